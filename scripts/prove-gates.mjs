@@ -1,0 +1,416 @@
+// npm run gates:prove: a check that can not fail checks nothing.
+//
+// For each gate: a copy of the tree, one planted fault, and the gate's own command, which has to fail AND name the fault.
+// The same command has to pass on the copy without the fault, or its failure would prove nothing.
+// With arguments, only the gates whose name contains one of them: npm run gates:prove -- layers types
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bin = (name) => join('node_modules', '.bin', name)
+
+const layers = [bin('depcruise'), '--config', '.dependency-cruiser.cjs', '--output-type', 'err', 'src/**/*.ts']
+const vitest = (...args) => [bin('vitest'), 'run', ...args]
+const noIo = vitest('test/architecture/no-io.test.ts')
+const attw = [bin('attw'), '--pack', '--profile', 'esm-only']
+
+/** @type {{ gate: string, fault: string, plant: (tree: Tree) => void, command: string[], expect: RegExp[] }[]} */
+const proofs = [
+  {
+    gate: 'layers',
+    fault: 'cidr imports allocator',
+    plant: (tree) => tree.write('src/cidr/planted.ts', "export * from '../allocator/index.js'\n"),
+    command: layers,
+    expect: [/layer-cidr: src\/cidr\/planted\.ts → src\/allocator\/index\.ts/],
+  },
+  {
+    gate: 'layers',
+    fault: 'a provider imports a store',
+    plant: (tree) => tree.write('src/provider/in-cluster/planted.ts', "export type * from '../../store/index.js'\n"),
+    command: layers,
+    expect: [/layer-provider: src\/provider\/in-cluster\/planted\.ts → src\/store\/index\.ts/],
+  },
+  {
+    gate: 'layers',
+    fault: 'a store adapter imports another',
+    plant: (tree) => tree.write('src/store/planted/planted.ts', "export * from '../memory/index.js'\n"),
+    command: layers,
+    expect: [/layer-store-adapter: src\/store\/planted\/planted\.ts → src\/store\/memory\/index\.ts/],
+  },
+  {
+    gate: 'layers',
+    fault: 'every other rule, one file each',
+    plant: (tree) => {
+      tree.write('src/errors/planted.ts', "import '../cidr/index.js'\n")
+      tree.write('src/allocator/planted.ts', "import '../claim/index.js'\nimport '../testing/index.js'\n")
+      tree.write('src/claim/planted.ts', "import '../cidr/index.js'\n")
+      tree.write('src/crd/meta/planted.ts', "import '../../plan/index.js'\nimport '../cluster-api/index.js'\n")
+      tree.write('src/crd/planted/planted.ts', "import '../cluster-api/index.js'\n")
+      tree.write(
+        'src/crd/in-cluster/planted.ts',
+        "import { x } from '../cluster-api/index.js'\nimport '../planted/planted.js'\n",
+      )
+      tree.write(
+        'src/plan/planted.ts',
+        "import { x } from '../crd/meta/index.js'\nimport '../provider/in-cluster/index.js'\n",
+      )
+      tree.write('src/store/planted.ts', "import './memory/index.js'\n")
+      tree.write('src/store/memory/planted.ts', "import '../../allocator/index.js'\n")
+      tree.write('src/run/planted.ts', "import { x } from '../crd/meta/index.js'\nimport '../store/memory/index.js'\n")
+      tree.write('src/render/planted.ts', "import '../provider/in-cluster/index.js'\n")
+      tree.append('src/index.ts', "import './crd/index.js'\n")
+      tree.write('src/newcomer/planted.ts', "import '../errors/index.js'\n")
+      tree.write('src/cidr/zod.ts', "import 'zod'\nimport 'vitest'\nimport 'node:fs'\nimport './nowhere.js'\n")
+      tree.write('src/allocator/oracle.ts', "import 'ip-address'\nimport 'fast-check'\n")
+      tree.write('src/cidr/orphan.ts', 'export const orphan = 1\n')
+      tree.write('src/cidr/chicken.ts', "import { egg } from './egg.js'\nexport const chicken = () => egg\n")
+      tree.write('src/cidr/egg.ts', "import { chicken } from './chicken.js'\nexport const egg = () => chicken\n")
+    },
+    command: layers,
+    expect: [
+      /layer-errors: src\/errors\/planted/,
+      /layer-allocator: src\/allocator\/planted/,
+      /layer-claim: src\/claim\/planted/,
+      /layer-testing: src\/allocator\/planted/,
+      /layer-crd: src\/crd\/meta\/planted/,
+      /crd-meta: src\/crd\/meta\/planted/,
+      /crd-group: src\/crd\/planted\/planted/,
+      /crd-in-cluster: src\/crd\/in-cluster\/planted/,
+      /types-only-in-cluster-cluster-api: src\/crd\/in-cluster\/planted/,
+      /types-only-plan-crd: src\/plan\/planted/,
+      /layer-plan: src\/plan\/planted/,
+      /layer-store-contract: src\/store\/planted/,
+      /layer-store-memory: src\/store\/memory\/planted/,
+      /types-only-run-render-meta: src\/run\/planted/,
+      /layer-run: src\/run\/planted/,
+      /layer-render: src\/render\/planted/,
+      /layer-root: src\/index\.ts/,
+      /layer-known: src\/newcomer\/planted/,
+      /package-zod: src\/cidr\/zod/,
+      /package-other: src\/cidr\/zod/,
+      /package-dev: src\/cidr\/zod/,
+      /no-node-core: src\/cidr\/zod/,
+      /no-unresolvable: src\/cidr\/zod/,
+      /package-ip-address: src\/allocator\/oracle/,
+      /package-fast-check: src\/allocator\/oracle/,
+      /no-orphans: src\/cidr\/orphan/,
+      /no-cycles: src\/cidr\/(chicken|egg)/,
+    ],
+  },
+  {
+    gate: 'no I/O',
+    fault: 'Date.now in src/',
+    plant: (tree) => tree.append('src/cidr/index.ts', 'export const planted = () => Date.now()\n'),
+    command: noIo,
+    expect: [/src\/cidr\/index\.ts:\d+ Date\.now/],
+  },
+  {
+    gate: 'no I/O',
+    fault: 'node:fs in src/',
+    plant: (tree) => tree.append('src/errors/index.ts', "export { readFileSync } from 'node:fs'\n"),
+    command: noIo,
+    expect: [/src\/errors\/index\.ts:\d+ import of 'node:fs'/],
+  },
+  {
+    gate: 'types',
+    fault: 'setTimeout in src/',
+    plant: (tree) => tree.append('src/cidr/index.ts', 'export const planted = (f: () => void) => setTimeout(f, 1)\n'),
+    command: [bin('tsc'), '-p', 'tsconfig.src.json'],
+    expect: [/src\/cidr\/index\.ts.*Cannot find name 'setTimeout'/],
+  },
+  {
+    gate: 'exports',
+    fault: 'one export more',
+    plant: (tree) => tree.append('src/cidr/index.ts', 'export const planted = 1\n'),
+    command: vitest('test/architecture/exports.test.ts'),
+    expect: [/FAIL.*'ipam-kit\/cidr'/, /\+\s+"planted": "number"/, /1 failed/],
+  },
+  {
+    gate: 'exports',
+    fault: 'an entry missing in the exports map',
+    plant: (tree) =>
+      tree.edit('package.json', (text) => {
+        const manifest = JSON.parse(text)
+        delete manifest.exports['./claim']
+        return JSON.stringify(manifest, null, 2)
+      }),
+    command: vitest('test/architecture/package.test.ts'),
+    expect: [/FAIL.*every folder of src\/ that has an index\.ts/, /1 failed/],
+  },
+  {
+    gate: 'type tests',
+    fault: 'a field of Address4 no longer readonly',
+    plant: (tree) =>
+      tree.edit('src/cidr/address.ts', (text) =>
+        text.replace(/(interface Address4 \{[^}]*)readonly value: number/, '$1value: number'),
+      ),
+    command: vitest('--typecheck.only', 'test/types/cidr.test-d.ts'),
+    expect: [/FAIL.*values are plain readonly data/, /1 failed/],
+  },
+  {
+    gate: 'bundles',
+    fault: 'zod in cidr',
+    plant: (tree) => tree.append('src/cidr/index.ts', "import * as z from 'zod'\nexport const planted = z.string()\n"),
+    command: vitest('test/architecture/bundle.test.ts'),
+    expect: [/FAIL.*'ipam-kit\/cidr' carries no package/],
+  },
+  {
+    gate: 'lock',
+    fault: 'an address in package-lock.json',
+    plant: (tree) =>
+      tree.edit('package-lock.json', (text) => {
+        const lock = JSON.parse(text)
+        lock.packages['node_modules/zod'].resolved = 'https://packages.example/zod.tgz'
+        return JSON.stringify(lock, null, 2)
+      }),
+    command: vitest('test/architecture/lock.test.ts'),
+    expect: [/FAIL.*names no registry/, /1 failed/],
+  },
+  {
+    gate: 'lock',
+    fault: 'an optional dependency without an entry',
+    plant: (tree) =>
+      tree.edit('package-lock.json', (text) => {
+        const lock = JSON.parse(text)
+        delete lock.packages['node_modules/@esbuild/win32-x64']
+        return JSON.stringify(lock, null, 2)
+      }),
+    command: vitest('test/architecture/lock.test.ts'),
+    expect: [/FAIL.*has an entry for every optional dependency/, /@esbuild\/win32-x64/],
+  },
+  {
+    gate: 'summary line',
+    fault: 'a test that fails, and a file that does not load',
+    plant: (tree) => {
+      tree.write(
+        'test/planted/fails.test.ts',
+        "import { expect, test } from 'vitest'\ntest('fails', () => expect(1).toBe(2))\n",
+      )
+      tree.write('test/planted/throws.test.ts', "throw new Error('planted')\n")
+    },
+    command: vitest('--passWithNoTests', 'test/planted'),
+    expect: [/(^|\n)0 passed, 2 failed, 0 skipped\n$/],
+  },
+  {
+    gate: 'lint',
+    fault: 'an any, a default export, an enum, a semicolon',
+    plant: (tree) => {
+      tree.write('src/cidr/planted.ts', "import { codes } from '../errors'\nexport default codes as any\n")
+      tree.write('src/cidr/planted-too.ts', 'export enum Colour {\n  Red = 1\n};\n')
+    },
+    command: [bin('biome'), 'check', '--vcs-enabled=false', '--error-on-warnings', 'src', 'test', 'scripts'],
+    expect: [/noExplicitAny/, /noDefaultExport/, /noEnum/, /useImportExtensions/, /planted-too\.ts format/],
+  },
+  {
+    gate: 'dead code',
+    fault: 'a file and an export that nothing uses',
+    plant: (tree) => {
+      tree.write('src/cidr/planted.ts', 'export const planted = 1\n')
+      tree.append('src/errors/quote.ts', 'export const unused = 1\n')
+    },
+    command: [bin('knip')],
+    expect: [/Unused files[\s\S]*src\/cidr\/planted\.ts/, /Unused exports[\s\S]*unused\s+src\/errors\/quote\.ts/],
+  },
+  {
+    gate: 'package',
+    fault: 'exports map points to a file that is not there',
+    plant: (tree) =>
+      tree.edit('package.json', (text) => text.replace('"./dist/cidr/index.js"', '"./dist/cidr/gone.js"')),
+    command: [bin('publint'), '--strict'],
+    expect: [/exports\["\.\/cidr"\].*(gone\.js|does not exist)/],
+    built: true,
+  },
+  {
+    gate: 'package',
+    fault: 'an entry without its types',
+    plant: (tree) => tree.remove('dist/cidr/index.d.ts'),
+    command: attw,
+    expect: [/No types|UntypedResolution/i],
+    built: true,
+  },
+  {
+    gate: 'package',
+    fault: 'a built entry that is not in the map, and an import of a package',
+    plant: (tree) => {
+      tree.write('dist/cidr/planted/index.js', "import 'left-pad'\n")
+    },
+    command: ['node', 'scripts/check-dist.mjs'],
+    expect: [
+      /cidr\/planted\/index: is in dist\//,
+      /planted\/index\.js is built and not in the exports map/,
+      /imports left-pad/,
+    ],
+    built: true,
+  },
+  {
+    gate: 'size',
+    fault: 'forty kilobytes of noise in cidr',
+    plant: (tree) => {
+      let state = 1
+      const letter = () => {
+        state = (state * 48271) % 2147483647
+        return String.fromCharCode(97 + (state % 26))
+      }
+      const noise = Array.from({ length: 40_000 }, letter)
+      tree.append('dist/cidr/index.js', `\nexport const planted = '${noise.join('')}'\n`)
+    },
+    command: [bin('size-limit')],
+    expect: [/limit has exceeded|exceeded by/i],
+    built: true,
+  },
+]
+
+/** A copy of the tree, without history and with the installed packages of the original. */
+class Tree {
+  constructor(dir) {
+    this.dir = dir
+  }
+
+  static copy(from, dir) {
+    cpSync(from, dir, { recursive: true, verbatimSymlinks: true })
+    return new Tree(dir)
+  }
+
+  path(file) {
+    return join(this.dir, file)
+  }
+
+  write(file, text) {
+    mkdirSync(dirname(this.path(file)), { recursive: true })
+    writeFileSync(this.path(file), text)
+  }
+
+  append(file, text) {
+    this.edit(file, (before) => before + text)
+  }
+
+  edit(file, change) {
+    const before = readFileSync(this.path(file), 'utf8')
+    const after = change(before)
+    if (after === before) throw new Error(`nothing to plant in ${file}: it has changed`)
+    writeFileSync(this.path(file), after)
+  }
+
+  remove(file) {
+    if (!existsSync(this.path(file))) throw new Error(`nothing to remove: ${file}`)
+    rmSync(this.path(file))
+  }
+}
+
+/** What git would commit now: tracked and new files, nothing ignored. */
+function original(dir) {
+  const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  if (listed.status !== 0) throw new Error(`git ls-files failed: ${listed.stderr}`)
+  for (const file of listed.stdout.split('\0')) {
+    if (file !== '' && existsSync(join(root, file))) cpSync(join(root, file), join(dir, file), { recursive: true })
+  }
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'), 'dir')
+  return dir
+}
+
+function run([command, ...args], cwd) {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, CI: 'true', NO_COLOR: '1' }
+    delete env.FORCE_COLOR
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    let stdout = ''
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      output += text
+      stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+    child.once('error', reject)
+    child.once('close', (status) => resolve({ status: status ?? 1, output, stdout }))
+  })
+}
+
+async function main() {
+  const wanted = process.argv.slice(2)
+  const chosen = proofs.filter(({ gate }) => wanted.length === 0 || wanted.some((word) => gate.includes(word)))
+  const work = mkdtempSync(join(tmpdir(), 'prove-gates-'))
+  try {
+    const plain = original(join(work, 'plain'))
+    const built = chosen.some((proof) => proof.built) ? Tree.copy(plain, join(work, 'built')).dir : undefined
+    if (built !== undefined) {
+      for (const command of [
+        [bin('tsup'), '--silent'],
+        [bin('tsc'), '-p', 'tsconfig.build.json'],
+      ]) {
+        const { status, output } = await run(command, built)
+        if (status !== 0) throw new Error(`${command.join(' ')} failed\n${output}`)
+      }
+    }
+
+    const controls = new Map()
+    const rows = []
+    for (const proof of chosen) {
+      const base = proof.built ? built : plain
+      const key = `${base} ${proof.command.join(' ')}`
+      if (!controls.has(key)) controls.set(key, await run(proof.command, base))
+      const dir = join(work, 'faulty')
+      const started = Date.now()
+      const verdict = await prove(proof, controls.get(key), Tree.copy(base, dir))
+      rmSync(dir, { recursive: true, force: true })
+      rows.push({ ...proof, verdict, seconds: (Date.now() - started) / 1000 })
+      console.log(`${verdict.proven ? 'proven' : 'NOT PROVEN'}  ${proof.gate}: ${proof.fault}`)
+      if (!verdict.proven) console.log(indent(verdict.why))
+    }
+    return report(rows)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+async function prove(proof, control, tree) {
+  const name = proof.command.join(' ')
+  if (control.status !== 0) {
+    return { proven: false, why: `fails without the fault too: ${name}\n${tail(control.output)}` }
+  }
+  try {
+    proof.plant(tree)
+  } catch (error) {
+    return { proven: false, why: `could not plant: ${error.message}` }
+  }
+  const { status, output, stdout } = await run(proof.command, tree.dir)
+  if (status === 0) return { proven: false, why: `passes with the fault: ${name}` }
+  const unseen = proof.expect.filter((pattern) => !pattern.test(output) && !pattern.test(stdout))
+  if (unseen.length === 0) return { proven: true, why: '' }
+  return {
+    proven: false,
+    why: `fails (exit ${status}) without naming ${unseen.join(' and ')}: ${name}\n${tail(output)}`,
+  }
+}
+
+function report(rows) {
+  const width = (pick) => Math.max(...rows.map((row) => pick(row).length))
+  const [gate, fault] = [width((row) => row.gate), width((row) => row.fault)]
+  console.log('')
+  for (const row of rows) {
+    const result = row.verdict.proven ? 'fails as it should' : 'NOT PROVEN'
+    console.log(
+      `${row.gate.padEnd(gate)}  ${row.fault.padEnd(fault)}  ${row.seconds.toFixed(1).padStart(5)} s  ${result}`,
+    )
+  }
+  const open = rows.filter((row) => !row.verdict.proven).length
+  console.log(`\n${rows.length - open} of ${rows.length} gates proven`)
+  return open === 0 && rows.length > 0 ? 0 : 1
+}
+
+function tail(text) {
+  return text.trimEnd().split('\n').slice(-40).join('\n')
+}
+
+function indent(text) {
+  return text.replaceAll(/^/gm, '    ')
+}
+
+process.exitCode = await main()

@@ -1,0 +1,38 @@
+import { encodeProblem, Problem } from './problems.js'
+
+/**
+ * Reads `text[start, end)` as dotted decimal with the rules of Go's net/netip: four octets, no leading zero, nothing else.
+ *
+ * @returns the address as an unsigned 32-bit number, or a negative number made by {@link encodeProblem}
+ */
+export function scan4(text: string, start: number, end: number): number {
+  let value = 0
+  let octet = 0
+  let digits = 0
+  let dots = 0
+  for (let i = start; i < end; i++) {
+    const character = text.charCodeAt(i)
+    if (character >= 48 && character <= 57) {
+      if (digits === 1 && octet === 0) return encodeProblem(Problem.leadingZero, i - 1)
+      octet = octet * 10 + character - 48
+      digits++
+      if (octet > 255) return encodeProblem(Problem.octetTooLarge, i + 1 - digits)
+    } else if (character === 46) {
+      if (digits === 0 || i === end - 1) return encodeProblem(Problem.emptyOctet, i)
+      if (dots === 3) return encodeProblem(Problem.tooManyOctets, i)
+      value = value * 256 + octet
+      dots++
+      octet = 0
+      digits = 0
+    } else {
+      return encodeProblem(Problem.unexpectedCharacter, i)
+    }
+  }
+  if (dots < 3) return encodeProblem(Problem.tooFewOctets, end)
+  return value * 256 + octet
+}
+
+/** An unsigned 32-bit number as dotted decimal. */
+export function format4(value: number): string {
+  return (value >>> 24) + '.' + ((value >>> 16) & 255) + '.' + ((value >>> 8) & 255) + '.' + (value & 255)
+}

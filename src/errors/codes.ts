@@ -1,0 +1,83 @@
+/**
+ * What each error code carries. Codes are append-only: a code that has been released is never renamed, reused or removed.
+ *
+ * Grammar: `MALFORMED_` text that does not parse, `INVALID_` a value that parses and breaks a rule, `_MISMATCH` two values that
+ * do not go together, `_OUT_OF_RANGE`, `_EXHAUSTED`, `_NOT_FOUND`, `_CONFLICT`, `_EXCEEDED`, `INVARIANT_` a bug of this library.
+ */
+export interface ErrorContexts {
+  /** `text` is not an IP address; `position` is a UTF-16 offset into it. */
+  readonly MALFORMED_ADDRESS: { readonly text: string; readonly position: number; readonly problem: string }
+  /** `text` is not an address with a prefix length. */
+  readonly MALFORMED_PREFIX: { readonly text: string; readonly position: number; readonly problem: string }
+  /** `text` is not a range `first-last` of one family. */
+  readonly MALFORMED_RANGE: { readonly text: string; readonly position: number; readonly problem: string }
+  /** `text` is neither an address, nor a range, nor a CIDR. */
+  readonly MALFORMED_RANGE_SET_ENTRY: {
+    readonly text: string
+    readonly index: number
+    readonly position: number
+    readonly problem: string
+  }
+  /** A prefix length outside 0..32 (IPv4) or 0..128 (IPv6). */
+  readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly max: number }
+  /** A range whose first address lies above its last one. */
+  readonly INVALID_RANGE: { readonly first: string; readonly last: string }
+  /** An argument of the wrong kind: a mistake in the calling code. */
+  readonly INVALID_ARGUMENT: { readonly argument: string; readonly expected: string; readonly got: string }
+  /** Two values of different IP families where one family is needed. */
+  readonly FAMILY_MISMATCH: { readonly left: string; readonly right: string }
+  /** Arithmetic left the address space of the family. */
+  readonly ADDRESS_OUT_OF_RANGE: { readonly address: string; readonly offset: string }
+  /** An index outside a set. */
+  readonly INDEX_OUT_OF_RANGE: { readonly index: string; readonly size: string }
+  /** An object that does not fit its schema; one issue a field. */
+  readonly INVALID_OBJECT: {
+    readonly kind: string
+    readonly name: string
+    readonly issues: readonly { readonly path: string; readonly message: string }[]
+  }
+  /** An object of a kind or version that this model does not read. */
+  readonly OBJECT_KIND_MISMATCH: { readonly expected: string; readonly got: string }
+  /** A pool spec that can not be turned into a set of addresses; one problem a field. */
+  readonly INVALID_POOL_SPEC: { readonly problems: readonly string[] }
+  /** No object of that name. */
+  readonly STORE_NOT_FOUND: { readonly object: string }
+  /** An object of that name exists already. */
+  readonly STORE_ALREADY_EXISTS: { readonly object: string }
+  /** The object is not the one, or not the version, that the write was made for. */
+  readonly STORE_CONFLICT: { readonly object: string; readonly expected: string; readonly actual: string }
+  /** The store refuses the object as such: writing it again can not help. */
+  readonly STORE_INVALID: { readonly object: string; readonly path: string; readonly problem: string }
+  /** The object is larger than the store takes. Sizes are bytes of UTF-8 JSON. */
+  readonly STORE_OBJECT_TOO_LARGE: { readonly object: string; readonly sizeBytes: number; readonly maxBytes: number }
+  /** A watch asked for a version that the store no longer has: list again. */
+  readonly STORE_VERSION_GONE: { readonly resourceVersion: string; readonly oldest: string }
+  /** The engine or the client behind the store failed; whether anything was written is known: nothing was. */
+  readonly STORE_IO: { readonly operation: string; readonly problem: string }
+  /** The engine failed with the write in flight: it may or may not have been done. Read again before acting. */
+  readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
+  /** A run that did not come to rest within its bounds. */
+  readonly RUN_LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly stillBusy: readonly string[] }
+  /** A broken invariant: a bug of this library. Never catch it to continue. */
+  readonly INVARIANT_BROKEN: { readonly what: string }
+}
+
+export type ErrorCode = keyof ErrorContexts
+
+/**
+ * When trying again can help.
+ *
+ * - `now`: at once, after reading afresh
+ * - `after`: later, with back-off
+ * - `on-pool-change`: when the pool or its addresses change
+ * - `never`: the input has to change first
+ */
+export type RetryClass = 'now' | 'after' | 'on-pool-change' | 'never'
+
+export interface ErrorDefinition<C extends ErrorCode = ErrorCode> {
+  /** One English sentence without a final full stop; hostile text is shortened and escaped. */
+  readonly template: (context: ErrorContexts[C]) => string
+  readonly retry: RetryClass
+  /** The reason of a Kubernetes condition that reports this error. */
+  readonly conditionReason: string
+}

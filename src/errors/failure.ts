@@ -1,0 +1,93 @@
+import type { ErrorCode, ErrorContexts, RetryClass } from './codes.js'
+import { registry } from './registry.js'
+
+/**
+ * What went wrong, as plain data: a code, what the code carries, and what caused it.
+ *
+ * A union of codes gives a union of failures, so that `switch (failure.code)` narrows `failure.context`.
+ */
+export type Failure<C extends ErrorCode = ErrorCode> = C extends ErrorCode
+  ? { readonly code: C; readonly context: ErrorContexts[C]; readonly cause?: unknown }
+  : never
+
+/** Either a value or a {@link Failure}: what `safeX` functions and stores answer. */
+export type Result<T, C extends ErrorCode = ErrorCode> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure<C> }
+
+/** A failure as an exception: thrown by `parse` and by every function that is called with a wrong argument. */
+export class IpamError<C extends ErrorCode = ErrorCode> extends Error {
+  /** Tell errors by `code` or by {@link isIpamError}: `instanceof` fails across two copies of a package. */
+  readonly code: C
+  readonly context: ErrorContexts[C]
+
+  constructor(failure: Failure<C>) {
+    super(describe(failure), failure.cause === undefined ? undefined : { cause: failure.cause })
+    this.code = failure.code as C
+    this.context = failure.context as ErrorContexts[C]
+  }
+
+  override get name(): string {
+    return 'IpamError'
+  }
+}
+
+/** A failure from its code and context. */
+export function failure<C extends ErrorCode>(code: C, context: ErrorContexts[C], cause?: unknown): Failure<C> {
+  return (cause === undefined ? { code, context } : { code, context, cause }) as Failure<C>
+}
+
+/** A successful {@link Result}. */
+export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value }
+}
+
+/** A failed {@link Result}. */
+export function fail<C extends ErrorCode>(
+  code: C,
+  context: ErrorContexts[C],
+  cause?: unknown,
+): { readonly ok: false; readonly failure: Failure<C> } {
+  return { ok: false, failure: failure(code, context, cause) }
+}
+
+/** An error to throw, from its code and context. */
+export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C], cause?: unknown): IpamError<C> {
+  return new IpamError<C>(failure(code, context, cause) as Failure<C>)
+}
+
+/**
+ * The value of a result, or its failure thrown as an {@link IpamError}.
+ *
+ * @throws IpamError with the code of the failure
+ */
+export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T {
+  if (result.ok) return result.value
+  throw new IpamError<C>(result.failure)
+}
+
+/**
+ * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies and realms,
+ * because it looks at the code and not at the class.
+ */
+export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is IpamError<C> {
+  if (!(error instanceof Object) || (error as { name?: unknown }).name !== 'IpamError') return false
+  const own = (error as { code?: unknown }).code
+  return typeof own === 'string' && Object.hasOwn(registry, own) && (code === undefined || own === code)
+}
+
+/** The sentence for a failure. */
+export function describe(failed: Failure): string {
+  const template = registry[failed.code].template as (context: unknown) => string
+  return template(failed.context)
+}
+
+/** When trying again can help. */
+export function retryClassOf(failed: Failure): RetryClass {
+  return registry[failed.code].retry
+}
+
+/** The reason of a Kubernetes condition that reports this failure. */
+export function conditionReasonOf(failed: Failure): string {
+  return registry[failed.code].conditionReason
+}

@@ -1,0 +1,130 @@
+import type { ErrorCode, ErrorDefinition } from './codes.js'
+import { quote } from './quote.js'
+
+type Registry = { readonly [C in ErrorCode]: ErrorDefinition<C> }
+
+/** Every code with its message, its retry class and the reason a condition gives. docs/reference/errors.md is made from it. */
+export const registry: Registry = {
+  MALFORMED_ADDRESS: {
+    template: (c) => `not an IP address: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidAddress',
+  },
+  MALFORMED_PREFIX: {
+    template: (c) => `not a CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidPrefix',
+  },
+  MALFORMED_RANGE: {
+    template: (c) => `not an address range: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidRange',
+  },
+  MALFORMED_RANGE_SET_ENTRY: {
+    template: (c) =>
+      `entry ${c.index} is not an address, range or CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidRange',
+  },
+  INVALID_PREFIX_LENGTH: {
+    template: (c) => `prefix length ${c.length} is not a whole number from 0 to ${c.max}`,
+    retry: 'never',
+    conditionReason: 'InvalidPrefix',
+  },
+  INVALID_RANGE: {
+    template: (c) => `range ends before it begins: ${c.first}-${c.last}`,
+    retry: 'never',
+    conditionReason: 'InvalidRange',
+  },
+  INVALID_ARGUMENT: {
+    template: (c) => `argument ${c.argument}: expected ${c.expected}, got ${quote(c.got)}`,
+    retry: 'never',
+    conditionReason: 'InvalidArgument',
+  },
+  FAMILY_MISMATCH: {
+    template: (c) => `IPv4 and IPv6 do not mix: ${quote(c.left)} and ${quote(c.right)}`,
+    retry: 'never',
+    conditionReason: 'FamilyMismatch',
+  },
+  ADDRESS_OUT_OF_RANGE: {
+    template: (c) => `${c.address} plus ${c.offset} leaves the address space`,
+    retry: 'never',
+    conditionReason: 'AddressOutOfRange',
+  },
+  INDEX_OUT_OF_RANGE: {
+    template: (c) => `index ${c.index} is outside 0 to size - 1 of a set of ${c.size}`,
+    retry: 'never',
+    conditionReason: 'IndexOutOfRange',
+  },
+  INVALID_OBJECT: {
+    template: (c) =>
+      `${c.kind} ${quote(c.name)} is invalid: ${c.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ')}`,
+    retry: 'never',
+    conditionReason: 'InvalidObject',
+  },
+  OBJECT_KIND_MISMATCH: {
+    template: (c) => `expected ${c.expected}, got ${quote(c.got)}`,
+    retry: 'never',
+    conditionReason: 'InvalidObject',
+  },
+  INVALID_POOL_SPEC: {
+    template: (c) => `pool spec is invalid: ${c.problems.join('; ')}`,
+    retry: 'on-pool-change',
+    conditionReason: 'PoolNotReady',
+  },
+  STORE_NOT_FOUND: {
+    template: (c) => `${c.object} not found`,
+    retry: 'now',
+    conditionReason: 'NotFound',
+  },
+  STORE_ALREADY_EXISTS: {
+    template: (c) => `${c.object} already exists`,
+    retry: 'now',
+    conditionReason: 'AlreadyExists',
+  },
+  STORE_CONFLICT: {
+    template: (c) => `${c.object} has changed: expected ${c.expected}, found ${c.actual}`,
+    retry: 'now',
+    conditionReason: 'Conflict',
+  },
+  STORE_INVALID: {
+    template: (c) => `${c.object} refused: ${c.path}: ${c.problem}`,
+    retry: 'never',
+    conditionReason: 'InvalidObject',
+  },
+  STORE_OBJECT_TOO_LARGE: {
+    template: (c) => `${c.object} is too large: ${c.sizeBytes} bytes, at most ${c.maxBytes} are stored`,
+    retry: 'never',
+    conditionReason: 'ObjectTooLarge',
+  },
+  STORE_VERSION_GONE: {
+    template: (c) => `resource version ${quote(c.resourceVersion)} is gone, the oldest kept is ${c.oldest}: list again`,
+    retry: 'now',
+    conditionReason: 'Expired',
+  },
+  STORE_IO: {
+    template: (c) => `${c.operation} failed: ${quote(c.problem)}`,
+    retry: 'after',
+    conditionReason: 'StoreUnavailable',
+  },
+  STORE_OUTCOME_UNKNOWN: {
+    template: (c) => `${c.operation} of ${c.object} may or may not have been done: ${quote(c.problem)}`,
+    retry: 'now',
+    conditionReason: 'StoreUnavailable',
+  },
+  RUN_LIMIT_EXCEEDED: {
+    template: (c) => `not at rest after ${c.max} ${c.limit}, still busy: ${c.stillBusy.slice(0, 5).join(', ')}`,
+    retry: 'after',
+    conditionReason: 'RunLimitExceeded',
+  },
+  INVARIANT_BROKEN: {
+    template: (c) => `broken invariant, please report: ${c.what}`,
+    retry: 'never',
+    conditionReason: 'InternalError',
+  },
+}
+
+/** All codes, in the order of the registry. */
+export const codes: readonly ErrorCode[] = /* @__PURE__ */ Object.freeze(
+  /* @__PURE__ */ Object.keys(registry),
+) as readonly ErrorCode[]

@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+import { entries } from './entries.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The files and packages that end up in a consumer's bundle: `src/cidr/address.ts`, `zod`. */
+async function bundled(code: string): Promise<string[]> {
+  const result = await build({
+    stdin: { contents: code, resolveDir: root, loader: 'ts' },
+    absWorkingDir: root,
+    tsconfig: 'tsconfig.json',
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    treeShaking: true,
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  })
+  const [output] = Object.values(result.metafile.outputs)
+  const kept = Object.entries(output?.inputs ?? {}).filter(
+    ([path, part]) => part.bytesInOutput > 0 && path !== '<stdin>',
+  )
+  return [...new Set(kept.map(([path]) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))].sort()
+}
+
+const ZOD_FREE = [
+  'ipam-kit',
+  'ipam-kit/errors',
+  'ipam-kit/cidr',
+  'ipam-kit/allocator',
+  'ipam-kit/claim',
+  'ipam-kit/plan',
+]
+const zodFree = entries().filter((entry) => ZOD_FREE.includes(entry.specifier))
+
+describe('bundles', () => {
+  test.each(zodFree)('$specifier carries no package', async (entry) => {
+    const files = await bundled(`export * from '${entry.specifier}'`)
+    expect(files.filter((file) => !file.startsWith('src/'))).toEqual([])
+  })
+
+  test('ipam-kit/cidr is cidr and errors, nothing more', async () => {
+    const files = await bundled("export * from 'ipam-kit/cidr'")
+    expect(files.filter((file) => !/^src\/(cidr|errors)\//.test(file))).toEqual([])
+    expect(files.length).toBeGreaterThan(0)
+  })
+
+  test.each(entries())('$specifier: an import that is not used leaves nothing behind', async ({ specifier }) => {
+    expect(await bundled(`import '${specifier}'`)).toEqual([])
+    expect(await bundled(`import * as all from '${specifier}'\nexport const used = 1`)).toEqual([])
+  })
+
+  test('one function of a namespace does not carry the other nouns', async () => {
+    const files = await bundled("import { Address } from 'ipam-kit/cidr'\nexport const format = Address.format")
+    expect(files).toContain('src/cidr/address.ts')
+    expect(files).not.toContain('src/cidr/prefix.ts')
+    expect(files).not.toContain('src/cidr/range-set.ts')
+  })
+})

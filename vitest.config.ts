@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+import { alias, exclude, include, setupFiles } from './vitest.shared.js'
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    include,
+    exclude,
+    setupFiles,
+    testTimeout: 30_000,
+    typecheck: {
+      enabled: true,
+      include: ['test/**/*.test-d.ts'],
+      exclude,
+      tsconfig: './tsconfig.json',
+    },
+    reporters: ['default', './scripts/summary-reporter.mjs'],
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'html', 'lcovonly'],
+    },
+  },
+})
