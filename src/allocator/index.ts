@@ -1,0 +1,6 @@
+export { AddressPool, type AddressPoolSpec, type LowestFreeOptions, type PoolEntry } from './address-pool.js'
+export { Bitmap } from './bitmap.js'
+export { FreeRanges } from './free-ranges.js'
+export { PrefixAllocator, type PrefixAllocatorSpec, type PrefixEntry } from './prefix-allocator.js'
+export type { AllocationDelta, AllocationOutcome, AllocationRequest, Occupation, Owner, PoolCounts } from './request.js'
+export type { Slots } from './slots.js'

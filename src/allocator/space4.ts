@@ -1,0 +1,90 @@
+import type { Address4, RangeSet } from '../cidr/index.js'
+import { createSlots } from './create-slots.js'
+import type { Slots } from './slots.js'
+import type { Space } from './space.js'
+
+/**
+ * The IPv4 part of a pool. Its addresses are numbered through over all ranges:
+ *
+ *     ranges    10.0.0.10-10.0.0.19   10.0.0.200-10.0.0.204
+ *     slots     0 ............... 9   10 .............. 14
+ */
+export class Space4 implements Space<Address4> {
+  readonly family = 4
+  readonly total: bigint
+  readonly #firsts: Uint32Array
+  readonly #lasts: Uint32Array
+  /** Slot of the first address of each range. */
+  readonly #starts: Float64Array
+  readonly #slots: Slots
+
+  constructor(ranges: RangeSet) {
+    this.#firsts = ranges.v4.firsts
+    this.#lasts = ranges.v4.lasts
+    this.#starts = new Float64Array(this.#firsts.length)
+    let count = 0
+    for (let i = 0; i < this.#firsts.length; i++) {
+      this.#starts[i] = count
+      count += this.#lasts[i]! - this.#firsts[i]! + 1
+    }
+    this.total = BigInt(count)
+    this.#slots = createSlots(count)
+  }
+
+  get used(): number {
+    return this.#slots.used
+  }
+
+  contains(address: Address4): boolean {
+    return this.#slotOf(address.value) >= 0
+  }
+
+  take(address: Address4): void {
+    this.#slots.take(this.#slotOf(address.value))
+  }
+
+  release(address: Address4): void {
+    this.#slots.release(this.#slotOf(address.value))
+  }
+
+  lowestFree(from?: Address4): Address4 | undefined {
+    const slot = this.#slots.nextFree(from === undefined ? 0 : this.#slotFrom(from.value))
+    return slot < 0 ? undefined : { family: 4, value: this.#valueAt(slot) }
+  }
+
+  /** Index of the last range that begins at `value` or below it, or -1. */
+  #rangeBelow(value: number): number {
+    let low = 0
+    let high = this.#firsts.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#firsts[middle]! <= value) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  #slotOf(value: number): number {
+    const range = this.#rangeBelow(value)
+    if (range < 0 || value > this.#lasts[range]!) return -1
+    return this.#starts[range]! + value - this.#firsts[range]!
+  }
+
+  /** Slot of the lowest address that is at least `value`; the size if there is none. */
+  #slotFrom(value: number): number {
+    const range = this.#rangeBelow(value)
+    if (range >= 0 && value <= this.#lasts[range]!) return this.#starts[range]! + value - this.#firsts[range]!
+    return range + 1 < this.#starts.length ? this.#starts[range + 1]! : this.#slots.size
+  }
+
+  #valueAt(slot: number): number {
+    let low = 0
+    let high = this.#starts.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#starts[middle]! <= slot) low = middle + 1
+      else high = middle
+    }
+    return this.#firsts[low - 1]! + slot - this.#starts[low - 1]!
+  }
+}

@@ -1,0 +1,13 @@
+export { type Condition, type ConditionUpdate, findCondition, setCondition } from './conditions.js'
+export { nameOf, type StateName, type Transition, transition, transitions } from './machine.js'
+export {
+  type ClaimEffect,
+  type ClaimEvent,
+  type ClaimState,
+  type ClaimStatusLike,
+  type NotReadyReason,
+  type Phase,
+  phaseOf,
+  type ReadyReason,
+  stateOf,
+} from './state.js'

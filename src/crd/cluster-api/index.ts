@@ -1,0 +1,5 @@
+export { Cluster, hasPausedAnnotation, isClusterPaused } from './cluster.js'
+export { IPAddress, type IPAddressSpec } from './ip-address.js'
+export { IPAddressClaim, type IPAddressClaimSpec, type IPAddressClaimStatus } from './ip-address-claim.js'
+export { API_VERSION, CLUSTER_NAME_LABEL, GROUP, PAUSED_ANNOTATION, READY_CONDITION } from './names.js'
+export { type IPPoolReference, type LocalReference, samePool } from './references.js'

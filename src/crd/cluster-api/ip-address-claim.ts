@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { defineModel, type Model } from '../meta/model.js'
+import type { KubeObject } from '../meta/object.js'
+import {
+  type Condition,
+  conditionSchema,
+  type LegacyCondition,
+  legacyConditionSchema,
+  objectMetaSchema,
+} from '../meta/schema.js'
+import { API_VERSION, API_VERSION_V1BETA1 } from './names.js'
+import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
+import { claimToV1beta2 } from './v1beta1.js'
+
+/** A request for one address from one pool (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes. */
+export interface IPAddressClaim extends KubeObject {
+  readonly spec: IPAddressClaimSpec
+  readonly status?: IPAddressClaimStatus | undefined
+}
+
+export interface IPAddressClaimSpec {
+  /** The Cluster that the claim belongs to. Supersedes the label `cluster.x-k8s.io/cluster-name`. */
+  readonly clusterName?: string | undefined
+  readonly poolRef: IPPoolReference
+}
+
+export interface IPAddressClaimStatus {
+  /** The IPAddress in the same namespace that fulfils the claim. */
+  readonly addressRef?: LocalReference | undefined
+  readonly conditions?: readonly Condition[] | undefined
+  readonly deprecated?:
+    | { readonly v1beta1?: { readonly conditions?: readonly LegacyCondition[] | undefined } | undefined }
+    | undefined
+}
+
+const schema: z.ZodType<IPAddressClaim> = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: objectMetaSchema,
+  spec: z.looseObject({
+    clusterName: z.string().optional(),
+    poolRef: poolReferenceSchema,
+  }),
+  status: z
+    .looseObject({
+      addressRef: localReferenceSchema.optional(),
+      conditions: z.array(conditionSchema).optional(),
+      deprecated: z
+        .looseObject({ v1beta1: z.looseObject({ conditions: z.array(legacyConditionSchema).optional() }).optional() })
+        .optional(),
+    })
+    .optional(),
+})
+
+/** Reads v1beta2 and v1beta1. */
+export const IPAddressClaim: Model<IPAddressClaim> = defineModel({
+  info: {
+    apiVersion: API_VERSION,
+    kind: 'IPAddressClaim',
+    plural: 'ipaddressclaims',
+    namespaced: true,
+    statusSubresource: true,
+  },
+  schema,
+  converts: { [API_VERSION_V1BETA1]: claimToV1beta2 },
+})

@@ -1,0 +1,13 @@
+/** The API group of claims and addresses. */
+export const GROUP = 'ipam.cluster.x-k8s.io'
+/** The version that is stored and written. */
+export const API_VERSION = `${GROUP}/v1beta2`
+/** The version before it: still served, read and converted. */
+export const API_VERSION_V1BETA1 = `${GROUP}/v1beta1`
+
+/** Label that ties an object to a Cluster. On claims it is superseded by `spec.clusterName`. */
+export const CLUSTER_NAME_LABEL = 'cluster.x-k8s.io/cluster-name'
+/** Annotation that pauses an object, whatever its value. */
+export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused'
+/** Type of the summary condition. */
+export const READY_CONDITION = 'Ready'

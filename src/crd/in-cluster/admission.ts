@@ -1,0 +1,197 @@
+import { Address, Prefix, type Range, RangeSet } from '../../cidr/index.js'
+import type { IPAddress } from '../cluster-api/ip-address.js'
+import { type Admission, allowed, badRequest, type FieldError, goQuote, invalid } from '../meta/field-error.js'
+import { GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
+import { type InClusterIPPoolSpec, type InClusterPool, type InClusterPrefixPoolSpec, isPrefixPool } from './pools.js'
+import { addressSpace, effectivePrefixLength, isAllocatablePrefix, prefixOf, prefixSpace } from './space.js'
+
+/** What an admission webhook is asked about a pool. `inUse` are the IPAddress objects of the pool. */
+export type PoolAdmissionRequest =
+  | { readonly operation: 'CREATE'; readonly object: InClusterPool }
+  | {
+      readonly operation: 'UPDATE'
+      readonly object: InClusterPool
+      readonly oldObject: InClusterPool
+      readonly inUse: readonly IPAddress[]
+    }
+  | { readonly operation: 'DELETE'; readonly oldObject: InClusterPool; readonly inUse: readonly IPAddress[] }
+
+/**
+ * Whether the in-cluster provider's webhook admits a pool: the same rules, field paths and messages
+ * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
+ *
+ * Overlap with other pools is not checked, as upstream; nor that the gateway is in the subnet.
+ */
+export function admitPool(request: PoolAdmissionRequest): Admission {
+  if (request.operation === 'DELETE') return admitDelete(request.oldObject, request.inUse)
+  const { object } = request
+  const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec) : addressPoolErrors(object.spec)
+  if (errors.length > 0) return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
+  const refusal = request.operation === 'UPDATE' ? updateRefusal(request) : undefined
+  if (refusal !== undefined) return badRequest(refusal)
+  return allowed(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : [])
+}
+
+function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admission {
+  const { annotations } = pool.metadata
+  if (inUse.length === 0 || (annotations && Object.hasOwn(annotations, SKIP_DELETE_VALIDATION_ANNOTATION)))
+    return allowed()
+  return badRequest('Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.')
+}
+
+function updateRefusal(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>): string | undefined {
+  const { object, oldObject, inUse } = request
+  if (isPrefixPool(object)) {
+    if (isPrefixPool(oldObject) && effectivePrefixLength(object.spec) !== effectivePrefixLength(oldObject.spec)) {
+      return 'spec.allocationPrefixLength is immutable'
+    }
+    const space = prefixSpace(object.spec)
+    if (!space.ok) return space.failure.context.problems.join('; ')
+    const lost = inUse.filter((address) => {
+      const prefix = prefixOf(address.spec)
+      return prefix === undefined || !isAllocatablePrefix(space.value, prefix)
+    })
+    if (lost.length === 0) return undefined
+    const texts = lost.map((address) => address.spec.address).sort()
+    return `existing allocations become non-allocatable: [${texts.join(' ')}]`
+  }
+  const space = addressSpace(object.spec)
+  if (!space.ok) return space.failure.context.problems.join('; ')
+  // what does not parse can not be in the pool before or after
+  const parsed = inUse.map((address) => Address.safeParse(address.spec.address, { zone: 'drop' }))
+  const held = RangeSet.fromAddresses(parsed.flatMap((address) => (address.ok ? [address.value] : [])))
+  const lost = RangeSet.subtract(held, space.value.available)
+  if (RangeSet.isEmpty(lost)) return undefined
+  return `pool addresses do not contain allocated addresses: [${RangeSet.format(lost).join(' ')}]`
+}
+
+const NOT_AN_ENTRY = 'provided address is not a valid IP, range, nor CIDR'
+const MIXED = 'provided addresses are of mixed IP families'
+
+function addressPoolErrors(spec: InClusterIPPoolSpec): FieldError[] {
+  const errors: FieldError[] = []
+  if (spec.addresses.length === 0) {
+    errors.push({ path: 'spec.addresses', value: spec.addresses, detail: 'addresses is required' })
+  }
+  if (spec.prefix < 0) errors.push({ path: 'spec.prefix', value: spec.prefix, detail: 'a valid prefix is required' })
+
+  const addresses = readEntries('spec.addresses', spec.addresses, errors)
+  if (isMixed(addresses)) errors.push({ path: 'spec.addresses', value: spec.addresses, detail: MIXED })
+
+  const gateway = readGateway(spec.gateway, errors)
+  if (gateway !== undefined && addresses.some((range) => range.first.family !== gateway.family)) {
+    const detail = 'provided gateway and addresses are of mixed IP families'
+    errors.push({ path: 'spec.gateway', value: spec.gateway as string, detail })
+  }
+
+  const excludedEntries = spec.excludedAddresses ?? []
+  const excluded = readEntries('spec.excludedAddresses', excludedEntries, errors)
+  if (isMixed(excluded)) errors.push({ path: 'spec.excludedAddresses', value: excludedEntries, detail: MIXED })
+  else if (addresses.length > 0 && excluded.length > 0 && isMixed([...addresses, ...excluded])) {
+    const detail = 'addresses and excluded addresses are of mixed IP families'
+    errors.push({ path: 'spec.excludedAddresses', value: excludedEntries, detail })
+  }
+
+  const grace = spec.addressReuseGracePeriodSeconds ?? 0
+  if (grace < 0) {
+    const detail = 'addressReuseGracePeriodSeconds must not be negative'
+    errors.push({ path: 'spec.addressReuseGracePeriodSeconds', value: grace, detail })
+  }
+  return errors.length > 0 ? errors : subnetErrors(spec, addresses)
+}
+
+/** All entries have to lie in the subnet of the lowest address. */
+function subnetErrors(spec: InClusterIPPoolSpec, ranges: readonly Range[]): FieldError[] {
+  const lowest = RangeSet.first(RangeSet.fromRanges(ranges)) as Address
+  if (spec.prefix > Address.bitsOf(lowest.family)) {
+    return [{ path: 'spec.prefix', value: spec.prefix, detail: 'provided prefix is not valid' }]
+  }
+  const subnet = Prefix.of(lowest, spec.prefix)
+  const detail = 'provided address belongs to a different subnet than others'
+  return ranges.flatMap((range, index) =>
+    Prefix.contains(subnet, range.first) && Prefix.contains(subnet, range.last)
+      ? []
+      : [{ path: 'spec.addresses', value: spec.addresses[index] as string, detail }],
+  )
+}
+
+function prefixPoolErrors(spec: InClusterPrefixPoolSpec): FieldError[] {
+  if (spec.prefixes.length === 0) {
+    return [{ path: 'spec.prefixes', value: spec.prefixes, detail: 'prefixes is required' }]
+  }
+  const length = effectivePrefixLength(spec)
+  if (length < 1 || length > 128) {
+    const detail = 'allocationPrefixLength must be between 1 and 128'
+    return [{ path: 'spec.allocationPrefixLength', value: length, detail }]
+  }
+  const errors = spec.prefixes.flatMap((entry) => parentErrors(entry, length))
+  const gateway = readGateway(spec.gateway, errors)
+  if (gateway?.family === 4) {
+    errors.push({ path: 'spec.gateway', value: spec.gateway as string, detail: 'provided gateway must be IPv6' })
+  }
+  for (const entry of spec.excludedPrefixes ?? []) {
+    const range = RangeSet.safeParseEntry(entry, { zone: 'drop' })
+    const path = 'spec.excludedPrefixes'
+    if (!range.ok) errors.push({ path, value: entry, detail: 'provided entry is not a valid IP, range, nor CIDR' })
+    else if (range.value.first.family === 4) {
+      errors.push({ path, value: entry, detail: 'only IPv6 excluded prefixes are supported' })
+    }
+  }
+  const grace = spec.addressReuseGracePeriodSeconds ?? 0
+  if (grace < 0) {
+    const detail = 'addressReuseGracePeriodSeconds must not be negative'
+    errors.push({ path: 'spec.addressReuseGracePeriodSeconds', value: grace, detail })
+  }
+  return errors
+}
+
+function parentErrors(entry: string, childLength: number): FieldError[] {
+  const refuse = (detail: string): FieldError => ({ path: 'spec.prefixes', value: entry, detail })
+  const parsed = Prefix.safeParse(entry)
+  if (!parsed.ok) return [refuse('provided entry is not a valid IPv6 CIDR')]
+  const prefix = parsed.value
+  if (prefix.address.family === 4) return [refuse('only IPv6 prefixes are supported')]
+  const errors: FieldError[] = []
+  if (Prefix.masked(prefix) !== prefix) errors.push(refuse('CIDR must be network-aligned'))
+  if (prefix.length > childLength) {
+    errors.push(refuse(`CIDR prefix length must be <= allocationPrefixLength (${childLength})`))
+  }
+  return errors
+}
+
+/** What deserves to be told of a prefix pool that hands out single addresses. */
+function prefixPoolWarnings(spec: InClusterPrefixPoolSpec): string[] {
+  if (effectivePrefixLength(spec) !== 128) return []
+  const warnings = [
+    'spec.allocationPrefixLength=128 behaves like host-address allocation; consider InClusterIPPool for single-address semantics',
+  ]
+  const gateway = spec.gateway ? Address.safeParse(spec.gateway, { zone: 'drop' }) : undefined
+  if (gateway?.ok && spec.prefixes.some((entry) => Prefix.contains(Prefix.parse(entry), gateway.value))) {
+    warnings.push(
+      'spec.gateway is within spec.prefixes and is not reserved; with /128 allocationPrefixLength it may also be allocated to claims',
+    )
+  }
+  return warnings
+}
+
+function readEntries(path: string, entries: readonly string[], errors: FieldError[]): Range[] {
+  const ranges: Range[] = []
+  for (const entry of entries) {
+    const range = RangeSet.safeParseEntry(entry, { zone: 'drop' })
+    if (range.ok) ranges.push(range.value)
+    else errors.push({ path, value: entry, detail: NOT_AN_ENTRY })
+  }
+  return ranges
+}
+
+function readGateway(gateway: string | undefined, errors: FieldError[]): Address | undefined {
+  if (gateway === undefined || gateway === '') return undefined
+  const address = Address.safeParse(gateway, { zone: 'drop' })
+  if (address.ok) return address.value
+  errors.push({ path: 'spec.gateway', value: gateway, detail: Address.goMessage(address.failure, goQuote) })
+  return undefined
+}
+
+function isMixed(ranges: readonly Range[]): boolean {
+  return ranges.some((range) => range.first.family !== ranges[0]?.first.family)
+}

@@ -1,0 +1,35 @@
+export { admitPool, type PoolAdmissionRequest } from './admission.js'
+export {
+  API_VERSION,
+  GROUP,
+  PROTECT_ADDRESS_FINALIZER,
+  PROTECT_POOL_FINALIZER,
+  RELEASE_ADDRESS_FINALIZER,
+  SKIP_DELETE_VALIDATION_ANNOTATION,
+} from './names.js'
+export {
+  type AddressPoolObject,
+  GlobalInClusterIPPool,
+  GlobalInClusterPrefixPool,
+  InClusterIPPool,
+  type InClusterIPPoolSpec,
+  type InClusterPool,
+  type InClusterPoolCounts,
+  type InClusterPoolStatus,
+  InClusterPrefixPool,
+  type InClusterPrefixPoolSpec,
+  isPrefixPool,
+  type PrefixPoolObject,
+  poolModels,
+} from './pools.js'
+export {
+  type AddressSpace,
+  addressSpace,
+  clampCount,
+  DEFAULT_ALLOCATION_PREFIX_LENGTH,
+  effectivePrefixLength,
+  isAllocatablePrefix,
+  type PrefixSpace,
+  prefixOf,
+  prefixSpace,
+} from './space.js'

@@ -1,0 +1,150 @@
+import { Address, Prefix, Range, RangeSet } from '../../cidr/index.js'
+import { fail, type Result } from '../../errors/index.js'
+import type { IPAddressSpec } from '../cluster-api/ip-address.js'
+import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from './pools.js'
+
+/** The length of the prefixes of a prefix pool that does not name one. */
+export const DEFAULT_ALLOCATION_PREFIX_LENGTH = 64
+
+/** The most that a count in a status can say: the largest 64-bit integer that a JSON number of JavaScript carries. */
+const MAX_COUNT = 2n ** 63n - 1024n
+
+/** What a pool of addresses may hand out, and what it keeps back. */
+export interface AddressSpace {
+  /** All of `spec.addresses`. */
+  readonly addresses: RangeSet
+  /** The addresses of the subnet that are not handed out: the first, and for IPv4 the last. Empty if they are allowed. */
+  readonly reserved: RangeSet
+  readonly excluded: RangeSet
+  readonly gateway: Address | undefined
+  /** `addresses` without reserved, excluded and gateway. */
+  readonly available: RangeSet
+}
+
+/** What a pool of prefixes may carve. */
+export interface PrefixSpace {
+  readonly parents: RangeSet
+  readonly excluded: RangeSet
+  /** `parents` without excluded. */
+  readonly available: RangeSet
+  readonly childLength: number
+  readonly gateway: Address | undefined
+}
+
+/**
+ * The set arithmetic of a pool of addresses, as the in-cluster provider does it (internal/poolutil/pool.go):
+ *
+ *     available = addresses - excluded - reserved - gateway
+ *
+ * Reserved are the first address (for IPv6 the subnet-router anycast address, RFC 4291 section 2.6.1) and for IPv4 also the last
+ * of the subnet of the *lowest* address of the pool, before exclusion. So an IPv4 /31 or /32 is empty unless reserved addresses
+ * are allowed. Zones are dropped. O(n log n).
+ *
+ * @returns `INVALID_POOL_SPEC` for what does not parse, mixed families, a prefix that is too long, or no address at all
+ */
+export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
+  const problems: string[] = []
+  const addresses = readSet('spec.addresses', spec.addresses, problems)
+  const excluded = readSet('spec.excludedAddresses', spec.excludedAddresses ?? [], problems)
+  const gateway = readGateway(spec.gateway, problems)
+  const lowest = RangeSet.first(addresses)
+  if (lowest?.family === 4 && addresses.v6.firsts.length > 0) {
+    problems.push('spec.addresses: provided addresses are of mixed IP families')
+  }
+  if (lowest === undefined && problems.length === 0) problems.push('spec.addresses: addresses is required')
+  const max = Address.bitsOf(lowest?.family ?? 6)
+  if (!Number.isInteger(spec.prefix) || spec.prefix < 0 || spec.prefix > max) {
+    problems.push(`spec.prefix: ${spec.prefix} is not a prefix length from 0 to ${max}`)
+  }
+  if (problems.length > 0 || lowest === undefined) return fail('INVALID_POOL_SPEC', { problems })
+
+  const subnet = Prefix.of(lowest, spec.prefix)
+  const reserved = spec.allocateReservedIPAddresses === true ? RangeSet.empty : subnetEdges(subnet)
+  const kept = gateway === undefined ? reserved : RangeSet.union(reserved, RangeSet.fromAddresses([gateway]))
+  const available = RangeSet.subtract(RangeSet.subtract(addresses, excluded), kept)
+  return { ok: true, value: { addresses, reserved, excluded, gateway, available } }
+}
+
+/**
+ * The space of a pool of prefixes. Unlike with addresses the gateway is not kept back, and nothing is reserved.
+ *
+ * @returns `INVALID_POOL_SPEC` for what does not parse or has host bits, mixed families, or a length out of range
+ */
+export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
+  const problems: string[] = []
+  const prefixes: Prefix[] = []
+  for (const entry of spec.prefixes) {
+    const prefix = Prefix.safeParse(entry)
+    if (!prefix.ok) problems.push(`spec.prefixes: ${JSON.stringify(entry)} is not a CIDR`)
+    else if (Prefix.masked(prefix.value) !== prefix.value) problems.push(`spec.prefixes: ${entry} has host bits`)
+    else prefixes.push(prefix.value)
+  }
+  if (spec.prefixes.length === 0) problems.push('spec.prefixes: prefixes is required')
+  const excluded = readSet('spec.excludedPrefixes', spec.excludedPrefixes ?? [], problems)
+  const gateway = readGateway(spec.gateway, problems)
+  const family = prefixes[0]?.address.family ?? 6
+  if (prefixes.some((prefix) => prefix.address.family !== family)) {
+    problems.push('spec.prefixes: provided prefixes are of mixed IP families')
+  }
+  const childLength = effectivePrefixLength(spec)
+  const max = Address.bitsOf(family)
+  if (!Number.isInteger(childLength) || childLength < 1 || childLength > max) {
+    problems.push(`spec.allocationPrefixLength: ${childLength} is not a prefix length from 1 to ${max}`)
+  }
+  if (problems.length > 0) return fail('INVALID_POOL_SPEC', { problems })
+  const parents = RangeSet.fromRanges(prefixes.map(Range.fromPrefix))
+  const available = RangeSet.subtract(parents, excluded)
+  return { ok: true, value: { parents, excluded, available, childLength, gateway } }
+}
+
+/** Whether a prefix is one that the pool may hand out, in use or not. O(log n). */
+export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean {
+  return prefix.length === space.childLength && RangeSet.containsRange(space.available, Range.fromPrefix(prefix))
+}
+
+/**
+ * The prefix that an IPAddress of a prefix pool stands for, with host bits cleared; `undefined` if its address or its prefix does
+ * not parse.
+ */
+export function prefixOf(spec: IPAddressSpec): Prefix | undefined {
+  const address = Address.safeParse(spec.address)
+  if (!address.ok || spec.prefix === undefined) return undefined
+  if (!Number.isInteger(spec.prefix) || spec.prefix < 0 || spec.prefix > Address.bitsOf(address.value.family))
+    return undefined
+  return Prefix.masked(Prefix.of(address.value, spec.prefix))
+}
+
+/** The length of the prefixes that a prefix pool hands out: 64 where the spec says 0 or nothing. */
+export function effectivePrefixLength(spec: InClusterPrefixPoolSpec): number {
+  return spec.allocationPrefixLength === undefined || spec.allocationPrefixLength === 0
+    ? DEFAULT_ALLOCATION_PREFIX_LENGTH
+    : spec.allocationPrefixLength
+}
+
+/**
+ * A count as a field of a status: exact up to 2^53, and never more than a 64-bit integer takes. Go clients refuse a number
+ * beyond that, and 2^63 - 1 itself is none that JavaScript can write.
+ */
+export function clampCount(count: bigint): number {
+  return Number(count > MAX_COUNT ? MAX_COUNT : count)
+}
+
+function subnetEdges(subnet: Prefix): RangeSet {
+  const first = Prefix.first(subnet)
+  return RangeSet.fromAddresses(first.family === 4 ? [first, Prefix.last(subnet)] : [first])
+}
+
+function readSet(path: string, entries: readonly string[], problems: string[]): RangeSet {
+  const set = RangeSet.safeParse(entries, { zone: 'drop' })
+  if (set.ok) return set.value
+  problems.push(`${path}: ${JSON.stringify(set.failure.context.text.slice(0, 64))} is not a valid IP, range, nor CIDR`)
+  return RangeSet.empty
+}
+
+function readGateway(gateway: string | undefined, problems: string[]): Address | undefined {
+  if (gateway === undefined || gateway === '') return undefined
+  const address = Address.safeParse(gateway, { zone: 'drop' })
+  if (address.ok) return address.value
+  problems.push(`spec.gateway: ${JSON.stringify(gateway.slice(0, 64))} is not a valid IP`)
+  return undefined
+}

@@ -1,0 +1,8 @@
+export type { Admission, FieldError } from './field-error.js'
+export { formatFieldError } from './field-error.js'
+export type { JsonObject, Model, ModelSpec, ReadResult } from './model.js'
+export { defineModel } from './model.js'
+export type { Json, KindInfo, KubeObject, ObjectMeta, ObjectRef, OwnerReference } from './object.js'
+export { formatRef, groupOf, hasFinalizer, isDeleting, refOf, versionOf } from './object.js'
+export type { Condition, LegacyCondition } from './schema.js'
+export { conditionSchema, legacyConditionSchema, objectMetaSchema, ownerReferenceSchema } from './schema.js'

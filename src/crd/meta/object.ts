@@ -1,0 +1,90 @@
+/** A JSON value as Kubernetes stores it. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
+
+/** Who an object belongs to. The garbage collector and `clusterctl move` follow these. */
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller?: boolean | undefined
+  readonly blockOwnerDeletion?: boolean | undefined
+}
+
+/** The metadata that this library reads or writes; other fields are kept as they are. Timestamps are RFC 3339 text. */
+export interface ObjectMeta {
+  readonly name: string
+  readonly namespace?: string | undefined
+  readonly uid?: string | undefined
+  /** Opaque: compare for equality only. */
+  readonly resourceVersion?: string | undefined
+  readonly generation?: number | undefined
+  readonly creationTimestamp?: string | undefined
+  readonly deletionTimestamp?: string | undefined
+  readonly labels?: { readonly [key: string]: string } | undefined
+  readonly annotations?: { readonly [key: string]: string } | undefined
+  readonly finalizers?: readonly string[] | undefined
+  readonly ownerReferences?: readonly OwnerReference[] | undefined
+}
+
+/** Any Kubernetes object: what a store keeps and an effect creates. */
+export interface KubeObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly spec?: unknown
+  readonly status?: unknown
+}
+
+/** Names one object. `namespace` is left out for cluster-scoped kinds. */
+export interface ObjectRef {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+/** What a store and a CRD need to know of a kind. */
+export interface KindInfo {
+  readonly apiVersion: string
+  readonly kind: string
+  /** Plural resource name, as in the URL. */
+  readonly plural: string
+  readonly namespaced: boolean
+  /** Whether status is a subresource: written apart from the rest, and without raising the generation. */
+  readonly statusSubresource: boolean
+}
+
+/** The reference to an object. */
+export function refOf(object: KubeObject): ObjectRef {
+  const { name, namespace } = object.metadata
+  return namespace === undefined
+    ? { apiVersion: object.apiVersion, kind: object.kind, name }
+    : { apiVersion: object.apiVersion, kind: object.kind, namespace, name }
+}
+
+/** The API group of an apiVersion: `''` for the core group. */
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/')
+  return slash < 0 ? '' : apiVersion.slice(0, slash)
+}
+
+/** The version of an apiVersion: `v1` of `v1`, `v1beta2` of `ipam.cluster.x-k8s.io/v1beta2`. */
+export function versionOf(apiVersion: string): string {
+  return apiVersion.slice(apiVersion.indexOf('/') + 1)
+}
+
+/** `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it. */
+export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
+  return `${ref.kind} ${ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`}`
+}
+
+/** Whether an object is on its way out: it has a deletionTimestamp and only finalizers hold it. */
+export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
+  return object.metadata.deletionTimestamp !== undefined
+}
+
+/** Whether the object has this finalizer. */
+export function hasFinalizer(object: { readonly metadata: ObjectMeta }, finalizer: string): boolean {
+  return object.metadata.finalizers?.includes(finalizer) ?? false
+}

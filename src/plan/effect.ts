@@ -1,0 +1,48 @@
+import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
+
+/** What must still be true of an object for a write to be done. */
+export interface EffectPrecondition {
+  readonly uid?: string | undefined
+  /** The version that the plan was made from. Writes of the same plan carry it forward. */
+  readonly resourceVersion?: string | undefined
+}
+
+/** Creates an object. Precondition: there is none of that name. */
+export interface CreateEffect {
+  readonly kind: 'create'
+  readonly object: KubeObject
+  /** Why, in words: `explain` repeats it. */
+  readonly why: string
+}
+
+/** Changes fields of an object by a JSON merge patch (RFC 7396). */
+export interface PatchEffect {
+  readonly kind: 'patch'
+  readonly ref: ObjectRef
+  readonly patch: { readonly [key: string]: unknown }
+  readonly if: EffectPrecondition
+  /** `status`: the patch is for the status alone. */
+  readonly subresource?: 'status' | undefined
+  readonly why: string
+}
+
+/** Deletes one particular object: never another one that has got its name since. */
+export interface DeleteEffect {
+  readonly kind: 'delete'
+  readonly ref: ObjectRef
+  readonly if: EffectPrecondition & { readonly uid: string }
+  readonly why: string
+}
+
+/** Tells people. Never the only record of anything, and never without a write that it goes with. */
+export interface EventEffect {
+  readonly kind: 'event'
+  readonly about: ObjectRef
+  readonly type: 'Normal' | 'Warning'
+  /** CamelCase. */
+  readonly reason: string
+  readonly message: string
+}
+
+/** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
+export type Effect = CreateEffect | PatchEffect | DeleteEffect | EventEffect

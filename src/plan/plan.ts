@@ -1,0 +1,71 @@
+import { formatRef, refOf } from '../crd/meta/object.js'
+import type { Effect, EffectPrecondition } from './effect.js'
+
+/** What a plan means for its object. Every outcome says so in a sentence. */
+export interface Outcome {
+  readonly kind: string
+  /** One sentence for people, without a final full stop. */
+  readonly message: string
+}
+
+/**
+ * What is to be done about one object, decided from what was read. Pure data: it can be logged, compared, explained, replayed.
+ *
+ * Effects are done in order and stop at the first that fails; what tells of success comes last. A plan can therefore be cut at any
+ * point: the next plan, made from what is then observed, goes on from there. With nothing to do there are no effects.
+ */
+export interface Plan<O extends Outcome = Outcome> {
+  readonly outcome: O
+  readonly effects: readonly Effect[]
+  /** Plan again after this time even if nothing changes. */
+  readonly requeueAfterSeconds?: number | undefined
+}
+
+/**
+ * A plan in words: its outcome, then each effect with what it changes, on which condition, and why.
+ *
+ * @example
+ * explain({ outcome: { kind: 'paused', message: 'the Cluster is paused' }, effects: [] })
+ * // 'paused: the Cluster is paused\n  nothing to do'
+ */
+export function explain(plan: Plan): string {
+  const lines = [`${plan.outcome.kind}: ${plan.outcome.message}`]
+  plan.effects.forEach((effect, index) => {
+    lines.push(`  ${index + 1}. ${explainEffect(effect)}`)
+  })
+  if (plan.effects.length === 0) lines.push('  nothing to do')
+  if (plan.requeueAfterSeconds !== undefined) lines.push(`  look again in ${plan.requeueAfterSeconds} s`)
+  return lines.join('\n')
+}
+
+/** One effect in words. */
+export function explainEffect(effect: Effect): string {
+  switch (effect.kind) {
+    case 'create':
+      return `create ${formatRef(refOf(effect.object))}, unless there is one: ${effect.why}`
+    case 'patch': {
+      const part = effect.subresource === undefined ? '' : `${effect.subresource} of `
+      return `patch ${part}${formatRef(effect.ref)} (${fieldsOf(effect.patch).join(', ')})${conditionOf(effect.if)}: ${effect.why}`
+    }
+    case 'delete':
+      return `delete ${formatRef(effect.ref)}${conditionOf(effect.if)}: ${effect.why}`
+    case 'event':
+      return `tell of ${formatRef(effect.about)}: ${effect.type} ${effect.reason}: ${effect.message}`
+  }
+}
+
+function conditionOf(condition: EffectPrecondition): string {
+  const parts: string[] = []
+  if (condition.uid !== undefined) parts.push(`uid ${condition.uid}`)
+  if (condition.resourceVersion !== undefined) parts.push(`version ${condition.resourceVersion}`)
+  return parts.length === 0 ? '' : ` if it has ${parts.join(' and ')}`
+}
+
+/** The fields that a merge patch names, two levels deep: `metadata.finalizers`. */
+function fieldsOf(patch: { readonly [key: string]: unknown }): string[] {
+  return Object.entries(patch).flatMap(([key, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.keys(value).map((inner) => `${key}.${inner}`)
+      : [key],
+  )
+}

@@ -1,0 +1,38 @@
+import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import type { Outcome, Plan } from './plan.js'
+
+/** What became known of an object: as it is now, or that it is gone. */
+export type Change =
+  | { readonly kind: 'present'; readonly object: KubeObject }
+  | { readonly kind: 'absent'; readonly ref: ObjectRef }
+
+/** The moment a plan is made for: the only way in which time enters. */
+export interface PlanTime {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+}
+
+/**
+ * A provider as a machine without I/O: it is shown what changes, says which of its objects want a new plan, and makes the plan.
+ *
+ * Level-based: showing the same object again, or leaving out steps in between, leads to the same plans. It keeps an index of what it
+ * was shown, so that a plan costs the same however many objects there are. A host feeds it from informers, a list, a test.
+ */
+export interface Planner<O extends Outcome = Outcome> {
+  readonly name: string
+  /** The kinds that it has to be shown. */
+  readonly watches: readonly KindInfo[]
+  /**
+   * Takes a change in. Show the answer of each own write at once, before the next plan is made: a cache that lags behind must not
+   * hide an address that was just given away.
+   *
+   * @returns the keys to plan again, oldest object first
+   */
+  observe(change: Change): readonly string[]
+  /** The plan for a key, or `undefined` if there is nothing under it any more. */
+  plan(key: string, time: PlanTime): Plan<O> | undefined
+  /** Whether this key only sums up others, and so is best planned when nothing else is waiting. */
+  isSummary(key: string): boolean
+  /** Forgets everything. */
+  reset(): void
+}

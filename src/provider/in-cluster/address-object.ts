@@ -1,0 +1,130 @@
+import { Address } from '../../cidr/index.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
+import { samePool } from '../../crd/cluster-api/references.js'
+import { PROTECT_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
+import type { InClusterPool } from '../../crd/in-cluster/pools.js'
+import {
+  formatRef,
+  groupOf,
+  type KindInfo,
+  type KubeObject,
+  type OwnerReference,
+  refOf,
+} from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
+import type { Offer } from './ledger.js'
+
+/**
+ * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both blocking owner deletion, and
+ * protected by a finalizer, as the Cluster API contract for IPAM providers wants it.
+ */
+export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: Offer): IPAddress {
+  const { name, namespace } = claim.metadata
+  const { apiVersion, kind } = IPAddress.info
+  const clusterName = claim.metadata.labels?.[CLUSTER_NAME_LABEL]
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      ...(clusterName === undefined ? {} : { labels: { [CLUSTER_NAME_LABEL]: clusterName } }),
+      finalizers: [PROTECT_ADDRESS_FINALIZER],
+      ownerReferences: ownersFor([], claim, pool),
+    },
+    spec: {
+      claimRef: { name },
+      poolRef: claim.spec.poolRef,
+      address: Address.format(offer.address),
+      prefix: offer.prefix,
+      ...(offer.gateway === undefined ? {} : { gateway: offer.gateway }),
+    },
+  }
+}
+
+/** Whether an IPAddress of the name of a claim is the claim's: for that claim and from that pool. */
+export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
+  return address.spec.claimRef.name === claim.metadata.name && samePool(address.spec.poolRef, claim.spec.poolRef)
+}
+
+/**
+ * The metadata that an adopted IPAddress lacks, as a merge patch; `undefined` if it lacks nothing. Its spec is never touched, and
+ * owners, labels and finalizers of others stay.
+ */
+export function repairOf(
+  address: IPAddress,
+  claim: IPAddressClaim,
+  pool: InClusterPool,
+): { readonly metadata: { readonly [field: string]: unknown } } | undefined {
+  const { metadata } = address
+  const repair: { [field: string]: unknown } = {}
+  const owners = ownersFor(metadata.ownerReferences ?? [], claim, pool)
+  if (JSON.stringify(owners) !== JSON.stringify(metadata.ownerReferences ?? [])) repair.ownerReferences = owners
+  const finalizers = metadata.finalizers ?? []
+  // an object on its way out takes no new finalizer
+  if (!finalizers.includes(PROTECT_ADDRESS_FINALIZER) && metadata.deletionTimestamp === undefined) {
+    repair.finalizers = [...finalizers, PROTECT_ADDRESS_FINALIZER]
+  }
+  const clusterName = claim.metadata.labels?.[CLUSTER_NAME_LABEL]
+  if (clusterName !== undefined && metadata.labels?.[CLUSTER_NAME_LABEL] !== clusterName) {
+    repair.labels = { [CLUSTER_NAME_LABEL]: clusterName }
+  }
+  return Object.keys(repair).length === 0 ? undefined : { metadata: repair }
+}
+
+/**
+ * The owners of an IPAddress: those it has, then claim and pool. Where the object has another controller already (it was made by a
+ * tool that owns it), the claim is left out, as upstream: an object has one controller at most.
+ */
+function ownersFor(existing: readonly OwnerReference[], claim: IPAddressClaim, pool: InClusterPool): OwnerReference[] {
+  const claimOwner = ownerReference(claim, IPAddressClaim.info, true)
+  const poolOwner = ownerReference(pool, { apiVersion: pool.apiVersion, kind: pool.kind }, false)
+  const foreignController = existing.some((owner) => owner.controller === true && !sameOwner(owner, claimOwner))
+  return upsert(foreignController ? existing : upsert(existing, claimOwner), poolOwner)
+}
+
+function upsert(owners: readonly OwnerReference[], owner: OwnerReference): OwnerReference[] {
+  const index = owners.findIndex((candidate) => sameOwner(candidate, owner))
+  if (index < 0) return [...owners, owner]
+  const before = owners[index] as OwnerReference
+  const same =
+    before.apiVersion === owner.apiVersion &&
+    before.uid === owner.uid &&
+    before.controller === owner.controller &&
+    before.blockOwnerDeletion === owner.blockOwnerDeletion
+  return same ? [...owners] : owners.with(index, owner)
+}
+
+/** The same object by name: its uid may be that of an earlier one. */
+function sameOwner(left: OwnerReference, right: OwnerReference): boolean {
+  return left.kind === right.kind && left.name === right.name && groupOf(left.apiVersion) === groupOf(right.apiVersion)
+}
+
+function ownerReference(
+  object: KubeObject,
+  info: Pick<KindInfo, 'apiVersion' | 'kind'>,
+  controller: boolean,
+): OwnerReference {
+  return {
+    apiVersion: info.apiVersion,
+    kind: info.kind,
+    name: object.metadata.name,
+    uid: uidOf(object),
+    controller,
+    blockOwnerDeletion: true,
+  }
+}
+
+/**
+ * The uid of an object that was read from a store.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for an object that has none: it was not read from a store
+ */
+export function uidOf(object: KubeObject): string {
+  const { uid } = object.metadata
+  if (uid !== undefined && uid !== '') return uid
+  const argument = `metadata.uid of ${formatRef(refOf(object))}`
+  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'the uid that the store gave', got: 'none' })
+}

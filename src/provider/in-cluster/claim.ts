@@ -1,0 +1,242 @@
+import { Address } from '../../cidr/index.js'
+import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
+import type { InClusterPool } from '../../crd/in-cluster/pools.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
+import type { Effect, PatchEffect, Plan, PlanTime } from '../../plan/index.js'
+import { fulfils, newIPAddress, repairOf, uidOf } from './address-object.js'
+import type { PoolLedger } from './ledger.js'
+import type { ClaimOutcome } from './outcome.js'
+import { claimReads, clusterNameOf } from './references.js'
+import { advance, type Progress, startOf, statusPatch } from './status.js'
+
+/** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
+export interface ClaimInput {
+  readonly claim: IPAddressClaim
+  /** The IPAddress of the namespace and name of the claim, if there is one. */
+  readonly address?: IPAddress | undefined
+  /** Why the object under that name can not be read as an IPAddress, if there is such a one. */
+  readonly addressProblem?: string | undefined
+  /** The pool of the claim, if it exists. */
+  readonly pool?: InClusterPool | undefined
+  /** The Cluster that the claim names, if it names one and it exists. */
+  readonly cluster?: Cluster | undefined
+  /** The ledger of the pool. */
+  readonly ledger: PoolLedger
+}
+
+/** Tries again after this long where nothing else tells when to. */
+const RETRY_SECONDS = 30
+
+/**
+ * The whole life of a claim, from what is observed to what is to be written: the contract of Cluster API for IPAM providers
+ * (docs/book/src/developer/providers/contracts/ipam.md) as the in-cluster provider carries it out.
+ *
+ * Gates first: foreign pool, paused claim, missing or paused Cluster. Then the finalizer of the claim, the IPAddress with its
+ * owners, and at last the status. A deleted claim gives its address back first, then its own finalizer. Every write can be the last
+ * before a crash: the next plan goes on from there, and finds the address by the name of the claim.
+ *
+ * Unlike upstream a plan never touches an IPAddress of that name that is for another claim or from another pool, never allocates
+ * from a pool that is being deleted, and says in the condition Ready why a claim has no address. O(log n) in addresses in use.
+ */
+export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
+  const { claim, cluster, pool } = input
+  const deleting = isDeleting(claim)
+  const reads = claimReads(claim)
+  if (reads.pool === undefined) {
+    const { apiGroup, kind } = claim.spec.poolRef
+    return nothing({
+      kind: 'ignored',
+      message: `no pool kind of this provider: ${kind} of group ${JSON.stringify(apiGroup)}`,
+    })
+  }
+  if (hasPausedAnnotation(claim)) return paused('claim', 'the claim is paused')
+  const clusterName = clusterNameOf(claim)
+  if (clusterName !== undefined && cluster === undefined && !deleting) {
+    const message = `Cluster ${claim.metadata.namespace}/${clusterName} not found`
+    return nothing({ kind: 'waiting', reason: 'ClusterNotFound', message })
+  }
+  if (clusterName !== undefined && cluster !== undefined && isClusterPaused(cluster)) {
+    return paused('cluster', `${formatRef(refOf(cluster))} is paused`)
+  }
+  if (deleting) {
+    if (pool !== undefined && hasPausedAnnotation(pool)) return paused('pool', `${formatRef(refOf(pool))} is paused`)
+    return planRelease(input, time)
+  }
+
+  const effects: Effect[] = []
+  if (!hasFinalizer(claim, RELEASE_ADDRESS_FINALIZER)) {
+    const finalizers = [...(claim.metadata.finalizers ?? []), RELEASE_ADDRESS_FINALIZER]
+    effects.push(patchOf(claim, { metadata: { finalizers } }, 'the claim must not go before its address'))
+  }
+  if (pool !== undefined && hasPausedAnnotation(pool)) {
+    return { ...paused('pool', `${formatRef(refOf(pool))} is paused`), effects }
+  }
+  return planAddress(input, effects, time)
+}
+
+/** Sees to it that the claim has its address, and says in its status whether it has. */
+function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan<ClaimOutcome> {
+  const { claim, address, pool, ledger } = input
+  const now = new Date(time.nowMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const poolName = formatRef(claimReads(claim).pool as NonNullable<ReturnType<typeof claimReads>['pool']>)
+  let progress = startOf(claim)
+
+  const obstacle = input.addressProblem ?? whyNotOurs(address, claim)
+  if (obstacle !== undefined) {
+    const message = `${formatRef(claimReads(claim).address)} is in the way: ${obstacle}`
+    if (progress.state.phase === 'Bound') progress = advance(progress, 'AddressLost', claim, { message, now })
+    return waiting(
+      claim,
+      effects,
+      advance(progress, 'AllocationFailed', claim, { message, now }),
+      'AllocationFailed',
+      message,
+    )
+  }
+  if (address !== undefined) {
+    const repair = pool && repairOf(address, claim, pool)
+    if (repair !== undefined)
+      effects.push(patchOf(address, repair, 'the address belongs to claim and pool, and is protected'))
+    progress = advance(progress, 'AddressAllocated', claim, { message: '', now })
+    return bound(claim, effects, progress, address)
+  }
+
+  if (progress.state.phase === 'Bound') progress = advance(progress, 'AddressLost', claim, { message: '', now })
+  const unavailable = whyUnavailable(pool, ledger, poolName)
+  if (unavailable !== undefined || pool === undefined) {
+    const message = unavailable as string
+    return waiting(
+      claim,
+      effects,
+      advance(progress, 'PoolUnavailable', claim, { message, now }),
+      'PoolNotReady',
+      message,
+    )
+  }
+  const offer = ledger.next()
+  if (offer === undefined) {
+    const message = `no address available in ${poolName}`
+    return waiting(
+      claim,
+      effects,
+      advance(progress, 'PoolExhausted', claim, { message, now }),
+      'PoolExhausted',
+      message,
+    )
+  }
+  if (progress.state.phase === 'Error') progress = advance(progress, 'PoolHasRoom', claim, { message: '', now })
+  const created = newIPAddress(claim, pool, offer)
+  effects.push({
+    kind: 'create',
+    object: created,
+    why: `${Address.format(offer.address)} is the lowest that is free in ${poolName}`,
+  })
+  progress = advance(progress, 'AddressAllocated', claim, { message: '', now })
+  return bound(claim, effects, progress, created)
+}
+
+/** Gives the address back: the address object first, then the claim's own finalizer. */
+function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
+  const { claim, pool } = input
+  const address = input.address !== undefined && fulfils(input.address, claim) ? input.address : undefined
+  const remainingSeconds = address === undefined ? 0 : graceLeft(claim, pool, time)
+  if (remainingSeconds > 0) {
+    const message = `${address?.spec.address} stays in use for another ${remainingSeconds} s`
+    return {
+      outcome: { kind: 'releasing', remainingSeconds, message },
+      effects: [],
+      requeueAfterSeconds: remainingSeconds,
+    }
+  }
+  const effects: Effect[] = []
+  if (address !== undefined) {
+    const held = address.metadata.finalizers ?? []
+    if (held.includes(PROTECT_ADDRESS_FINALIZER)) {
+      const finalizers = held.filter((finalizer) => finalizer !== PROTECT_ADDRESS_FINALIZER)
+      effects.push(patchOf(address, { metadata: { finalizers } }, 'its claim no longer needs it'))
+    }
+    effects.push({
+      kind: 'delete',
+      ref: refOf(address),
+      if: { uid: uidOf(address) },
+      why: `${address.spec.address} is free again`,
+    })
+  }
+  if (hasFinalizer(claim, RELEASE_ADDRESS_FINALIZER)) {
+    const finalizers = (claim.metadata.finalizers ?? []).filter((finalizer) => finalizer !== RELEASE_ADDRESS_FINALIZER)
+    effects.push(patchOf(claim, { metadata: { finalizers } }, 'its address is released'))
+  }
+  const released = address?.spec.address
+  const message = released === undefined ? 'the claim has no address' : `${released} is released`
+  return { outcome: { kind: 'released', address: released, message }, effects }
+}
+
+/** Why the IPAddress under the name of a claim is not the claim's, or `undefined`. */
+function whyNotOurs(address: IPAddress | undefined, claim: IPAddressClaim): string | undefined {
+  if (address === undefined || fulfils(address, claim)) return undefined
+  const { claimRef, poolRef } = address.spec
+  return `it is for the claim ${claimRef.name} from ${formatRef(poolRef)}`
+}
+
+/** Why nothing can be allocated from a pool, or `undefined`. */
+function whyUnavailable(pool: InClusterPool | undefined, ledger: PoolLedger, name: string): string | undefined {
+  if (ledger.problems.length > 0) return `${name} is invalid: ${ledger.problems.join('; ')}`
+  if (pool === undefined) return `${name} not found`
+  return isDeleting(pool) ? `${name} is being deleted` : undefined
+}
+
+/** How long the address of a deleted claim stays in use, in whole seconds. Not at all if the pool is gone or going. */
+function graceLeft(claim: IPAddressClaim, pool: InClusterPool | undefined, time: PlanTime): number {
+  const graceSeconds = pool?.spec.addressReuseGracePeriodSeconds ?? 0
+  if (pool === undefined || isDeleting(pool) || graceSeconds <= 0) return 0
+  const deletedMs = Date.parse(claim.metadata.deletionTimestamp as string)
+  return Math.max(0, Math.ceil((deletedMs + graceSeconds * 1000 - time.nowMs) / 1000))
+}
+
+function bound(claim: IPAddressClaim, effects: Effect[], progress: Progress, address: IPAddress): Plan<ClaimOutcome> {
+  const { address: text, prefix, gateway } = address.spec
+  const full = prefix === undefined ? text : `${text}/${prefix}`
+  pushStatus(claim, effects, progress, { type: 'Normal', reason: 'AddressAllocated', message: full })
+  return { outcome: { kind: 'bound', address: text, prefix, gateway, message: full }, effects }
+}
+
+function waiting(
+  claim: IPAddressClaim,
+  effects: Effect[],
+  progress: Progress,
+  reason: 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed',
+  message: string,
+): Plan<ClaimOutcome> {
+  pushStatus(claim, effects, progress, { type: 'Warning', reason, message })
+  const outcome: ClaimOutcome = { kind: 'waiting', reason, message }
+  return progress.retryLater ? { outcome, effects, requeueAfterSeconds: RETRY_SECONDS } : { outcome, effects }
+}
+
+/** The status last, and an event only where it goes with a write. */
+function pushStatus(
+  claim: IPAddressClaim,
+  effects: Effect[],
+  progress: Progress,
+  event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
+): void {
+  const patch = statusPatch(claim.status, progress.status)
+  if (patch === undefined) return
+  effects.push({ ...patchOf(claim, patch, `the claim is ${progress.state.phase}`), subresource: 'status' })
+  effects.push({ kind: 'event', about: refOf(claim), ...event })
+}
+
+function patchOf(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
+  const { uid, resourceVersion } = object.metadata
+  return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
+}
+
+function nothing(outcome: ClaimOutcome): Plan<ClaimOutcome> {
+  return { outcome, effects: [] }
+}
+
+function paused(by: 'claim' | 'cluster' | 'pool', message: string): Plan<ClaimOutcome> {
+  return nothing({ kind: 'paused', by, message })
+}

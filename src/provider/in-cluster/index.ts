@@ -1,0 +1,7 @@
+export { fulfils, newIPAddress } from './address-object.js'
+export { type ClaimInput, planClaim } from './claim.js'
+export { type LedgerEntry, type Offer, PoolLedger } from './ledger.js'
+export type { ClaimOutcome, PoolOutcome, UnreadableOutcome } from './outcome.js'
+export { type InClusterOutcome, type InClusterPlanner, inCluster } from './planner.js'
+export { type PoolInput, planPool } from './pool.js'
+export { type ClaimReads, claimReads, clusterNameOf, poolRefOf } from './references.js'

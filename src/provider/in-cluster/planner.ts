@@ -1,0 +1,225 @@
+import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
+import type { Model } from '../../crd/meta/model.js'
+import { formatRef, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { describe } from '../../errors/index.js'
+import type { Change, Plan, Planner, PlanTime } from '../../plan/index.js'
+import { planClaim } from './claim.js'
+import { PoolLedger } from './ledger.js'
+import type { ClaimOutcome, PoolOutcome, UnreadableOutcome } from './outcome.js'
+import { planPool } from './pool.js'
+import { claimReads, poolRefOf } from './references.js'
+
+export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
+
+/** The in-cluster provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
+export interface InClusterPlanner extends Planner<InClusterOutcome> {
+  /** The ledger of a pool, to look into. Changing it is not for callers. */
+  ledgerOf(pool: ObjectRef): PoolLedger
+}
+
+/**
+ * The in-cluster provider of Cluster API: claims of `InClusterIPPool`, `GlobalInClusterIPPool` and the two prefix pools, with IPAddress
+ * objects as its ledger, as the Go provider of that name keeps them.
+ *
+ * One writer at a time may serve a pool: elect a leader where several processes run.
+ */
+export function inCluster(): InClusterPlanner {
+  return new InCluster()
+}
+
+class InCluster implements InClusterPlanner {
+  readonly name = 'in-cluster'
+  readonly watches = [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info)
+  readonly #claims = new Map<string, IPAddressClaim>()
+  readonly #addresses = new Map<string, IPAddress>()
+  readonly #clusters = new Map<string, Cluster>()
+  readonly #pools = new Map<string, PoolRecord>()
+  /** Keys of claims by the key of the Cluster that they name. */
+  readonly #claimsByCluster = new Map<string, Set<string>>()
+  /** Claims and pools that can not be read, by key, and why. */
+  readonly #unreadable = new Map<string, string>()
+
+  observe(change: Change): readonly string[] {
+    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    const object = change.kind === 'present' ? change.object : undefined
+    if (IPAddressClaim.is(ref)) return this.#observeClaim(ref, this.#read(IPAddressClaim, ref, object))
+    if (IPAddress.is(ref)) return this.#observeAddress(ref, this.#read(IPAddress, ref, object))
+    if (Cluster.is(ref)) return this.#observeCluster(ref, this.#read(Cluster, ref, object))
+    const model = poolModels.find((candidate) => candidate.is(ref))
+    return model === undefined ? [] : this.#observePool(ref, this.#read(model, ref, object))
+  }
+
+  plan(key: string, time: PlanTime): Plan<InClusterOutcome> | undefined {
+    const unreadable = this.#unreadable.get(key)
+    if (unreadable !== undefined) return { outcome: { kind: 'unreadable', message: unreadable }, effects: [] }
+    const claim = this.#claims.get(key)
+    if (claim !== undefined) return this.#planClaim(key, claim, time)
+    const record = this.#pools.get(key)
+    return record?.pool && planPool({ pool: record.pool, ledger: record.ledger })
+  }
+
+  isSummary(key: string): boolean {
+    return this.#pools.has(key)
+  }
+
+  reset(): void {
+    for (const index of [this.#claims, this.#addresses, this.#clusters, this.#pools]) index.clear()
+    this.#claimsByCluster.clear()
+    this.#unreadable.clear()
+  }
+
+  ledgerOf(pool: ObjectRef): PoolLedger {
+    return this.#record(formatRef(pool)).ledger
+  }
+
+  #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<InClusterOutcome> {
+    const reads = claimReads(claim)
+    const record = reads.pool && this.#record(formatRef(reads.pool))
+    const plan = planClaim(
+      {
+        claim,
+        address: this.#addresses.get(formatRef(reads.address)),
+        addressProblem: this.#unreadable.get(formatRef(reads.address)),
+        cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
+        pool: record?.pool,
+        ledger: record?.ledger ?? new PoolLedger(),
+      },
+      time,
+    )
+    if (plan.outcome.kind === 'waiting' && plan.outcome.reason === 'PoolExhausted') record?.exhausted.add(key)
+    else record?.exhausted.delete(key)
+    return plan
+  }
+
+  /** The typed object. One that can not be read is noted and then treated as if it were not there. */
+  #read<T extends KubeObject>(model: Model<T>, ref: ObjectRef, object: KubeObject | undefined): T | undefined {
+    const key = formatRef(ref)
+    this.#unreadable.delete(key)
+    if (object === undefined) return undefined
+    const read = model.safeParse(object)
+    if (read.ok) return read.value
+    this.#unreadable.set(key, describe(read.failure))
+    return undefined
+  }
+
+  #observeClaim(ref: ObjectRef, claim: IPAddressClaim | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const before = this.#claims.get(key)
+    if (before !== undefined) this.#unlink(key, before)
+    if (claim === undefined) this.#claims.delete(key)
+    else {
+      this.#claims.set(key, claim)
+      const reads = claimReads(claim)
+      if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key)
+      if (reads.cluster !== undefined) addTo(this.#claimsByCluster, formatRef(reads.cluster), key)
+    }
+    return [key]
+  }
+
+  #unlink(key: string, claim: IPAddressClaim): void {
+    const reads = claimReads(claim)
+    if (reads.pool !== undefined) {
+      const record = this.#record(formatRef(reads.pool))
+      record.claims.delete(key)
+      record.exhausted.delete(key)
+    }
+    if (reads.cluster !== undefined) this.#claimsByCluster.get(formatRef(reads.cluster))?.delete(key)
+  }
+
+  #observeAddress(ref: ObjectRef, address: IPAddress | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const before = this.#addresses.get(key)
+    const poolBefore = before && poolRefOf(before.spec.poolRef, before.metadata.namespace)
+    const poolNow = address && poolRefOf(address.spec.poolRef, address.metadata.namespace)
+    const wanted: string[] = [formatRef({ ...ref, kind: IPAddressClaim.info.kind })]
+    if (address === undefined) this.#addresses.delete(key)
+    else this.#addresses.set(key, address)
+    if (poolNow !== undefined) {
+      const poolKey = formatRef(poolNow)
+      this.#record(poolKey).ledger.observe(address as IPAddress)
+      wanted.push(poolKey)
+    }
+    if (poolBefore !== undefined) {
+      const poolKey = formatRef(poolBefore)
+      const record = this.#record(poolKey)
+      const samePool = poolNow !== undefined && formatRef(poolNow) === poolKey
+      if (!samePool) record.ledger.forget(ref)
+      // an address that went, or that is another one now, may have made room
+      if (!samePool || before?.spec.address !== address?.spec.address || before?.spec.prefix !== address?.spec.prefix) {
+        wanted.push(poolKey, ...this.#byAge(record.exhausted))
+      }
+    }
+    return wanted
+  }
+
+  #observePool(ref: ObjectRef, pool: InClusterPool | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const record = this.#record(key)
+    const before = record.pool
+    record.pool = pool
+    const problem = this.#unreadable.get(key)
+    if (problem !== undefined) record.ledger.setPool(undefined, [problem])
+    else if (record.ledger.problems.length > 0 || JSON.stringify(before?.spec) !== JSON.stringify(pool?.spec)) {
+      record.ledger.setPool(pool)
+    }
+    if (problem !== undefined) return [key, ...this.#byAge(record.claims)]
+    return standsAsBefore(before, pool) ? [key] : [key, ...this.#byAge(record.claims)]
+  }
+
+  #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const before = this.#clusters.get(key)
+    if (cluster === undefined) this.#clusters.delete(key)
+    else this.#clusters.set(key, cluster)
+    const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
+    return same ? [] : this.#byAge(this.#claimsByCluster.get(key) ?? [])
+  }
+
+  #record(key: string): PoolRecord {
+    const known = this.#pools.get(key)
+    if (known !== undefined) return known
+    const record: PoolRecord = { pool: undefined, ledger: new PoolLedger(), claims: new Set(), exhausted: new Set() }
+    this.#pools.set(key, record)
+    return record
+  }
+
+  /** Claims in the order in which they are to be served: the oldest first. */
+  #byAge(keys: Iterable<string>): string[] {
+    const age = (key: string) => this.#claims.get(key)?.metadata.creationTimestamp ?? ''
+    return [...keys].sort((a, b) => compareText(age(a), age(b)) || compareText(a, b))
+  }
+}
+
+/** What is known of a pool, also of one that claims or addresses name before it exists. */
+interface PoolRecord {
+  pool: InClusterPool | undefined
+  readonly ledger: PoolLedger
+  /** Keys of the claims that name the pool. */
+  readonly claims: Set<string>
+  /** Of those, the ones that wait for room. */
+  readonly exhausted: Set<string>
+}
+
+/** Whether a change of a pool can mean nothing to its claims: counts and labels only. */
+function standsAsBefore(before: InClusterPool | undefined, now: InClusterPool | undefined): boolean {
+  if (before === undefined || now === undefined) return before === now
+  return (
+    before.metadata.uid === now.metadata.uid &&
+    isDeleting(before) === isDeleting(now) &&
+    hasPausedAnnotation(before) === hasPausedAnnotation(now) &&
+    JSON.stringify(before.spec) === JSON.stringify(now.spec)
+  )
+}
+
+function addTo(index: Map<string, Set<string>>, key: string, member: string): void {
+  const members = index.get(key)
+  if (members === undefined) index.set(key, new Set([member]))
+  else members.add(member)
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

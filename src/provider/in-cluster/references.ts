@@ -1,0 +1,48 @@
+import { Cluster } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
+import type { IPPoolReference } from '../../crd/cluster-api/references.js'
+import { poolModels } from '../../crd/in-cluster/pools.js'
+import type { ObjectRef } from '../../crd/meta/object.js'
+
+/** The objects that a plan for a claim is made from, besides the claim itself. Read them, and hand in those that there are. */
+export interface ClaimReads {
+  /** The IPAddress of the claim. */
+  readonly address: ObjectRef
+  /** The pool; `undefined` if it is not of a kind that this provider serves. */
+  readonly pool: ObjectRef | undefined
+  /** The Cluster; `undefined` if the claim names none. */
+  readonly cluster: ObjectRef | undefined
+}
+
+/** Which objects {@link planClaim} needs to see. */
+export function claimReads(claim: IPAddressClaim): ClaimReads {
+  const { name, namespace } = claim.metadata
+  const clusterName = clusterNameOf(claim)
+  return {
+    address: { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, namespace, name },
+    pool: poolRefOf(claim.spec.poolRef, namespace),
+    cluster:
+      clusterName === undefined
+        ? undefined
+        : { apiVersion: Cluster.info.apiVersion, kind: Cluster.info.kind, namespace, name: clusterName },
+  }
+}
+
+/**
+ * The pool that a reference in an object of some namespace means: cluster-scoped for the Global kinds, else of that namespace.
+ * `undefined` if this provider does not serve that group and kind; an empty group is not served either, as upstream.
+ */
+export function poolRefOf(reference: IPPoolReference, namespace: string | undefined): ObjectRef | undefined {
+  if (reference.apiGroup !== GROUP) return undefined
+  const model = poolModels.find((candidate) => candidate.info.kind === reference.kind)
+  if (model === undefined) return undefined
+  const { apiVersion, kind, namespaced } = model.info
+  return namespaced ? { apiVersion, kind, namespace, name: reference.name } : { apiVersion, kind, name: reference.name }
+}
+
+/** The Cluster that a claim belongs to: `spec.clusterName`, else the label. */
+export function clusterNameOf(claim: IPAddressClaim): string | undefined {
+  return claim.spec.clusterName || claim.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined
+}

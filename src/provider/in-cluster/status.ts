@@ -1,0 +1,88 @@
+import {
+  type ClaimEvent,
+  type ClaimState,
+  type Condition,
+  type NotReadyReason,
+  setCondition,
+  stateOf,
+  transition,
+} from '../../claim/index.js'
+import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
+import { READY_CONDITION } from '../../crd/cluster-api/names.js'
+
+/** Where events have led a claim: its new state, the status to write, and whether it has to be tried again by time. */
+export interface Progress {
+  readonly state: ClaimState
+  readonly status: IPAddressClaimStatus | undefined
+  readonly retryLater: boolean
+}
+
+/** Starts from what the status of a claim says. */
+export function startOf(claim: IPAddressClaim): Progress {
+  return { state: stateOf(claim), status: claim.status, retryLater: false }
+}
+
+/** Takes the claim machine one event further and does to the status what it says. */
+export function advance(
+  from: Progress,
+  event: ClaimEvent,
+  claim: IPAddressClaim,
+  details: { readonly message: string; readonly now: string },
+): Progress {
+  const [state, effects] = transition(from.state, event)
+  let { status } = from
+  let retryLater = false
+  for (const effect of effects) {
+    switch (effect) {
+      case 'setAddressRef':
+        if (status?.addressRef?.name !== claim.metadata.name)
+          status = { ...status, addressRef: { name: claim.metadata.name } }
+        break
+      case 'clearAddressRef': {
+        const { addressRef: _, ...rest } = status ?? {}
+        status = rest
+        break
+      }
+      case 'setReady':
+        status = withReady(status, claim, { status: 'True', reason: 'AddressAllocated', message: '' }, details.now)
+        break
+      case 'setNotReady': {
+        const reason = ('reason' in state ? state.reason : undefined) as NotReadyReason
+        status = withReady(status, claim, { status: 'False', reason, message: details.message }, details.now)
+        break
+      }
+      case 'retryLater':
+        retryLater = true
+        break
+      case 'retryOnPoolChange':
+        break
+    }
+  }
+  return { state, status, retryLater }
+}
+
+/**
+ * The merge patch from one status to another; `undefined` if nothing changes. Conditions are a list, and so written whole: the write
+ * needs a precondition.
+ */
+export function statusPatch(
+  before: IPAddressClaimStatus | undefined,
+  after: IPAddressClaimStatus | undefined,
+): { readonly status: { readonly [field: string]: unknown } } | undefined {
+  const patch: { [field: string]: unknown } = {}
+  if (before?.addressRef?.name !== after?.addressRef?.name) patch.addressRef = after?.addressRef ?? null
+  if (before?.conditions !== after?.conditions) patch.conditions = after?.conditions ?? null
+  return Object.keys(patch).length === 0 ? undefined : { status: patch }
+}
+
+function withReady(
+  status: IPAddressClaimStatus | undefined,
+  claim: IPAddressClaim,
+  update: Pick<Condition, 'status' | 'reason' | 'message'>,
+  now: string,
+): IPAddressClaimStatus {
+  const { generation } = claim.metadata
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  const conditions = setCondition(status?.conditions, { type: READY_CONDITION, ...update, ...observed }, now)
+  return conditions === status?.conditions ? (status as IPAddressClaimStatus) : { ...status, conditions }
+}

@@ -1,0 +1,2 @@
+export { type AsciiMapOptions, asciiMap, asciiMapLegend, type PoolMap } from './ascii-map.js'
+export { table } from './table.js'

@@ -1,0 +1,19 @@
+/**
+ * Rows as aligned columns, two blanks between them, without blanks at line ends. Cells are printed as they are, on one line: a line
+ * break in a cell becomes a blank.
+ *
+ * @example
+ * table(['NAME', 'PHASE'], [['web-0', 'Bound']]) // 'NAME   PHASE\nweb-0  Bound'
+ */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [header, ...rows].map((row) => row.map((cell) => cell.replace(/[\r\n]+/g, ' ')))
+  const widths = header.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)))
+  return lines
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,123 @@
+import { formatRef, groupOf, isDeleting, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import type { Change, Effect, EventEffect, Plan } from '../plan/index.js'
+import type { Store, StoreFailure } from '../store/index.js'
+
+export interface RunPlanOptions {
+  /** Receives the events of the plan. Left out: they are dropped, as they are never the only record. */
+  readonly onEvent?: ((event: EventEffect) => void) | undefined
+}
+
+/**
+ * How a plan ended. `changes` are the objects as the store answered them, also of the effects that were done before one failed: show
+ * them to the planner.
+ *
+ * - `done`: every effect is done
+ * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a write was done. Read again, plan
+ *   again
+ * - `failed`: the store refused an effect for another reason
+ */
+export type RunResult =
+  | { readonly kind: 'done'; readonly changes: readonly Change[] }
+  | {
+      readonly kind: 'conflict' | 'failed'
+      readonly effect: Effect
+      readonly failure: StoreFailure
+      readonly changes: readonly Change[]
+    }
+
+/**
+ * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice.
+ *
+ * A resourceVersion in a precondition is the one that the planner saw; where this run itself has written the object since, the version
+ * it got for that write takes its place.
+ */
+export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
+  const changes: Change[] = []
+  const own = new Map<string, OwnWrite>()
+  for (const effect of plan.effects) {
+    if (effect.kind === 'event') {
+      options.onEvent?.(effect)
+      continue
+    }
+    const answer = await perform(effect, store, own)
+    if (answer.failure !== undefined) {
+      return {
+        kind: isConflict(effect, answer.failure) ? 'conflict' : 'failed',
+        effect,
+        failure: answer.failure,
+        changes,
+      }
+    }
+    changes.push(answer.change)
+  }
+  return { kind: 'done', changes }
+}
+
+/** A write of this run: which version the planner had seen, and which one the object has now. */
+interface OwnWrite {
+  readonly seen: string | undefined
+  readonly now: string | undefined
+}
+
+type Answer = { readonly change: Change; readonly failure?: undefined } | { readonly failure: StoreFailure }
+
+async function perform(
+  effect: Exclude<Effect, EventEffect>,
+  store: Store,
+  own: Map<string, OwnWrite>,
+): Promise<Answer> {
+  if (effect.kind === 'create') {
+    const created = await store.create(effect.object)
+    return created.ok ? { change: { kind: 'present', object: created.value } } : { failure: created.failure }
+  }
+  const key = keyOf(effect.ref)
+  const written = own.get(key)
+  const seen = effect.if.resourceVersion
+  const precondition = {
+    ...effect.if,
+    resourceVersion: written !== undefined && written.seen === seen ? written.now : seen,
+  }
+
+  if (effect.kind === 'delete') {
+    const deleted = await store.delete(effect.ref, precondition)
+    if (!deleted.ok) {
+      // that it is gone already is what was wanted
+      if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: { kind: 'absent', ref: effect.ref } }
+      return { failure: deleted.failure }
+    }
+    return {
+      change: isHeld(deleted.value) ? { kind: 'present', object: deleted.value } : { kind: 'absent', ref: effect.ref },
+    }
+  }
+  const patched = await store.patch(effect.ref, effect.patch, { ...precondition, subresource: effect.subresource })
+  if (!patched.ok) return { failure: patched.failure }
+  own.set(key, { seen, now: patched.value.metadata.resourceVersion })
+  return { change: changeOf(patched.value) }
+}
+
+/** An object that is being deleted and that no finalizer holds any more is the last sight of it. */
+function changeOf(object: KubeObject): Change {
+  return isDeleting(object) && !isHeld(object) ? { kind: 'absent', ref: refOf(object) } : { kind: 'present', object }
+}
+
+function isHeld(object: KubeObject): boolean {
+  return (object.metadata.finalizers?.length ?? 0) > 0
+}
+
+function isConflict(effect: Effect, failure: StoreFailure): boolean {
+  switch (failure.code) {
+    case 'STORE_CONFLICT':
+    case 'STORE_OUTCOME_UNKNOWN':
+      return true
+    case 'STORE_ALREADY_EXISTS':
+      return effect.kind === 'create'
+    case 'STORE_NOT_FOUND':
+      return effect.kind === 'patch'
+    default:
+      return false
+  }
+}
+
+function keyOf(ref: ObjectRef): string {
+  return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
+}

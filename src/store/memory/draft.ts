@@ -1,0 +1,72 @@
+import type { KubeObject, ObjectMeta } from '../../crd/meta/object.js'
+import { isObject, type JsonObject, type Problem } from './json.js'
+import { canonicalMetadata } from './metadata.js'
+import { apiVersionProblem, kindProblem, labelProblem, subdomainProblem } from './names.js'
+
+/** An object of a caller: JSON that says which object it is. Nothing else of it has been checked. */
+export interface Draft {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string | undefined
+  readonly name: string
+  readonly metadata: JsonObject
+  /** The whole of it. `metadata` above stands for its metadata. */
+  readonly json: JsonObject
+}
+
+export type DraftResult = { readonly ok: true; readonly draft: Draft } | { readonly ok: false; readonly at: Problem }
+
+/** An object as the store keeps it: deep-frozen JSON. */
+export type StoredObject = KubeObject & { readonly metadata: StoredMeta }
+
+export interface StoredMeta extends ObjectMeta {
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation: number
+  readonly creationTimestamp: string
+  readonly deletionGracePeriodSeconds?: number | undefined
+}
+
+/** The texts of metadata that a store reads. The others are ignored on the way in, or checked with the rules of metadata. */
+const TEXTS = ['name', 'namespace', 'uid', 'resourceVersion']
+
+/** Reads what says which object it is, and the shape of its metadata. */
+export function readDraft(json: JsonObject): DraftResult {
+  const { apiVersion, kind } = json
+  if (typeof apiVersion !== 'string') return refuse('apiVersion', 'must be a string')
+  if (typeof kind !== 'string') return refuse('kind', 'must be a string')
+  if (!isObject(json.metadata)) return refuse('metadata', 'must be an object')
+  const metadata = canonicalMetadata(json.metadata)
+  for (const field of TEXTS) {
+    if (metadata[field] !== undefined && typeof metadata[field] !== 'string') {
+      return refuse(`metadata.${field}`, 'must be a string')
+    }
+  }
+  const { name, namespace } = metadata as { readonly name?: string; readonly namespace?: string }
+  if (name === undefined) return refuse('metadata.name', 'is required')
+  const draft = { apiVersion, kind, namespace, name, metadata, json }
+  const at = identityProblem(draft)
+  return at === undefined ? { ok: true, draft } : { ok: false, at }
+}
+
+/** A stored object as the JSON that it is. */
+export function asJson(object: StoredObject): JsonObject & { readonly metadata: JsonObject } {
+  return object as unknown as JsonObject & { readonly metadata: JsonObject }
+}
+
+function identityProblem({ apiVersion, kind, namespace, name }: Omit<Draft, 'json' | 'metadata'>): Problem | undefined {
+  return (
+    problemAt('apiVersion', apiVersionProblem(apiVersion)) ??
+    problemAt('kind', kindProblem(kind)) ??
+    problemAt('metadata.name', subdomainProblem(name)) ??
+    (namespace === undefined ? undefined : problemAt('metadata.namespace', labelProblem(namespace)))
+  )
+}
+
+function problemAt(path: string, problem: string | undefined): Problem | undefined {
+  return problem === undefined ? undefined : { path, problem }
+}
+
+function refuse(path: string, problem: string): DraftResult {
+  return { ok: false, at: { path, problem } }
+}

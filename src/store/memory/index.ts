@@ -1,0 +1,1 @@
+export { type MemoryStoreOptions, memoryStore } from './memory-store.js'

@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { Address, type Address4, type Address6, Prefix, Range, RangeSet } from '../cidr/index.js'
+
+/** Any IPv4 address, the ends of the space and of words more often than chance has it. */
+export function address4(): fc.Arbitrary<Address4> {
+  return edgyWord().map((value) => ({ family: 4, value }))
+}
+
+/** Any IPv6 address, with words of zeros and ones more often than chance has it. */
+export function address6(): fc.Arbitrary<Address6> {
+  return fc
+    .tuple(edgyWord(), edgyWord(), edgyWord(), edgyWord())
+    .map(([w0, w1, w2, w3]) => ({ family: 6, w0, w1, w2, w3 }))
+}
+
+/** Any address of either family. */
+export function address(): fc.Arbitrary<Address> {
+  return fc.oneof(address4(), address6())
+}
+
+/** Any prefix of either family, with or without host bits. */
+export function prefix(): fc.Arbitrary<Prefix> {
+  return address().chain((base) => fc.nat(Address.bitsOf(base.family)).map((length) => Prefix.of(base, length)))
+}
+
+/** Any range of one family. */
+export function range(): fc.Arbitrary<Range> {
+  const ordered = <A extends Address>([a, b]: [A, A]) => (Address.compare(a, b) <= 0 ? Range.of(a, b) : Range.of(b, a))
+  return fc.oneof(fc.tuple(address4(), address4()).map(ordered), fc.tuple(address6(), address6()).map(ordered))
+}
+
+/**
+ * A set inside a window of `size` addresses that begins at `base`: small enough for a model that writes its addresses out, and placed
+ * so that ranges touch, overlap and cross the borders that `base` is near to.
+ */
+export function rangeSetIn(base: Address, size: number): fc.Arbitrary<RangeSet> {
+  const at = (offset: number) => Address.add(base, BigInt(offset))
+  const inside = fc
+    .tuple(fc.nat(size - 1), fc.nat(Math.min(size - 1, 12)))
+    .map(([first, length]) => Range.of(at(first), at(Math.min(size - 1, first + length))))
+  return fc.array(inside, { maxLength: 8 }).map((ranges) => RangeSet.fromRanges(ranges))
+}
+
+function edgyWord(): fc.Arbitrary<number> {
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 0xffffffff }) },
+    { weight: 2, arbitrary: fc.constantFrom(0, 1, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff) },
+  )
+}

@@ -1,0 +1,52 @@
+import type { Store } from '../store/index.js'
+
+/** Thrown by a store that was told to crash: stands for the end of the process. */
+export class SimulatedCrash extends Error {
+  override readonly name = 'SimulatedCrash'
+}
+
+/** Where the crash comes: just before a write is done, or when it is done and its answer is not yet back. */
+export type CrashPoint = 'before' | 'after'
+
+export interface CrashingStore extends Store {
+  /** How many writes were tried. */
+  readonly writes: number
+}
+
+/**
+ * A store over another one that crashes at its `at`-th write, counted from 1, and at every call after that. What was written stays in
+ * the store below: start again on that one.
+ *
+ * @example
+ * const store = crashingStore(memory, 3, 'after') // two writes and a third whose answer is lost
+ */
+export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
+  let writes = 0
+  const alive = () => {
+    if (writes >= at) throw new SimulatedCrash(`crashed ${point} write ${at}`)
+  }
+  const write = async <T>(action: () => Promise<T>): Promise<T> => {
+    alive()
+    writes++
+    if (writes === at && point === 'before') alive()
+    const answer = await action()
+    if (writes === at && point === 'after') alive()
+    return answer
+  }
+  const read = async <T>(action: () => Promise<T>): Promise<T> => {
+    alive()
+    return action()
+  }
+  return {
+    get writes() {
+      return writes
+    },
+    get: (ref) => read(() => store.get(ref)),
+    list: (query) => read(() => store.list(query)),
+    watch: (query, options) => store.watch(query, options),
+    create: (object) => write(() => store.create(object)),
+    update: (object, options) => write(() => store.update(object, options)),
+    patch: (ref, patch, options) => write(() => store.patch(ref, patch, options)),
+    delete: (ref, preconditions) => write(() => store.delete(ref, preconditions)),
+  }
+}
