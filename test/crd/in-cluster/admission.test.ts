@@ -1,0 +1,207 @@
+import { IPAddress } from 'ipam-kit/crd/cluster-api'
+import {
+  admitPool,
+  type InClusterIPPoolSpec,
+  type InClusterPool,
+  type InClusterPrefixPoolSpec,
+} from 'ipam-kit/crd/in-cluster'
+import { describe, expect, test } from 'vitest'
+
+const address = (text: string, prefix = 24): IPAddress =>
+  IPAddress.parse({
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddress',
+    metadata: { name: 'x', namespace: 'default' },
+    spec: {
+      claimRef: { name: 'x' },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'p' },
+      address: text,
+      prefix,
+    },
+  })
+
+const poolOf = (spec: InClusterIPPoolSpec | InClusterPrefixPoolSpec, metadata: object = {}): InClusterPool =>
+  ({
+    apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+    kind: 'prefixes' in spec ? 'InClusterPrefixPool' : 'InClusterIPPool',
+    metadata: { name: 'p', namespace: 'default', ...metadata },
+    spec,
+  }) as InClusterPool
+
+const create = (spec: InClusterIPPoolSpec | InClusterPrefixPoolSpec) =>
+  admitPool({ operation: 'CREATE', object: poolOf(spec) })
+
+function refusal(spec: InClusterIPPoolSpec | InClusterPrefixPoolSpec): string {
+  const admission = create(spec)
+  return admission.allowed ? 'allowed' : admission.message
+}
+
+describe('creating a pool of addresses', () => {
+  test.each<[string, InClusterIPPoolSpec]>([
+    ['singles, ranges and CIDRs', { addresses: ['10.0.0.1', '10.0.0.3-10.0.0.5', '10.0.0.8/29'], prefix: 24 }],
+    ['prefix 0', { addresses: ['10.0.0.10-10.0.0.20'], prefix: 0, gateway: '10.0.0.1' }],
+    ['a gateway outside the subnet', { addresses: ['10.0.0.10'], prefix: 24, gateway: '192.168.9.1' }],
+    ['exclusions outside the pool', { addresses: ['10.0.0.10'], prefix: 24, excludedAddresses: ['10.9.0.0/16'] }],
+    ['a range with zones', { addresses: ['fe80::1%eth0-fe80::2%eth0'], prefix: 64 }],
+    ['an empty gateway', { addresses: ['10.0.0.10'], prefix: 24, gateway: '' }],
+    ['host bits', { addresses: ['10.0.0.77/26'], prefix: 24 }],
+  ])('allows %s', (_, spec) => {
+    expect(create(spec)).toEqual({ allowed: true, warnings: [] })
+  })
+
+  test.each<[InClusterIPPoolSpec, string]>([
+    [{ addresses: [], prefix: 24 }, 'spec.addresses: Invalid value: []string{}: addresses is required'],
+    [{ addresses: ['10.0.0.1'], prefix: -1 }, 'spec.prefix: Invalid value: -1: a valid prefix is required'],
+    [
+      { addresses: ['10.0.1'], prefix: 24 },
+      'spec.addresses: Invalid value: "10.0.1": provided address is not a valid IP, range, nor CIDR',
+    ],
+    [
+      { addresses: ['10.0.0.1', 'fd00::1'], prefix: 24 },
+      'spec.addresses: Invalid value: []string{"10.0.0.1", "fd00::1"}: provided addresses are of mixed IP families',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, gateway: 'invalid' },
+      'spec.gateway: Invalid value: "invalid": ParseAddr("invalid"): unable to parse IP',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, gateway: '10.0.0.1x' },
+      'spec.gateway: Invalid value: "10.0.0.1x": ParseAddr("10.0.0.1x"): unexpected character (at "x")',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, gateway: 'fd00::1' },
+      'spec.gateway: Invalid value: "fd00::1": provided gateway and addresses are of mixed IP families',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, excludedAddresses: ['nope'] },
+      'spec.excludedAddresses: Invalid value: "nope": provided address is not a valid IP, range, nor CIDR',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, excludedAddresses: ['10.0.0.1', 'fd00::1'] },
+      'spec.excludedAddresses: Invalid value: []string{"10.0.0.1", "fd00::1"}: provided addresses are of mixed IP families',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, excludedAddresses: ['fd00::1'] },
+      'spec.excludedAddresses: Invalid value: []string{"fd00::1"}: addresses and excluded addresses are of mixed IP families',
+    ],
+    [
+      { addresses: ['10.0.0.1'], prefix: 24, addressReuseGracePeriodSeconds: -5 },
+      'spec.addressReuseGracePeriodSeconds: Invalid value: -5: addressReuseGracePeriodSeconds must not be negative',
+    ],
+    [{ addresses: ['10.0.0.1'], prefix: 9999 }, 'spec.prefix: Invalid value: 9999: provided prefix is not valid'],
+    [
+      { addresses: ['10.0.1.0', '10.0.0.20-10.0.1.20'], prefix: 24 },
+      'spec.addresses: Invalid value: "10.0.1.0": provided address belongs to a different subnet than others',
+    ],
+  ])('refuses %j', (spec, message) => {
+    expect(refusal(spec)).toContain(message)
+  })
+
+  test('reports everything at once, in the sentence of the API server', () => {
+    expect(refusal({ addresses: ['x', '10.0.0.1', 'y'], prefix: 24, gateway: 'z' })).toBe(
+      'InClusterIPPool.ipam.cluster.x-k8s.io "p" is invalid: [' +
+        'spec.addresses: Invalid value: "x": provided address is not a valid IP, range, nor CIDR, ' +
+        'spec.addresses: Invalid value: "y": provided address is not a valid IP, range, nor CIDR, ' +
+        'spec.gateway: Invalid value: "z": ParseAddr("z"): unable to parse IP]',
+    )
+  })
+
+  test('quotes hostile text as Go does', () => {
+    expect(refusal({ addresses: ['10.0.0.1\n\u0007"\u202e'], prefix: 24 })).toContain('"10.0.0.1\\n\\a\\"\\u202e"')
+  })
+})
+
+describe('changing a pool of addresses', () => {
+  const update = (spec: InClusterIPPoolSpec, inUse: readonly string[]) =>
+    admitPool({
+      operation: 'UPDATE',
+      object: poolOf(spec),
+      oldObject: poolOf({ addresses: ['10.0.0.0/24'], prefix: 24 }),
+      inUse: inUse.map((text) => address(text)),
+    })
+
+  test('is allowed while every address in use stays in it', () => {
+    expect(update({ addresses: ['10.0.0.10-10.0.0.12'], prefix: 24 }, ['10.0.0.10', 'not-an-ip']).allowed).toBe(true)
+  })
+
+  test.each<[string, InClusterIPPoolSpec]>([
+    ['excluded', { addresses: ['10.0.0.0/24'], prefix: 24, excludedAddresses: ['10.0.0.10/31', '10.0.0.15'] }],
+    ['left out', { addresses: ['10.0.0.16/28'], prefix: 24 }],
+  ])('is refused when some are %s, as ranges', (_, spec) => {
+    expect(update(spec, ['10.0.0.11', '10.0.0.10', '10.0.0.15'])).toMatchObject({
+      allowed: false,
+      code: 400,
+      message: 'pool addresses do not contain allocated addresses: [10.0.0.10-10.0.0.11 10.0.0.15-10.0.0.15]',
+    })
+  })
+
+  test('is refused when one becomes the gateway or the broadcast address', () => {
+    expect(update({ addresses: ['10.0.0.0/24'], prefix: 24, gateway: '10.0.0.10' }, ['10.0.0.10']).allowed).toBe(false)
+    expect(update({ addresses: ['10.0.0.0/28'], prefix: 28 }, ['10.0.0.15']).allowed).toBe(false)
+  })
+})
+
+describe('deleting a pool', () => {
+  const pool = { addresses: ['10.0.0.0/24'], prefix: 24 }
+  const remove = (inUse: readonly IPAddress[], annotations?: { readonly [key: string]: string }) =>
+    admitPool({ operation: 'DELETE', oldObject: poolOf(pool, annotations ? { annotations } : {}), inUse })
+
+  test('is refused while it has addresses', () => {
+    expect(remove([address('10.0.0.1')])).toMatchObject({
+      allowed: false,
+      message: 'Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.',
+    })
+    expect(remove([]).allowed).toBe(true)
+  })
+
+  test('is allowed with the annotation that clusterctl move sets', () => {
+    const annotations = { 'ipam.cluster.x-k8s.io/skip-validate-delete-webhook': '' }
+    expect(remove([address('10.0.0.1')], annotations).allowed).toBe(true)
+  })
+})
+
+describe('a pool of prefixes', () => {
+  test.each<[InClusterPrefixPoolSpec, string]>([
+    [{ prefixes: [] }, 'prefixes is required'],
+    [
+      { prefixes: ['fd00::/48'], allocationPrefixLength: 129 },
+      'Invalid value: 129: allocationPrefixLength must be between 1 and 128',
+    ],
+    [{ prefixes: ['fd00::1'] }, 'provided entry is not a valid IPv6 CIDR'],
+    [{ prefixes: ['10.0.0.0/24'] }, 'only IPv6 prefixes are supported'],
+    [{ prefixes: ['fd00::1/62'] }, 'CIDR must be network-aligned'],
+    [{ prefixes: ['fd00::/65'] }, 'CIDR prefix length must be <= allocationPrefixLength (64)'],
+    [{ prefixes: ['fd00::/62'], gateway: '10.0.0.1' }, 'provided gateway must be IPv6'],
+    [
+      { prefixes: ['fd00::/62'], excludedPrefixes: ['x'] },
+      'spec.excludedPrefixes: Invalid value: "x": provided entry is not a valid IP',
+    ],
+    [{ prefixes: ['fd00::/62'], excludedPrefixes: ['10.0.0.1'] }, 'only IPv6 excluded prefixes are supported'],
+    [{ prefixes: ['fd00::/62'], addressReuseGracePeriodSeconds: -1 }, 'must not be negative'],
+  ])('is refused: %j', (spec, message) => {
+    expect(refusal(spec)).toContain(message)
+  })
+
+  test('warns where it hands out single addresses', () => {
+    const admission = create({ prefixes: ['fd40::/64'], allocationPrefixLength: 128, gateway: 'fd40::1' })
+    expect(admission.allowed && admission.warnings).toHaveLength(2)
+    expect(create({ prefixes: ['fd40::/64'], gateway: 'fd40::1' })).toEqual({ allowed: true, warnings: [] })
+  })
+
+  test('keeps its length, and the prefixes in use', () => {
+    const update = (spec: InClusterPrefixPoolSpec) =>
+      admitPool({
+        operation: 'UPDATE',
+        object: poolOf(spec),
+        oldObject: poolOf({ prefixes: ['fd30::/62'] }),
+        inUse: [address('fd30::', 64)],
+      })
+    expect(update({ prefixes: ['fd30::/62'], allocationPrefixLength: 72 })).toMatchObject({
+      message: 'spec.allocationPrefixLength is immutable',
+    })
+    expect(update({ prefixes: ['fd30::/62'], excludedPrefixes: ['fd30::5'] })).toMatchObject({
+      message: 'existing allocations become non-allocatable: [fd30::]',
+    })
+    expect(update({ prefixes: ['fd30::/61'], allocationPrefixLength: 64 }).allowed).toBe(true)
+  })
+})

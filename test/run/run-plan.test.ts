@@ -1,0 +1,169 @@
+import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
+import type { Effect, EventEffect, Plan } from 'ipam-kit/plan'
+import { runPlan } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { describe, expect, test } from 'vitest'
+
+const ref: ObjectRef = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
+const thing = (metadata: object = {}): KubeObject => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Thing',
+  metadata: { name: 'x', namespace: 'default', ...metadata },
+  spec: { size: 1 },
+})
+const plan = (...effects: Effect[]): Plan => ({ outcome: { kind: 'test', message: 'a test' }, effects })
+const patch = (body: { readonly [field: string]: unknown }, resourceVersion?: string): Effect => ({
+  kind: 'patch',
+  ref,
+  patch: body,
+  if: { resourceVersion },
+  why: 'a test',
+})
+
+async function stored(metadata: object = {}): Promise<{ store: Store; object: KubeObject }> {
+  const store = memoryStore({ now: () => 0 })
+  const created = await store.create(thing(metadata))
+  if (!created.ok) throw new Error('not created')
+  return { store, object: created.value }
+}
+
+describe('runPlan', () => {
+  test('does the effects in order and answers with what the store says', async () => {
+    const store = memoryStore({ now: () => 0 })
+    const result = await runPlan(
+      plan({ kind: 'create', object: thing(), why: '' }, patch({ spec: { size: 2 } })),
+      store,
+    )
+    expect(result.kind).toBe('done')
+    expect(result.changes).toMatchObject([
+      { kind: 'present', object: { spec: { size: 1 } } },
+      { kind: 'present', object: { spec: { size: 2 } } },
+    ])
+  })
+
+  test('stops at the first effect that can not be done, and reports what was done before', async () => {
+    const { store, object } = await stored()
+    const result = await runPlan(
+      plan(
+        patch({ spec: { size: 2 } }, object.metadata.resourceVersion),
+        { kind: 'create', object: thing(), why: '' },
+        patch({ spec: { size: 3 } }),
+      ),
+      store,
+    )
+    expect(result).toMatchObject({
+      kind: 'conflict',
+      effect: { kind: 'create' },
+      failure: { code: 'STORE_ALREADY_EXISTS' },
+    })
+    expect(result.changes).toHaveLength(1)
+    expect((await store.get(ref)) as unknown).toMatchObject({ value: { spec: { size: 2 } } })
+  })
+
+  test('carries the version that the planner saw over its own writes', async () => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    const result = await runPlan(plan(patch({ spec: { size: 2 } }, seen), patch({ spec: { size: 3 } }, seen)), store)
+    expect(result.kind).toBe('done')
+  })
+
+  test('but not over the writes of others', async () => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    await store.patch(ref, { spec: { size: 9 } })
+    const result = await runPlan(plan(patch({ spec: { size: 2 } }, seen)), store)
+    expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
+    expect((await store.get(ref)) as unknown).toMatchObject({ value: { spec: { size: 9 } } })
+  })
+
+  test('nor between two own writes', async () => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    const meddling: Store = {
+      ...bound(store),
+      patch: async (...parameters) => {
+        const answer = await store.patch(...parameters)
+        await store.patch(ref, { metadata: { labels: { by: 'somebody-else' } } })
+        return answer
+      },
+    }
+    const result = await runPlan(plan(patch({ spec: { size: 2 } }, seen), patch({ spec: { size: 3 } }, seen)), meddling)
+    expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
+  })
+
+  test('shows a deleted object as absent, whether or not finalizers held it before', async () => {
+    const { store, object } = await stored()
+    const uid = object.metadata.uid as string
+    const result = await runPlan(plan({ kind: 'delete', ref, if: { uid }, why: '' }), store)
+    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref }] })
+  })
+
+  test('shows an object that finalizers hold as present, and as absent when the last finalizer goes', async () => {
+    const { store, object } = await stored({ finalizers: ['example.com/hold'] })
+    const uid = object.metadata.uid as string
+    const held = await runPlan(plan({ kind: 'delete', ref, if: { uid }, why: '' }), store)
+    expect(held.changes).toMatchObject([
+      { kind: 'present', object: { metadata: { finalizers: ['example.com/hold'] } } },
+    ])
+    const gone = await runPlan(plan(patch({ metadata: { finalizers: [] } })), store)
+    expect(gone.changes).toEqual([{ kind: 'absent', ref }])
+  })
+
+  test('takes an object that is gone already as deleted', async () => {
+    const result = await runPlan(
+      plan({ kind: 'delete', ref, if: { uid: 'u' }, why: '' }),
+      memoryStore({ now: () => 0 }),
+    )
+    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref }] })
+  })
+
+  test('never deletes another object that has got the name since', async () => {
+    const { store } = await stored()
+    const result = await runPlan(plan({ kind: 'delete', ref, if: { uid: 'the-old-one' }, why: '' }), store)
+    expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
+  })
+
+  test('takes an object that is gone as a conflict for a patch', async () => {
+    const result = await runPlan(plan(patch({ spec: {} })), memoryStore({ now: () => 0 }))
+    expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_NOT_FOUND' } })
+  })
+
+  test('takes a write whose outcome is not known as a conflict: it has to be read again', async () => {
+    const { store } = await stored()
+    const failure = {
+      code: 'STORE_OUTCOME_UNKNOWN',
+      context: { operation: 'patch', object: 'x', problem: 'reset' },
+    } as const
+    const lossy: Store = { ...bound(store), patch: async () => ({ ok: false, failure }) }
+    expect(await runPlan(plan(patch({ spec: {} })), lossy)).toMatchObject({ kind: 'conflict', failure })
+  })
+
+  test('reports a refusal as failed', async () => {
+    const { store } = await stored()
+    const result = await runPlan(plan(patch({ metadata: { finalizers: [7] } })), store)
+    expect(result).toMatchObject({ kind: 'failed', failure: { code: 'STORE_INVALID' } })
+  })
+
+  test('hands events to the caller and writes nothing for them', async () => {
+    const events: EventEffect[] = []
+    const event: EventEffect = { kind: 'event', about: ref, type: 'Normal', reason: 'Told', message: 'told' }
+    const store = memoryStore({ now: () => 0 })
+    const result = await runPlan(plan(event), store, { onEvent: (it) => events.push(it) })
+    expect(result).toEqual({ kind: 'done', changes: [] })
+    expect(events).toEqual([event])
+  })
+})
+
+/** The methods of a store as own properties, so that single ones can be replaced. */
+function bound(store: Store): Store {
+  return {
+    get: (it) => store.get(it),
+    list: (query) => store.list(query),
+    watch: (query, options) => store.watch(query, options),
+    create: (object) => store.create(object),
+    update: (object, options) => store.update(object, options),
+    patch: (it, body, options) => store.patch(it, body, options),
+    delete: (it, preconditions) => store.delete(it, preconditions),
+  }
+}

@@ -1,0 +1,224 @@
+import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
+import { isIpamError } from 'ipam-kit/errors'
+import type { Change, Plan, Planner } from 'ipam-kit/plan'
+import { type Progress, runUntilQuiet } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { describe, expect, test } from 'vitest'
+
+const kind: KindInfo = {
+  apiVersion: 'example.com/v1',
+  kind: 'Counter',
+  plural: 'counters',
+  namespaced: true,
+  statusSubresource: false,
+}
+const counter = (name: string, value = 0): KubeObject => ({
+  apiVersion: kind.apiVersion,
+  kind: kind.kind,
+  metadata: { name, namespace: 'default' },
+  spec: { value },
+})
+const ref = (name: string) => ({ apiVersion: kind.apiVersion, kind: kind.kind, namespace: 'default', name })
+
+/** A provider that counts every object up to a goal, one at a time. */
+class CountTo implements Planner {
+  readonly name = 'count'
+  readonly watches = [kind]
+  readonly seen = new Map<string, KubeObject>()
+  readonly planned: string[] = []
+  readonly #goal: number
+  readonly #summary: string | undefined
+
+  constructor(goal: number, summary?: string) {
+    this.#goal = goal
+    this.#summary = summary
+  }
+
+  observe(change: Change): string[] {
+    const name = change.kind === 'present' ? change.object.metadata.name : change.ref.name
+    if (change.kind === 'present') this.seen.set(name, change.object)
+    else this.seen.delete(name)
+    return [name]
+  }
+
+  plan(key: string): Plan | undefined {
+    const object = this.seen.get(key)
+    if (object === undefined) return undefined
+    this.planned.push(key)
+    const { value } = object.spec as { value: number }
+    const { resourceVersion } = object.metadata
+    if (value >= this.#goal) return { outcome: { kind: 'done', message: `at ${value}` }, effects: [] }
+    return {
+      outcome: { kind: 'counting', message: `at ${value}` },
+      effects: [
+        { kind: 'patch', ref: ref(key), patch: { spec: { value: value + 1 } }, if: { resourceVersion }, why: 'count' },
+      ],
+    }
+  }
+
+  isSummary(key: string): boolean {
+    return key === this.#summary
+  }
+
+  reset(): void {
+    this.seen.clear()
+  }
+}
+
+const now = () => 0
+
+async function storeWith(...objects: KubeObject[]): Promise<Store> {
+  const store = memoryStore({ now, kinds: [kind] })
+  for (const object of objects) await store.create(object)
+  return store
+}
+
+describe('runUntilQuiet', () => {
+  test('plans until nothing is left to do, and says what came of each', async () => {
+    const store = await storeWith(counter('a'), counter('b', 2))
+    const result = await runUntilQuiet(store, [new CountTo(3)], { now })
+    expect(result).toMatchObject({ written: 4, failures: [] })
+    expect([...result.outcomes]).toEqual([
+      ['a', { kind: 'done', message: 'at 3' }],
+      ['b', { kind: 'done', message: 'at 3' }],
+    ])
+  })
+
+  test('replans after a conflict from what is stored now', async () => {
+    const store = await storeWith(counter('a'))
+    let meddled = false
+    const meddling: Store = {
+      ...delegating(store),
+      patch: async (...parameters) => {
+        if (!meddled) {
+          meddled = true
+          await store.patch(ref('a'), { spec: { value: 5 } })
+        }
+        return store.patch(...parameters)
+      },
+    }
+    const result = await runUntilQuiet(meddling, [new CountTo(3)], { now })
+    expect(result).toMatchObject({ written: 0, failures: [] })
+    expect(result.outcomes.get('a')?.message).toBe('at 5')
+  })
+
+  test('gives a key up after a number of conflicts, and goes on with the others', async () => {
+    const store = await storeWith(counter('a'), counter('b'))
+    let turn = 0
+    const quarrelling: Store = {
+      ...delegating(store),
+      patch: async (it, ...rest) => {
+        if (it.name === 'a') await store.patch(ref('a'), { metadata: { labels: { turn: String(turn++) } } })
+        return store.patch(it, ...rest)
+      },
+    }
+    const result = await runUntilQuiet(quarrelling, [new CountTo(1)], { now, maxConflicts: 3 })
+    expect(result.failures).toMatchObject([{ planner: 'count', key: 'a', failure: { code: 'STORE_CONFLICT' } }])
+    expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
+  })
+
+  test('reports a refused plan and goes on with the others', async () => {
+    const store = await storeWith(counter('a'), counter('b'))
+    const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
+    const refusing: Store = {
+      ...delegating(store),
+      patch: async (it, ...rest) => (it.name === 'a' ? { ok: false, failure } : store.patch(it, ...rest)),
+    }
+    const result = await runUntilQuiet(refusing, [new CountTo(1)], { now })
+    expect(result.failures).toEqual([{ planner: 'count', key: 'a', failure }])
+    expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
+  })
+
+  test('stops a planner that never comes to rest', async () => {
+    const store = await storeWith(counter('a'))
+    const endless = runUntilQuiet(store, [new CountTo(Number.POSITIVE_INFINITY)], { now, maxPlansPerKey: 50 })
+    await expect(endless).rejects.toSatisfy((error) => isIpamError(error, 'RUN_LIMIT_EXCEEDED'))
+  })
+
+  test('notices what others write while it runs', async () => {
+    const store = await storeWith(counter('a'))
+    let joined = false
+    const joining: Store = {
+      ...delegating(store),
+      patch: async (...parameters) => {
+        if (!joined) {
+          joined = true
+          await store.create(counter('late'))
+        }
+        return store.patch(...parameters)
+      },
+    }
+    const result = await runUntilQuiet(joining, [new CountTo(1)], { now })
+    expect(result.outcomes.get('late')).toMatchObject({ kind: 'done' })
+  })
+
+  test('notices what others delete while it runs', async () => {
+    const store = await storeWith(counter('a'), counter('b', 9))
+    const planner = new CountTo(1)
+    const deleting: Store = {
+      ...delegating(store),
+      patch: async (...parameters) => {
+        await store.delete(ref('b'))
+        return store.patch(...parameters)
+      },
+    }
+    const result = await runUntilQuiet(deleting, [planner], { now })
+    expect([...planner.seen.keys()]).toEqual(['a'])
+    expect(result.outcomes.has('b')).toBe(false)
+  })
+
+  test('plans the oldest first, and what sums up others last', async () => {
+    let clock = 0
+    const store = memoryStore({ now: () => clock, kinds: [kind] })
+    for (const name of ['sum', 'z', 'a']) {
+      await store.create(counter(name, 1))
+      clock += 1000
+    }
+    const planner = new CountTo(1, 'sum')
+    await runUntilQuiet(store, [planner], { now })
+    expect(planner.planned).toEqual(['z', 'a', 'sum'])
+  })
+
+  test('says when the next plan is due', async () => {
+    const store = await storeWith(counter('a'), counter('b'))
+    const planner = new CountTo(0)
+    const patient: Planner = {
+      name: 'patient',
+      watches: planner.watches,
+      observe: (change) => planner.observe(change),
+      plan: (key) => ({ ...(planner.plan(key) as Plan), requeueAfterSeconds: key === 'a' ? 90 : 30 }),
+      isSummary: () => false,
+      reset: () => planner.reset(),
+    }
+    expect((await runUntilQuiet(store, [patient], { now })).requeueAfterSeconds).toBe(30)
+  })
+
+  test('tells of its progress', async () => {
+    const store = await storeWith(counter('a'), counter('b'))
+    const told: Progress[] = []
+    await runUntilQuiet(store, [new CountTo(1)], { now, onProgress: (progress) => told.push(progress) })
+    expect(told.at(-1)).toMatchObject({ written: 2 })
+    expect(told.every((progress, index) => progress.written === index + 1)).toBe(true)
+  })
+
+  test('rejects with the code of a store that can not be listed', async () => {
+    const failure = { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } } as const
+    const broken: Store = { ...delegating(await storeWith()), list: async () => ({ ok: false, failure }) }
+    await expect(runUntilQuiet(broken, [new CountTo(1)], { now })).rejects.toSatisfy((error) =>
+      isIpamError(error, 'STORE_IO'),
+    )
+  })
+})
+
+function delegating(store: Store): Store {
+  return {
+    get: (it) => store.get(it),
+    list: (query) => store.list(query),
+    watch: (query, options) => store.watch(query, options),
+    create: (object) => store.create(object),
+    update: (object, options) => store.update(object, options),
+    patch: (it, body, options) => store.patch(it, body, options),
+    delete: (it, preconditions) => store.delete(it, preconditions),
+  }
+}
