@@ -1,5 +1,6 @@
 import { Address, type Family, RangeSet } from '../cidr/index.js'
 import type { AllocationDelta, AllocationOutcome, AllocationRequest, Occupation, Owner, PoolCounts } from './request.js'
+import { ReusableMap } from './reusable-map.js'
 import { createSpaces, type Space, type Spaces } from './space.js'
 
 export interface AddressPoolSpec {
@@ -39,8 +40,8 @@ export interface LowestFreeOptions {
 export class AddressPool {
   #available: RangeSet
   #spaces: Spaces
-  readonly #holdings = new Map<number | string, Holding>()
-  readonly #byOwner = new Map<string, Holding[]>()
+  readonly #holdings = new ReusableMap<number | string, Holding>()
+  readonly #byOwner = new ReusableMap<string, Holding[]>()
   #outOfRange = 0
 
   constructor(spec: AddressPoolSpec) {

@@ -74,13 +74,20 @@ export function safeParseEntry(
   return address.ok ? { ok: true, value: { first: address.value, last: address.value } } : address
 }
 
-/** The union of ranges given in any order. O(n log n). */
+/**
+ * The union of ranges given in any order. O(n log n).
+ *
+ * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE`
+ */
 export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
   const firsts4: number[] = []
   const lasts4: number[] = []
   const firsts6: Address.Address6[] = []
   const lasts6: Address.Address6[] = []
   for (const { first, last } of ranges) {
+    if (first.family !== last.family) {
+      throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last) })
+    }
     if (Address.compare(first, last) > 0) {
       throw ipamError('INVALID_RANGE', { first: Address.format(first), last: Address.format(last) })
     }
@@ -90,8 +97,6 @@ export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
     } else if (first.family === 6 && last.family === 6) {
       firsts6.push(first)
       lasts6.push(last)
-    } else {
-      throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last) })
     }
   }
   return {

@@ -11,6 +11,23 @@ export function quote(text: string): string {
   return text.length > MAX_QUOTED ? `"${escaped}…" (${text.length} characters)` : `"${escaped}"`
 }
 
+/** How much of a list an error message repeats. */
+const MAX_LISTED = 20
+
+/**
+ * A text that is part of a sentence, without quotes: invisible characters escaped, at most `max` characters of it.
+ */
+export function plain(text: string, max = 500): string {
+  const shown = text.length > max ? `${text.slice(0, max)}…` : text
+  return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeCharacter)
+}
+
+/** Some sentences in one: at most 20 of them, and how many more there are. */
+export function list(items: readonly string[]): string {
+  const shown = items.slice(0, MAX_LISTED).map((item) => plain(item))
+  return items.length > MAX_LISTED ? `${shown.join('; ')}; and ${items.length - MAX_LISTED} more` : shown.join('; ')
+}
+
 function escapeCharacter(character: string): string {
   if (character === '"' || character === '\\') return `\\${character}`
   const code = character.codePointAt(0) as number

@@ -1,5 +1,5 @@
 import type { ErrorCode, ErrorDefinition } from './codes.js'
-import { quote } from './quote.js'
+import { list, plain, quote } from './quote.js'
 
 type Registry = { readonly [C in ErrorCode]: ErrorDefinition<C> }
 
@@ -37,7 +37,7 @@ export const registry: Registry = {
     conditionReason: 'InvalidRange',
   },
   INVALID_ARGUMENT: {
-    template: (c) => `argument ${c.argument}: expected ${c.expected}, got ${quote(c.got)}`,
+    template: (c) => `argument ${plain(c.argument)}: expected ${plain(c.expected)}, got ${quote(c.got)}`,
     retry: 'never',
     conditionReason: 'InvalidArgument',
   },
@@ -58,42 +58,42 @@ export const registry: Registry = {
   },
   INVALID_OBJECT: {
     template: (c) =>
-      `${c.kind} ${quote(c.name)} is invalid: ${c.issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ')}`,
+      `${plain(c.kind)} ${quote(c.name)} is invalid: ${list(c.issues.map((issue) => `${issue.path}: ${issue.message}`))}`,
     retry: 'never',
     conditionReason: 'InvalidObject',
   },
   OBJECT_KIND_MISMATCH: {
-    template: (c) => `expected ${c.expected}, got ${quote(c.got)}`,
+    template: (c) => `expected ${plain(c.expected)}, got ${quote(c.got)}`,
     retry: 'never',
     conditionReason: 'InvalidObject',
   },
   INVALID_POOL_SPEC: {
-    template: (c) => `pool spec is invalid: ${c.problems.join('; ')}`,
+    template: (c) => `pool spec is invalid: ${list(c.problems)}`,
     retry: 'on-pool-change',
     conditionReason: 'PoolNotReady',
   },
   STORE_NOT_FOUND: {
-    template: (c) => `${c.object} not found`,
+    template: (c) => `${plain(c.object)} not found`,
     retry: 'now',
     conditionReason: 'NotFound',
   },
   STORE_ALREADY_EXISTS: {
-    template: (c) => `${c.object} already exists`,
+    template: (c) => `${plain(c.object)} already exists`,
     retry: 'now',
     conditionReason: 'AlreadyExists',
   },
   STORE_CONFLICT: {
-    template: (c) => `${c.object} has changed: expected ${c.expected}, found ${c.actual}`,
+    template: (c) => `${plain(c.object)} has changed: expected ${plain(c.expected)}, found ${plain(c.actual)}`,
     retry: 'now',
     conditionReason: 'Conflict',
   },
   STORE_INVALID: {
-    template: (c) => `${c.object} refused: ${c.path}: ${c.problem}`,
+    template: (c) => `${plain(c.object)} refused: ${plain(c.path)}: ${plain(c.problem)}`,
     retry: 'never',
     conditionReason: 'InvalidObject',
   },
   STORE_OBJECT_TOO_LARGE: {
-    template: (c) => `${c.object} is too large: ${c.sizeBytes} bytes, at most ${c.maxBytes} are stored`,
+    template: (c) => `${plain(c.object)} is too large: ${c.sizeBytes} bytes, at most ${c.maxBytes} are stored`,
     retry: 'never',
     conditionReason: 'ObjectTooLarge',
   },
@@ -103,17 +103,17 @@ export const registry: Registry = {
     conditionReason: 'Expired',
   },
   STORE_IO: {
-    template: (c) => `${c.operation} failed: ${quote(c.problem)}`,
+    template: (c) => `${plain(c.operation)} failed: ${quote(c.problem)}`,
     retry: 'after',
     conditionReason: 'StoreUnavailable',
   },
   STORE_OUTCOME_UNKNOWN: {
-    template: (c) => `${c.operation} of ${c.object} may or may not have been done: ${quote(c.problem)}`,
+    template: (c) => `${plain(c.operation)} of ${plain(c.object)} may or may not have been done: ${quote(c.problem)}`,
     retry: 'now',
     conditionReason: 'StoreUnavailable',
   },
   RUN_LIMIT_EXCEEDED: {
-    template: (c) => `not at rest after ${c.max} ${c.limit}, still busy: ${c.stillBusy.slice(0, 5).join(', ')}`,
+    template: (c) => `not at rest after ${c.max} ${c.limit}, still busy: ${list(c.stillBusy.slice(0, 5))}`,
     retry: 'after',
     conditionReason: 'RunLimitExceeded',
   },

@@ -65,9 +65,16 @@ export async function runUntilQuiet(
   }
 }
 
+/** A key of a planner, with all that this run knows of it. */
 interface Job {
   readonly planner: Planner
   readonly key: string
+  isQueued: boolean
+  plans: number
+  conflicts: number
+  outcome: Outcome | undefined
+  failure: StoreFailure | undefined
+  dueMs: number | undefined
 }
 
 class Run {
@@ -75,13 +82,10 @@ class Run {
   readonly #planners: readonly Planner[]
   readonly #options: RunUntilQuietOptions
   readonly #known = new Map<string, Map<string, KnownObject>>()
-  readonly #queue = new Map<string, Job>()
-  readonly #summaries = new Map<string, Job>()
-  readonly #plans = new Map<string, number>()
-  readonly #conflicts = new Map<string, number>()
-  readonly #outcomes = new Map<string, Outcome>()
-  readonly #failures = new Map<string, RunFailure>()
-  readonly #dueMs = new Map<string, number>()
+  readonly #jobs = new Map<string, Job>()
+  readonly #queue = new Queue()
+  /** Keys that sum up others. */
+  readonly #summaries = new Queue()
   #planned = 0
   #written = 0
 
@@ -99,7 +103,7 @@ class Run {
       for (const kind of planner.watches) kinds.set(kindKey(kind), kind)
     }
     for (const [key, kind] of kinds) await this.#resyncKind(key, kind)
-    return this.#queue.size + this.#summaries.size > 0
+    return this.#waiting > 0
   }
 
   async #resyncKind(key: string, kind: KindInfo): Promise<void> {
@@ -121,67 +125,50 @@ class Run {
   }
 
   result(): QuietResult {
-    const due = [...this.#dueMs.values()]
-    const requeueAfterSeconds =
-      due.length === 0 ? undefined : Math.max(0, Math.ceil((Math.min(...due) - this.#options.now()) / 1000))
-    return {
-      outcomes: this.#outcomes,
-      failures: [...this.#failures.values()],
-      planned: this.#planned,
-      written: this.#written,
-      requeueAfterSeconds,
+    const outcomes = new Map<string, Outcome>()
+    const failures: RunFailure[] = []
+    let dueMs = Number.POSITIVE_INFINITY
+    for (const { planner, key, outcome, failure, dueMs: due } of this.#jobs.values()) {
+      if (outcome !== undefined) outcomes.set(key, outcome)
+      if (failure !== undefined) failures.push({ planner: planner.name, key, failure })
+      if (due !== undefined && due < dueMs) dueMs = due
     }
+    const result = { outcomes, failures, planned: this.#planned, written: this.#written }
+    if (dueMs === Number.POSITIVE_INFINITY) return result
+    return { ...result, requeueAfterSeconds: Math.max(0, Math.ceil((dueMs - this.#options.now()) / 1000)) }
+  }
+
+  get #waiting(): number {
+    return this.#queue.length + this.#summaries.length
   }
 
   #next(): Job | undefined {
-    const from = this.#queue.size > 0 ? this.#queue : this.#summaries
-    for (const [id, job] of from) {
-      from.delete(id)
-      return job
-    }
-    return undefined
+    return this.#queue.shift() ?? this.#summaries.shift()
   }
 
   async #step(job: Job): Promise<void> {
-    const id = jobId(job)
-    const plans = (this.#plans.get(id) ?? 0) + 1
-    this.#plans.set(id, plans)
-    const maxPlans = this.#options.maxPlansPerKey ?? 1000
-    if (plans > maxPlans) throw this.#notQuiet('plans of one key', maxPlans, id)
-
-    const nowMs = this.#options.now()
+    const { now, onEvent, onProgress, maxPlansPerKey = 1000 } = this.#options
+    if (++job.plans > maxPlansPerKey) throw this.#notQuiet(maxPlansPerKey, job)
+    const nowMs = now()
     const plan = job.planner.plan(job.key, { nowMs })
     this.#planned++
-    this.#dueMs.delete(id)
-    this.#failures.delete(id)
-    if (plan === undefined) {
-      this.#outcomes.delete(job.key)
-      return
-    }
-    this.#outcomes.set(job.key, plan.outcome)
-    if (plan.requeueAfterSeconds !== undefined) this.#dueMs.set(id, nowMs + plan.requeueAfterSeconds * 1000)
-    if (plan.effects.length === 0) return
+    job.failure = undefined
+    job.outcome = plan?.outcome
+    job.dueMs = plan?.requeueAfterSeconds === undefined ? undefined : nowMs + plan.requeueAfterSeconds * 1000
+    if (plan === undefined || plan.effects.length === 0) return
 
-    const ended = await runPlan(plan, this.#store, { onEvent: this.#options.onEvent })
+    const ended = await runPlan(plan, this.#store, { onEvent })
     for (const change of ended.changes) this.#show(change)
     this.#written += ended.changes.length
-    if (ended.kind === 'done') this.#conflicts.delete(id)
-    else if (ended.kind === 'failed' || !(await this.#replan(job))) {
-      this.#failures.set(id, { planner: job.planner.name, key: job.key, failure: ended.failure })
-    }
-    this.#options.onProgress?.({
-      planned: this.#planned,
-      written: this.#written,
-      waiting: this.#queue.size + this.#summaries.size,
-    })
+    if (ended.kind === 'done') job.conflicts = 0
+    else if (ended.kind === 'failed' || !(await this.#replan(job))) job.failure = ended.failure
+    onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
   }
 
   /** After a conflict: learn what is stored now, then plan the same key again. False if that has been done often enough. */
   async #replan(job: Job): Promise<boolean> {
-    const id = jobId(job)
-    const conflicts = (this.#conflicts.get(id) ?? 0) + 1
-    this.#conflicts.set(id, conflicts)
-    if (this.#isGivenUp(id)) return false
+    job.conflicts++
+    if (this.#isGivenUp(job)) return false
     await this.resync()
     this.#enqueue(job)
     return true
@@ -196,25 +183,69 @@ class Run {
     else known.set(objectKey(ref), { ref, resourceVersion: change.object.metadata.resourceVersion })
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      for (const key of planner.observe(change)) this.#enqueue({ planner, key })
+      for (const key of planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
     }
   }
 
+  #jobOf(planner: Planner, key: string): Job {
+    const id = `${planner.name} ${key}`
+    const known = this.#jobs.get(id)
+    if (known !== undefined) return known
+    const fresh = { isQueued: false, plans: 0, conflicts: 0, outcome: undefined, failure: undefined, dueMs: undefined }
+    const job: Job = { planner, key, ...fresh }
+    this.#jobs.set(id, job)
+    return job
+  }
+
   #enqueue(job: Job): void {
-    const id = jobId(job)
-    if (this.#isGivenUp(id)) return
+    if (job.isQueued || this.#isGivenUp(job)) return
     const queue = job.planner.isSummary(job.key) ? this.#summaries : this.#queue
-    queue.set(id, job)
+    queue.push(job)
   }
 
   /** A key that met conflict after conflict gets no further plan in this run: its failure is what the run reports of it. */
-  #isGivenUp(id: string): boolean {
-    return (this.#conflicts.get(id) ?? 0) > (this.#options.maxConflicts ?? 20)
+  #isGivenUp(job: Job): boolean {
+    return job.conflicts > (this.#options.maxConflicts ?? 20)
   }
 
-  #notQuiet(limit: string, max: number, id: string) {
-    const stillBusy = [id, ...this.#queue.keys(), ...this.#summaries.keys()]
-    return ipamError('RUN_LIMIT_EXCEEDED', { limit, max, stillBusy: stillBusy.slice(0, 20) })
+  #notQuiet(max: number, job: Job) {
+    const stillBusy = [job, ...this.#queue.peek(20), ...this.#summaries.peek(20)]
+    return ipamError('RUN_LIMIT_EXCEEDED', {
+      limit: 'plans of one key',
+      max,
+      stillBusy: stillBusy.map(({ key }) => key),
+    })
+  }
+}
+
+/** First in, first out; a job is in it once at most. */
+class Queue {
+  #jobs: Job[] = []
+  #head = 0
+
+  get length(): number {
+    return this.#jobs.length - this.#head
+  }
+
+  push(job: Job): void {
+    job.isQueued = true
+    this.#jobs.push(job)
+  }
+
+  shift(): Job | undefined {
+    const job = this.#jobs[this.#head]
+    if (job === undefined) return undefined
+    job.isQueued = false
+    this.#head++
+    if (this.#head * 2 > this.#jobs.length) {
+      this.#jobs = this.#jobs.slice(this.#head)
+      this.#head = 0
+    }
+    return job
+  }
+
+  peek(count: number): readonly Job[] {
+    return this.#jobs.slice(this.#head, this.#head + count)
   }
 }
 
@@ -228,10 +259,6 @@ function byAge(left: KubeObject, right: KubeObject): number {
   const a = left.metadata.creationTimestamp ?? ''
   const b = right.metadata.creationTimestamp ?? ''
   return a < b ? -1 : a > b ? 1 : 0
-}
-
-function jobId(job: Job): string {
-  return `${job.planner.name} ${job.key}`
 }
 
 function kindKey(kind: { readonly apiVersion: string; readonly kind: string }): string {

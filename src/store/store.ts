@@ -55,11 +55,11 @@ export interface WatchOptions {
  * - `create` gives uid, creationTimestamp, generation 1 and a resourceVersion, and fails if the name is taken
  * - every write that changes something gives a new resourceVersion; one that changes nothing keeps the old one
  * - `update` needs the resourceVersion that it was made from and fails with `STORE_CONFLICT` if it is not the current one
- * - generation rises when anything but metadata and status changes, and when a deletion begins
+ * - generation rises when anything but apiVersion, metadata and status changes, and when a deletion begins
  * - for kinds with a status subresource `create`, `update` and `patch` leave the status alone unless `subresource` says `status`,
- *   and then they change nothing else
+ *   and then they change nothing else. For other kinds `subresource: 'status'` is refused as `STORE_INVALID`
  * - `delete` of an object with finalizers sets deletionTimestamp; the object goes with its last finalizer. No finalizer can be
- *   added after that
+ *   added after that. The write that removes the last one answers with what was written
  * - objects are kept as they were written: no version is converted. One object is known under all versions of its group
  * - what is returned is shared and must not be changed
  */

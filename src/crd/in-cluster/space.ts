@@ -106,7 +106,7 @@ export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean
  * The prefix that an IPAddress of a prefix pool stands for, with host bits cleared; `undefined` if its address or its prefix does
  * not parse.
  */
-export function prefixOf(spec: IPAddressSpec): Prefix | undefined {
+export function prefixOf(spec: Pick<IPAddressSpec, 'address' | 'prefix'>): Prefix | undefined {
   const address = Address.safeParse(spec.address)
   if (!address.ok || spec.prefix === undefined) return undefined
   if (!Number.isInteger(spec.prefix) || spec.prefix < 0 || spec.prefix > Address.bitsOf(address.value.family))

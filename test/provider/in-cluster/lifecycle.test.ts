@@ -504,3 +504,12 @@ test('running again changes nothing', async () => {
   expect(again.written).toBe(0)
   expect(await world.state()).toEqual(before)
 })
+
+test('costs three writes a claim, and two a pool, however many claims there are', async () => {
+  const world = new World()
+  await world.create(pool(['10.0.0.0/22'], { prefix: 22 }))
+  await world.create(...Array.from({ length: 200 }, (_, index) => claim(`web-${index}`)))
+  const result = await world.run()
+  expect(result.written).toBe(3 * 200 + 2)
+  expect((await world.pool()).status?.ipAddresses).toMatchObject({ used: 200, free: 822 })
+})
