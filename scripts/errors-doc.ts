@@ -44,7 +44,8 @@ function readContexts(): Map<string, { readonly meaning: string; readonly fields
     for (const member of node.members) {
       if (!ts.isPropertySignature(member) || !ts.isIdentifier(member.name)) continue
       const comment = ts.getJSDocCommentsAndTags(member)[0]
-      const meaning = comment !== undefined && ts.isJSDoc(comment) ? ts.getTextOfJSDocComment(comment.comment) : undefined
+      const meaning =
+        comment !== undefined && ts.isJSDoc(comment) ? ts.getTextOfJSDocComment(comment.comment) : undefined
       const names = member.type !== undefined && ts.isTypeLiteralNode(member.type) ? member.type.members : []
       const fields = names.map((field) => `\`${field.name?.getText(source)}\``).join(', ')
       found.set(member.name.text, { meaning: (meaning ?? '').replace(/\s+/g, ' ').replaceAll('|', '\\|'), fields })

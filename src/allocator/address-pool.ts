@@ -1,7 +1,7 @@
 import { Address, type Family, RangeSet } from '../cidr/index.js'
 import type { AllocationDelta, AllocationOutcome, AllocationRequest, Occupation, Owner, PoolCounts } from './request.js'
 import { ReusableMap } from './reusable-map.js'
-import { createSpaces, type Space, type Spaces } from './space.js'
+import { createSpaces, type Spaces, spaceOf } from './spaces.js'
 
 export interface AddressPoolSpec {
   /** The addresses of the pool. */
@@ -224,8 +224,4 @@ function holds(holding: Holding, uid: string): boolean {
 
 function availableOf(spec: AddressPoolSpec): RangeSet {
   return spec.exclude === undefined ? spec.ranges : RangeSet.subtract(spec.ranges, spec.exclude)
-}
-
-function spaceOf(spaces: Spaces, address: Address): Space {
-  return (address.family === 4 ? spaces.v4 : spaces.v6) as Space
 }

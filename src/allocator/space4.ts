@@ -1,5 +1,6 @@
 import type { Address4, RangeSet } from '../cidr/index.js'
 import { createSlots } from './create-slots.js'
+import { lastAtMost } from './search.js'
 import type { Slots } from './slots.js'
 import type { Space } from './space.js'
 
@@ -78,13 +79,7 @@ export class Space4 implements Space<Address4> {
   }
 
   #valueAt(slot: number): number {
-    let low = 0
-    let high = this.#starts.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#starts[middle]! <= slot) low = middle + 1
-      else high = middle
-    }
-    return this.#firsts[low - 1]! + slot - this.#starts[low - 1]!
+    const range = lastAtMost(this.#starts, slot)
+    return this.#firsts[range]! + slot - this.#starts[range]!
   }
 }

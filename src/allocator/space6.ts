@@ -1,5 +1,6 @@
 import { Address, type Address6, type Range, RangeSet } from '../cidr/index.js'
 import { createSlots } from './create-slots.js'
+import { lastAtMost } from './search.js'
 import type { Slots } from './slots.js'
 import type { Space } from './space.js'
 
@@ -105,14 +106,8 @@ export class Space6 implements Space<Address6> {
 
   /** The address of a slot. */
   #addressAt(slot: number): Address6 {
-    let low = 0
-    let high = this.#starts.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#starts[middle]! <= slot) low = middle + 1
-      else high = middle
-    }
-    return plus(this.#ranges[low - 1]!.first as Address6, slot - this.#starts[low - 1]!)
+    const range = lastAtMost(this.#starts, slot)
+    return plus(this.#ranges[range]!.first as Address6, slot - this.#starts[range]!)
   }
 
   /** The first address that has no slot: it lies in the range where the slots end, or is the first of the next one. */

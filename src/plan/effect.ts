@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
+import { type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
 
 /** What must still be true of an object for a write to be done. */
 export interface EffectPrecondition {
@@ -46,3 +46,25 @@ export interface EventEffect {
 
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
 export type Effect = CreateEffect | PatchEffect | DeleteEffect | EventEffect
+
+/** A patch of an object that was read, on the condition that it is still that object in that version. */
+export function patchObject(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
+  const { uid, resourceVersion } = object.metadata
+  return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
+}
+
+/** As {@link patchObject}, for the status alone. */
+export function patchStatus(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
+  return { ...patchObject(object, patch, why), subresource: 'status' }
+}
+
+/** Adds a finalizer behind those that the object has. */
+export function addFinalizer(object: KubeObject, finalizer: string, why: string): PatchEffect {
+  return patchObject(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
+}
+
+/** Removes a finalizer and leaves those of others. */
+export function removeFinalizer(object: KubeObject, finalizer: string, why: string): PatchEffect {
+  const finalizers = (object.metadata.finalizers ?? []).filter((held) => held !== finalizer)
+  return patchObject(object, { metadata: { finalizers } }, why)
+}

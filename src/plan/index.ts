@@ -1,3 +1,14 @@
-export type { CreateEffect, DeleteEffect, Effect, EffectPrecondition, EventEffect, PatchEffect } from './effect.js'
+export {
+  addFinalizer,
+  type CreateEffect,
+  type DeleteEffect,
+  type Effect,
+  type EffectPrecondition,
+  type EventEffect,
+  type PatchEffect,
+  patchObject,
+  patchStatus,
+  removeFinalizer,
+} from './effect.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Change, Planner, PlanTime } from './planner.js'

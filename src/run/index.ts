@@ -1,4 +1,4 @@
-export { type RunPlanOptions, type RunResult, runPlan } from './run-plan.js'
+export { type DoneRun, type RunPlanOptions, type RunResult, runPlan, type StoppedRun } from './run-plan.js'
 export {
   type Progress,
   type QuietResult,

@@ -16,14 +16,20 @@ export interface RunPlanOptions {
  *   again
  * - `failed`: the store refused an effect for another reason
  */
-export type RunResult =
-  | { readonly kind: 'done'; readonly changes: readonly Change[] }
-  | {
-      readonly kind: 'conflict' | 'failed'
-      readonly effect: Effect
-      readonly failure: StoreFailure
-      readonly changes: readonly Change[]
-    }
+export type RunResult = DoneRun | StoppedRun<'conflict'> | StoppedRun<'failed'>
+
+export interface DoneRun {
+  readonly kind: 'done'
+  readonly changes: readonly Change[]
+}
+
+export interface StoppedRun<K extends string> {
+  readonly kind: K
+  /** The effect that could not be done. */
+  readonly effect: Effect
+  readonly failure: StoreFailure
+  readonly changes: readonly Change[]
+}
 
 /**
  * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice.
@@ -41,12 +47,8 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
     }
     const answer = await perform(effect, store, own)
     if (answer.failure !== undefined) {
-      return {
-        kind: isConflict(effect, answer.failure) ? 'conflict' : 'failed',
-        effect,
-        failure: answer.failure,
-        changes,
-      }
+      const stopped = { effect, failure: answer.failure, changes }
+      return isConflict(effect, answer.failure) ? { kind: 'conflict', ...stopped } : { kind: 'failed', ...stopped }
     }
     changes.push(answer.change)
   }

@@ -1,4 +1,5 @@
 import type { Store } from '../store/index.js'
+import { storeOver } from './store-over.js'
 
 /** Thrown by a store that was told to crash: stands for the end of the process. */
 export class SimulatedCrash extends Error {
@@ -37,16 +38,13 @@ export function crashingStore(store: Store, at: number, point: CrashPoint): Cras
     alive()
     return action()
   }
-  return {
-    get writes() {
-      return writes
-    },
+  const cut = storeOver(store, {
     get: (ref) => read(() => store.get(ref)),
     list: (query) => read(() => store.list(query)),
-    watch: (query, options) => store.watch(query, options),
     create: (object) => write(() => store.create(object)),
     update: (object, options) => write(() => store.update(object, options)),
     patch: (ref, patch, options) => write(() => store.patch(ref, patch, options)),
     delete: (ref, preconditions) => write(() => store.delete(ref, preconditions)),
-  }
+  })
+  return Object.defineProperty(cut, 'writes', { get: () => writes }) as CrashingStore
 }

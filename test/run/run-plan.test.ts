@@ -3,6 +3,7 @@ import type { Effect, EventEffect, Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 
 const ref: ObjectRef = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
@@ -80,14 +81,13 @@ describe('runPlan', () => {
   test('nor between two own writes', async () => {
     const { store, object } = await stored()
     const seen = object.metadata.resourceVersion
-    const meddling: Store = {
-      ...bound(store),
+    const meddling: Store = storeOver(store, {
       patch: async (...parameters) => {
         const answer = await store.patch(...parameters)
         await store.patch(ref, { metadata: { labels: { by: 'somebody-else' } } })
         return answer
       },
-    }
+    })
     const result = await runPlan(plan(patch({ spec: { size: 2 } }, seen), patch({ spec: { size: 3 } }, seen)), meddling)
     expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
   })
@@ -135,7 +135,7 @@ describe('runPlan', () => {
       code: 'STORE_OUTCOME_UNKNOWN',
       context: { operation: 'patch', object: 'x', problem: 'reset' },
     } as const
-    const lossy: Store = { ...bound(store), patch: async () => ({ ok: false, failure }) }
+    const lossy: Store = storeOver(store, { patch: async () => ({ ok: false, failure }) })
     expect(await runPlan(plan(patch({ spec: {} })), lossy)).toMatchObject({ kind: 'conflict', failure })
   })
 
@@ -154,16 +154,3 @@ describe('runPlan', () => {
     expect(events).toEqual([event])
   })
 })
-
-/** The methods of a store as own properties, so that single ones can be replaced. */
-function bound(store: Store): Store {
-  return {
-    get: (it) => store.get(it),
-    list: (query) => store.list(query),
-    watch: (query, options) => store.watch(query, options),
-    create: (object) => store.create(object),
-    update: (object, options) => store.update(object, options),
-    patch: (it, body, options) => store.patch(it, body, options),
-    delete: (it, preconditions) => store.delete(it, preconditions),
-  }
-}

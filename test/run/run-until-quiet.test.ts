@@ -4,6 +4,7 @@ import type { Change, Plan, Planner } from 'ipam-kit/plan'
 import { type Progress, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 
 const kind: KindInfo = {
@@ -88,8 +89,7 @@ describe('runUntilQuiet', () => {
   test('replans after a conflict from what is stored now', async () => {
     const store = await storeWith(counter('a'))
     let meddled = false
-    const meddling: Store = {
-      ...delegating(store),
+    const meddling: Store = storeOver(store, {
       patch: async (...parameters) => {
         if (!meddled) {
           meddled = true
@@ -97,7 +97,7 @@ describe('runUntilQuiet', () => {
         }
         return store.patch(...parameters)
       },
-    }
+    })
     const result = await runUntilQuiet(meddling, [new CountTo(3)], { now })
     expect(result).toMatchObject({ written: 0, failures: [] })
     expect(result.outcomes.get('a')?.message).toBe('at 5')
@@ -106,13 +106,12 @@ describe('runUntilQuiet', () => {
   test('gives a key up after a number of conflicts, and goes on with the others', async () => {
     const store = await storeWith(counter('a'), counter('b'))
     let turn = 0
-    const quarrelling: Store = {
-      ...delegating(store),
+    const quarrelling: Store = storeOver(store, {
       patch: async (it, ...rest) => {
         if (it.name === 'a') await store.patch(ref('a'), { metadata: { labels: { turn: String(turn++) } } })
         return store.patch(it, ...rest)
       },
-    }
+    })
     const result = await runUntilQuiet(quarrelling, [new CountTo(1)], { now, maxConflicts: 3 })
     expect(result.failures).toMatchObject([{ planner: 'count', key: 'a', failure: { code: 'STORE_CONFLICT' } }])
     expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
@@ -121,10 +120,9 @@ describe('runUntilQuiet', () => {
   test('reports a refused plan and goes on with the others', async () => {
     const store = await storeWith(counter('a'), counter('b'))
     const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
-    const refusing: Store = {
-      ...delegating(store),
+    const refusing: Store = storeOver(store, {
       patch: async (it, ...rest) => (it.name === 'a' ? { ok: false, failure } : store.patch(it, ...rest)),
-    }
+    })
     const result = await runUntilQuiet(refusing, [new CountTo(1)], { now })
     expect(result.failures).toEqual([{ planner: 'count', key: 'a', failure }])
     expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
@@ -139,8 +137,7 @@ describe('runUntilQuiet', () => {
   test('notices what others write while it runs', async () => {
     const store = await storeWith(counter('a'))
     let joined = false
-    const joining: Store = {
-      ...delegating(store),
+    const joining: Store = storeOver(store, {
       patch: async (...parameters) => {
         if (!joined) {
           joined = true
@@ -148,7 +145,7 @@ describe('runUntilQuiet', () => {
         }
         return store.patch(...parameters)
       },
-    }
+    })
     const result = await runUntilQuiet(joining, [new CountTo(1)], { now })
     expect(result.outcomes.get('late')).toMatchObject({ kind: 'done' })
   })
@@ -156,13 +153,12 @@ describe('runUntilQuiet', () => {
   test('notices what others delete while it runs', async () => {
     const store = await storeWith(counter('a'), counter('b', 9))
     const planner = new CountTo(1)
-    const deleting: Store = {
-      ...delegating(store),
+    const deleting: Store = storeOver(store, {
       patch: async (...parameters) => {
         await store.delete(ref('b'))
         return store.patch(...parameters)
       },
-    }
+    })
     const result = await runUntilQuiet(deleting, [planner], { now })
     expect([...planner.seen.keys()]).toEqual(['a'])
     expect(result.outcomes.has('b')).toBe(false)
@@ -204,21 +200,9 @@ describe('runUntilQuiet', () => {
 
   test('rejects with the code of a store that can not be listed', async () => {
     const failure = { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } } as const
-    const broken: Store = { ...delegating(await storeWith()), list: async () => ({ ok: false, failure }) }
+    const broken: Store = storeOver(await storeWith(), { list: async () => ({ ok: false, failure }) })
     await expect(runUntilQuiet(broken, [new CountTo(1)], { now })).rejects.toSatisfy((error) =>
       isIpamError(error, 'STORE_IO'),
     )
   })
 })
-
-function delegating(store: Store): Store {
-  return {
-    get: (it) => store.get(it),
-    list: (query) => store.list(query),
-    watch: (query, options) => store.watch(query, options),
-    create: (object) => store.create(object),
-    update: (object, options) => store.update(object, options),
-    patch: (it, body, options) => store.patch(it, body, options),
-    delete: (it, preconditions) => store.delete(it, preconditions),
-  }
-}

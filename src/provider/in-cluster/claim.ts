@@ -4,8 +4,16 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
-import type { Effect, PatchEffect, Plan, PlanTime } from '../../plan/index.js'
+import { formatRef, hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
+import {
+  addFinalizer,
+  type Effect,
+  type Plan,
+  type PlanTime,
+  patchObject,
+  patchStatus,
+  removeFinalizer,
+} from '../../plan/index.js'
 import { fulfils, newIPAddress, repairOf, uidOf } from './address-object.js'
 import type { PoolLedger } from './ledger.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -68,8 +76,7 @@ export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome>
 
   const effects: Effect[] = []
   if (!hasFinalizer(claim, RELEASE_ADDRESS_FINALIZER)) {
-    const finalizers = [...(claim.metadata.finalizers ?? []), RELEASE_ADDRESS_FINALIZER]
-    effects.push(patchOf(claim, { metadata: { finalizers } }, 'the claim must not go before its address'))
+    effects.push(addFinalizer(claim, RELEASE_ADDRESS_FINALIZER, 'the claim must not go before its address'))
   }
   if (pool !== undefined && hasPausedAnnotation(pool)) {
     return { ...paused('pool', `${formatRef(refOf(pool))} is paused`), effects }
@@ -99,7 +106,7 @@ function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan
   if (address !== undefined) {
     const repair = pool && repairOf(address, claim, pool)
     if (repair !== undefined)
-      effects.push(patchOf(address, repair, 'the address belongs to claim and pool, and is protected'))
+      effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
     progress = advance(progress, 'AddressAllocated', claim, { message: '', now })
     return bound(claim, effects, progress, address)
   }
@@ -153,10 +160,8 @@ function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   }
   const effects: Effect[] = []
   if (address !== undefined) {
-    const held = address.metadata.finalizers ?? []
-    if (held.includes(PROTECT_ADDRESS_FINALIZER)) {
-      const finalizers = held.filter((finalizer) => finalizer !== PROTECT_ADDRESS_FINALIZER)
-      effects.push(patchOf(address, { metadata: { finalizers } }, 'its claim no longer needs it'))
+    if (hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) {
+      effects.push(removeFinalizer(address, PROTECT_ADDRESS_FINALIZER, 'its claim no longer needs it'))
     }
     effects.push({
       kind: 'delete',
@@ -166,8 +171,7 @@ function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
     })
   }
   if (hasFinalizer(claim, RELEASE_ADDRESS_FINALIZER)) {
-    const finalizers = (claim.metadata.finalizers ?? []).filter((finalizer) => finalizer !== RELEASE_ADDRESS_FINALIZER)
-    effects.push(patchOf(claim, { metadata: { finalizers } }, 'its address is released'))
+    effects.push(removeFinalizer(claim, RELEASE_ADDRESS_FINALIZER, 'its address is released'))
   }
   const released = address?.spec.address
   const message = released === undefined ? 'the claim has no address' : `${released} is released`
@@ -224,13 +228,8 @@ function pushStatus(
 ): void {
   const patch = statusPatch(claim.status, progress.status)
   if (patch === undefined) return
-  effects.push({ ...patchOf(claim, patch, `the claim is ${progress.state.phase}`), subresource: 'status' })
+  effects.push(patchStatus(claim, patch, `the claim is ${progress.state.phase}`))
   effects.push({ kind: 'event', about: refOf(claim), ...event })
-}
-
-function patchOf(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
-  const { uid, resourceVersion } = object.metadata
-  return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
 }
 
 function nothing(outcome: ClaimOutcome): Plan<ClaimOutcome> {

@@ -1,7 +1,7 @@
 import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
-import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
-import type { Effect, Plan } from '../../plan/index.js'
+import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
+import { addFinalizer, type Effect, type Plan, patchStatus, removeFinalizer } from '../../plan/index.js'
 import type { PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
 
@@ -20,31 +20,14 @@ export interface PoolInput {
 export function planPool(input: PoolInput): Plan<PoolOutcome> {
   const { pool, ledger } = input
   const effects: Effect[] = []
-  const { uid, resourceVersion } = pool.metadata
-  const precondition = { uid, resourceVersion }
+  if (!isDeleting(pool) && !hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {
+    effects.push(addFinalizer(pool, PROTECT_POOL_FINALIZER, 'the pool must not go before its addresses'))
+  }
   const counts = ledger.counts()
   if (counts !== undefined && !sameCounts(pool.status?.ipAddresses, counts)) {
-    effects.push({
-      kind: 'patch',
-      ref: refOf(pool),
-      patch: { status: { ipAddresses: counts } },
-      if: precondition,
-      subresource: 'status',
-      why: 'the counts have changed',
-    })
+    effects.push(patchStatus(pool, { status: { ipAddresses: counts } }, 'the counts have changed'))
   }
-  if (isDeleting(pool)) return { outcome: protection(ledger, effects, input), effects }
-
-  if (!hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {
-    const finalizers = [...(pool.metadata.finalizers ?? []), PROTECT_POOL_FINALIZER]
-    effects.unshift({
-      kind: 'patch',
-      ref: refOf(pool),
-      patch: { metadata: { finalizers } },
-      if: precondition,
-      why: 'the pool must not go before its addresses',
-    })
-  }
+  if (isDeleting(pool)) return planEnd(input, effects)
   if (counts === undefined) {
     const { problems } = ledger
     return { outcome: { kind: 'invalid', problems, message: problems.join('; ') }, effects }
@@ -53,24 +36,19 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free` }, effects }
 }
 
-function protection(ledger: PoolLedger, effects: Effect[], { pool }: PoolInput): PoolOutcome {
+/** A pool on its way out goes when nothing refers to it any more. */
+function planEnd({ pool, ledger }: PoolInput, effects: Effect[]): Plan<PoolOutcome> {
   const addresses = ledger.size
   if (addresses > 0) {
-    return { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` }
+    return {
+      outcome: { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` },
+      effects,
+    }
   }
   if (hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {
-    const { uid, resourceVersion } = pool.metadata
-    effects.push({
-      kind: 'patch',
-      ref: refOf(pool),
-      patch: {
-        metadata: { finalizers: (pool.metadata.finalizers ?? []).filter((it) => it !== PROTECT_POOL_FINALIZER) },
-      },
-      if: { uid, resourceVersion },
-      why: 'no address refers to the pool any more',
-    })
+    effects.push(removeFinalizer(pool, PROTECT_POOL_FINALIZER, 'no address refers to the pool any more'))
   }
-  return { kind: 'unprotected', message: 'no address refers to it' }
+  return { outcome: { kind: 'unprotected', message: 'no address refers to it' }, effects }
 }
 
 function sameCounts(left: InClusterPoolCounts | undefined, right: InClusterPoolCounts): boolean {

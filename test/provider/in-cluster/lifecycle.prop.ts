@@ -5,7 +5,7 @@ import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import { addressSpace, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Store } from 'ipam-kit/store'
-import { crashingStore, ModelPool, SimulatedCrash } from 'ipam-kit/testing'
+import { crashingStore, ModelPool, SimulatedCrash, storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolRef, World } from './world.js'
 
@@ -130,18 +130,12 @@ async function play(world: World, step: Step): Promise<void> {
 
 /** A store that looks at every address the moment it is handed out: in the pool as it is now, and held by nobody. */
 function checked(store: Store): Store {
-  return {
-    get: (ref) => store.get(ref),
-    list: (query) => store.list(query),
-    watch: (query, options) => store.watch(query, options),
-    update: (object, options) => store.update(object, options),
-    patch: (ref, patch, options) => store.patch(ref, patch, options),
-    delete: (ref, preconditions) => store.delete(ref, preconditions),
+  return storeOver(store, {
     create: async (object) => {
       if (object.kind === 'IPAddress') await mayBeHandedOut(store, IPAddress.parse(object))
       return store.create(object)
     },
-  }
+  })
 }
 
 async function mayBeHandedOut(store: Store, address: IPAddress): Promise<void> {

@@ -1,0 +1,69 @@
+import type { CaseDetails, CaseResult, FileResult } from './runner.js'
+
+export interface ReportOptions {
+  /** Also the input, the expectation and the answer of every case that did not simply pass. */
+  readonly verbose: boolean
+}
+
+/** The results as lines of text: one for each file, below it what is wrong, and at the end the total. */
+export function report(results: readonly FileResult[], { verbose }: ReportOptions): string[] {
+  const lines: string[] = []
+  for (const file of results) {
+    if (file.kind === 'uncovered') {
+      lines.push(`${file.name}.json: not covered yet (${file.caseCount} cases)`)
+      continue
+    }
+    lines.push(`${file.name}.json: ${tally(file.cases)}`)
+    for (const result of file.cases) lines.push(...linesOf(result, verbose))
+  }
+  lines.push(totalOf(results))
+  return lines
+}
+
+function totalOf(results: readonly FileResult[]): string {
+  const ran = results.flatMap((file) => (file.kind === 'ran' ? [file.cases] : []))
+  const uncovered = results.flatMap((file) => (file.kind === 'uncovered' ? [file.caseCount] : []))
+  const total = `total: ${tally(ran.flat())} in ${ran.length} files`
+  if (uncovered.length === 0) return total
+  return `${total}; ${uncovered.length} files not covered yet (${uncovered.reduce((sum, count) => sum + count, 0)} cases)`
+}
+
+function tally(cases: readonly CaseResult[]): string {
+  const count = (kind: CaseResult['kind']) => cases.filter((result) => result.kind === kind).length
+  const failed = `${count('failed')} failed, ${count('unsupported')} unsupported`
+  return `${count('passed')} passed, ${failed}, ${count('deviation')} deviations of ${cases.length}`
+}
+
+function linesOf(result: CaseResult, verbose: boolean): string[] {
+  const name = result.name === '' ? result.id : `${result.id} (${oneLine(result.name)})`
+  const details = verbose && 'details' in result && result.details !== undefined ? detailsOf(result.details) : []
+  switch (result.kind) {
+    case 'passed':
+      return []
+    case 'failed':
+      return [`  failed: ${name}: ${oneLine(result.problem)}`, ...details]
+    case 'unsupported':
+      return [`  unsupported: ${name}: ${oneLine(result.what)}`, ...details]
+    case 'deviation':
+      return verbose ? [`  deviation: ${name}: ${result.rules.join(', ')}`, ...details] : []
+  }
+}
+
+function detailsOf(details: CaseDetails): string[] {
+  const lines = [`    input:    ${toText(details.input)}`]
+  if ('inFile' in details) lines.push(`    in file:  ${toText(details.inFile)}`)
+  lines.push(`    expected: ${toText(details.expected)}`)
+  if ('got' in details) lines.push(`    got:      ${toText(details.got)}`)
+  return lines
+}
+
+/** JSON, with what JSON can not say still visible. */
+function toText(value: unknown): string {
+  const shown = (_: string, inner: unknown) =>
+    typeof inner === 'bigint' ? `${inner}n` : inner === undefined ? '(undefined)' : inner
+  return JSON.stringify(value, shown) ?? String(value)
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
+}
