@@ -62,7 +62,7 @@ function calibrate(work: () => unknown): number {
 }
 
 /** What the work returned last: keeps the optimiser from dropping it. */
-export const sink: { value: unknown } = { value: undefined }
+const sink: { value: unknown } = { value: undefined }
 
 function sampleNs(work: () => unknown, calls: number): number {
   const start = performance.now()

@@ -6,7 +6,7 @@ import { type QuietResult, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
-export const START_MS = Date.UTC(2026, 0, 1)
+const START_MS = Date.UTC(2026, 0, 1)
 
 export const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info)
 
@@ -142,7 +142,7 @@ export function cluster(name: string, spec: { readonly paused?: boolean } = {}):
   return { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', metadata: { name, namespace: 'default' }, spec }
 }
 
-export function ref(kind: { readonly apiVersion: string; readonly kind: string }, name: string): ObjectRef {
+function ref(kind: { readonly apiVersion: string; readonly kind: string }, name: string): ObjectRef {
   return { apiVersion: kind.apiVersion, kind: kind.kind, namespace: 'default', name }
 }
 

@@ -1,0 +1,91 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { renderConsoleBlocks } from '../../scripts/console-blocks.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (file: string) => readFileSync(root + file, 'utf8')
+const guides = readdirSync(`${root}docs/guides`).map((name) => `docs/guides/${name}`)
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...guides,
+  ...readdirSync(`${root}docs/adr`).map((name) => `docs/adr/${name}`),
+  ...readdirSync(`${root}docs/reference`)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/reference/${name}`),
+]
+const examples = readdirSync(`${root}docs/examples`)
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => `docs/examples/${name}`)
+
+const blocks = (file: string, language: string) =>
+  [...read(file).matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
+    (match) => match[1] as string,
+  )
+
+afterEach(() => vi.restoreAllMocks())
+
+async function printedBy(example: string): Promise<unknown[]> {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+  vi.resetModules()
+  await import(/* @vite-ignore */ root + example)
+  return log.mock.calls.map(([first]) => first)
+}
+
+describe('the README', () => {
+  test('shows the quick start as it is, and it does what it says', async () => {
+    expect(blocks('README.md', 'ts')).toEqual([read('docs/examples/quickstart.ts')])
+    const [answer] = await printedBy('docs/examples/quickstart.ts')
+    expect(answer).toMatchObject({
+      ok: true,
+      value: { spec: { address: '10.0.0.2', prefix: 28, gateway: '10.0.0.1' } },
+    })
+  })
+
+  test('shows the plan that the example prints', async () => {
+    expect(await printedBy('docs/examples/plan-one-claim.ts')).toEqual(
+      blocks('README.md', 'text').map((text) => text.trimEnd()),
+    )
+  })
+
+  test('names the two commands that work on a fresh machine', () => {
+    expect(read('README.md')).toContain('npm ci && npm run demo')
+    expect(read('README.md')).toContain('npm ci && npm test')
+  })
+})
+
+describe.each(['README.md', ...guides])('%s', (page) => {
+  test('shows what the demo really prints', async () => {
+    const text = read(page)
+    expect(text).toContain('$ npm run -s demo -- ')
+    expect(await renderConsoleBlocks(text, root)).toBe(text)
+  })
+})
+
+describe.each(guides)('%s', (page) => {
+  test('shows code that stands in an example', () => {
+    const flat = (text: string) =>
+      text
+        .split('\n')
+        .map((line) => line.trim())
+        .join('\n')
+        .trim()
+    const sources = examples.map((file) => flat(read(file)))
+    for (const block of blocks(page, 'ts'))
+      expect(
+        sources.some((source) => source.includes(flat(block))),
+        block,
+      ).toBe(true)
+  })
+})
+
+describe.each(pages)('%s', (page) => {
+  test('links to files that exist', () => {
+    for (const [, target] of read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)[^)]*\)/g)) {
+      expect(existsSync(`${root}${dirname(page)}/${target}`), `${page} links to ${target}`).toBe(true)
+    }
+  })
+})
