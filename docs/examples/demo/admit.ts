@@ -1,0 +1,111 @@
+import { InCluster, Meta } from 'ipam-kit/crd'
+import { describe } from 'ipam-kit/errors'
+import type { StoreFailure } from 'ipam-kit/store'
+import type { EmbeddedCluster } from './cluster.js'
+import type { Finding } from './finding.js'
+import { isPool, models } from './kinds.js'
+import type { Manifest } from './load.js'
+
+type Fields = { readonly [field: string]: unknown }
+
+/** Metadata that a server sets: it is in every dump, and means nothing to another server. */
+const SERVER_FIELDS: readonly string[] = [
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'managedFields',
+  'selfLink',
+]
+
+/** Creates the objects in the cluster, in order: those that fit their schema, have a name of their own, and pass admission. */
+export async function admit(
+  manifests: readonly Manifest[],
+  cluster: EmbeddedCluster,
+  onProgress: (done: number) => void,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  const taken = new Map<string, string>()
+  for (const [index, manifest] of manifests.entries()) {
+    findings.push(...(await admitOne(manifest, cluster, taken)))
+    onProgress(index + 1)
+  }
+  return findings
+}
+
+/** @param taken where the objects came from that are in the cluster already, by `Kind namespace/name` */
+async function admitOne(
+  { where, value }: Manifest,
+  cluster: EmbeddedCluster,
+  taken: Map<string, string>,
+): Promise<readonly Finding[]> {
+  if (!isObject(value)) return [refused(where, undefined, 'not an object with apiVersion and kind')]
+  const { apiVersion, kind } = value
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
+    return [refused(where, undefined, 'apiVersion and kind are needed, as texts')]
+  }
+  const model = models.find((candidate) => candidate.is({ apiVersion, kind }))
+  if (model === undefined) {
+    return [{ action: 'skipped', where, object: `${apiVersion} ${kind}`, reason: 'not a kind that this program loads' }]
+  }
+
+  const object = asNew(value, model.info)
+  const name = nameOf(object, kind)
+  const read = model.safeParse(object)
+  if (!read.ok) return [refused(where, name, describe(read.failure))]
+  const first = taken.get(name)
+  if (first !== undefined) return [refused(where, name, `there is one of this name already, from ${first}`)]
+  const admission = isPool(read.value)
+    ? InCluster.admitPool({ operation: 'CREATE', object: read.value })
+    : ({ allowed: true, warnings: [] } as const)
+  if (!admission.allowed) return [refused(where, name, admission.message)]
+  const created = await cluster.create(read.value)
+  if (!created.ok) return [refused(where, name, reasonOf(created.failure))]
+  taken.set(name, where)
+  return [...admission.warnings, ...oddities(value, model.info)].map((reason) => ({
+    action: 'warning',
+    where,
+    object: name,
+    reason,
+  }))
+}
+
+/** The object as `kubectl create` would send it: without what a server sets, and in the namespace that it goes to. */
+function asNew(object: Fields, info: Meta.KindInfo): Fields {
+  const { status: _, ...rest } = object
+  if (!isObject(object.metadata)) return rest
+  const kept = Object.entries(object.metadata).filter(([field]) => !SERVER_FIELDS.includes(field))
+  const { namespace, ...metadata } = Object.fromEntries(kept) as Fields
+  return { ...rest, metadata: info.namespaced ? { ...metadata, namespace: namespace || 'default' } : metadata }
+}
+
+/** What is not kept of an object, and should be told. */
+function oddities({ metadata }: Fields, info: Meta.KindInfo): string[] {
+  if (!isObject(metadata)) return []
+  const told: string[] = []
+  if (metadata.namespace && !info.namespaced) told.push('the kind is cluster-scoped, its namespace is dropped')
+  if (metadata.deletionTimestamp) told.push('it was being deleted, and is loaded as if it were not')
+  return told
+}
+
+/** `Kind namespace/name`, also of an object that does not fit its schema. */
+function nameOf(object: Fields, kind: string): string {
+  const { namespace, name } = isObject(object.metadata) ? object.metadata : {}
+  const ref = { kind, name: typeof name === 'string' ? name : '(no name)' }
+  return Meta.formatRef(typeof namespace === 'string' ? { ...ref, namespace } : ref)
+}
+
+/** The name of the object is told already. */
+function reasonOf(failure: StoreFailure): string {
+  return failure.code === 'STORE_INVALID' ? `${failure.context.path}: ${failure.context.problem}` : describe(failure)
+}
+
+function refused(where: string, object: string | undefined, reason: string): Finding {
+  return { action: 'refused', where, object, reason }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,19 @@
+import { ClusterApi, InCluster, type Meta } from 'ipam-kit/crd'
+
+/** The kinds that the demo takes in. */
+export const models: readonly Meta.Model<Meta.KubeObject>[] = [
+  ClusterApi.Cluster,
+  ClusterApi.IPAddressClaim,
+  ClusterApi.IPAddress,
+  ...InCluster.poolModels,
+]
+
+/** The model of a kind as people write it on a command line: in any case, singular or plural. */
+export function modelNamed(text: string): Meta.Model<Meta.KubeObject> | undefined {
+  const wanted = text.toLowerCase()
+  return models.find(({ info }) => info.kind.toLowerCase() === wanted || info.plural === wanted)
+}
+
+export function isPool(object: Meta.KubeObject): object is InCluster.InClusterPool {
+  return InCluster.poolModels.some((model) => model.is(object))
+}

@@ -1,0 +1,118 @@
+import { parseArgs } from 'node:util'
+import type { Meta } from 'ipam-kit/crd'
+import { modelNamed, models } from './kinds.js'
+
+export interface Options {
+  /** Files, folders, `-` for standard input. Empty: the examples of the project. */
+  readonly files: readonly string[]
+  readonly deletions: readonly Meta.ObjectRef[]
+  readonly format: Format
+  /** Print every row of long tables. */
+  readonly all: boolean
+  /** Show progress also where standard error is no terminal. */
+  readonly progress: boolean
+}
+
+export type Format = 'table' | 'json' | 'yaml'
+
+export type Parsed =
+  | { readonly kind: 'run'; readonly options: Options }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'mistake'; readonly message: string }
+
+export const usage =
+  'Usage: npm run demo -- [-f FILE|DIR|-]... [--delete KIND/[NAMESPACE/]NAME]... [-o table|json|yaml]\n' +
+  '                       [--all] [--progress] [-h]\n'
+
+export const help = `${usage}
+Loads Kubernetes manifests into an embedded store, runs the in-cluster IPAM provider on it until nothing is left to
+do, and shows what every claim got and how the pools are filled. Nothing outside this process is touched.
+
+  -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
+                              recursive), or standard input. Repeatable. Default: the examples of the project, with
+                              a deletion that lets a pool that ran dry recover.
+      --delete KIND/NAME      Delete an object when the first run is quiet, then run again. KIND is a kind or its
+                              plural, in any case; NAME is NAMESPACE/NAME outside the namespace default.
+                              Repeatable, done in order. A deletion of a pool needs the consent of its webhook.
+  -o, --output FORMAT         table (default), json or yaml. The last two write one document with the fields claims,
+                              pools, refused and summary to standard output, and everything else to standard error.
+      --all                   Print all rows. Default: the first 50 of each table.
+      --progress              Show progress even if standard error is no terminal.
+  -h, --help                  This text.
+
+Kinds
+  ${models.map((model) => model.info.kind).join('\n  ')}
+Others are listed and skipped. Lists, as kubectl get -o yaml writes them, are taken item by item; uid, status and other
+fields of a server are dropped. Objects without a namespace go to the namespace default.
+
+Claims are served in the order in which they were read. Time is virtual: it begins at a fixed date, every object is
+created a second after the one before, and a grace period of an address is waited for by moving the clock. So the same
+input gives the same output.
+
+Exit status
+  0   every claim is bound. Claims for pools of other providers are not ours and do not count
+  1   a claim is not bound
+  2   wrong usage; or something was refused, unreadable or, for --delete, not found. All the rest was done
+Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is
+expected of them, and 1 if not.
+`
+
+const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
+
+export function parseOptions(args: readonly string[]): Parsed {
+  const read = readArguments(args)
+  if (typeof read === 'string') return mistake(read)
+  if (read.help) return { kind: 'help' }
+
+  const { filename: files, output: format, all, progress } = read
+  if (files.some((file) => file === '')) return mistake('-f needs the name of a file or folder')
+  if (files.filter((file) => file === '-').length > 1) return mistake('standard input can be read only once')
+  if (!isFormat(format)) return mistake(`-o takes ${formats.join(', ')}, not ${JSON.stringify(format)}`)
+  const deletions: Meta.ObjectRef[] = []
+  for (const text of read.delete) {
+    const target = parseTarget(text)
+    if (typeof target === 'string') return mistake(`--delete ${text}: ${target}`)
+    deletions.push(target)
+  }
+  return { kind: 'run', options: { files, deletions, format, all, progress } }
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        filename: { type: 'string', short: 'f', multiple: true, default: [] },
+        delete: { type: 'string', multiple: true, default: [] },
+        output: { type: 'string', short: 'o', default: 'table' },
+        all: { type: 'boolean', default: false },
+        progress: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values
+  } catch (error) {
+    // the first sentence says what; the rest is about `--` and positional arguments, which do not exist here
+    return String((error as Error).message).split(/[.\n]/, 1)[0] as string
+  }
+}
+
+/** The object that `KIND/NAME` or `KIND/NAMESPACE/NAME` means, or what is wrong with the text. */
+function parseTarget(text: string): Meta.ObjectRef | string {
+  const parts = text.split('/')
+  const [kind = '', ...path] = parts
+  if (parts.length > 3 || path.length === 0 || parts.includes('')) return 'write KIND/NAME or KIND/NAMESPACE/NAME'
+  const info = modelNamed(kind)?.info
+  if (info === undefined) return `no such kind; there are ${models.map((model) => model.info.kind).join(', ')}`
+  const name = path.at(-1) as string
+  const ref = { apiVersion: info.apiVersion, kind: info.kind, name }
+  if (!info.namespaced) return path.length === 1 ? ref : `${info.kind} is cluster-scoped, write KIND/NAME`
+  return { ...ref, namespace: path.length === 1 ? 'default' : (path[0] as string) }
+}
+
+function isFormat(text: string): text is Format {
+  return formats.includes(text)
+}
+
+function mistake(message: string): Parsed {
+  return { kind: 'mistake', message }
+}
