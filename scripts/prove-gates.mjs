@@ -84,7 +84,7 @@ const proofs = [
       /layer-plan: src\/plan\/planted/,
       /layer-store-contract: src\/store\/planted/,
       /layer-store-memory: src\/store\/memory\/planted/,
-      /types-only-run-render-meta: src\/run\/planted/,
+      /types-only-store-run-render-meta: src\/run\/planted/,
       /layer-run: src\/run\/planted/,
       /layer-render: src\/render\/planted/,
       /layer-root: src\/index\.ts/,
@@ -244,6 +244,70 @@ const proofs = [
       /imports left-pad/,
     ],
     built: true,
+  },
+  {
+    gate: 'acceptance',
+    fault: 'a case that the library answers differently',
+    plant: (tree) =>
+      tree.write(
+        'planted-cases/capi-poolutil.json',
+        JSON.stringify({
+          cases: [
+            {
+              id: 'planted-1',
+              case: 'planted',
+              input: { function: 'count', addresses: ['10.0.0.1'] },
+              expect: { count: 2 },
+              source: 'planted',
+            },
+          ],
+        }),
+      ),
+    command: [bin('tsx'), 'test/acceptance/run.ts', '--dir', 'planted-cases'],
+    expect: [/capi-poolutil\.json: 0 passed, 1 failed/, /planted-1/],
+  },
+  {
+    gate: 'benchmarks',
+    fault: 'a floor that is not reached',
+    plant: (tree) =>
+      tree.edit('bench/budget.json', (text) => {
+        const budget = JSON.parse(text)
+        budget.floors['parse IPv4'] = 1e6
+        return JSON.stringify(budget)
+      }),
+    command: [bin('tsx'), 'bench/run.ts', '--only', 'parse IPv4'],
+    expect: [/below the floor/, /parse IPv4: .* is below/],
+  },
+  {
+    gate: 'documents',
+    fault: 'an output in a guide that the demo does not print',
+    plant: (tree) =>
+      tree.edit('docs/guides/in-cluster.md', (text) => text.replace('Bound 10.20.0.11', 'Bound 10.20.0.13')),
+    command: vitest('test/docs/pages.test.ts'),
+    expect: [/FAIL.*shows what the demo really prints/],
+  },
+  {
+    gate: 'safety',
+    fault: 'the ledger does not hold what it is shown',
+    plant: (tree) =>
+      tree.edit('src/provider/in-cluster/ledger.ts', (text) =>
+        text.replace('    this.#space?.occupy(address, key)\n', ''),
+      ),
+    command: vitest('test/provider/in-cluster/lifecycle.prop.ts'),
+    expect: [/FAIL.*no address twice, none outside the pool, none lost/],
+  },
+  {
+    gate: 'safety',
+    fault: 'a release that deletes the claim before its address',
+    plant: (tree) =>
+      tree.edit('src/provider/in-cluster/claim.ts', (text) =>
+        text.replace(
+          "return { outcome: { kind: 'released'",
+          "effects.reverse()\n  return { outcome: { kind: 'released'",
+        ),
+      ),
+    command: vitest('test/provider/in-cluster/crash.test.ts'),
+    expect: [/FAIL.*a run that is cut off at any single write/],
   },
   {
     gate: 'size',

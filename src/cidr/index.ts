@@ -10,5 +10,7 @@ type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
 export type { Address4, Address6, Family } from './address.js'
+export type { Ranges4 } from './ranges4.js'
+export type { Ranges6 } from './ranges6.js'
 export type { ZonePolicy } from './scan.js'
 export { Address, Prefix, Range, RangeSet }

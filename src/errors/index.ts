@@ -14,4 +14,4 @@ export {
   unwrap,
 } from './failure.js'
 export { quote } from './quote.js'
-export { codes, registry } from './registry.js'
+export { codes, type Registry, registry } from './registry.js'

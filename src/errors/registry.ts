@@ -1,7 +1,8 @@
 import type { ErrorCode, ErrorDefinition } from './codes.js'
 import { list, plain, quote } from './quote.js'
 
-type Registry = { readonly [C in ErrorCode]: ErrorDefinition<C> }
+/** Every code with its definition. */
+export type Registry = { readonly [C in ErrorCode]: ErrorDefinition<C> }
 
 /** Every code with its message, its retry class and the reason a condition gives. docs/reference/errors.md is made from it. */
 export const registry: Registry = {

@@ -1,6 +1,6 @@
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
-import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
+import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { runPlan } from './run-plan.js'
 
@@ -16,7 +16,7 @@ export interface Progress {
 export interface RunUntilQuietOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
-  /** Called after each plan that wrote something. */
+  /** Called after each plan. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
@@ -33,9 +33,9 @@ export interface RunFailure {
 }
 
 /** What a run came to. */
-export interface QuietResult {
+export interface QuietResult<O extends Outcome = Outcome> {
   /** The last outcome of every key, in the order in which they were first planned. */
-  readonly outcomes: ReadonlyMap<string, Outcome>
+  readonly outcomes: ReadonlyMap<string, O>
   readonly failures: readonly RunFailure[]
   readonly planned: number
   readonly written: number
@@ -52,11 +52,11 @@ export interface QuietResult {
  *
  * @throws IpamError `RUN_LIMIT_EXCEEDED` if a planner never comes to rest, or the code of the store if it can not be listed
  */
-export async function runUntilQuiet(
+export async function runUntilQuiet<O extends Outcome>(
   store: Store,
-  planners: readonly Planner[],
+  planners: readonly Planner<O>[],
   options: RunUntilQuietOptions,
-): Promise<QuietResult> {
+): Promise<QuietResult<O>> {
   const run = new Run(store, planners, options)
   await run.resync()
   for (;;) {
@@ -66,30 +66,30 @@ export async function runUntilQuiet(
 }
 
 /** A key of a planner, with all that this run knows of it. */
-interface Job {
-  readonly planner: Planner
+interface Job<O extends Outcome> {
+  readonly planner: Planner<O>
   readonly key: string
   isQueued: boolean
   plans: number
   conflicts: number
-  outcome: Outcome | undefined
+  outcome: O | undefined
   failure: StoreFailure | undefined
   dueMs: number | undefined
 }
 
-class Run {
+class Run<O extends Outcome> {
   readonly #store: Store
-  readonly #planners: readonly Planner[]
+  readonly #planners: readonly Planner<O>[]
   readonly #options: RunUntilQuietOptions
   readonly #known = new Map<string, Map<string, KnownObject>>()
-  readonly #jobs = new Map<string, Job>()
-  readonly #queue = new Queue()
+  readonly #jobs = new Map<string, Job<O>>()
+  readonly #queue = new Queue<Job<O>>()
   /** Keys that sum up others. */
-  readonly #summaries = new Queue()
+  readonly #summaries = new Queue<Job<O>>()
   #planned = 0
   #written = 0
 
-  constructor(store: Store, planners: readonly Planner[], options: RunUntilQuietOptions) {
+  constructor(store: Store, planners: readonly Planner<O>[], options: RunUntilQuietOptions) {
     this.#store = store
     this.#planners = planners
     this.#options = options
@@ -124,8 +124,8 @@ class Run {
     for (let job = this.#next(); job !== undefined; job = this.#next()) await this.#step(job)
   }
 
-  result(): QuietResult {
-    const outcomes = new Map<string, Outcome>()
+  result(): QuietResult<O> {
+    const outcomes = new Map<string, O>()
     const failures: RunFailure[] = []
     let dueMs = Number.POSITIVE_INFINITY
     for (const { planner, key, outcome, failure, dueMs: due } of this.#jobs.values()) {
@@ -142,12 +142,12 @@ class Run {
     return this.#queue.length + this.#summaries.length
   }
 
-  #next(): Job | undefined {
+  #next(): Job<O> | undefined {
     return this.#queue.shift() ?? this.#summaries.shift()
   }
 
-  async #step(job: Job): Promise<void> {
-    const { now, onEvent, onProgress, maxPlansPerKey = 1000 } = this.#options
+  async #step(job: Job<O>): Promise<void> {
+    const { now, onProgress, maxPlansPerKey = 1000 } = this.#options
     if (++job.plans > maxPlansPerKey) throw this.#notQuiet(maxPlansPerKey, job)
     const nowMs = now()
     const plan = job.planner.plan(job.key, { nowMs })
@@ -155,18 +155,20 @@ class Run {
     job.failure = undefined
     job.outcome = plan?.outcome
     job.dueMs = plan?.requeueAfterSeconds === undefined ? undefined : nowMs + plan.requeueAfterSeconds * 1000
-    if (plan === undefined || plan.effects.length === 0) return
+    if (plan !== undefined && plan.effects.length > 0) await this.#carryOut(job, plan)
+    onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
+  }
 
-    const ended = await runPlan(plan, this.#store, { onEvent })
+  async #carryOut(job: Job<O>, plan: Plan<O>): Promise<void> {
+    const ended = await runPlan(plan, this.#store, { onEvent: this.#options.onEvent })
     for (const change of ended.changes) this.#show(change)
     this.#written += ended.changes.length
     if (ended.kind === 'done') job.conflicts = 0
     else if (ended.kind === 'failed' || !(await this.#replan(job))) job.failure = ended.failure
-    onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
   }
 
   /** After a conflict: learn what is stored now, then plan the same key again. False if that has been done often enough. */
-  async #replan(job: Job): Promise<boolean> {
+  async #replan(job: Job<O>): Promise<boolean> {
     job.conflicts++
     if (this.#isGivenUp(job)) return false
     await this.resync()
@@ -187,28 +189,28 @@ class Run {
     }
   }
 
-  #jobOf(planner: Planner, key: string): Job {
+  #jobOf(planner: Planner<O>, key: string): Job<O> {
     const id = `${planner.name} ${key}`
     const known = this.#jobs.get(id)
     if (known !== undefined) return known
     const fresh = { isQueued: false, plans: 0, conflicts: 0, outcome: undefined, failure: undefined, dueMs: undefined }
-    const job: Job = { planner, key, ...fresh }
+    const job: Job<O> = { planner, key, ...fresh }
     this.#jobs.set(id, job)
     return job
   }
 
-  #enqueue(job: Job): void {
+  #enqueue(job: Job<O>): void {
     if (job.isQueued || this.#isGivenUp(job)) return
     const queue = job.planner.isSummary(job.key) ? this.#summaries : this.#queue
     queue.push(job)
   }
 
   /** A key that met conflict after conflict gets no further plan in this run: its failure is what the run reports of it. */
-  #isGivenUp(job: Job): boolean {
+  #isGivenUp(job: Job<O>): boolean {
     return job.conflicts > (this.#options.maxConflicts ?? 20)
   }
 
-  #notQuiet(max: number, job: Job) {
+  #notQuiet(max: number, job: Job<O>) {
     const stillBusy = [job, ...this.#queue.peek(20), ...this.#summaries.peek(20)]
     return ipamError('RUN_LIMIT_EXCEEDED', {
       limit: 'plans of one key',
@@ -218,34 +220,34 @@ class Run {
   }
 }
 
-/** First in, first out; a job is in it once at most. */
-class Queue {
-  #jobs: Job[] = []
+/** First in, first out; an item is in it once at most. */
+class Queue<T extends { isQueued: boolean }> {
+  #items: T[] = []
   #head = 0
 
   get length(): number {
-    return this.#jobs.length - this.#head
+    return this.#items.length - this.#head
   }
 
-  push(job: Job): void {
-    job.isQueued = true
-    this.#jobs.push(job)
+  push(item: T): void {
+    item.isQueued = true
+    this.#items.push(item)
   }
 
-  shift(): Job | undefined {
-    const job = this.#jobs[this.#head]
-    if (job === undefined) return undefined
-    job.isQueued = false
+  shift(): T | undefined {
+    const item = this.#items[this.#head]
+    if (item === undefined) return undefined
+    item.isQueued = false
     this.#head++
-    if (this.#head * 2 > this.#jobs.length) {
-      this.#jobs = this.#jobs.slice(this.#head)
+    if (this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
       this.#head = 0
     }
-    return job
+    return item
   }
 
-  peek(count: number): readonly Job[] {
-    return this.#jobs.slice(this.#head, this.#head + count)
+  peek(count: number): readonly T[] {
+    return this.#items.slice(this.#head, this.#head + count)
   }
 }
 

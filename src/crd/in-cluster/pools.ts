@@ -40,7 +40,7 @@ export interface InClusterIPPoolSpec {
   readonly allocateReservedIPAddresses?: boolean | undefined
   /** Addresses, ranges and CIDRs never to hand out. */
   readonly excludedAddresses?: readonly string[] | undefined
-  /** How long an address stays in use after its claim was deleted, in seconds. Default 0. */
+  /** How long an address stays in use after its claim was deleted, in seconds: 0 to 2^31 - 1. Default 0. */
   readonly addressReuseGracePeriodSeconds?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export interface InClusterPrefixPoolSpec {
   readonly gateway?: string | undefined
   /** Addresses, ranges and CIDRs that no prefix may overlap. */
   readonly excludedPrefixes?: readonly string[] | undefined
-  /** How long a prefix stays in use after its claim was deleted, in seconds. Default 0. */
+  /** How long a prefix stays in use after its claim was deleted, in seconds: 0 to 2^31 - 1. Default 0. */
   readonly addressReuseGracePeriodSeconds?: number | undefined
 }
 
@@ -80,7 +80,7 @@ const statusSchema = z
   })
   .optional()
 
-const gracePeriodSchema = z.int().optional()
+const gracePeriodSchema = z.int32().optional()
 
 const addressPoolSchema: z.ZodType<InClusterIPPool> = z.looseObject({
   apiVersion: z.string(),

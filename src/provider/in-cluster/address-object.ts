@@ -60,8 +60,9 @@ export function repairOf(
 ): { readonly metadata: { readonly [field: string]: unknown } } | undefined {
   const { metadata } = address
   const repair: { [field: string]: unknown } = {}
-  const owners = ownersFor(metadata.ownerReferences ?? [], claim, pool)
-  if (JSON.stringify(owners) !== JSON.stringify(metadata.ownerReferences ?? [])) repair.ownerReferences = owners
+  const existing = metadata.ownerReferences ?? []
+  const owners = ownersFor(existing, claim, pool)
+  if (owners !== existing) repair.ownerReferences = owners
   const finalizers = metadata.finalizers ?? []
   // an object on its way out takes no new finalizer
   if (!finalizers.includes(PROTECT_ADDRESS_FINALIZER) && metadata.deletionTimestamp === undefined) {
@@ -78,14 +79,19 @@ export function repairOf(
  * The owners of an IPAddress: those it has, then claim and pool. Where the object has another controller already (it was made by a
  * tool that owns it), the claim is left out, as upstream: an object has one controller at most.
  */
-function ownersFor(existing: readonly OwnerReference[], claim: IPAddressClaim, pool: InClusterPool): OwnerReference[] {
+function ownersFor(
+  existing: readonly OwnerReference[],
+  claim: IPAddressClaim,
+  pool: InClusterPool,
+): readonly OwnerReference[] {
   const claimOwner = ownerReference(claim, IPAddressClaim.info, true)
   const poolOwner = ownerReference(pool, { apiVersion: pool.apiVersion, kind: pool.kind }, false)
   const foreignController = existing.some((owner) => owner.controller === true && !sameOwner(owner, claimOwner))
   return upsert(foreignController ? existing : upsert(existing, claimOwner), poolOwner)
 }
 
-function upsert(owners: readonly OwnerReference[], owner: OwnerReference): OwnerReference[] {
+/** The list with this owner in it, in the place of the one of that name; the list itself if it is in it already. */
+function upsert(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
   const index = owners.findIndex((candidate) => sameOwner(candidate, owner))
   if (index < 0) return [...owners, owner]
   const before = owners[index] as OwnerReference
@@ -94,7 +100,7 @@ function upsert(owners: readonly OwnerReference[], owner: OwnerReference): Owner
     before.uid === owner.uid &&
     before.controller === owner.controller &&
     before.blockOwnerDeletion === owner.blockOwnerDeletion
-  return same ? [...owners] : owners.with(index, owner)
+  return same ? owners : owners.with(index, owner)
 }
 
 /** The same object by name: its uid may be that of an earlier one. */

@@ -151,6 +151,11 @@ describe('a claim that waits', () => {
     ['no addresses', { addresses: [], prefix: 24 }, 'addresses is required'],
     ['mixed families', { addresses: ['10.0.0.1', 'fd00::1'], prefix: 24 }, 'mixed IP families'],
     ['a schema error', { addresses: 'all', prefix: 24 }, 'spec.addresses'],
+    [
+      'a grace period beyond 32 bits',
+      { addresses: ['10.0.0.5'], prefix: 24, addressReuseGracePeriodSeconds: 2 ** 31 },
+      'spec.addressReuseGracePeriodSeconds',
+    ],
   ])('for a pool with %s, and says what is wrong with it', async (_, spec, words) => {
     const world = new World()
     await world.create(poolOf('InClusterIPPool', spec), claim('web'))
