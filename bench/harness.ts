@@ -51,11 +51,12 @@ export function measure(row: Row): Measurement {
   return { name: row.name, peer: row.peer, oursNs, theirsNs, ratio: theirsNs / oursNs }
 }
 
-/** Calls that fill a sample; the runs on the way warm the code up. */
+/** Calls that fill a sample. The first calls do not count: they may grow a table, or be compiled. */
 function calibrate(work: () => unknown): number {
+  sampleNs(work, 3)
   let calls = 1
   for (;;) {
-    const tookMs = sampleNs(work, calls) * calls * 1e-6
+    const tookMs = Math.min(sampleNs(work, calls), sampleNs(work, calls)) * calls * 1e-6
     if (tookMs >= SAMPLE_MS || calls >= 2 ** 24) return calls
     calls = tookMs < SAMPLE_MS / 8 ? calls * 4 : calls * 2
   }

@@ -1,4 +1,4 @@
-// npm run bench -- [--only TEXT] [--no-gate] [--json FILE]
+// npm run bench -- [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { table } from 'ipam-kit/render'
@@ -6,7 +6,12 @@ import { type Measurement, measure } from './harness.js'
 import { rows } from './rows.js'
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, 'no-gate': { type: 'boolean' }, json: { type: 'string' } },
+  options: {
+    only: { type: 'string' },
+    'no-gate': { type: 'boolean' },
+    json: { type: 'string' },
+    page: { type: 'string' },
+  },
 })
 
 interface Budget {
@@ -58,6 +63,7 @@ for (const name of Object.keys(budget.floors)) {
 console.log(table(['WORK', 'PEER', 'OURS', 'PEER TIME', 'RATIO', 'GOAL'], lines))
 if (values.json !== undefined)
   writeFileSync(values.json, measured.map((result) => `${JSON.stringify(result)}\n`).join(''))
+if (values.page !== undefined) writeFileSync(values.page, page(lines))
 if (values['no-gate'] !== true && failed.length > 0) {
   console.log(`\nbelow the floor, with ${budget.slack * 100} % slack:\n${failed.join('\n')}`)
   process.exitCode = 1
@@ -70,4 +76,23 @@ function time(ns: number): string {
 
 function ratio(value: number): string {
   return `${value < 10 ? value.toFixed(1) : value.toFixed(0)}x`
+}
+
+/** docs/reference/benchmarks.md: `npm run bench -- --page docs/reference/benchmarks.md`. */
+function page(cells: readonly (readonly string[])[]): string {
+  return `# Benchmarks
+
+\`npm run bench\` does the same work with us and with a peer in one process, sides taking turns, and prints the ratio: peer time divided by our
+time, best of three medians. Above 1 we are faster. The goals are in \`bench/budget.json\`; CI fails below ${100 - budget.slack * 100} % of one, after measuring the row three
+times. Times depend on the machine and say little; ratios are what to look at.
+
+Rows named *model* are our own code after the algorithm of the peer, without its listing, logging and locking. Rows whose peer is ourselves show
+that the cost does not grow with the pool or with its fill.
+
+Node ${process.versions.node.split('.')[0]}:
+
+| work | peer | ours | peer's time | ratio | goal |
+|---|---|---|---|---|---|
+${cells.map((row) => `| ${row.join(' | ')} |`).join('\n')}
+`
 }

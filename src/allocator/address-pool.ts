@@ -1,6 +1,14 @@
 import { Address, type Family, RangeSet } from '../cidr/index.js'
-import type { AllocationDelta, AllocationOutcome, AllocationRequest, Occupation, Owner, PoolCounts } from './request.js'
-import { ReusableMap } from './reusable-map.js'
+import { MultiMap } from './multi-map.js'
+import {
+  type AllocationDelta,
+  type AllocationOutcome,
+  type AllocationRequest,
+  assertOwner,
+  type Occupation,
+  type Owner,
+  type PoolCounts,
+} from './request.js'
 import { createSpaces, type Spaces, spaceOf } from './spaces.js'
 
 export interface AddressPoolSpec {
@@ -40,8 +48,10 @@ export interface LowestFreeOptions {
 export class AddressPool {
   #available: RangeSet
   #spaces: Spaces
-  readonly #holdings = new ReusableMap<number | string, Holding>()
-  readonly #byOwner = new ReusableMap<string, Holding[]>()
+  /** Who holds an address, by its key. */
+  readonly #owners = new MultiMap<number | string, string, Owner>((owner) => owner.uid)
+  /** What an owner holds, by its uid. */
+  readonly #addresses = new MultiMap<string, number | string, Address>(Address.key)
   #outOfRange = 0
 
   constructor(spec: AddressPoolSpec) {
@@ -55,25 +65,30 @@ export class AddressPool {
   }
 
   /**
-   * Gives an owner an address. An owner that holds one (of the wanted family) gets the same again.
+   * Gives an owner an address. An owner that holds one (of the wanted family) gets the same again, also one that is out of range.
    *
-   * Never throws: whatever can not be given is said in the outcome.
+   * Whatever can not be given is said in the outcome.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   allocate(request: AllocationRequest): AllocationOutcome {
-    const want = request.want ?? { kind: 'any' }
-    const held = this.#heldBy(request.owner.uid, want.kind === 'address' ? want.address.family : request.family)
-    if (want.kind === 'address') {
-      const { address } = want
-      const holding = this.#holdings.get(Address.key(address))
-      if (holding !== undefined && holds(holding, request.owner.uid)) return { kind: 'already', address }
-      if (held !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: held.address }
-      if (!this.#contains(address)) return { kind: 'outOfPool', address }
-      if (holding !== undefined) return { kind: 'taken', address, by: holding.owners[0]! }
-      return this.#give(address, request.owner)
+    const { owner, want = { kind: 'any' } } = request
+    assertOwner(owner)
+    if (want.kind === 'address' && this.#owners.has(Address.key(want.address), owner.uid)) {
+      return { kind: 'already', address: want.address }
     }
-    if (held !== undefined) return { kind: 'already', address: held.address }
-    const address = this.lowestFree({ family: request.family })
-    return address === undefined ? { kind: 'exhausted' } : this.#give(address, request.owner)
+    const family = want.kind === 'address' ? want.address.family : request.family
+    const held = this.addressesOf(owner.uid).find((address) => family === undefined || address.family === family)
+    if (want.kind === 'any') {
+      if (held !== undefined) return { kind: 'already', address: held }
+      const address = this.lowestFree({ family })
+      return address === undefined ? { kind: 'exhausted' } : this.#give(address, owner)
+    }
+    const { address } = want
+    if (held !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: held }
+    if (!this.#contains(address)) return { kind: 'outOfPool', address }
+    const [by] = this.ownersOf(address)
+    return by === undefined ? this.#give(address, owner) : { kind: 'taken', address, by }
   }
 
   /** The address that {@link allocate} would give next, or `undefined`. Changes nothing. */
@@ -91,20 +106,17 @@ export class AddressPool {
   /**
    * Records that an owner holds an address, whatever the pool thinks of it: how live objects are read back after a restart. The
    * order of calls does not matter.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(address: Address, owner: Owner): Occupation {
-    const key = Address.key(address)
-    const existing = this.#holdings.get(key)
+    assertOwner(owner)
     const inPool = this.#contains(address)
-    if (existing !== undefined) {
-      const others = existing.owners.filter((other) => other.uid !== owner.uid)
-      if (others.length < existing.owners.length) return { kind: inPool ? 'already' : 'outOfPool', others }
-      existing.owners.push(owner)
-      this.#remember(owner.uid, existing)
-      return { kind: inPool ? 'occupied' : 'outOfPool', others }
-    }
-    this.#hold(address, key, owner)
-    return { kind: inPool ? 'occupied' : 'outOfPool', others: [] }
+    const isNew = !this.#owners.has(Address.key(address), owner.uid)
+    const others = this.ownersOf(address).filter((other) => other.uid !== owner.uid)
+    if (isNew) this.#hold(address, owner)
+    if (!inPool) return { kind: 'outOfPool', others }
+    return { kind: isNew ? 'occupied' : 'already', others }
   }
 
   /**
@@ -114,15 +126,9 @@ export class AddressPool {
    */
   release(address: Address, owner: Pick<Owner, 'uid'>): boolean {
     const key = Address.key(address)
-    const holding = this.#holdings.get(key)
-    if (holding === undefined || !holds(holding, owner.uid)) return false
-    holding.owners.splice(
-      holding.owners.findIndex((other) => other.uid === owner.uid),
-      1,
-    )
-    this.#forget(owner.uid, holding)
-    if (holding.owners.length > 0) return true
-    this.#holdings.delete(key)
+    if (!this.#owners.delete(key, owner.uid)) return false
+    this.#addresses.delete(owner.uid, key)
+    if (this.#owners.hasAny(key)) return true
     if (this.#contains(address)) spaceOf(this.#spaces, address).release(address)
     else this.#outOfRange--
     return true
@@ -130,7 +136,7 @@ export class AddressPool {
 
   /** Ends all holds of an owner. Returns the addresses that it held, in the order in which it got them. */
   releaseOwner(uid: string): Address[] {
-    const held = (this.#byOwner.get(uid) ?? []).map((holding) => holding.address)
+    const held = this.addressesOf(uid)
     for (const address of held) this.release(address, { uid })
     return held
   }
@@ -148,24 +154,27 @@ export class AddressPool {
     this.#available = availableOf(spec)
     this.#spaces = createSpaces(this.#available)
     this.#outOfRange = 0
-    for (const { address } of this.#holdings.values()) this.#mark(address)
+    for (const { address } of this.entries()) this.#mark(address)
   }
 
   /** The owners of an address; none if it is free or unknown. */
-  ownersOf(address: Address): readonly Owner[] {
-    return [...(this.#holdings.get(Address.key(address))?.owners ?? [])]
+  ownersOf(address: Address): Owner[] {
+    return this.#owners.get(Address.key(address))
   }
 
   /** The addresses that an owner holds, in the order in which it got them. */
   addressesOf(uid: string): Address[] {
-    return (this.#byOwner.get(uid) ?? []).map((holding) => holding.address)
+    return this.#addresses.get(uid)
   }
 
   /** Every address in use with its owners, in order. O(n log n). */
   entries(): PoolEntry[] {
-    return [...this.#holdings.values()]
-      .map(({ address, owners }) => ({ address, owners: [...owners] }))
-      .sort((a, b) => Address.compare(a.address, b.address))
+    const found = new Map<number | string, PoolEntry>()
+    for (const address of this.#addresses.values()) {
+      const key = Address.key(address)
+      if (!found.has(key)) found.set(key, { address, owners: this.#owners.get(key) })
+    }
+    return [...found.values()].sort((a, b) => Address.compare(a.address, b.address))
   }
 
   /** O(1). */
@@ -180,46 +189,22 @@ export class AddressPool {
   }
 
   #give(address: Address, owner: Owner): AllocationOutcome {
-    this.#hold(address, Address.key(address), owner)
+    this.#hold(address, owner)
     return { kind: 'allocated', address, delta: { kind: 'allocate', address, owner } }
   }
 
-  #hold(address: Address, key: number | string, owner: Owner): void {
-    const holding: Holding = { address, owners: [owner] }
-    this.#holdings.set(key, holding)
-    this.#remember(owner.uid, holding)
-    this.#mark(address)
+  #hold(address: Address, owner: Owner): void {
+    const key = Address.key(address)
+    const isFirst = !this.#owners.hasAny(key)
+    this.#owners.add(key, owner)
+    this.#addresses.add(owner.uid, address)
+    if (isFirst) this.#mark(address)
   }
 
   #mark(address: Address): void {
     if (this.#contains(address)) spaceOf(this.#spaces, address).take(address)
     else this.#outOfRange++
   }
-
-  #heldBy(uid: string, family: Family | undefined): Holding | undefined {
-    return this.#byOwner.get(uid)?.find((holding) => family === undefined || holding.address.family === family)
-  }
-
-  #remember(uid: string, holding: Holding): void {
-    const held = this.#byOwner.get(uid)
-    if (held === undefined) this.#byOwner.set(uid, [holding])
-    else held.push(holding)
-  }
-
-  #forget(uid: string, holding: Holding): void {
-    const held = this.#byOwner.get(uid) as Holding[]
-    if (held.length === 1) this.#byOwner.delete(uid)
-    else held.splice(held.indexOf(holding), 1)
-  }
-}
-
-interface Holding {
-  readonly address: Address
-  readonly owners: Owner[]
-}
-
-function holds(holding: Holding, uid: string): boolean {
-  return holding.owners.some((owner) => owner.uid === uid)
 }
 
 function availableOf(spec: AddressPoolSpec): RangeSet {

@@ -1,7 +1,7 @@
 import { Address, type Address6, Prefix, Range, RangeSet } from '../cidr/index.js'
 import { ipamError } from '../errors/index.js'
 import { AddressPool } from './address-pool.js'
-import type { Owner } from './request.js'
+import { assertOwner, type Owner } from './request.js'
 
 export interface PrefixAllocatorSpec {
   /** The address space to carve, of one family. Overlapping and adjacent parts are one. */
@@ -32,7 +32,8 @@ export interface PrefixEntry {
  * @example
  * const allocator = new PrefixAllocator({ parents: RangeSet.parse(['fd00::/62']), childLength: 64 })
  * allocator.occupy(Prefix.parse('fd00::/64'), { uid: 'a' })
- * Prefix.format(allocator.lowestFree()) // 'fd00:0:0:1::/64'
+ * const child = allocator.lowestFree()
+ * child && Prefix.format(child) // 'fd00:0:0:1::/64'
  */
 export class PrefixAllocator {
   readonly childLength: number
@@ -42,8 +43,8 @@ export class PrefixAllocator {
   readonly #space: RangeSet
   /** The children, host bits shifted out. */
   readonly #pool: AddressPool
-  /** Prefixes in use that are shorter than a child, and so cover many, by owner. */
-  readonly #wide = new Map<string, Prefix[]>()
+  /** Prefixes in use that are shorter than a child, and so cover many, by their text. */
+  readonly #wide = new Map<string, { readonly prefix: Prefix; readonly owners: Owner[] }>()
 
   constructor(spec: PrefixAllocatorSpec) {
     const { parents, childLength } = spec
@@ -77,17 +78,19 @@ export class PrefixAllocator {
    * all children in it; one outside the space is remembered too.
    */
   occupy(prefix: Prefix, owner: Owner): void {
+    assertOwner(owner)
     if (prefix.address.family !== this.#family) return
-    if (prefix.length < this.childLength) {
-      const held = this.#wide.get(owner.uid)
-      if (held === undefined) this.#wide.set(owner.uid, [prefix])
-      else held.push(prefix)
-    } else this.#pool.occupy(this.#childOf(prefix), owner)
+    if (prefix.length < this.childLength) this.#occupyWide(Prefix.masked(prefix), owner)
+    else this.#pool.occupy(this.#childOf(prefix), owner)
   }
 
   /** Ends all holds of an owner. */
   releaseOwner(uid: string): void {
-    this.#wide.delete(uid)
+    for (const [text, { owners }] of this.#wide) {
+      const index = owners.findIndex((owner) => owner.uid === uid)
+      if (index >= 0) owners.splice(index, 1)
+      if (owners.length === 0) this.#wide.delete(text)
+    }
     this.#pool.releaseOwner(uid)
   }
 
@@ -117,14 +120,23 @@ export class PrefixAllocator {
     return RangeSet.size(childrenOf(RangeSet.subtract(this.#space, inUse), this.#shift))
   }
 
-  /** Every prefix in use with its owners, in order; of longer ones the child around them. O(n log n). */
+  /** Every prefix in use with its owners, in order, wide before narrow; of longer ones the child around them. O(n log n). */
   entries(): PrefixEntry[] {
     const found: PrefixEntry[] = this.#pool.entries().map(({ address, owners }) => ({
       prefix: { address: shiftLeft(address, this.#shift), length: this.childLength },
       owners,
     }))
-    for (const [uid, held] of this.#wide) for (const prefix of held) found.push({ prefix, owners: [{ uid }] })
-    return found.sort((a, b) => Address.compare(a.prefix.address, b.prefix.address))
+    for (const { prefix, owners } of this.#wide.values()) found.push({ prefix, owners: [...owners] })
+    return found.sort(
+      (a, b) => Address.compare(a.prefix.address, b.prefix.address) || a.prefix.length - b.prefix.length,
+    )
+  }
+
+  #occupyWide(prefix: Prefix, owner: Owner): void {
+    const text = Prefix.format(prefix)
+    const held = this.#wide.get(text)
+    if (held === undefined) this.#wide.set(text, { prefix, owners: [owner] })
+    else if (!held.owners.some((other) => other.uid === owner.uid)) held.owners.push(owner)
   }
 
   #childOf(prefix: Prefix): Address {
@@ -133,10 +145,8 @@ export class PrefixAllocator {
 
   #widestOver(child: Prefix): Prefix | undefined {
     let widest: Prefix | undefined
-    for (const held of this.#wide.values()) {
-      for (const prefix of held) {
-        if (Prefix.contains(prefix, child) && prefix.length < (widest?.length ?? 129)) widest = prefix
-      }
+    for (const { prefix } of this.#wide.values()) {
+      if (Prefix.contains(prefix, child) && prefix.length < (widest?.length ?? 129)) widest = prefix
     }
     return widest
   }

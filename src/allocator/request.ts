@@ -1,4 +1,5 @@
 import type { Address, Family } from '../cidr/index.js'
+import { ipamError } from '../errors/index.js'
 
 /** Who holds an address. Two requests with the same uid are the same owner. */
 export interface Owner {
@@ -6,6 +7,21 @@ export interface Owner {
   readonly uid: string
   /** How people know the owner, such as `namespace/name`. Only repeated in answers. */
   readonly key?: string | undefined
+}
+
+/**
+ * Guards against owners without a uid: two of them would be one owner, and would be given one address.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function assertOwner(owner: Owner): void {
+  if (typeof owner?.uid !== 'string' || owner.uid === '') {
+    throw ipamError('INVALID_ARGUMENT', {
+      argument: 'owner.uid',
+      expected: 'a text that is not empty',
+      got: String(owner?.uid),
+    })
+  }
 }
 
 /** What an owner asks for. */

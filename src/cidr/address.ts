@@ -173,7 +173,8 @@ export function key(address: Address): number | string {
  * The address after this one, or `undefined` after the last of its family: arithmetic never wraps.
  *
  * @example
- * Address.format(Address.next(Address.parse('10.0.0.255'))) // '10.0.1.0'
+ * const next = Address.next(Address.parse('10.0.0.255'))
+ * next && Address.format(next) // '10.0.1.0'
  */
 export function next(address: Address): Address | undefined {
   if (address.family === 4) return address.value === 0xffffffff ? undefined : { family: 4, value: address.value + 1 }

@@ -71,7 +71,7 @@ export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T {
  * because it looks at the code and not at the class.
  */
 export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is IpamError<C> {
-  if (!(error instanceof Object) || (error as { name?: unknown }).name !== 'IpamError') return false
+  if (typeof error !== 'object' || error === null || (error as { name?: unknown }).name !== 'IpamError') return false
   const own = (error as { code?: unknown }).code
   return typeof own === 'string' && Object.hasOwn(registry, own) && (code === undefined || own === code)
 }

@@ -1,7 +1,7 @@
 import type { Store } from '../store/index.js'
 import { storeOver } from './store-over.js'
 
-/** Thrown by a store that was told to crash: stands for the end of the process. */
+/** Thrown by a store that was told to crash: stands for a host that was killed. */
 export class SimulatedCrash extends Error {
   override readonly name = 'SimulatedCrash'
 }

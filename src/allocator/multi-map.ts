@@ -1,0 +1,67 @@
+import { ReusableMap } from './reusable-map.js'
+
+/**
+ * A map from a key to one value or, now and then, to several, which have keys of their own.
+ *
+ * A value stands for itself and becomes a `Map` only when there is a second one: an address has one owner and an owner one address, but for
+ * few exceptions, and half a million small lists are what a garbage collector walks through. O(1) amortised, but for listing.
+ */
+export class MultiMap<K, I, T extends object> {
+  readonly #places = new ReusableMap<K, T | Map<I, T>>()
+  readonly #keyOf: (value: T) => I
+
+  /** @param keyOf tells the values under one key apart */
+  constructor(keyOf: (value: T) => I) {
+    this.#keyOf = keyOf
+  }
+
+  /** The values under a key, in the order in which they were added. */
+  get(key: K): T[] {
+    const place = this.#places.get(key)
+    if (place === undefined) return []
+    return place instanceof Map ? [...place.values()] : [place]
+  }
+
+  has(key: K, inner: I): boolean {
+    const place = this.#places.get(key)
+    if (place === undefined) return false
+    return place instanceof Map ? place.has(inner) : this.#keyOf(place) === inner
+  }
+
+  /** Whether there is any value under a key. */
+  hasAny(key: K): boolean {
+    return this.#places.get(key) !== undefined
+  }
+
+  /** Adds a value that is not there yet. */
+  add(key: K, value: T): void {
+    const place = this.#places.get(key)
+    if (place === undefined) this.#places.set(key, value)
+    else if (place instanceof Map) place.set(this.#keyOf(value), value)
+    else {
+      const both = new Map<I, T>()
+      both.set(this.#keyOf(place), place)
+      both.set(this.#keyOf(value), value)
+      this.#places.set(key, both)
+    }
+  }
+
+  /** Removes a value. False if it was not there. */
+  delete(key: K, inner: I): boolean {
+    if (!this.has(key, inner)) return false
+    const place = this.#places.get(key)
+    if (place instanceof Map) {
+      place.delete(inner)
+      if (place.size === 0) this.#places.delete(key)
+    } else this.#places.delete(key)
+    return true
+  }
+
+  /** Every value, in no order to rely on. */
+  *values(): IterableIterator<T> {
+    for (const place of this.#places.values()) {
+      if (place instanceof Map) yield* place.values()
+      else yield place
+    }
+  }
+}

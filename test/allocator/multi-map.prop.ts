@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { MultiMap } from '../../src/allocator/multi-map.js'
+
+interface Item {
+  readonly inner: number
+}
+
+const step = fc.record({ do: fc.constantFrom('add', 'delete'), key: fc.nat(4), inner: fc.nat(4) })
+
+test('a multi map is a map of maps', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const map = new MultiMap<number, number, Item>((item) => item.inner)
+      const model = new Map<number, Map<number, Item>>()
+      for (const { do: what, key, inner } of steps) {
+        const under = model.get(key) ?? new Map<number, Item>()
+        model.set(key, under)
+        if (what === 'add' && !under.has(inner)) {
+          const item = { inner }
+          map.add(key, item)
+          under.set(inner, item)
+        } else if (what === 'delete') {
+          expect(map.delete(key, inner)).toBe(under.delete(inner))
+        }
+        expect(map.has(key, inner)).toBe(under.has(inner))
+        expect(map.hasAny(key)).toBe(under.size > 0)
+        expect(map.get(key)).toEqual([...under.values()])
+      }
+      const all = [...model.values()].flatMap((under) => [...under.values()])
+      const order = (items: readonly Item[]) => items.map((item) => item.inner).toSorted()
+      expect(order([...map.values()])).toEqual(order(all))
+    }),
+  )
+})
