@@ -8,6 +8,7 @@ import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import {
   formatRef,
   groupOf,
+  isDeleting,
   type KindInfo,
   type KubeObject,
   type OwnerReference,
@@ -15,6 +16,7 @@ import {
 } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { Offer } from './ledger.js'
+import { poolRefOf } from './references.js'
 
 /**
  * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both blocking owner deletion, and
@@ -47,6 +49,20 @@ export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: 
 /** Whether an IPAddress of the name of a claim is the claim's: for that claim and from that pool. */
 export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
   return address.spec.claimRef.name === claim.metadata.name && samePool(address.spec.poolRef, claim.spec.poolRef)
+}
+
+/**
+ * Whether an IPAddress of the name of a claim was left behind by an earlier claim of that name, which must be gone: it is controlled by a
+ * claim of this name with another uid. One of the same pool is adopted instead, as after a restore, unless it is on its way out; one of a
+ * pool that this provider does not serve is somebody else's affair.
+ */
+export function isLeftOver(address: IPAddress, claim: IPAddressClaim): boolean {
+  const { name, namespace, uid } = claim.metadata
+  if (address.spec.claimRef.name !== name || poolRefOf(address.spec.poolRef, namespace) === undefined) return false
+  const isOfEarlierClaim = (address.metadata.ownerReferences ?? []).some(
+    (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.name === name && owner.uid !== uid,
+  )
+  return isOfEarlierClaim && (isDeleting(address) || !fulfils(address, claim))
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   patchStatus,
   removeFinalizer,
 } from '../../plan/index.js'
-import { fulfils, newIPAddress, repairOf, uidOf } from './address-object.js'
+import { fulfils, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
 import type { PoolLedger } from './ledger.js'
 import type { ClaimOutcome } from './outcome.js'
 import { claimReads, clusterNameOf } from './references.js'
@@ -46,8 +46,9 @@ const RETRY_SECONDS = 30
  * owners, and at last the status. A deleted claim gives its address back first, then its own finalizer. Every write can be the last
  * before a crash: the next plan goes on from there, and finds the address by the name of the claim.
  *
- * Unlike upstream a plan never touches an IPAddress of that name that is for another claim or from another pool, never allocates
- * from a pool that is being deleted, and says in the condition Ready why a claim has no address. O(log n) in addresses in use.
+ * Unlike upstream a plan never touches an IPAddress of that name that is for another claim or from another pool (one that an earlier claim
+ * of the name has left behind is removed), never allocates from a pool that is being deleted, and says in the condition Ready why a
+ * claim has no address. O(log n) in addresses in use.
  */
 export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   const { claim, cluster, pool } = input
@@ -87,62 +88,42 @@ export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome>
 /** Sees to it that the claim has its address, and says in its status whether it has. */
 function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan<ClaimOutcome> {
   const { claim, address, pool, ledger } = input
+  const reads = claimReads(claim)
+  const addressName = formatRef(reads.address)
+  const poolName = formatRef(reads.pool as NonNullable<typeof reads.pool>)
   const now = new Date(time.nowMs).toISOString().replace(/\.\d+Z$/, 'Z')
-  const poolName = formatRef(claimReads(claim).pool as NonNullable<ReturnType<typeof claimReads>['pool']>)
-  let progress = startOf(claim)
+  const start = startOf(claim)
+  const isLost = start.state.phase === 'Bound' && (address === undefined || !fulfils(address, claim))
+  const progress = isLost ? advance(start, 'AddressLost', claim, { message: '', now }) : start
+  const wait = (event: WaitEvent, message: string) =>
+    waiting(claim, effects, advance(progress, event, claim, { message, now }), reasons[event], message)
 
-  const obstacle = input.addressProblem ?? whyNotOurs(address, claim)
-  if (obstacle !== undefined) {
-    const message = `${formatRef(claimReads(claim).address)} is in the way: ${obstacle}`
-    if (progress.state.phase === 'Bound') progress = advance(progress, 'AddressLost', claim, { message, now })
-    return waiting(
-      claim,
-      effects,
-      advance(progress, 'AllocationFailed', claim, { message, now }),
-      'AllocationFailed',
-      message,
-    )
+  if (address !== undefined && isLeftOver(address, claim)) {
+    const removal = giveBack(address)
+    const message = `${addressName} is left from an earlier claim of this name`
+    if (removal.length === 0) return wait('AllocationFailed', `${message}, and others hold it`)
+    return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
   }
+  const obstacle = input.addressProblem ?? whyNotOurs(address, claim)
+  if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const repair = pool && repairOf(address, claim, pool)
-    if (repair !== undefined)
+    if (repair !== undefined) {
       effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
-    progress = advance(progress, 'AddressAllocated', claim, { message: '', now })
-    return bound(claim, effects, progress, address)
+    }
+    return bound(claim, effects, advance(progress, 'AddressAllocated', claim, { message: '', now }), address)
   }
 
-  if (progress.state.phase === 'Bound') progress = advance(progress, 'AddressLost', claim, { message: '', now })
   const unavailable = whyUnavailable(pool, ledger, poolName)
-  if (unavailable !== undefined || pool === undefined) {
-    const message = unavailable as string
-    return waiting(
-      claim,
-      effects,
-      advance(progress, 'PoolUnavailable', claim, { message, now }),
-      'PoolNotReady',
-      message,
-    )
-  }
+  if (unavailable !== undefined || pool === undefined) return wait('PoolUnavailable', unavailable as string)
   const offer = ledger.next()
-  if (offer === undefined) {
-    const message = `no address available in ${poolName}`
-    return waiting(
-      claim,
-      effects,
-      advance(progress, 'PoolExhausted', claim, { message, now }),
-      'PoolExhausted',
-      message,
-    )
-  }
-  if (progress.state.phase === 'Error') progress = advance(progress, 'PoolHasRoom', claim, { message: '', now })
+  if (offer === undefined) return wait('PoolExhausted', `no address available in ${poolName}`)
   const created = newIPAddress(claim, pool, offer)
-  effects.push({
-    kind: 'create',
-    object: created,
-    why: `${Address.format(offer.address)} is the lowest that is free in ${poolName}`,
-  })
-  progress = advance(progress, 'AddressAllocated', claim, { message: '', now })
-  return bound(claim, effects, progress, created)
+  const why = `${Address.format(offer.address)} is the lowest that is free in ${poolName}`
+  effects.push({ kind: 'create', object: created, why })
+  const ready =
+    progress.state.phase === 'Error' ? advance(progress, 'PoolHasRoom', claim, { message: '', now }) : progress
+  return bound(claim, effects, advance(ready, 'AddressAllocated', claim, { message: '', now }), created)
 }
 
 /** Gives the address back: the address object first, then the claim's own finalizer. */
@@ -152,24 +133,10 @@ function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   const remainingSeconds = address === undefined ? 0 : graceLeft(claim, pool, time)
   if (remainingSeconds > 0) {
     const message = `${address?.spec.address} stays in use for another ${remainingSeconds} s`
-    return {
-      outcome: { kind: 'releasing', remainingSeconds, message },
-      effects: [],
-      requeueAfterSeconds: remainingSeconds,
-    }
+    const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
+    return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
   }
-  const effects: Effect[] = []
-  if (address !== undefined) {
-    if (hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) {
-      effects.push(removeFinalizer(address, PROTECT_ADDRESS_FINALIZER, 'its claim no longer needs it'))
-    }
-    effects.push({
-      kind: 'delete',
-      ref: refOf(address),
-      if: { uid: uidOf(address) },
-      why: `${address.spec.address} is free again`,
-    })
-  }
+  const effects: Effect[] = address === undefined ? [] : giveBack(address)
   if (hasFinalizer(claim, RELEASE_ADDRESS_FINALIZER)) {
     effects.push(removeFinalizer(claim, RELEASE_ADDRESS_FINALIZER, 'its address is released'))
   }
@@ -177,6 +144,28 @@ function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   const message = released === undefined ? 'the claim has no address' : `${released} is released`
   return { outcome: { kind: 'released', address: released, message }, effects }
 }
+
+/** Takes our finalizer off an IPAddress and deletes it. Nothing, if it is on its way out and only others hold it. */
+function giveBack(address: IPAddress): Effect[] {
+  const effects: Effect[] = []
+  if (hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) {
+    effects.push(removeFinalizer(address, PROTECT_ADDRESS_FINALIZER, 'its claim no longer needs it'))
+  }
+  if (!isDeleting(address)) {
+    const why = `${address.spec.address} is free again`
+    effects.push({ kind: 'delete', ref: refOf(address), if: { uid: uidOf(address) }, why })
+  }
+  return effects
+}
+
+/** The events that leave a claim without an address, and the reasons that its condition then gives. */
+const reasons = {
+  PoolUnavailable: 'PoolNotReady',
+  PoolExhausted: 'PoolExhausted',
+  AllocationFailed: 'AllocationFailed',
+} as const
+
+type WaitEvent = keyof typeof reasons
 
 /** Why the IPAddress under the name of a claim is not the claim's, or `undefined`. */
 function whyNotOurs(address: IPAddress | undefined, claim: IPAddressClaim): string | undefined {

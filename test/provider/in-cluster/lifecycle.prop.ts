@@ -21,6 +21,7 @@ const SPECS = [
 ]
 
 type Step =
+  | { readonly do: 'replace'; readonly name: string; readonly from: string; readonly kill: boolean }
   | { readonly do: 'claim'; readonly name: string; readonly from: string; readonly withCluster: boolean }
   | { readonly do: 'unclaim' | 'removeAddress' | 'removeFinalizer'; readonly name: string }
   | { readonly do: 'pool' | 'resize'; readonly name: string; readonly spec: number }
@@ -37,6 +38,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('claim' as const), name, from: poolName, withCluster: fc.boolean() }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('unclaim' as const), name }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('replace' as const), name, from: poolName, kill: fc.boolean() }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constantFrom('removeAddress' as const, 'removeFinalizer' as const), name }),
@@ -90,6 +95,16 @@ async function play(world: World, step: Step): Promise<void> {
       return
     case 'unclaim':
       await store.delete(claimRef(step.name))
+      return
+    case 'replace':
+      // a claim that is removed by force, and made again before the provider sees that it was gone; `kill` also deletes its address
+      await store.patch(claimRef(step.name), { metadata: { finalizers: null } })
+      await store.delete(claimRef(step.name))
+      if (step.kill) await store.delete(addressRef(step.name))
+      await store.create(claim(step.name, { poolRef: { name: step.from } }))
+      world.nowMs += 1000
+      // now the provider sees it: a claim that goes again before that takes nothing along, as nothing ties it to the address yet
+      await world.run(checked(store))
       return
     case 'removeAddress':
       // by force, as only an administrator does: the claim has to get an address again

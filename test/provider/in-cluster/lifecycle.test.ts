@@ -384,6 +384,45 @@ describe('an IPAddress that is there already', () => {
     expect((await readyOf(world, 'web'))?.message).toContain('IPAddress default/web is in the way')
   })
 
+  test.each([
+    ['from another pool', { name: 'other' }, '10.0.9.9'],
+    ['and on its way out', {}, '10.0.0.5'],
+  ])(
+    'left behind by an earlier claim of the name %s is removed, and the claim gets one of its own',
+    async (how, poolRef, text) => {
+      const world = new World()
+      await world.create(pool(['10.0.0.5']), pool(['10.0.9.9'], {}, 'other'), claim('web'), claim('next'))
+      await world.run()
+      await world.patch(claimRef('web'), { metadata: { finalizers: null } })
+      await world.delete('claim', 'web')
+      if (how === 'and on its way out') await world.delete('address', 'web')
+      await world.create(claim('web', { poolRef }))
+      await world.run()
+      const address = await world.address('web')
+      expect(address.spec.address).toBe(text)
+      expect(address.metadata.deletionTimestamp).toBeUndefined()
+      expect(address.metadata.ownerReferences?.[0]?.uid).toBe((await world.claim('web')).metadata.uid)
+      expect(phaseOf(await world.claim('web'))).toBe('Bound')
+      expect(phaseOf(await world.claim('next'))).toBe(text === '10.0.0.5' ? 'Error' : 'Bound')
+    },
+  )
+
+  test('left behind and held by others is waited for, without a write each time', async () => {
+    const world = new World()
+    await world.create(pool(['10.0.0.5']), pool(['10.0.9.9'], {}, 'other'), claim('web'))
+    await world.run()
+    await world.patch(addressRef('web'), { metadata: { finalizers: [PROTECT, 'example.com/hold'] } })
+    await world.patch(claimRef('web'), { metadata: { finalizers: null } })
+    await world.delete('claim', 'web')
+    await world.create(claim('web', { poolRef: { name: 'other' } }))
+    await world.run()
+    expect(await readyOf(world, 'web')).toMatchObject({ reason: 'AllocationFailed' })
+    expect((await world.run()).written).toBe(0)
+    await world.patch(addressRef('web'), { metadata: { finalizers: null } })
+    await world.run()
+    expect(await world.bindings()).toEqual({ 'default/web': '10.0.9.9' })
+  })
+
   test('and is removed by force is made again; the claim says so in between', async () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.9']), claim('web'))
