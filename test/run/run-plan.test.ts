@@ -92,6 +92,28 @@ describe('runPlan', () => {
     expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
   })
 
+  test('nor to an effect that was made for another version than the first', async () => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    const result = await runPlan(plan(patch({ spec: { size: 2 } }, seen), patch({ spec: { size: 3 } }, '0815')), store)
+    expect(result).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
+  })
+
+  test('nor to an object of the same kind and name in another group', async () => {
+    const { store, object } = await stored()
+    const other = await store.create({ ...thing(), apiVersion: 'example.org/v1' })
+    if (!other.ok) throw new Error('not created')
+    await store.patch({ ...ref, apiVersion: 'example.org/v1' }, { spec: { size: 9 } })
+    const seen = object.metadata.resourceVersion
+    const elsewhere: Effect = {
+      ...patch({ spec: { size: 3 } }, seen),
+      ref: { ...ref, apiVersion: 'example.org/v1' },
+    } as Effect
+    expect(await runPlan(plan(patch({ spec: { size: 2 } }, seen), elsewhere), store)).toMatchObject({
+      kind: 'conflict',
+    })
+  })
+
   test('shows a deleted object as absent, whether or not finalizers held it before', async () => {
     const { store, object } = await stored()
     const uid = object.metadata.uid as string

@@ -128,6 +128,22 @@ describe('runUntilQuiet', () => {
     expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
   })
 
+  test('forgets a refusal that is over', async () => {
+    const store = await storeWith(counter('a'))
+    const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
+    let refused = false
+    const refusingOnce: Store = storeOver(store, {
+      patch: async (it, body, options) => {
+        if (refused) return store.patch(it, body, options)
+        refused = true
+        await store.patch(ref('a'), { metadata: { labels: { now: 'allowed' } } })
+        return { ok: false, failure }
+      },
+    })
+    const result = await runUntilQuiet(refusingOnce, [new CountTo(1)], { now })
+    expect(result).toMatchObject({ failures: [], written: 1 })
+  })
+
   test('stops a planner that never comes to rest', async () => {
     const store = await storeWith(counter('a'))
     const endless = runUntilQuiet(store, [new CountTo(Number.POSITIVE_INFINITY)], { now, maxPlansPerKey: 50 })
@@ -177,13 +193,13 @@ describe('runUntilQuiet', () => {
   })
 
   test('says when the next plan is due', async () => {
-    const store = await storeWith(counter('a'), counter('b'))
+    const store = await storeWith(counter('a'), counter('b'), counter('c'))
     const planner = new CountTo(0)
     const patient: Planner = {
       name: 'patient',
       watches: planner.watches,
       observe: (change) => planner.observe(change),
-      plan: (key) => ({ ...(planner.plan(key) as Plan), requeueAfterSeconds: key === 'a' ? 90 : 30 }),
+      plan: (key) => ({ ...(planner.plan(key) as Plan), requeueAfterSeconds: { a: 90, b: 30, c: 60 }[key] }),
       isSummary: () => false,
       reset: () => planner.reset(),
     }

@@ -88,6 +88,11 @@ describe('creating a pool of addresses', () => {
       { addresses: ['10.0.0.1'], prefix: 24, addressReuseGracePeriodSeconds: -5 },
       'spec.addressReuseGracePeriodSeconds: Invalid value: -5: addressReuseGracePeriodSeconds must not be negative',
     ],
+    [{ addresses: ['10.0.0.1'], prefix: 33 }, 'spec.prefix: Invalid value: 33: provided prefix is not valid'],
+    [
+      { addresses: ['10.0.0.1-10.0.1.1'], prefix: 24 },
+      'spec.addresses: Invalid value: "10.0.0.1-10.0.1.1": provided address belongs to a different subnet than others',
+    ],
     [{ addresses: ['10.0.0.1'], prefix: 9999 }, 'spec.prefix: Invalid value: 9999: provided prefix is not valid'],
     [
       { addresses: ['10.0.1.0', '10.0.0.20-10.0.1.20'], prefix: 24 },
@@ -103,6 +108,13 @@ describe('creating a pool of addresses', () => {
         'spec.addresses: Invalid value: "x": provided address is not a valid IP, range, nor CIDR, ' +
         'spec.addresses: Invalid value: "y": provided address is not a valid IP, range, nor CIDR, ' +
         'spec.gateway: Invalid value: "z": ParseAddr("z"): unable to parse IP]',
+    )
+  })
+
+  test('says the same thing once', () => {
+    expect(refusal({ addresses: ['x', 'x'], prefix: 24 })).toBe(
+      'InClusterIPPool.ipam.cluster.x-k8s.io "p" is invalid: ' +
+        'spec.addresses: Invalid value: "x": provided address is not a valid IP, range, nor CIDR',
     )
   })
 
@@ -133,6 +145,16 @@ describe('changing a pool of addresses', () => {
       code: 400,
       message: 'pool addresses do not contain allocated addresses: [10.0.0.10-10.0.0.11 10.0.0.15-10.0.0.15]',
     })
+  })
+
+  test('knows an address in use that was written with a zone', () => {
+    const zoned = admitPool({
+      operation: 'UPDATE',
+      object: poolOf({ addresses: ['fe80::2'], prefix: 64 }),
+      oldObject: poolOf({ addresses: ['fe80::1-fe80::2'], prefix: 64 }),
+      inUse: [address('fe80::1%eth0', 64)],
+    })
+    expect(zoned).toMatchObject({ message: 'pool addresses do not contain allocated addresses: [fe80::1-fe80::1]' })
   })
 
   test('is refused when one becomes the gateway or the broadcast address', () => {
@@ -202,6 +224,13 @@ describe('a pool of prefixes', () => {
     expect(update({ prefixes: ['fd30::/62'], excludedPrefixes: ['fd30::5'] })).toMatchObject({
       message: 'existing allocations become non-allocatable: [fd30::]',
     })
+    const unreadable = admitPool({
+      operation: 'UPDATE',
+      object: poolOf({ prefixes: ['fd30::/62'] }),
+      oldObject: poolOf({ prefixes: ['fd30::/62'] }),
+      inUse: [address('garbage', 64)],
+    })
+    expect(unreadable).toMatchObject({ message: 'existing allocations become non-allocatable: [garbage]' })
     expect(update({ prefixes: ['fd30::/61'], allocationPrefixLength: 64 }).allowed).toBe(true)
   })
 })

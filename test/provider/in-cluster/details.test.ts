@@ -1,0 +1,315 @@
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { GlobalInClusterPrefixPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
+import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
+import { inCluster, PoolLedger, planClaim, planPool } from 'ipam-kit/provider/in-cluster'
+import { describe, expect, test } from 'vitest'
+import { claim, cluster, clusterRef, pool, poolOf, poolRef } from './world.js'
+
+// What a single plan says about single fields: the rules that a whole life of a claim seldom shows.
+
+const stored = <T extends KubeObject>(object: T, metadata: object = {}): T => ({
+  ...object,
+  metadata: { ...object.metadata, uid: `uid-${object.kind}`, resourceVersion: '7', generation: 1, ...metadata },
+})
+const label = { 'cluster.x-k8s.io/cluster-name': 'c1' }
+const PROTECT = 'ipam.cluster.x-k8s.io/ProtectAddress'
+
+const owners: readonly OwnerReference[] = [
+  {
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddressClaim',
+    name: 'web',
+    uid: 'uid-IPAddressClaim',
+    controller: true,
+    blockOwnerDeletion: true,
+  },
+  {
+    apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+    kind: 'InClusterIPPool',
+    name: 'pool',
+    uid: 'uid-InClusterIPPool',
+    controller: false,
+    blockOwnerDeletion: true,
+  },
+]
+
+const address = (metadata: object = {}, spec: object = {}): IPAddress =>
+  IPAddress.parse({
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddress',
+    metadata: {
+      name: 'web',
+      namespace: 'default',
+      uid: 'uid-IPAddress',
+      resourceVersion: '9',
+      finalizers: [PROTECT],
+      ownerReferences: owners,
+      ...metadata,
+    },
+    spec: {
+      claimRef: { name: 'web' },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'pool' },
+      address: '10.0.0.5',
+      prefix: 24,
+      ...spec,
+    },
+  })
+
+/** What a plan would repair on an IPAddress that the claim adopts. */
+function repair(adopted: IPAddress, labels = {}): unknown {
+  const owner = stored(pool(['10.0.0.5-10.0.0.9']))
+  const plan = planClaim(
+    {
+      claim: IPAddressClaim.parse(stored(claim('web', { labels }))),
+      address: adopted,
+      pool: owner,
+      cluster: cluster('c1'),
+      ledger: PoolLedger.build(owner, [adopted]),
+    },
+    { nowMs: 0 },
+  )
+  expect(plan.outcome.kind).toBe('bound')
+  const effect = plan.effects.find((it) => it.kind === 'patch' && it.ref.kind === 'IPAddress')
+  return effect?.kind === 'patch' ? effect.patch.metadata : undefined
+}
+
+describe('an adopted IPAddress', () => {
+  test('that has everything is left alone', () => {
+    expect(repair(address())).toBeUndefined()
+    expect(repair(address({ labels: label }), label)).toBeUndefined()
+  })
+
+  test.each<[string, number, Partial<OwnerReference>]>([
+    ['an older apiVersion of the claim', 0, { apiVersion: 'ipam.cluster.x-k8s.io/v1beta1' }],
+    ['the uid of an earlier claim', 0, { uid: 'an-earlier-one' }],
+    ['a claim that is no controller', 0, { controller: false }],
+    ['a claim that does not block', 0, { blockOwnerDeletion: false }],
+    ['the uid of an earlier pool', 1, { uid: 'an-earlier-one' }],
+    ['a pool that is the controller beside the claim', 1, { controller: true }],
+  ])('with %s in its owners gets that one renewed, in its place', (_, index, wrong) => {
+    const broken = owners.with(index, { ...(owners[index] as OwnerReference), ...wrong })
+    const renewed = (repair(address({ ownerReferences: broken })) as { ownerReferences: OwnerReference[] })
+      .ownerReferences
+    // a foreign controller keeps the claim from being made one, and here the pool poses as such: it is put right first
+    expect(renewed[1]).toEqual(owners[1])
+    expect(renewed).toHaveLength(2)
+    if (index === 0) expect(renewed).toEqual(owners)
+  })
+
+  test('keeps an owner of the same kind and name in another group', () => {
+    const foreign = { apiVersion: 'example.com/v1', kind: 'InClusterIPPool', name: 'pool', uid: 'x' }
+    expect(repair(address({ ownerReferences: [foreign, ...owners] }))).toBeUndefined()
+    expect(repair(address({ ownerReferences: [foreign] }))).toEqual({ ownerReferences: [foreign, ...owners] })
+  })
+
+  test('gets the finalizer and the label that it lacks, beside those of others', () => {
+    const other = { finalizers: ['example.com/hold'], labels: { team: 'a' } }
+    expect(repair(address(other), label)).toEqual({ finalizers: ['example.com/hold', PROTECT], labels: label })
+    expect(repair(address({ labels: { 'cluster.x-k8s.io/cluster-name': 'c2' } }), label)).toEqual({ labels: label })
+  })
+
+  test('that is being deleted gets no finalizer: the API server would refuse it', () => {
+    const dying = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/hold'] }
+    expect(repair(address(dying))).toBeUndefined()
+  })
+})
+
+describe('a claim whose address is lost', () => {
+  const bound = IPAddressClaim.parse({
+    ...stored(claim('web')),
+    status: {
+      addressRef: { name: 'web' },
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'AddressAllocated',
+          message: '',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
+      ],
+    },
+  })
+
+  test.each([
+    ['the pool is gone', undefined, undefined, 'PoolNotReady'],
+    ['the pool is full', stored(pool(['10.0.0.1'], { gateway: '10.0.0.1' })), undefined, 'PoolExhausted'],
+    [
+      'another object has its name',
+      stored(pool(['10.0.0.9'])),
+      address({}, { claimRef: { name: 'x' } }),
+      'AllocationFailed',
+    ],
+  ])('and %s: its reference to the address goes, and Ready says why', (_, owner, inTheWay, reason) => {
+    const plan = planClaim(
+      { claim: bound, pool: owner, address: inTheWay, ledger: PoolLedger.build(owner, []) },
+      { nowMs: Date.UTC(2026, 0, 2) },
+    )
+    const status = plan.effects.find((it) => it.kind === 'patch' && it.subresource === 'status')
+    expect(status).toMatchObject({
+      patch: {
+        status: {
+          addressRef: null,
+          conditions: [{ status: 'False', reason, lastTransitionTime: '2026-01-02T00:00:00Z' }],
+        },
+      },
+    })
+  })
+})
+
+describe('a ledger', () => {
+  test('holds an address that was written with a zone', () => {
+    const owner = stored(pool(['fe80::1-fe80::2'], { prefix: 64 }))
+    const ledger = PoolLedger.build(owner, [address({}, { address: 'fe80::1%eth0' })])
+    expect(ledger.next()?.address).toMatchObject({ family: 6, w3: 2 })
+  })
+
+  test('offers no gateway where the pool has an empty one', () => {
+    expect(PoolLedger.build(stored(pool(['10.0.0.5'], { gateway: '' })), []).next()).not.toHaveProperty('gateway')
+  })
+
+  test('follows a prefix that is made longer or shorter by hand', () => {
+    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
+    const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00::', prefix: 64 })])
+    expect(ledger.counts()).toEqual({ total: 4, free: 3, used: 1, outOfRange: 0 })
+    ledger.observe(address({}, { address: 'fd00::', prefix: 63 }))
+    expect(ledger.counts()).toEqual({ total: 4, free: 2, used: 1, outOfRange: 1 })
+    expect(ledger.next()?.address).toMatchObject({ w1: 2 })
+  })
+
+  test('counts a prefix that can not be read as used and out of range', () => {
+    const owner = GlobalInClusterPrefixPool.parse(
+      stored(poolOf('GlobalInClusterPrefixPool', { prefixes: ['fd00::/62'] })),
+    )
+    const ledger = PoolLedger.build(owner, [address({}, { address: 'garbage', prefix: 64 })])
+    expect(ledger.counts()).toEqual({ total: 4, free: 4, used: 1, outOfRange: 1 })
+  })
+
+  test('names the prefixes in use with their holders, host bits cleared', () => {
+    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
+    const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00:0:0:1::99', prefix: 64 })])
+    expect(ledger.entries()).toEqual([
+      { address: { family: 6, w0: 0xfd000000, w1: 1, w2: 0, w3: 0 }, prefix: 64, holders: ['default/web'] },
+    ])
+  })
+})
+
+describe('a plan for a pool', () => {
+  test('writes when only what is out of range changes', () => {
+    const status = { ipAddresses: { total: 1, free: 1, used: 1, outOfRange: 0 } }
+    const owner = { ...stored(pool(['10.0.0.9']), { finalizers: ['ipam.cluster.x-k8s.io/ProtectPool'] }), status }
+    const plan = planPool({ pool: owner, ledger: PoolLedger.build(owner, [address()]) })
+    expect(plan.effects).toMatchObject([{ patch: { status: { ipAddresses: { outOfRange: 1 } } } }])
+  })
+
+  test('adds no finalizer to a pool that is being deleted: the API server would refuse it', () => {
+    const dying = stored(pool(['10.0.0.5']), {
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      finalizers: ['example.com/hold'],
+    })
+    const plan = planPool({ pool: dying, ledger: PoolLedger.build(dying, [address()]) })
+    expect(plan.effects.filter((it) => it.kind === 'patch' && it.subresource === undefined)).toEqual([])
+  })
+})
+
+describe('a planner wakes', () => {
+  const web = 'IPAddressClaim default/web'
+  const show = (planner: ReturnType<typeof inCluster>, object: KubeObject, metadata: object = {}) =>
+    planner.observe({ kind: 'present', object: stored(object, metadata) })
+  const withClaim = (...objects: readonly KubeObject[]) => {
+    const planner = inCluster()
+    for (const object of [...objects, claim('web')]) show(planner, object)
+    return planner
+  }
+  const plain = pool(['10.0.0.5'])
+
+  test.each<[string, KubeObject, object]>([
+    ['made again under another uid', plain, { uid: 'another' }],
+    ['being deleted', plain, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x'] }],
+    ['paused', plain, { annotations: { 'cluster.x-k8s.io/paused': '' } }],
+    ['unreadable', { ...plain, spec: { addresses: 7 } }, {}],
+  ])('the claims of a pool that is now %s', (_, object, metadata) => {
+    const planner = withClaim(plain)
+    expect(show(planner, plain)).not.toContain(web)
+    expect(show(planner, object, metadata)).toContain(web)
+    // and when that is over
+    expect(show(planner, plain)).toContain(web)
+  })
+
+  test('and serves a pool that has become readable again', () => {
+    const planner = withClaim({ ...plain, spec: { addresses: 7 } })
+    expect(planner.plan(web, { nowMs: 0 })?.outcome.kind).toBe('waiting')
+    show(planner, plain)
+    expect(planner.plan(web, { nowMs: 0 })?.outcome).toMatchObject({ kind: 'bound', address: '10.0.0.5' })
+    expect(planner.ledgerOf(poolRef()).problems).toEqual([])
+  })
+
+  test('those that wait for a prefix when one in use is made smaller', () => {
+    const planner = inCluster()
+    show(planner, poolOf('InClusterPrefixPool', { prefixes: ['fd00::/63'] }))
+    const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterPrefixPool', name: 'pool' }
+    const wide = address({ name: 'x' }, { claimRef: { name: 'x' }, poolRef, address: 'fd00::', prefix: 63 })
+    planner.observe({ kind: 'present', object: wide })
+    show(planner, claim('web', { poolRef }))
+    expect(planner.plan(web, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'PoolExhausted' })
+    const narrow = { ...wide, spec: { ...wide.spec, prefix: 64 } }
+    expect(planner.observe({ kind: 'present', object: narrow })).toContain(web)
+  })
+
+  test('no claim for room in a pool that it no longer waits for', () => {
+    const planner = withClaim(pool(['10.0.0.1'], { gateway: '10.0.0.1' }))
+    planner.plan(web, { nowMs: 0 })
+    const gone = () => {
+      planner.observe({ kind: 'present', object: address({ name: 'x' }, { claimRef: { name: 'x' } }) })
+      return planner.observe({
+        kind: 'absent',
+        ref: { ...poolRef('x'), kind: 'IPAddress', apiVersion: 'ipam.cluster.x-k8s.io/v1beta2' },
+      })
+    }
+    expect(gone()).toContain(web)
+    show(planner, claim('web', { poolRef: { name: 'other' } }))
+    expect(gone()).not.toContain(web)
+  })
+
+  test('no claim that has been bound since', () => {
+    const planner = withClaim(pool(['10.0.0.1'], { gateway: '10.0.0.1' }))
+    planner.plan(web, { nowMs: 0 })
+    show(planner, pool(['10.0.0.5']))
+    expect(planner.plan(web, { nowMs: 0 })?.outcome.kind).toBe('bound')
+    planner.observe({
+      kind: 'present',
+      object: address({ name: 'x' }, { claimRef: { name: 'x' }, address: '10.0.0.9' }),
+    })
+    const ref = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddress', namespace: 'default', name: 'x' }
+    expect(planner.observe({ kind: 'absent', ref })).not.toContain(web)
+  })
+
+  test('no claim of a Cluster that it no longer names, and none after a reset', () => {
+    const planner = inCluster()
+    show(planner, claim('web', { clusterName: 'c1' }))
+    show(planner, claim('web', { clusterName: 'c2' }))
+    expect(show(planner, cluster('c1'))).toEqual([])
+    planner.reset()
+    expect(show(planner, cluster('c2'))).toEqual([])
+    expect(planner.observe({ kind: 'absent', ref: clusterRef('c2') })).toEqual([])
+  })
+
+  test('after a reset nothing unreadable is remembered', () => {
+    const planner = inCluster()
+    show(planner, { ...claim('web'), spec: 7 })
+    planner.reset()
+    expect(planner.plan(web, { nowMs: 0 })).toBeUndefined()
+  })
+})
+
+test('a grace period is over when its last second is, not before', () => {
+  const owner = InClusterIPPool.parse(stored(pool(['10.0.0.5'], { addressReuseGracePeriodSeconds: 10 })))
+  const dying = IPAddressClaim.parse(stored(claim('web'), { deletionTimestamp: '1970-01-01T00:00:00Z' }))
+  const at = (nowMs: number) =>
+    planClaim(
+      { claim: dying, pool: owner, address: address(), ledger: PoolLedger.build(owner, [address()]) },
+      { nowMs },
+    )
+  expect(at(9_001)).toMatchObject({ outcome: { kind: 'releasing' }, requeueAfterSeconds: 1 })
+  expect(at(10_000).outcome.kind).toBe('released')
+})
