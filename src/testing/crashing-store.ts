@@ -16,10 +16,7 @@ export interface CrashingStore extends Store {
 
 /**
  * A store over another one that crashes at its `at`-th write, counted from 1, and at every call after that. What was written stays in
- * the store below: start again on that one.
- *
- * @example
- * const store = crashingStore(memory, 3, 'after') // two writes and a third whose answer is lost
+ * the store below: start again on that one. `crashingStore(store, 3, 'after')` does two writes and a third whose answer is lost.
  */
 export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
   let writes = 0

@@ -3,10 +3,6 @@ import type { Store } from '../store/index.js'
 /**
  * A store that does some operations in its own way and hands the others to the one below: for tests that make a store fail, lag or
  * meddle.
- *
- * @example
- * const failure = { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } }
- * const broken = storeOver(store, { list: async () => ({ ok: false, failure }) })
  */
 export function storeOver(below: Store, own: Partial<Store>): Store {
   return {

@@ -34,8 +34,9 @@ export interface LedgerEntry {
  * having it. Show the ledger every object that was just created before the next plan is made.
  *
  * @example
- * const ledger = PoolLedger.build(pool, addresses)
- * ledger.next()?.address
+ * const spec = { addresses: ['10.0.0.5-10.0.0.9'], prefix: 24 }
+ * const pool = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata: { name: 'lab' }, spec }
+ * PoolLedger.build(pool, []).next() // { address: { family: 4, value: 0x0a000005 }, prefix: 24 }
  */
 export class PoolLedger {
   #pool: InClusterPool | undefined

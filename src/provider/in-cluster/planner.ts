@@ -159,14 +159,14 @@ class InCluster implements InClusterPlanner {
     const key = formatRef(ref)
     const record = this.#record(key)
     const before = record.pool
-    record.pool = pool
     const problem = this.#unreadable.get(key)
-    if (problem !== undefined) record.ledger.setPool(undefined, [problem])
-    else if (record.ledger.problems.length > 0 || JSON.stringify(before?.spec) !== JSON.stringify(pool?.spec)) {
-      record.ledger.setPool(pool)
+    const isSameProblem = problem === record.problem
+    record.pool = pool
+    record.problem = problem
+    if (!isSameProblem || JSON.stringify(before?.spec) !== JSON.stringify(pool?.spec)) {
+      record.ledger.setPool(pool, problem === undefined ? [] : [problem])
     }
-    if (problem !== undefined) return [key, ...this.#byAge(record.claims)]
-    return standsAsBefore(before, pool) ? [key] : [key, ...this.#byAge(record.claims)]
+    return isSameProblem && standsAsBefore(before, pool) ? [key] : [key, ...this.#byAge(record.claims)]
   }
 
   #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
@@ -181,7 +181,13 @@ class InCluster implements InClusterPlanner {
   #record(key: string): PoolRecord {
     const known = this.#pools.get(key)
     if (known !== undefined) return known
-    const record: PoolRecord = { pool: undefined, ledger: new PoolLedger(), claims: new Set(), exhausted: new Set() }
+    const record: PoolRecord = {
+      pool: undefined,
+      problem: undefined,
+      ledger: new PoolLedger(),
+      claims: new Set(),
+      exhausted: new Set(),
+    }
     this.#pools.set(key, record)
     return record
   }
@@ -196,6 +202,8 @@ class InCluster implements InClusterPlanner {
 /** What is known of a pool, also of one that claims or addresses name before it exists. */
 interface PoolRecord {
   pool: InClusterPool | undefined
+  /** Why the object under that name can not be read as a pool, if there is such a one. */
+  problem: string | undefined
   readonly ledger: PoolLedger
   /** Keys of the claims that name the pool. */
   readonly claims: Set<string>

@@ -1,5 +1,5 @@
-import { RangeSet } from 'ipam-kit/cidr'
-import { addressSpace, clampCount, type InClusterIPPoolSpec, prefixSpace } from 'ipam-kit/crd/in-cluster'
+import { Prefix, RangeSet } from 'ipam-kit/cidr'
+import { addressSpace, clampCount, type InClusterIPPoolSpec, prefixOf, prefixSpace } from 'ipam-kit/crd/in-cluster'
 import { describe, expect, test } from 'vitest'
 
 function available(spec: InClusterIPPoolSpec): string[] | string {
@@ -57,6 +57,23 @@ test('the space of a prefix pool: aligned sources of one family, and a length th
     { prefixes: ['fd00::/62'], excludedPrefixes: ['nope'] },
   ]) {
     expect(prefixSpace(spec).ok).toBe(false)
+  }
+})
+
+test('the prefix that an IPAddress stands for has no host bits, or is none', () => {
+  const of = (address: string, prefix?: number) => {
+    const found = prefixOf(prefix === undefined ? { address } : { address, prefix })
+    return found && Prefix.format(found)
+  }
+  expect(of('fd00:0:0:5::1234', 64)).toBe('fd00:0:0:5::/64')
+  for (const [address, prefix] of [
+    ['garbage', 64],
+    ['fd00::'],
+    ['fd00::', 129],
+    ['fd00::', -1],
+    ['10.0.0.0', 33],
+  ] as const) {
+    expect(of(address, prefix)).toBeUndefined()
   }
 })
 

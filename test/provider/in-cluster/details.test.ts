@@ -236,6 +236,19 @@ describe('a planner wakes', () => {
     expect(show(planner, plain)).toContain(web)
   })
 
+  test('the claims of a pool that can not be read for another reason than before: their conditions repeat it', () => {
+    const planner = withClaim({ ...plain, spec: { addresses: 7 } })
+    expect(show(planner, { ...plain, spec: { addresses: ['10.0.0.5'], prefix: 'x' } })).toContain(web)
+    const ready = planner.plan(web, { nowMs: 0 })
+    expect(ready?.outcome.message).toContain('spec.prefix')
+  })
+
+  test('the claims of a pool that could not be read and is gone now: it is missing, no longer invalid', () => {
+    const planner = withClaim({ ...plain, spec: { addresses: 7 } })
+    expect(planner.observe({ kind: 'absent', ref: poolRef() })).toContain(web)
+    expect(planner.plan(web, { nowMs: 0 })?.outcome.message).toBe('InClusterIPPool default/pool not found')
+  })
+
   test('and serves a pool that has become readable again', () => {
     const planner = withClaim({ ...plain, spec: { addresses: 7 } })
     expect(planner.plan(web, { nowMs: 0 })?.outcome.kind).toBe('waiting')
