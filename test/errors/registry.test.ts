@@ -1,0 +1,117 @@
+import {
+  codes,
+  describe as describeFailure,
+  type ErrorCode,
+  type ErrorContexts,
+  failure,
+  registry,
+} from 'ipam-kit/errors'
+import { describe, expect, test } from 'vitest'
+
+// An example of every code and the sentence it makes. Codes are append-only: lines may be added here, and never go or change their code.
+const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C], sentence: string] } = {
+  MALFORMED_ADDRESS: [
+    { text: '10.0.0.256', position: 7, problem: 'IPv4 field has value >255' },
+    'not an IP address: "10.0.0.256": IPv4 field has value >255 (at position 7)',
+  ],
+  MALFORMED_PREFIX: [
+    { text: '10.0.0.0', position: 8, problem: "no '/'" },
+    'not a CIDR: "10.0.0.0": no \'/\' (at position 8)',
+  ],
+  MALFORMED_RANGE: [
+    { text: '10.0.0.0', position: 8, problem: "no '-'" },
+    'not an address range: "10.0.0.0": no \'-\' (at position 8)',
+  ],
+  MALFORMED_RANGE_SET_ENTRY: [
+    { text: 'x', index: 2, position: 0, problem: 'unable to parse IP' },
+    'entry 2 is not an address, range or CIDR: "x": unable to parse IP (at position 0)',
+  ],
+  INVALID_PREFIX_LENGTH: [{ length: 33, max: 32 }, 'prefix length 33 is not a whole number from 0 to 32'],
+  INVALID_RANGE: [{ first: '10.0.0.2', last: '10.0.0.1' }, 'range ends before it begins: 10.0.0.2-10.0.0.1'],
+  INVALID_ARGUMENT: [
+    { argument: 'text', expected: 'a string', got: 'undefined' },
+    'argument text: expected a string, got "undefined"',
+  ],
+  FAMILY_MISMATCH: [{ left: '10.0.0.1', right: '::1' }, 'IPv4 and IPv6 do not mix: "10.0.0.1" and "::1"'],
+  ADDRESS_OUT_OF_RANGE: [
+    { address: '255.255.255.255', offset: '1' },
+    '255.255.255.255 plus 1 leaves the address space',
+  ],
+  INDEX_OUT_OF_RANGE: [{ index: '32', size: '32' }, 'index 32 is outside 0 to size - 1 of a set of 32'],
+  INVALID_OBJECT: [
+    {
+      kind: 'IPAddress',
+      name: 'web-0',
+      issues: [
+        { path: 'spec.address', message: 'required' },
+        { path: 'spec.prefix', message: 'too large' },
+      ],
+    },
+    'IPAddress "web-0" is invalid: spec.address: required; spec.prefix: too large',
+  ],
+  OBJECT_KIND_MISMATCH: [{ expected: 'IPAddress', got: 'Pod' }, 'expected IPAddress, got "Pod"'],
+  INVALID_POOL_SPEC: [{ problems: ['no addresses', 'no prefix'] }, 'pool spec is invalid: no addresses; no prefix'],
+  STORE_NOT_FOUND: [{ object: 'IPAddress default/web-0' }, 'IPAddress default/web-0 not found'],
+  STORE_ALREADY_EXISTS: [{ object: 'IPAddress default/web-0' }, 'IPAddress default/web-0 already exists'],
+  STORE_CONFLICT: [
+    { object: 'IPAddress default/web-0', expected: 'version 1', actual: 'version 2' },
+    'IPAddress default/web-0 has changed: expected version 1, found version 2',
+  ],
+  STORE_INVALID: [
+    { object: 'IPAddress default/web-0', path: 'metadata.name', problem: 'may not change' },
+    'IPAddress default/web-0 refused: metadata.name: may not change',
+  ],
+  STORE_OBJECT_TOO_LARGE: [
+    { object: 'Pool blue', sizeBytes: 2_000_000, maxBytes: 1_500_000 },
+    'Pool blue is too large: 2000000 bytes, at most 1500000 are stored',
+  ],
+  STORE_VERSION_GONE: [
+    { resourceVersion: '5', oldest: '10' },
+    'resource version "5" is gone, the oldest kept is 10: list again',
+  ],
+  STORE_IO: [{ operation: 'list', problem: 'connection reset' }, 'list failed: "connection reset"'],
+  STORE_OUTCOME_UNKNOWN: [
+    { operation: 'create', object: 'IPAddress default/web-0', problem: 'timeout' },
+    'create of IPAddress default/web-0 may or may not have been done: "timeout"',
+  ],
+  RUN_LIMIT_EXCEEDED: [
+    { limit: 'rounds', max: 10, stillBusy: ['a', 'b', 'c', 'd', 'e', 'f'] },
+    'not at rest after 10 rounds, still busy: a; b; c; d; e',
+  ],
+  INVARIANT_BROKEN: [{ what: 'a slot is taken twice' }, 'broken invariant, please report: a slot is taken twice'],
+}
+
+describe.each(codes)('%s', (code) => {
+  const [context, sentence] = examples[code]
+  const { retry, conditionReason } = registry[code]
+
+  test('makes its sentence: one line, without a full stop', () => {
+    const described = describeFailure(failure(code, context))
+    expect(described).toBe(sentence)
+    expect(described).not.toMatch(/\n|\.$/)
+  })
+
+  test('has a retry class, and a reason that Kubernetes takes for a condition', () => {
+    expect(['now', 'after', 'on-pool-change', 'never']).toContain(retry)
+    expect(conditionReason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+  })
+})
+
+test('the codes are those of the registry, and nobody changes the list', () => {
+  expect([...codes].sort()).toEqual(Object.keys(examples).sort())
+  expect(() => (codes as ErrorCode[]).push('INVALID_RANGE')).toThrow(TypeError)
+})
+
+test('a code tells by its name when to try again', () => {
+  for (const code of codes)
+    if (/^(MALFORMED|INVARIANT)_|_MISMATCH$/.test(code)) expect(registry[code].retry).toBe('never')
+  expect(codes.filter((code) => registry[code].retry === 'now')).toEqual([
+    'STORE_NOT_FOUND',
+    'STORE_ALREADY_EXISTS',
+    'STORE_CONFLICT',
+    'STORE_VERSION_GONE',
+    'STORE_OUTCOME_UNKNOWN',
+  ])
+  expect(codes.filter((code) => registry[code].retry === 'after')).toEqual(['STORE_IO', 'RUN_LIMIT_EXCEEDED'])
+  expect(codes.filter((code) => registry[code].retry === 'on-pool-change')).toEqual(['INVALID_POOL_SPEC'])
+})
