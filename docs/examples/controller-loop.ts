@@ -38,7 +38,9 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
       const { object } = event
       enqueue(
         planner.observe(
-          event.type === 'DELETED' ? { kind: 'absent', ref: refOf(object) } : { kind: 'present', object },
+          event.type === 'DELETED'
+            ? { kind: 'absent', ref: refOf(object), uid: object.metadata.uid }
+            : { kind: 'present', object },
         ),
       )
     }
@@ -55,11 +57,13 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
     queue.delete(key)
     const plan = planner.plan(key, { nowMs: Date.now() })
     if (plan === undefined) continue
-    const ended = await runPlan(plan, store)
     // what was just written is in use, whether or not the watch has told of it yet
-    for (const change of ended.changes) enqueue(planner.observe(change))
+    const ended = await runPlan(plan, store, { onChange: (change) => enqueue(planner.observe(change)) })
     if (ended.kind !== 'done') setTimeout(() => enqueue([key]), 1000)
-    else if (plan.requeueAfterSeconds !== undefined) setTimeout(() => enqueue([key]), plan.requeueAfterSeconds * 1000)
+    else if (plan.requeueAfterSeconds !== undefined) {
+      // timers take no more than 2^31 ms: look again after a day at the latest
+      setTimeout(() => enqueue([key]), Math.min(plan.requeueAfterSeconds, 86_400) * 1000)
+    }
   }
 }
 

@@ -53,6 +53,14 @@ export function patchObject(object: KubeObject, patch: PatchEffect['patch'], why
   return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
 }
 
+/**
+ * Changes nothing, and stops the plan if the object is no longer the one, in the version, that was read. Goes before an effect on another
+ * object that would do harm if this one were out of date: nothing is destroyed for a claim that is another one by now.
+ */
+export function guard(object: KubeObject, why: string): PatchEffect {
+  return patchObject(object, {}, why)
+}
+
 /** As {@link patchObject}, for the status alone. */
 export function patchStatus(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
   return { ...patchObject(object, patch, why), subresource: 'status' }

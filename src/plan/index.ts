@@ -5,6 +5,7 @@ export {
   type Effect,
   type EffectPrecondition,
   type EventEffect,
+  guard,
   type PatchEffect,
   patchObject,
   patchStatus,
@@ -12,3 +13,4 @@ export {
 } from './effect.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Change, Planner, PlanTime } from './planner.js'
+export { Sightings } from './sightings.js'

@@ -45,7 +45,9 @@ export function explainEffect(effect: Effect): string {
       return `create ${formatRef(refOf(effect.object))}, unless there is one: ${effect.why}`
     case 'patch': {
       const part = effect.subresource === undefined ? '' : `${effect.subresource} of `
-      return `patch ${part}${formatRef(effect.ref)} (${fieldsOf(effect.patch).join(', ')})${conditionOf(effect.if)}: ${effect.why}`
+      const fields = fieldsOf(effect.patch)
+      if (fields.length === 0) return `go on only with ${formatRef(effect.ref)}${conditionOf(effect.if)}: ${effect.why}`
+      return `patch ${part}${formatRef(effect.ref)} (${fields.join(', ')})${conditionOf(effect.if)}: ${effect.why}`
     }
     case 'delete':
       return `delete ${formatRef(effect.ref)}${conditionOf(effect.if)}: ${effect.why}`

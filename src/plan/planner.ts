@@ -4,7 +4,8 @@ import type { Outcome, Plan } from './plan.js'
 /** What became known of an object: as it is now, or that it is gone. */
 export type Change =
   | { readonly kind: 'present'; readonly object: KubeObject }
-  | { readonly kind: 'absent'; readonly ref: ObjectRef }
+  /** `uid`: which object went, if that is known. One that has got its name since is still there. */
+  | { readonly kind: 'absent'; readonly ref: ObjectRef; readonly uid?: string | undefined }
 
 /** The moment a plan is made for: the only way in which time enters. */
 export interface PlanTime {
@@ -15,8 +16,9 @@ export interface PlanTime {
 /**
  * A provider as a machine without I/O: it is shown what changes, says which of its objects want a new plan, and makes the plan.
  *
- * Level-based: showing the same object again, or leaving out steps in between, leads to the same plans. It keeps an index of what it
- * was shown, so that a plan costs the same however many objects there are. A host feeds it from informers, a list, a test.
+ * Level-based: showing the same object again, an older version of it late, or leaving out steps in between, leads to the same plans. It
+ * keeps an index of what it was shown, so that a plan costs the same however many objects there are. A host feeds it from informers, a
+ * list, a test.
  */
 export interface Planner<O extends Outcome = Outcome> {
   readonly name: string

@@ -7,7 +7,7 @@
  */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows].map((row) => row.map((cell) => cell.replace(/[\r\n]+/g, ' ')))
-  const widths = header.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)))
+  const widths = header.map((_, column) => lines.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0))
   return lines
     .map((row) =>
       row

@@ -5,6 +5,11 @@ import type { Store, StoreFailure } from '../store/index.js'
 export interface RunPlanOptions {
   /** Receives the events of the plan. Left out: they are dropped, as they are never the only record. */
   readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /**
+   * Receives each change as soon as its effect is done, before the next one is tried: show it to the planner here, and nothing that was
+   * written is forgotten, even if a later effect throws.
+   */
+  readonly onChange?: ((change: Change) => void) | undefined
 }
 
 /**
@@ -41,17 +46,18 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
   const changes: Change[] = []
   const own = new Map<string, OwnWrite>()
   for (const effect of plan.effects) {
-    if (effect.kind === 'event') {
-      options.onEvent?.(effect)
-      continue
-    }
+    if (effect.kind === 'event') continue
     const answer = await perform(effect, store, own)
     if (answer.failure !== undefined) {
       const stopped = { effect, failure: answer.failure, changes }
       return isConflict(effect, answer.failure) ? { kind: 'conflict', ...stopped } : { kind: 'failed', ...stopped }
     }
+    if (isGuard(effect)) continue
     changes.push(answer.change)
+    options.onChange?.(answer.change)
   }
+  // people are told when everything is written: what they do with it can then stop nothing
+  for (const effect of plan.effects) if (effect.kind === 'event') options.onEvent?.(effect)
   return { kind: 'done', changes }
 }
 
@@ -84,11 +90,14 @@ async function perform(
     const deleted = await store.delete(effect.ref, precondition)
     if (!deleted.ok) {
       // that it is gone already is what was wanted
-      if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: { kind: 'absent', ref: effect.ref } }
+      if (deleted.failure.code === 'STORE_NOT_FOUND')
+        return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
       return { failure: deleted.failure }
     }
     return {
-      change: isHeld(deleted.value) ? { kind: 'present', object: deleted.value } : { kind: 'absent', ref: effect.ref },
+      change: isHeld(deleted.value)
+        ? { kind: 'present', object: deleted.value }
+        : { kind: 'absent', ref: effect.ref, uid: effect.if.uid },
     }
   }
   const patched = await store.patch(effect.ref, effect.patch, { ...precondition, subresource: effect.subresource })
@@ -99,11 +108,18 @@ async function perform(
 
 /** An object that is being deleted and that no finalizer holds any more is the last sight of it. */
 function changeOf(object: KubeObject): Change {
-  return isDeleting(object) && !isHeld(object) ? { kind: 'absent', ref: refOf(object) } : { kind: 'present', object }
+  return isDeleting(object) && !isHeld(object)
+    ? { kind: 'absent', ref: refOf(object), uid: object.metadata.uid }
+    : { kind: 'present', object }
 }
 
 function isHeld(object: KubeObject): boolean {
   return (object.metadata.finalizers?.length ?? 0) > 0
+}
+
+/** A patch that changes nothing: done for its precondition alone. */
+function isGuard(effect: Effect): boolean {
+  return effect.kind === 'patch' && Object.keys(effect.patch).length === 0
 }
 
 function isConflict(effect: Effect, failure: StoreFailure): boolean {

@@ -1,6 +1,6 @@
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
-import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
+import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { runPlan } from './run-plan.js'
 
@@ -50,7 +50,7 @@ export interface QuietResult<O extends Outcome = Outcome> {
  * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are reset first. Every run begins from
  * what is stored, so one that was cut off at any point is finished by the next.
  *
- * @throws IpamError `RUN_LIMIT_EXCEEDED` if a planner never comes to rest, or the code of the store if it can not be listed
+ * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it can not be listed
  */
 export async function runUntilQuiet<O extends Outcome>(
   store: Store,
@@ -93,6 +93,7 @@ class Run<O extends Outcome> {
     this.#store = store
     this.#planners = planners
     this.#options = options
+    assertOptions(planners, options)
     for (const planner of planners) planner.reset()
   }
 
@@ -116,7 +117,8 @@ class Run<O extends Outcome> {
       seen.add(name)
       if (before.get(name)?.resourceVersion !== object.metadata.resourceVersion) this.#show({ kind: 'present', object })
     }
-    for (const [name, known] of before) if (!seen.has(name)) this.#show({ kind: 'absent', ref: known.ref })
+    for (const [name, known] of before)
+      if (!seen.has(name)) this.#show({ kind: 'absent', ref: known.ref, uid: known.uid })
   }
 
   /** Plans and writes until no key waits. Keys that sum up others come when nothing else is left. */
@@ -160,19 +162,27 @@ class Run<O extends Outcome> {
   }
 
   async #carryOut(job: Job<O>, plan: Plan<O>): Promise<void> {
-    const ended = await runPlan(plan, this.#store, { onEvent: this.#options.onEvent })
-    for (const change of ended.changes) this.#show(change)
-    this.#written += ended.changes.length
+    const onChange = (change: Change) => {
+      this.#written++
+      this.#show(change)
+    }
+    const ended = await runPlan(plan, this.#store, { onEvent: this.#options.onEvent, onChange })
     if (ended.kind === 'done') job.conflicts = 0
-    else if (ended.kind === 'failed' || !(await this.#replan(job))) job.failure = ended.failure
+    else if (ended.kind === 'failed' || !(await this.#replan(job, ended.effect))) job.failure = ended.failure
   }
 
-  /** After a conflict: learn what is stored now, then plan the same key again. False if that has been done often enough. */
-  async #replan(job: Job<O>): Promise<boolean> {
+  /**
+   * After a conflict: learn what is stored now of the object in question, then plan the same key again, before any other. If it is not known
+   * whether a create was done, the address that it is about must not be offered to another claim. False if it was tried often enough.
+   */
+  async #replan(job: Job<O>, effect: Effect): Promise<boolean> {
     job.conflicts++
     if (this.#isGivenUp(job)) return false
-    await this.resync()
-    this.#enqueue(job)
+    const ref = effect.kind === 'create' ? refOf(effect.object) : effect.kind === 'event' ? effect.about : effect.ref
+    const found = await this.#store.get(ref)
+    if (found.ok) this.#show({ kind: 'present', object: found.value })
+    else if (found.failure.code === 'STORE_NOT_FOUND') this.#show({ kind: 'absent', ref })
+    this.#queue.unshift(job)
     return true
   }
 
@@ -182,7 +192,12 @@ class Run<O extends Outcome> {
     const known = this.#known.get(kind) ?? new Map<string, KnownObject>()
     this.#known.set(kind, known)
     if (change.kind === 'absent') known.delete(objectKey(ref))
-    else known.set(objectKey(ref), { ref, resourceVersion: change.object.metadata.resourceVersion })
+    else
+      known.set(objectKey(ref), {
+        ref,
+        uid: change.object.metadata.uid,
+        resourceVersion: change.object.metadata.resourceVersion,
+      })
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
       for (const key of planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
@@ -220,6 +235,20 @@ class Run<O extends Outcome> {
   }
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` for what would make a run do nothing, or never end */
+function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptions): void {
+  const refuse = (argument: string, expected: string, got: unknown) => {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
+  }
+  if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
+  for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) {
+    const value = options[limit] ?? 1
+    if (!Number.isInteger(value) || value < 0) refuse(limit, 'a whole number from 0', value)
+  }
+  const names = planners.map((planner) => planner.name)
+  if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
+}
+
 /** First in, first out; an item is in it once at most. */
 class Queue<T extends { isQueued: boolean }> {
   #items: T[] = []
@@ -232,6 +261,14 @@ class Queue<T extends { isQueued: boolean }> {
   push(item: T): void {
     item.isQueued = true
     this.#items.push(item)
+  }
+
+  /** Puts an item first. */
+  unshift(item: T): void {
+    const at = item.isQueued ? this.#items.indexOf(item, this.#head) : -1
+    if (at >= 0) this.#items.splice(at, 1)
+    item.isQueued = true
+    this.#items.splice(this.#head, 0, item)
   }
 
   shift(): T | undefined {
@@ -253,6 +290,7 @@ class Queue<T extends { isQueued: boolean }> {
 
 interface KnownObject {
   readonly ref: ObjectRef
+  readonly uid: string | undefined
   readonly resourceVersion: string | undefined
 }
 

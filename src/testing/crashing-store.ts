@@ -19,6 +19,7 @@ export interface CrashingStore extends Store {
  * the store below: start again on that one. `crashingStore(store, 3, 'after')` does two writes and a third whose answer is lost.
  */
 export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
+  if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)
   let writes = 0
   const alive = () => {
     if (writes >= at) throw new SimulatedCrash(`crashed ${point} write ${at}`)
@@ -38,6 +39,10 @@ export function crashingStore(store: Store, at: number, point: CrashPoint): Cras
   const cut = storeOver(store, {
     get: (ref) => read(() => store.get(ref)),
     list: (query) => read(() => store.list(query)),
+    watch: (query, options) => {
+      alive()
+      return store.watch(query, options)
+    },
     create: (object) => write(() => store.create(object)),
     update: (object, options) => write(() => store.update(object, options)),
     patch: (ref, patch, options) => write(() => store.patch(ref, patch, options)),

@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import type { Effect, EventEffect, Plan } from 'ipam-kit/plan'
+import { type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -118,7 +118,7 @@ describe('runPlan', () => {
     const { store, object } = await stored()
     const uid = object.metadata.uid as string
     const result = await runPlan(plan({ kind: 'delete', ref, if: { uid }, why: '' }), store)
-    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref }] })
+    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref, uid }] })
   })
 
   test('shows an object that finalizers hold as present, and as absent when the last finalizer goes', async () => {
@@ -129,7 +129,7 @@ describe('runPlan', () => {
       { kind: 'present', object: { metadata: { finalizers: ['example.com/hold'] } } },
     ])
     const gone = await runPlan(plan(patch({ metadata: { finalizers: [] } })), store)
-    expect(gone.changes).toEqual([{ kind: 'absent', ref }])
+    expect(gone.changes).toEqual([{ kind: 'absent', ref, uid }])
   })
 
   test('takes an object that is gone already as deleted', async () => {
@@ -137,7 +137,7 @@ describe('runPlan', () => {
       plan({ kind: 'delete', ref, if: { uid: 'u' }, why: '' }),
       memoryStore({ now: () => 0 }),
     )
-    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref }] })
+    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref, uid: 'u' }] })
   })
 
   test('never deletes another object that has got the name since', async () => {
@@ -165,6 +165,48 @@ describe('runPlan', () => {
     const { store } = await stored()
     const result = await runPlan(plan(patch({ metadata: { finalizers: [7] } })), store)
     expect(result).toMatchObject({ kind: 'failed', failure: { code: 'STORE_INVALID' } })
+  })
+
+  test('shows each change as soon as it is done: what was written is known even if a later effect throws', async () => {
+    const { store, object } = await stored()
+    const seen: unknown[] = []
+    const throwing: Store = storeOver(store, {
+      create: async () => {
+        throw new Error('the client broke')
+      },
+    })
+    const steps = plan(patch({ spec: { size: 2 } }, object.metadata.resourceVersion), {
+      kind: 'create',
+      object: thing(),
+      why: '',
+    })
+    await expect(runPlan(steps, throwing, { onChange: (change) => seen.push(change) })).rejects.toThrow(
+      'the client broke',
+    )
+    expect(seen).toMatchObject([{ kind: 'present', object: { spec: { size: 2 } } }])
+  })
+
+  test('tells people last: an event that can not be told loses no write', async () => {
+    const { store, object } = await stored()
+    const seen: unknown[] = []
+    const event: EventEffect = { kind: 'event', about: ref, type: 'Normal', reason: 'Told', message: 'told' }
+    const onEvent = () => {
+      throw new Error('nobody listens')
+    }
+    const steps = plan(event, patch({ spec: { size: 2 } }, object.metadata.resourceVersion))
+    await expect(runPlan(steps, store, { onEvent, onChange: (it) => seen.push(it) })).rejects.toThrow('nobody listens')
+    expect(seen).toHaveLength(1)
+  })
+
+  test('goes past a guard only while the object is the one that was read, and writes nothing for it', async () => {
+    const { store, object } = await stored()
+    const next = patch({ spec: { size: 2 } })
+    expect(await runPlan(plan(guard(object, 'a test'), next), store)).toMatchObject({ kind: 'done', changes: [{}] })
+    expect(await runPlan(plan(guard(object, 'a test'), patch({ spec: { size: 9 } })), store)).toMatchObject({
+      kind: 'conflict',
+      changes: [],
+    })
+    expect((await store.get(ref)) as unknown).toMatchObject({ value: { spec: { size: 2 } } })
   })
 
   test('hands events to the caller and writes nothing for them', async () => {

@@ -219,6 +219,62 @@ describe('runUntilQuiet', () => {
     ])
   })
 
+  test('plans a key whose create may or may not have been done again before any other', async () => {
+    const store = await storeWith(counter('a'), counter('b'))
+    let lost = false
+    const failure = {
+      code: 'STORE_OUTCOME_UNKNOWN',
+      context: { operation: 'patch', object: 'a', problem: 'reset' },
+    } as const
+    const losing: Store = storeOver(store, {
+      patch: async (...parameters) => {
+        if (lost) return store.patch(...parameters)
+        lost = true
+        return { ok: false, failure }
+      },
+    })
+    const planner = new CountTo(1)
+    await runUntilQuiet(losing, [planner], { now })
+    expect(planner.planned.slice(0, 3)).toEqual(['a', 'a', 'b'])
+  })
+
+  test('reads again only what a conflict is about', async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `c${index}`)
+    const store = await storeWith(...names.map((name) => counter(name)))
+    const meddled = new Set<string>()
+    let lists = 0
+    const meddling: Store = storeOver(store, {
+      list: (query) => {
+        lists++
+        return store.list(query)
+      },
+      patch: async (it, ...rest) => {
+        if (!meddled.has(it.name)) {
+          meddled.add(it.name)
+          await store.patch(it, { metadata: { labels: { by: 'somebody-else' } } })
+        }
+        return store.patch(it, ...rest)
+      },
+    })
+    expect(await runUntilQuiet(meddling, [new CountTo(1)], { now })).toMatchObject({ written: 50, failures: [] })
+    expect(lists).toBeLessThan(5)
+  })
+
+  test.each([
+    { now: undefined },
+    { now, maxConflicts: -1 },
+    { now, maxConflicts: Number.NaN },
+    { now, maxPlansPerKey: 1.5 },
+  ])('refuses %j', async (options) => {
+    const run = runUntilQuiet(await storeWith(), [new CountTo(1)], options as { now: () => number })
+    await expect(run).rejects.toSatisfy((error) => isIpamError(error, 'INVALID_ARGUMENT'))
+  })
+
+  test('refuses two planners of one name', async () => {
+    const run = runUntilQuiet(await storeWith(), [new CountTo(1), new CountTo(2)], { now })
+    await expect(run).rejects.toSatisfy((error) => isIpamError(error, 'INVALID_ARGUMENT'))
+  })
+
   test('rejects with the code of a store that can not be listed', async () => {
     const failure = { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } } as const
     const broken: Store = storeOver(await storeWith(), { list: async () => ({ ok: false, failure }) })

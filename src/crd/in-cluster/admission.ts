@@ -1,4 +1,5 @@
 import { Address, Prefix, type Range, RangeSet } from '../../cidr/index.js'
+import { ipamError } from '../../errors/index.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import { type Admission, allowed, badRequest, type FieldError, goQuote, invalid } from '../meta/field-error.js'
 import { GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
@@ -21,8 +22,11 @@ export type PoolAdmissionRequest =
  * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
  *
  * Overlap with other pools is not checked, as upstream; nor that the gateway is in the subnet.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, or an update from another kind
  */
 export function admitPool(request: PoolAdmissionRequest): Admission {
+  assertRequest(request)
   if (request.operation === 'DELETE') return admitDelete(request.oldObject, request.inUse)
   const { object } = request
   const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec) : addressPoolErrors(object.spec)
@@ -30,6 +34,22 @@ export function admitPool(request: PoolAdmissionRequest): Admission {
   const refusal = request.operation === 'UPDATE' ? updateRefusal(request) : undefined
   if (refusal !== undefined) return badRequest(refusal)
   return allowed(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : [])
+}
+
+/** An admission that is asked the wrong question must not answer yes. */
+function assertRequest(request: PoolAdmissionRequest): void {
+  const { operation } = request
+  if (operation !== 'CREATE' && operation !== 'UPDATE' && operation !== 'DELETE') {
+    throw ipamError('INVALID_ARGUMENT', {
+      argument: 'operation',
+      expected: 'CREATE, UPDATE or DELETE',
+      got: String(operation),
+    })
+  }
+  if (operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
+    const got = `${request.oldObject.kind} and ${request.object.kind}`
+    throw ipamError('INVALID_ARGUMENT', { argument: 'oldObject', expected: 'an object of the same kind', got })
+  }
 }
 
 function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admission {
@@ -42,7 +62,7 @@ function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admissio
 function updateRefusal(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>): string | undefined {
   const { object, oldObject, inUse } = request
   if (isPrefixPool(object)) {
-    if (isPrefixPool(oldObject) && effectivePrefixLength(object.spec) !== effectivePrefixLength(oldObject.spec)) {
+    if (effectivePrefixLength(object.spec) !== effectivePrefixLength((oldObject as typeof object).spec)) {
       return 'spec.allocationPrefixLength is immutable'
     }
     const space = prefixSpace(object.spec)

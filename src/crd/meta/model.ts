@@ -30,6 +30,9 @@ export interface ModelSpec<T extends KubeObject> {
   readonly converts?: { readonly [apiVersion: string]: (json: JsonObject) => JsonObject } | undefined
 }
 
+/** How many field errors are told at once. */
+const MAX_ISSUES = 100
+
 /** A JSON object whose fields are not known yet. */
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -47,7 +50,9 @@ export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> 
     const convert = spec.converts?.[kind.apiVersion]
     const parsed = schema.safeParse(convert === undefined ? plain : { ...convert(plain), apiVersion: info.apiVersion })
     if (parsed.success) return { ok: true, value: parsed.data }
-    const issues = parsed.error.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message }))
+    const issues = parsed.error.issues
+      .slice(0, MAX_ISSUES)
+      .map((issue) => ({ path: pathText(issue.path), message: issue.message }))
     return fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues })
   }
   return {
@@ -94,25 +99,29 @@ const MAX_DEPTH = 100
 
 /**
  * The same object without properties that are `null`: the API server drops them from fields that are not nullable, and no
- * field of ours is. Returns the argument itself where there are none.
+ * field of ours is. Returns the argument itself where there are none. Each part is looked at once, however often it is referred to.
  */
-function withoutNulls<T>(value: T, depth = 0): T {
+function withoutNulls<T>(value: T, seen = new Map<unknown, unknown>(), depth = 0): T {
   if (typeof value !== 'object' || value === null || value instanceof Date || depth > MAX_DEPTH) return value
-  if (Array.isArray(value)) {
-    const items = value.map((item) => withoutNulls(item, depth + 1))
-    return items.some((item, index) => item !== value[index]) ? (items as T) : value
-  }
-  const entries = Object.entries(value)
+  if (seen.has(value)) return seen.get(value) as T
+  seen.set(value, value)
+  const result = Array.isArray(value) ? itemsWithoutNulls(value, seen, depth) : fieldsWithoutNulls(value, seen, depth)
+  seen.set(value, result)
+  return result as T
+}
+
+function itemsWithoutNulls(list: readonly unknown[], seen: Map<unknown, unknown>, depth: number): readonly unknown[] {
+  const items = list.map((item) => withoutNulls(item, seen, depth + 1))
+  return items.some((item, index) => item !== list[index]) ? items : list
+}
+
+function fieldsWithoutNulls(object: object, seen: Map<unknown, unknown>, depth: number): object {
   let changed = false
   const kept: [string, unknown][] = []
-  for (const [key, item] of entries) {
-    if (item === null) {
-      changed = true
-      continue
-    }
-    const next = withoutNulls(item, depth + 1)
-    if (next !== item) changed = true
-    kept.push([key, next])
+  for (const [key, item] of Object.entries(object)) {
+    const next = withoutNulls(item, seen, depth + 1)
+    if (next === null || next !== item) changed = true
+    if (next !== null) kept.push([key, next])
   }
-  return changed ? (Object.fromEntries(kept) as T) : value
+  return changed ? Object.fromEntries(kept) : object
 }

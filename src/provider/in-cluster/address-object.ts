@@ -16,7 +16,7 @@ import {
 } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { Offer } from './ledger.js'
-import { poolRefOf } from './references.js'
+import { poolOfAddress, withGroup } from './references.js'
 
 /**
  * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both blocking owner deletion, and
@@ -46,9 +46,48 @@ export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: 
   }
 }
 
-/** Whether an IPAddress of the name of a claim is the claim's: for that claim and from that pool. */
+/** Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from that pool. */
 export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
-  return address.spec.claimRef.name === claim.metadata.name && samePool(address.spec.poolRef, claim.spec.poolRef)
+  return (
+    address.metadata.namespace === claim.metadata.namespace &&
+    address.spec.claimRef.name === claim.metadata.name &&
+    samePool(withGroup(address.spec.poolRef), claim.spec.poolRef)
+  )
+}
+
+/** Whether this very claim, and no other of its name, is the controller of an IPAddress. */
+export function isControlledBy(address: IPAddress, claim: IPAddressClaim): boolean {
+  return (address.metadata.ownerReferences ?? []).some(
+    (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid,
+  )
+}
+
+/**
+ * What can be made out of an IPAddress that does not fit its schema: enough for the ledger of its pool to hold what it says. An address that
+ * was written is in use, whatever else is wrong with the object. `undefined` if it names no pool.
+ */
+export function salvage(object: KubeObject): IPAddress | undefined {
+  const spec = fieldsOf(object.spec)
+  const poolRef = fieldsOf(spec.poolRef)
+  const { kind, name, apiGroup } = poolRef
+  if (typeof kind !== 'string' || typeof name !== 'string') return undefined
+  const claimName = fieldsOf(spec.claimRef).name
+  const prefix = typeof spec.prefix === 'string' ? Number(spec.prefix) : spec.prefix
+  return {
+    apiVersion: IPAddress.info.apiVersion,
+    kind: IPAddress.info.kind,
+    metadata: { name: object.metadata.name, namespace: object.metadata.namespace },
+    spec: {
+      claimRef: { name: typeof claimName === 'string' ? claimName : '' },
+      poolRef: { kind, name, apiGroup: typeof apiGroup === 'string' ? apiGroup : '' },
+      address: typeof spec.address === 'string' ? spec.address : '',
+      ...(typeof prefix === 'number' ? { prefix } : {}),
+    },
+  }
+}
+
+function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
+  return typeof value === 'object' && value !== null ? (value as { readonly [field: string]: unknown }) : {}
 }
 
 /**
@@ -58,7 +97,8 @@ export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
  */
 export function isLeftOver(address: IPAddress, claim: IPAddressClaim): boolean {
   const { name, namespace, uid } = claim.metadata
-  if (address.spec.claimRef.name !== name || poolRefOf(address.spec.poolRef, namespace) === undefined) return false
+  if (address.spec.claimRef.name !== name || address.metadata.namespace !== namespace) return false
+  if (poolOfAddress(address) === undefined) return false
   const isOfEarlierClaim = (address.metadata.ownerReferences ?? []).some(
     (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.name === name && owner.uid !== uid,
   )
@@ -106,17 +146,22 @@ function ownersFor(
   return upsert(foreignController ? existing : upsert(existing, claimOwner), poolOwner)
 }
 
-/** The list with this owner in it, in the place of the one of that name; the list itself if it is in it already. */
+/**
+ * The list with this owner in it, once, in the place of the first one of its name; the list itself if it is so already. Others of its name
+ * are from earlier objects, and would make two controllers of one.
+ */
 function upsert(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
   const index = owners.findIndex((candidate) => sameOwner(candidate, owner))
-  if (index < 0) return [...owners, owner]
-  const before = owners[index] as OwnerReference
+  const before = owners[index]
+  if (before === undefined) return [...owners, owner]
   const same =
     before.apiVersion === owner.apiVersion &&
     before.uid === owner.uid &&
     before.controller === owner.controller &&
     before.blockOwnerDeletion === owner.blockOwnerDeletion
-  return same ? owners : owners.with(index, owner)
+  const isOnly = owners.every((candidate, at) => at === index || !sameOwner(candidate, owner))
+  if (same && isOnly) return owners
+  return owners.with(index, owner).filter((candidate, at) => at === index || !sameOwner(candidate, owner))
 }
 
 /** The same object by name: its uid may be that of an earlier one. */

@@ -5,19 +5,21 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import { formatRef, hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
 import {
   addFinalizer,
   type Effect,
+  guard,
   type Plan,
   type PlanTime,
   patchObject,
   patchStatus,
   removeFinalizer,
 } from '../../plan/index.js'
-import { fulfils, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
+import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
 import type { PoolLedger } from './ledger.js'
 import type { ClaimOutcome } from './outcome.js'
-import { claimReads, clusterNameOf } from './references.js'
+import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import { advance, type Progress, startOf, statusPatch } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
@@ -27,6 +29,10 @@ export interface ClaimInput {
   readonly address?: IPAddress | undefined
   /** Why the object under that name can not be read as an IPAddress, if there is such a one. */
   readonly addressProblem?: string | undefined
+  /** Why the pool can not be read, if there is one that can not: nothing is released then, because it may be paused. */
+  readonly poolProblem?: string | undefined
+  /** Why the Cluster can not be read, if there is one that can not: nothing is done then, because it may be paused. */
+  readonly clusterProblem?: string | undefined
   /** The pool of the claim, if it exists. */
   readonly pool?: InClusterPool | undefined
   /** The Cluster that the claim names, if it names one and it exists. */
@@ -49,11 +55,14 @@ const RETRY_SECONDS = 30
  * Unlike upstream a plan never touches an IPAddress of that name that is for another claim or from another pool (one that an earlier claim
  * of the name has left behind is removed), never allocates from a pool that is being deleted, and says in the condition Ready why a
  * claim has no address. O(log n) in addresses in use.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
  */
 export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   const { claim, cluster, pool } = input
   const deleting = isDeleting(claim)
   const reads = claimReads(claim)
+  assertInput(input, reads, time)
   if (reads.pool === undefined) {
     const { apiGroup, kind } = claim.spec.poolRef
     return nothing({
@@ -63,6 +72,10 @@ export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome>
   }
   if (hasPausedAnnotation(claim)) return paused('claim', 'the claim is paused')
   const clusterName = clusterNameOf(claim)
+  if (input.clusterProblem !== undefined) {
+    const message = `Cluster ${claim.metadata.namespace}/${clusterName} can not be read: ${input.clusterProblem}`
+    return nothing({ kind: 'waiting', reason: 'ClusterNotFound', message })
+  }
   if (clusterName !== undefined && cluster === undefined && !deleting) {
     const message = `Cluster ${claim.metadata.namespace}/${clusterName} not found`
     return nothing({ kind: 'waiting', reason: 'ClusterNotFound', message })
@@ -72,6 +85,9 @@ export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome>
   }
   if (deleting) {
     if (pool !== undefined && hasPausedAnnotation(pool)) return paused('pool', `${formatRef(refOf(pool))} is paused`)
+    const problem = input.poolProblem ?? input.addressProblem
+    if (problem !== undefined)
+      return nothing({ kind: 'waiting', reason: 'AllocationFailed', message: `not released: ${problem}` })
     return planRelease(input, time)
   }
 
@@ -99,10 +115,13 @@ function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan
     waiting(claim, effects, advance(progress, event, claim, { message, now }), reasons[event], message)
 
   if (address !== undefined && isLeftOver(address, claim)) {
-    const removal = giveBack(address)
+    const removal = giveBack(address, claim, 'an earlier claim of this name has left it')
     const message = `${addressName} is left from an earlier claim of this name`
     if (removal.length === 0) return wait('AllocationFailed', `${message}, and others hold it`)
     return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
+  }
+  if (address !== undefined && isDeleting(address) && !hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) {
+    return wait('AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
   }
   const obstacle = input.addressProblem ?? whyNotOurs(address, claim)
   if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
@@ -120,6 +139,8 @@ function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan
   if (offer === undefined) return wait('PoolExhausted', `no address available in ${poolName}`)
   const created = newIPAddress(claim, pool, offer)
   const why = `${Address.format(offer.address)} is the lowest that is free in ${poolName}`
+  // a claim that is known from an old cache alone, and is gone, must not leave an address behind
+  if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
   effects.push({ kind: 'create', object: created, why })
   const ready =
     progress.state.phase === 'Error' ? advance(progress, 'PoolHasRoom', claim, { message: '', now }) : progress
@@ -129,14 +150,15 @@ function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan
 /** Gives the address back: the address object first, then the claim's own finalizer. */
 function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   const { claim, pool } = input
-  const address = input.address !== undefined && fulfils(input.address, claim) ? input.address : undefined
+  const isOurs = input.address !== undefined && (fulfils(input.address, claim) || isControlledBy(input.address, claim))
+  const address = isOurs ? input.address : undefined
   const remainingSeconds = address === undefined ? 0 : graceLeft(claim, pool, time)
   if (remainingSeconds > 0) {
     const message = `${address?.spec.address} stays in use for another ${remainingSeconds} s`
     const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
     return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
   }
-  const effects: Effect[] = address === undefined ? [] : giveBack(address)
+  const effects: Effect[] = address === undefined ? [] : giveBack(address, claim, 'its claim no longer needs it')
   if (hasFinalizer(claim, RELEASE_ADDRESS_FINALIZER)) {
     effects.push(removeFinalizer(claim, RELEASE_ADDRESS_FINALIZER, 'its address is released'))
   }
@@ -145,15 +167,19 @@ function planRelease(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   return { outcome: { kind: 'released', address: released, message }, effects }
 }
 
-/** Takes our finalizer off an IPAddress and deletes it. Nothing, if it is on its way out and only others hold it. */
-function giveBack(address: IPAddress): Effect[] {
-  const effects: Effect[] = []
+/**
+ * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read: one that has its name by now may live on
+ * this address. Nothing, if the address is on its way out and only others hold it.
+ */
+function giveBack(address: IPAddress, claim: IPAddressClaim, why: string): Effect[] {
+  if (isDeleting(address) && !hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) return []
+  const effects: Effect[] = [guard(claim, 'the address of another claim of this name must not be removed')]
   if (hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) {
-    effects.push(removeFinalizer(address, PROTECT_ADDRESS_FINALIZER, 'its claim no longer needs it'))
+    effects.push(removeFinalizer(address, PROTECT_ADDRESS_FINALIZER, why))
   }
   if (!isDeleting(address)) {
-    const why = `${address.spec.address} is free again`
-    effects.push({ kind: 'delete', ref: refOf(address), if: { uid: uidOf(address) }, why })
+    const free = `${address.spec.address} is free again`
+    effects.push({ kind: 'delete', ref: refOf(address), if: { uid: uidOf(address) }, why: free })
   }
   return effects
 }
@@ -166,6 +192,24 @@ const reasons = {
 } as const
 
 type WaitEvent = keyof typeof reasons
+
+/** @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an address of another pool away */
+function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void {
+  const refuse = (argument: string, expected: string, got: string) => {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
+  }
+  if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', String(time.nowMs))
+  for (const part of ['address', 'pool', 'cluster'] as const) {
+    const object = input[part]
+    const expected = reads[part]
+    if (object === undefined || expected === undefined) continue
+    const [got, wanted] = [formatRef(refOf(object)), formatRef(expected)]
+    if (got !== wanted) refuse(part, wanted, got)
+  }
+  if (input.pool !== undefined && reads.pool !== undefined && !input.ledger.serves(input.pool)) {
+    refuse('ledger', `the ledger of ${formatRef(reads.pool)}`, 'that of another pool, or of none')
+  }
+}
 
 /** Why the IPAddress under the name of a claim is not the claim's, or `undefined`. */
 function whyNotOurs(address: IPAddress | undefined, claim: IPAddressClaim): string | undefined {
@@ -186,6 +230,7 @@ function graceLeft(claim: IPAddressClaim, pool: InClusterPool | undefined, time:
   const graceSeconds = pool?.spec.addressReuseGracePeriodSeconds ?? 0
   if (pool === undefined || isDeleting(pool) || graceSeconds <= 0) return 0
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp as string)
+  if (Number.isNaN(deletedMs)) return graceSeconds
   return Math.max(0, Math.ceil((deletedMs + graceSeconds * 1000 - time.nowMs) / 1000))
 }
 

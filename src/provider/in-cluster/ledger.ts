@@ -1,9 +1,10 @@
 import { AddressPool, type Owner, PrefixAllocator } from '../../allocator/index.js'
-import { Address, type Prefix } from '../../cidr/index.js'
+import { Address, Prefix } from '../../cidr/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { isPrefixPool } from '../../crd/in-cluster/pools.js'
 import { addressSpace, clampCount, isAllocatablePrefix, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
+import { formatRef, refOf } from '../../crd/meta/object.js'
 
 /** What a pool can give to the next claim. */
 export interface Offer {
@@ -79,6 +80,12 @@ export class PoolLedger {
     }
     this.#space = space.value
     for (const [key, address] of this.#objects) this.#space.occupy(address, key)
+  }
+
+  /** Whether this is the ledger of that pool. */
+  serves(pool: InClusterPool): boolean {
+    const own = this.#pool
+    return own?.kind === pool.kind && formatRef(refOf(own)) === formatRef(refOf(pool))
   }
 
   /** Records an IPAddress object that refers to the pool. Showing it again, or as it is now, is fine. */
@@ -174,7 +181,7 @@ function addresses(pool: AddressPool, prefix: number): Space {
 function prefixes(allocator: PrefixAllocator, isAllocatable: (prefix: Prefix) => boolean): Space {
   return {
     occupy(object, key) {
-      const prefix = prefixOf(object.spec)
+      const prefix = heldPrefix(object.spec, allocator.childLength)
       if (prefix !== undefined) allocator.occupy(prefix, { uid: key })
     },
     release(key) {
@@ -198,6 +205,19 @@ function prefixes(allocator: PrefixAllocator, isAllocatable: (prefix: Prefix) =>
         holders: holdersOf(owners),
       })),
   }
+}
+
+/**
+ * What an object of a prefix pool holds. Where its length can not be used (it is missing, or 0, which is what an older API makes of a missing
+ * one), at least the child around its address.
+ */
+function heldPrefix(spec: IPAddress['spec'], childLength: number): Prefix | undefined {
+  const prefix = prefixOf(spec)
+  if (prefix !== undefined && prefix.length > 0) return prefix
+  const address = Address.safeParse(spec.address, { zone: 'drop' })
+  return address.ok && childLength <= Address.bitsOf(address.value.family)
+    ? Prefix.of(address.value, childLength)
+    : undefined
 }
 
 function holdersOf(owners: readonly Owner[]): string[] {

@@ -5,12 +5,13 @@ import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import type { Model } from '../../crd/meta/model.js'
 import { formatRef, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
-import type { Change, Plan, Planner, PlanTime } from '../../plan/index.js'
+import { type Change, type Plan, type Planner, type PlanTime, Sightings } from '../../plan/index.js'
+import { salvage } from './address-object.js'
 import { planClaim } from './claim.js'
 import { PoolLedger } from './ledger.js'
 import type { ClaimOutcome, PoolOutcome, UnreadableOutcome } from './outcome.js'
 import { planPool } from './pool.js'
-import { claimReads, poolRefOf } from './references.js'
+import { claimReads, poolOfAddress } from './references.js'
 
 export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
 
@@ -35,6 +36,9 @@ class InCluster implements InClusterPlanner {
   readonly watches = [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info)
   readonly #claims = new Map<string, IPAddressClaim>()
   readonly #addresses = new Map<string, IPAddress>()
+  /** What the ledgers hold, by key: also objects that can not be read whole. */
+  readonly #held = new Map<string, IPAddress>()
+  readonly #sightings = new Sightings()
   readonly #clusters = new Map<string, Cluster>()
   readonly #pools = new Map<string, PoolRecord>()
   /** Keys of claims by the key of the Cluster that they name. */
@@ -43,10 +47,11 @@ class InCluster implements InClusterPlanner {
   readonly #unreadable = new Map<string, string>()
 
   observe(change: Change): readonly string[] {
+    if (!this.#sightings.isNews(change)) return []
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const object = change.kind === 'present' ? change.object : undefined
     if (IPAddressClaim.is(ref)) return this.#observeClaim(ref, this.#read(IPAddressClaim, ref, object))
-    if (IPAddress.is(ref)) return this.#observeAddress(ref, this.#read(IPAddress, ref, object))
+    if (IPAddress.is(ref)) return this.#observeAddress(ref, this.#read(IPAddress, ref, object), object)
     if (Cluster.is(ref)) return this.#observeCluster(ref, this.#read(Cluster, ref, object))
     const model = poolModels.find((candidate) => candidate.is(ref))
     return model === undefined ? [] : this.#observePool(ref, this.#read(model, ref, object))
@@ -66,7 +71,8 @@ class InCluster implements InClusterPlanner {
   }
 
   reset(): void {
-    for (const index of [this.#claims, this.#addresses, this.#clusters, this.#pools]) index.clear()
+    for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
+    this.#sightings.clear()
     this.#claimsByCluster.clear()
     this.#unreadable.clear()
   }
@@ -84,6 +90,8 @@ class InCluster implements InClusterPlanner {
         address: this.#addresses.get(formatRef(reads.address)),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
+        clusterProblem: reads.cluster && this.#unreadable.get(formatRef(reads.cluster)),
+        poolProblem: record?.problem,
         pool: record?.pool,
         ledger: record?.ledger ?? new PoolLedger(),
       },
@@ -100,8 +108,10 @@ class InCluster implements InClusterPlanner {
     this.#unreadable.delete(key)
     if (object === undefined) return undefined
     const read = model.safeParse(object)
-    if (read.ok) return read.value
-    this.#unreadable.set(key, describe(read.failure))
+    if (read.ok && (object.apiVersion === model.info.apiVersion || !IPAddressClaim.is(object))) return read.value
+    // what is written to a claim that is kept in an older version would be read back as something else
+    const older = `it is kept as ${object.apiVersion}: store what the model reads it as, ${model.info.apiVersion}`
+    this.#unreadable.set(key, read.ok ? older : describe(read.failure))
     return undefined
   }
 
@@ -129,18 +139,22 @@ class InCluster implements InClusterPlanner {
     if (reads.cluster !== undefined) this.#claimsByCluster.get(formatRef(reads.cluster))?.delete(key)
   }
 
-  #observeAddress(ref: ObjectRef, address: IPAddress | undefined): readonly string[] {
+  #observeAddress(ref: ObjectRef, address: IPAddress | undefined, raw: KubeObject | undefined): readonly string[] {
     const key = formatRef(ref)
-    const before = this.#addresses.get(key)
-    const poolBefore = before && poolRefOf(before.spec.poolRef, before.metadata.namespace)
-    const poolNow = address && poolRefOf(address.spec.poolRef, address.metadata.namespace)
-    const wanted: string[] = [formatRef({ ...ref, kind: IPAddressClaim.info.kind })]
     if (address === undefined) this.#addresses.delete(key)
     else this.#addresses.set(key, address)
-    if (poolNow !== undefined) {
-      const poolKey = formatRef(poolNow)
-      this.#record(poolKey).ledger.observe(address as IPAddress)
-      wanted.push(poolKey)
+
+    // an object that can not be read holds what can be made out of it, or else what it held before
+    const before = this.#held.get(key)
+    const now = raw === undefined ? undefined : (address ?? salvage(raw) ?? before)
+    if (now === undefined) this.#held.delete(key)
+    else this.#held.set(key, now)
+    const poolBefore = before && poolOfAddress(before)
+    const poolNow = now && poolOfAddress(now)
+    const wanted: string[] = [formatRef({ ...ref, kind: IPAddressClaim.info.kind })]
+    if (now !== undefined && poolNow !== undefined) {
+      this.#record(formatRef(poolNow)).ledger.observe(now)
+      wanted.push(formatRef(poolNow))
     }
     if (poolBefore !== undefined) {
       const poolKey = formatRef(poolBefore)
@@ -148,7 +162,7 @@ class InCluster implements InClusterPlanner {
       const samePool = poolNow !== undefined && formatRef(poolNow) === poolKey
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
-      if (!samePool || before?.spec.address !== address?.spec.address || before?.spec.prefix !== address?.spec.prefix) {
+      if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
         wanted.push(poolKey, ...this.#byAge(record.exhausted))
       }
     }

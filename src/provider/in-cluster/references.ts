@@ -32,7 +32,7 @@ export function claimReads(claim: IPAddressClaim): ClaimReads {
 
 /**
  * The pool that a reference in an object of some namespace means: cluster-scoped for the Global kinds, else of that namespace.
- * `undefined` if this provider does not serve that group and kind; an empty group is not served either, as upstream.
+ * `undefined` if this provider does not serve that group and kind; a claim with an empty group is not served either, as upstream.
  */
 export function poolRefOf(reference: IPPoolReference, namespace: string | undefined): ObjectRef | undefined {
   if (reference.apiGroup !== GROUP) return undefined
@@ -40,6 +40,19 @@ export function poolRefOf(reference: IPPoolReference, namespace: string | undefi
   if (model === undefined) return undefined
   const { apiVersion, kind, namespaced } = model.info
   return namespaced ? { apiVersion, kind, namespace, name: reference.name } : { apiVersion, kind, name: reference.name }
+}
+
+/**
+ * The pool that an IPAddress is from. An empty group, as a v1beta1 object without one has it, means the group of the pools here: upstream's
+ * index of addresses takes it so, and an address that is not counted would be given away again.
+ */
+export function poolOfAddress(address: IPAddress): ObjectRef | undefined {
+  return poolRefOf(withGroup(address.spec.poolRef), address.metadata.namespace)
+}
+
+/** A pool reference with the group that an empty one stands for. */
+export function withGroup(reference: IPPoolReference): IPPoolReference {
+  return reference.apiGroup === '' ? { ...reference, apiGroup: GROUP } : reference
 }
 
 /** The Cluster that a claim belongs to: `spec.clusterName`, else the label. */

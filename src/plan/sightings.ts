@@ -1,0 +1,76 @@
+import { formatRef, groupOf, type KindInfo, refOf } from '../crd/meta/object.js'
+import type { Change } from './planner.js'
+
+/** How many objects are remembered after they were seen gone. */
+const MAX_GONE = 10_000
+
+/**
+ * What was seen of objects, to tell news from echoes.
+ *
+ * A host shows the answers of its own writes at once, and so runs ahead of its watches: each of those writes comes again later, older than
+ * what is known by then. Taken for news, the late end of an object frees the address of the one that has its name now.
+ *
+ * - an object that was seen gone does not come back: its uid is never used again
+ * - of one object, and of two of one name, the newer version counts. Versions are compared where both are whole numbers, as they are in
+ *   Kubernetes; others are taken as they come
+ * - the end of an object is no news of another one with its name
+ *
+ * The last 10,000 objects that went are remembered.
+ */
+export class Sightings {
+  readonly #known = new Map<string, { readonly uid: string | undefined; readonly version: string | undefined }>()
+  readonly #gone = new Set<string>()
+
+  /** Takes a change in. False if it is an echo, and tells nothing that is not known better. */
+  isNews(change: Change): boolean {
+    return change.kind === 'present' ? this.#isNewsOfPresence(change) : this.#isNewsOfAbsence(change)
+  }
+
+  clear(): void {
+    this.#known.clear()
+    this.#gone.clear()
+  }
+
+  #isNewsOfPresence({ object }: Extract<Change, { kind: 'present' }>): boolean {
+    const { uid, resourceVersion: version } = object.metadata
+    if (uid !== undefined && this.#gone.has(uid)) return false
+    const key = keyOf(refOf(object))
+    const known = this.#known.get(key)
+    if (known !== undefined && isOlder(version, known.version)) return false
+    if (known?.uid !== undefined && known.uid !== uid) this.#bury(known.uid)
+    this.#known.set(key, { uid, version })
+    return true
+  }
+
+  #isNewsOfAbsence({ ref, uid }: Extract<Change, { kind: 'absent' }>): boolean {
+    const key = keyOf(ref)
+    const known = this.#known.get(key)
+    const gone = uid ?? known?.uid
+    if (gone !== undefined) this.#bury(gone)
+    if (known?.uid !== undefined && uid !== undefined && known.uid !== uid) return false
+    this.#known.delete(key)
+    return true
+  }
+
+  #bury(uid: string): void {
+    this.#gone.add(uid)
+    if (this.#gone.size <= MAX_GONE) return
+    for (const oldest of this.#gone) {
+      this.#gone.delete(oldest)
+      return
+    }
+  }
+}
+
+/** Whether one version is older than another. Never, where either is no whole number. */
+function isOlder(version: string | undefined, than: string | undefined): boolean {
+  if (version === undefined || than === undefined || !/^\d+$/.test(version) || !/^\d+$/.test(than)) return false
+  const [a, b] = [version.replace(/^0+/, ''), than.replace(/^0+/, '')]
+  return a.length === b.length ? a < b : a.length < b.length
+}
+
+function keyOf(
+  ref: Pick<KindInfo, 'apiVersion' | 'kind'> & { readonly namespace?: string | undefined; readonly name: string },
+): string {
+  return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
+}
