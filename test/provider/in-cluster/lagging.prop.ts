@@ -6,13 +6,15 @@ import type { WatchEvent } from 'ipam-kit/store'
 import { expect, test } from 'vitest'
 import { claim, claimRef, kinds, pool, World } from './world.js'
 
-const CLAIMS = ['a', 'b', 'c', 'd']
+const CLAIMS = ['a', 'b', 'c']
+/** Places in `kinds` of the watches that have something to tell: claims, addresses, pools. */
+const HEARD = [0, 0, 0, 0, 1, 1, 1, 3]
 
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('claim' as const), name: fc.constantFrom(...CLAIMS) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('unclaim' as const), name: fc.constantFrom(...CLAIMS) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('hear' as const), kind: fc.nat(kinds.length - 1) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('plan' as const), which: fc.nat(5) }) },
+  { weight: 14, arbitrary: fc.record({ do: fc.constant('hear' as const), kind: fc.constantFrom(...HEARD) }) },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('plan' as const), which: fc.nat(5) }) },
 )
 
 /** A controller whose watches, one for each kind, may lag behind its own writes and behind each other as far as they like. */
@@ -81,7 +83,7 @@ async function nothingTwice(world: World): Promise<void> {
 
 test('watches that lag behind lead to no address twice, and in the end to what a fresh provider makes of it', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 50, maxLength: 250, size: 'max' }), async (steps) => {
       const world = new World()
       await world.create({
         apiVersion: 'cluster.x-k8s.io/v1beta2',
@@ -89,7 +91,7 @@ test('watches that lag behind lead to no address twice, and in the end to what a
         metadata: { name: 'first', namespace: 'x' },
       })
       const controller = new Controller(world)
-      await world.create(pool(['10.0.0.5-10.0.0.7']))
+      await world.create(pool(['10.0.0.5-10.0.0.6']))
       for (const each of steps) {
         if (each.do === 'claim') await world.store.create(claim(each.name))
         else if (each.do === 'unclaim') await world.store.delete(claimRef(each.name))
@@ -106,5 +108,7 @@ test('watches that lag behind lead to no address twice, and in the end to what a
       await nothingTwice(world)
       expect((await world.run()).written, 'a fresh provider finds nothing left to do').toBe(0)
     }),
+    // a planner without its sense for echoes gets through a few hundred of these
+    { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
   )
 })

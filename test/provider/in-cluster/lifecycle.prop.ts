@@ -65,7 +65,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 test('no address twice, none outside the pool, none lost; and a quiet world stays quiet', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 30 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 40, size: 'max' }), async (steps) => {
       const world = new World()
       await world.create(cluster('c1'), pool(SPECS[0]!.addresses, SPECS[0]))
       for (const each of steps) {
