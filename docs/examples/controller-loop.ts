@@ -1,6 +1,6 @@
 import { refOf } from 'ipam-kit/crd/meta'
 import type { Planner } from 'ipam-kit/plan'
-import { runPlan } from 'ipam-kit/run'
+import { readAgain, runPlan } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 
 /**
@@ -59,7 +59,16 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
     if (plan === undefined) continue
     // what was just written is in use, whether or not the watch has told of it yet
     const ended = await runPlan(plan, store, { onChange: (change) => enqueue(planner.observe(change)) })
-    if (ended.kind !== 'done') setTimeout(() => enqueue([key]), 1000)
+    if (ended.kind === 'conflict') {
+      // before anything else is planned: what is stored now? It may not even be known whether the write was done
+      for (let again = await readAgain(store, ended.effect); ; again = await readAgain(store, ended.effect)) {
+        if (again.ok) {
+          enqueue([key, ...planner.observe(again.value)])
+          break
+        }
+        await new Promise((resolve) => setTimeout(resolve, 1000))
+      }
+    } else if (ended.kind === 'failed') setTimeout(() => enqueue([key]), 1000)
     else if (plan.requeueAfterSeconds !== undefined) {
       // timers take no more than 2^31 ms: look again after a day at the latest
       setTimeout(() => enqueue([key]), Math.min(plan.requeueAfterSeconds, 86_400) * 1000)

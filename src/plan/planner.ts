@@ -35,6 +35,6 @@ export interface Planner<O extends Outcome = Outcome> {
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /** Whether this key only sums up others, and so is best planned when nothing else is waiting. */
   isSummary(key: string): boolean
-  /** Forgets everything. */
+  /** Forgets everything: before a fresh list, and after what is stored was restored to an earlier state. */
   reset(): void
 }

@@ -13,9 +13,10 @@ const MAX_GONE = 10_000
  * - an object that was seen gone does not come back: its uid is never used again
  * - of one object, and of two of one name, the newer version counts. Versions are compared where both are whole numbers, as they are in
  *   Kubernetes; others are taken as they come
- * - the end of an object is no news of another one with its name
+ * - the end of an object is no news of another one with its name. An end without a uid is believed until the object is seen again
  *
- * The last 10,000 objects that went are remembered.
+ * The last 10,000 objects that went are remembered. After the database below was restored to an earlier state, versions and uids begin to lie:
+ * `clear()` (or `reset()` of the planner), and list again.
  */
 export class Sightings {
   readonly #known = new Map<string, { readonly uid: string | undefined; readonly version: string | undefined }>()
@@ -37,17 +38,18 @@ export class Sightings {
     const key = keyOf(refOf(object))
     const known = this.#known.get(key)
     if (known !== undefined && isOlder(version, known.version)) return false
-    if (known?.uid !== undefined && known.uid !== uid) this.#bury(known.uid)
-    this.#known.set(key, { uid, version })
+    if (uid !== undefined && known?.uid !== undefined && known.uid !== uid) this.#bury(known.uid)
+    this.#known.set(key, { uid: uid ?? known?.uid, version })
     return true
   }
 
   #isNewsOfAbsence({ ref, uid }: Extract<Change, { kind: 'absent' }>): boolean {
+    // whose end it is is not certain: it is believed, and taken back when the object is seen again
+    if (uid === undefined) return true
+    this.#bury(uid)
     const key = keyOf(ref)
     const known = this.#known.get(key)
-    const gone = uid ?? known?.uid
-    if (gone !== undefined) this.#bury(gone)
-    if (known?.uid !== undefined && uid !== undefined && known.uid !== uid) return false
+    if (known?.uid !== undefined && known.uid !== uid) return false
     this.#known.delete(key)
     return true
   }

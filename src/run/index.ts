@@ -1,3 +1,4 @@
+export { readAgain } from './read-again.js'
 export { type DoneRun, type RunPlanOptions, type RunResult, runPlan, type StoppedRun } from './run-plan.js'
 export {
   type Progress,

@@ -2,6 +2,7 @@ import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { readAgain } from './read-again.js'
 import { runPlan } from './run-plan.js'
 
 export interface Progress {
@@ -177,12 +178,15 @@ class Run<O extends Outcome> {
    */
   async #replan(job: Job<O>, effect: Effect): Promise<boolean> {
     job.conflicts++
-    if (this.#isGivenUp(job)) return false
     const ref = effect.kind === 'create' ? refOf(effect.object) : effect.kind === 'event' ? effect.about : effect.ref
-    const found = await this.#store.get(ref)
-    if (found.ok) this.#show({ kind: 'present', object: found.value })
-    else if (found.failure.code === 'STORE_NOT_FOUND') this.#show({ kind: 'absent', ref })
-    this.#queue.unshift(job)
+    const known = this.#known.get(kindKey(ref))?.get(objectKey(ref))
+    const again = await readAgain(this.#store, effect, known?.uid)
+    // what is stored is not known, and nothing may be planned on that
+    if (!again.ok) throw new IpamError(again.failure as Failure)
+    this.#show(again.value)
+    if (this.#isGivenUp(job)) return false
+    const queue = job.planner.isSummary(job.key) ? this.#summaries : this.#queue
+    queue.unshift(job)
     return true
   }
 
@@ -243,7 +247,8 @@ function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptio
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) {
     const value = options[limit] ?? 1
-    if (!Number.isInteger(value) || value < 0) refuse(limit, 'a whole number from 0', value)
+    if (!(Number.isInteger(value) || value === Number.POSITIVE_INFINITY) || value < 0)
+      refuse(limit, 'a whole number from 0', value)
   }
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))

@@ -2,7 +2,7 @@ import { type Change, Sightings } from 'ipam-kit/plan'
 import { expect, test } from 'vitest'
 
 const ref = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
-const present = (uid: string, resourceVersion?: string): Change => ({
+const present = (uid: string | undefined, resourceVersion?: string): Change => ({
   kind: 'present',
   object: {
     apiVersion: ref.apiVersion,
@@ -24,7 +24,17 @@ test.each<[string, readonly Change[], boolean[]]>([
   ['versions that are no numbers are taken as they come', [present('a', 'x2'), present('a', 'x1')], [true, true]],
   ['a missing version is taken as it comes', [present('a', '5'), present('a')], [true, true]],
   ['what went does not come back', [present('a', '5'), absent('a'), present('a', '6')], [true, true, false]],
-  ['nor when its end was not told with a uid', [present('a', '5'), absent(), present('a', '6')], [true, true, false]],
+  [
+    'an end without a uid is believed until it is seen again',
+    [present('a', '5'), absent(), present('a', '5')],
+    [true, true, true],
+  ],
+  ['but not for an older version', [present('a', '5'), absent(), present('a', '4')], [true, true, false]],
+  [
+    'a sight without a uid ends nothing',
+    [present('a', '5'), present(undefined, '6'), present('a', '7')],
+    [true, true, true],
+  ],
   ['another one of the name is news', [present('a', '5'), absent('a'), present('b', '7')], [true, true, true]],
   ['the late end of an earlier one is none', [present('b', '7'), absent('a')], [true, false]],
   [

@@ -76,7 +76,7 @@ export function salvage(object: KubeObject): IPAddress | undefined {
   return {
     apiVersion: IPAddress.info.apiVersion,
     kind: IPAddress.info.kind,
-    metadata: { name: object.metadata.name, namespace: object.metadata.namespace },
+    metadata: { name: object.metadata.name, namespace: object.metadata.namespace, uid: object.metadata.uid },
     spec: {
       claimRef: { name: typeof claimName === 'string' ? claimName : '' },
       poolRef: { kind, name, apiGroup: typeof apiGroup === 'string' ? apiGroup : '' },

@@ -1,3 +1,4 @@
+import { Address } from '../../cidr/index.js'
 import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
@@ -47,8 +48,9 @@ class InCluster implements InClusterPlanner {
   readonly #unreadable = new Map<string, string>()
 
   observe(change: Change): readonly string[] {
-    if (!this.#sightings.isNews(change)) return []
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    const isWatched = [IPAddressClaim, IPAddress, Cluster, ...poolModels].some((model) => model.is(ref))
+    if (!isWatched || !this.#sightings.isNews(change)) return []
     const object = change.kind === 'present' ? change.object : undefined
     if (IPAddressClaim.is(ref)) return this.#observeClaim(ref, this.#read(IPAddressClaim, ref, object))
     if (IPAddress.is(ref)) return this.#observeAddress(ref, this.#read(IPAddress, ref, object), object)
@@ -146,7 +148,7 @@ class InCluster implements InClusterPlanner {
 
     // an object that can not be read holds what can be made out of it, or else what it held before
     const before = this.#held.get(key)
-    const now = raw === undefined ? undefined : (address ?? salvage(raw) ?? before)
+    const now = raw === undefined ? undefined : heldNow(address ?? salvage(raw), before)
     if (now === undefined) this.#held.delete(key)
     else this.#held.set(key, now)
     const poolBefore = before && poolOfAddress(before)
@@ -211,6 +213,17 @@ class InCluster implements InClusterPlanner {
     const age = (key: string) => this.#claims.get(key)?.metadata.creationTimestamp ?? ''
     return [...keys].sort((a, b) => compareText(age(a), age(b)) || compareText(a, b))
   }
+}
+
+/**
+ * What an IPAddress object holds now. Where its address can no longer be read, it is that of before: it was given to somebody, and nobody has
+ * taken it back.
+ */
+function heldNow(now: IPAddress | undefined, before: IPAddress | undefined): IPAddress | undefined {
+  if (now === undefined || before === undefined || now.metadata.uid !== before.metadata.uid) return now ?? before
+  if (Address.safeParse(now.spec.address, { zone: 'drop' }).ok) return now
+  const { address, prefix } = before.spec
+  return { ...now, spec: { ...now.spec, address, prefix } }
 }
 
 /** What is known of a pool, also of one that claims or addresses name before it exists. */

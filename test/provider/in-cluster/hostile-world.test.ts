@@ -2,7 +2,7 @@ import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { inCluster, PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
-import { runPlan } from 'ipam-kit/run'
+import { runPlan, runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
@@ -283,6 +283,66 @@ test('a create whose outcome is unknown, and that is done later, leads to no dup
   const given = Object.values(await world.bindings())
   expect(new Set(given).size).toBe(given.length)
   expect(given).toHaveLength(2)
+})
+
+describe('after a create whose outcome is unknown', () => {
+  const unknown = {
+    code: 'STORE_OUTCOME_UNKNOWN',
+    context: { operation: 'create', object: 'a', problem: 'reset' },
+  } as const
+  const down = { code: 'STORE_IO', context: { operation: 'any', problem: 'down' } } as const
+
+  /** The first create of an address is done, and its answer is lost; the next `outage` requests fail. */
+  function losing(world: World, outage: number) {
+    let left = -1
+    const fails = () => left > 0 && left-- > 0
+    return storeOver(world.store, {
+      create: async (object) => {
+        if (fails()) return { ok: false, failure: down }
+        if (left >= 0 || object.kind !== 'IPAddress') return world.store.create(object)
+        left = outage
+        await world.store.create(object)
+        return { ok: false, failure: unknown }
+      },
+      get: async (ref) => (fails() ? { ok: false, failure: down } : world.store.get(ref)),
+      patch: async (...parameters) => (fails() ? { ok: false, failure: down } : world.store.patch(...parameters)),
+    })
+  }
+
+  test.each([0, 1, 2, 3])('and an outage of %i requests no address is given twice', async (outage) => {
+    const world = new World()
+    await world.create(pool(['10.0.0.5-10.0.0.7']), claim('a'), claim('b'))
+    const planner = inCluster()
+    // a run that can not find out what is stored ends; one that can goes on
+    if (outage === 0) await world.run(losing(world, outage), planner)
+    else await expect(world.run(losing(world, outage), planner)).rejects.toMatchObject({ code: 'STORE_IO' })
+    await world.run()
+    expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5', 'default/b': '10.0.0.6' })
+  })
+
+  test('a claim that is given up is looked at all the same', async () => {
+    const world = new World()
+    await world.create(pool(['10.0.0.5-10.0.0.7']), claim('a'), claim('b'))
+    await runUntilQuiet(losing(world, 0), [inCluster()], { now: () => world.nowMs, maxConflicts: 0 })
+    expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5', 'default/b': '10.0.0.6' })
+  })
+})
+
+test.each([null, 5, ['10.0.0.5'], 'garbage', ''])('an address whose text becomes %j stays in use', async (text) => {
+  const planner = inCluster()
+  for (const it of [pool(['10.0.0.5-10.0.0.6']), addressObject('x')])
+    planner.observe({ kind: 'present', object: stored(it) })
+  planner.observe({ kind: 'present', object: stored(addressObject('x', { address: text }), { resourceVersion: '8' }) })
+  expect(planner.ledgerOf(poolRef()).next()?.address).toEqual({ family: 4, value: 0x0a000006 })
+})
+
+test('an address whose end was told without a uid is in use again when it is seen again', () => {
+  const planner = inCluster()
+  for (const it of [pool(['10.0.0.5-10.0.0.6']), addressObject('x')])
+    planner.observe({ kind: 'present', object: stored(it) })
+  planner.observe({ kind: 'absent', ref: addressRef('x') })
+  planner.observe({ kind: 'present', object: stored(addressObject('x')) })
+  expect(planner.ledgerOf(poolRef()).next()?.address).toEqual({ family: 4, value: 0x0a000006 })
 })
 
 test('a claim that is kept in an older version is not written to for ever, and says so', async () => {

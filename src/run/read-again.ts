@@ -1,0 +1,23 @@
+import { refOf } from '../crd/meta/object.js'
+import type { Result } from '../errors/index.js'
+import type { Change, Effect } from '../plan/index.js'
+import type { Store, StoreErrorCode } from '../store/index.js'
+
+/**
+ * What has become of the object that an effect is about: to be shown to the planner after a conflict, *before any other plan is made*. Whether
+ * the effect was done may not be known, and an address that may have been written must not be offered to another claim.
+ *
+ * @param knownUid the uid under which the object was known, if it was
+ * @returns the change, or the failure of the store: then plan nothing until it answers
+ */
+export async function readAgain(
+  store: Store,
+  effect: Effect,
+  knownUid?: string,
+): Promise<Result<Change, StoreErrorCode>> {
+  const ref = effect.kind === 'create' ? refOf(effect.object) : effect.kind === 'event' ? effect.about : effect.ref
+  const found = await store.get(ref)
+  if (found.ok) return { ok: true, value: { kind: 'present', object: found.value } }
+  if (found.failure.code !== 'STORE_NOT_FOUND') return found
+  return { ok: true, value: { kind: 'absent', ref, uid: knownUid } }
+}
