@@ -1,4 +1,4 @@
-import { refOf } from '../crd/meta/object.js'
+import { type ObjectRef, refOf } from '../crd/meta/object.js'
 import type { Result } from '../errors/index.js'
 import type { Change, Effect } from '../plan/index.js'
 import type { Store, StoreErrorCode } from '../store/index.js'
@@ -15,9 +15,22 @@ export async function readAgain(
   effect: Effect,
   knownUid?: string,
 ): Promise<Result<Change, StoreErrorCode>> {
-  const ref = effect.kind === 'create' ? refOf(effect.object) : effect.kind === 'event' ? effect.about : effect.ref
+  const ref = refOfEffect(effect)
   const found = await store.get(ref)
   if (found.ok) return { ok: true, value: { kind: 'present', object: found.value } }
   if (found.failure.code !== 'STORE_NOT_FOUND') return found
   return { ok: true, value: { kind: 'absent', ref, uid: knownUid } }
+}
+
+/** The object that an effect is about. */
+export function refOfEffect(effect: Effect): ObjectRef {
+  switch (effect.kind) {
+    case 'create':
+      return refOf(effect.object)
+    case 'event':
+      return effect.about
+    case 'patch':
+    case 'delete':
+      return effect.ref
+  }
 }

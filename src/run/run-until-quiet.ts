@@ -2,7 +2,7 @@ import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
-import { readAgain } from './read-again.js'
+import { readAgain, refOfEffect } from './read-again.js'
 import { runPlan } from './run-plan.js'
 
 export interface Progress {
@@ -178,7 +178,7 @@ class Run<O extends Outcome> {
    */
   async #replan(job: Job<O>, effect: Effect): Promise<boolean> {
     job.conflicts++
-    const ref = effect.kind === 'create' ? refOf(effect.object) : effect.kind === 'event' ? effect.about : effect.ref
+    const ref = refOfEffect(effect)
     const known = this.#known.get(kindKey(ref))?.get(objectKey(ref))
     const again = await readAgain(this.#store, effect, known?.uid)
     // what is stored is not known, and nothing may be planned on that
