@@ -61,13 +61,12 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
     const ended = await runPlan(plan, store, { onChange: (change) => enqueue(planner.observe(change)) })
     if (ended.kind === 'conflict') {
       // before anything else is planned: what is stored now? It may not even be known whether the write was done
-      for (let again = await readAgain(store, ended.effect); ; again = await readAgain(store, ended.effect)) {
-        if (again.ok) {
-          enqueue([key, ...planner.observe(again.value)])
-          break
-        }
+      let again = await readAgain(store, ended.effect)
+      while (!again.ok && !stop.aborted) {
         await new Promise((resolve) => setTimeout(resolve, 1000))
+        again = await readAgain(store, ended.effect)
       }
+      if (again.ok) enqueue([key, ...planner.observe(again.value)])
     } else if (ended.kind === 'failed') setTimeout(() => enqueue([key]), 1000)
     else if (plan.requeueAfterSeconds !== undefined) {
       // timers take no more than 2^31 ms: look again after a day at the latest
