@@ -1,22 +1,19 @@
 import { performance } from 'node:perf_hooks'
 
-/** One comparison: the same work done by us and by a peer, in one process. */
+/** The same work done by us and by peers, in one process. */
 export interface Row {
   readonly name: string
-  /** What the peer is; models of an algorithm say so. */
-  readonly peer: string
-  /** Prepares both sides afresh; each returned function does the work `operations` times. */
+  /** Prepares all sides afresh. A peer that is a model of an algorithm says so in its name. */
   readonly setUp: () => {
-    readonly ours: () => unknown
-    readonly theirs: () => unknown
-    readonly operations: Operations
+    readonly ours: Side
+    readonly peers: { readonly [peer: string]: Side }
   }
 }
 
-/** How many operations one call is: the peer may do fewer of a slow one. */
-export interface Operations {
-  readonly ours: number
-  readonly theirs: number
+export interface Side {
+  /** How many operations one call of `work` is: a peer may do fewer of a slow one. */
+  readonly operations: number
+  readonly work: () => unknown
 }
 
 export interface Measurement {
@@ -28,27 +25,45 @@ export interface Measurement {
   readonly ratio: number
 }
 
+const ROUNDS = 3
 const SAMPLES = 7
 const SAMPLE_MS = 20
 
-/** Best of three medians of either side. Sides take turns, so that a noisy moment hits both. */
-export function measure(row: Row): Measurement {
-  let oursNs = Number.POSITIVE_INFINITY
-  let theirsNs = Number.POSITIVE_INFINITY
-  for (let round = 0; round < 3; round++) {
-    const { ours, theirs, operations } = row.setUp()
-    const ourCalls = calibrate(ours)
-    const theirCalls = calibrate(theirs)
-    const ourSamples: number[] = []
-    const theirSamples: number[] = []
+/** Best of three medians of every side, a measurement for each peer. Sides take turns, so that a noisy moment hits all. */
+export function measure(row: Row): Measurement[] {
+  const best = new Map<string, number>()
+  for (let round = 0; round < ROUNDS; round++) {
+    const { ours, peers } = row.setUp()
+    if (round === 0)
+      for (const [peer, theirs] of Object.entries(peers)) sameResult(`${row.name}: ${peer}`, ours, theirs)
+    const sides = Object.entries({ ...peers, [OURS]: ours }).map(([name, side]) => ({
+      name,
+      side,
+      calls: calibrate(side.work),
+      samples: [] as number[],
+    }))
     for (let sample = 0; sample < SAMPLES; sample++) {
-      ourSamples.push(sampleNs(ours, ourCalls) / operations.ours)
-      theirSamples.push(sampleNs(theirs, theirCalls) / operations.theirs)
+      for (const { side, calls, samples } of sides) samples.push(sampleNs(side.work, calls) / side.operations)
     }
-    oursNs = Math.min(oursNs, median(ourSamples))
-    theirsNs = Math.min(theirsNs, median(theirSamples))
+    for (const { name, samples } of sides) best.set(name, Math.min(best.get(name) ?? Infinity, median(samples)))
   }
-  return { name: row.name, peer: row.peer, oursNs, theirsNs, ratio: theirsNs / oursNs }
+  const oursNs = best.get(OURS)!
+  best.delete(OURS)
+  return [...best].map(([peer, theirsNs]) => ({ name: row.name, peer, oursNs, theirsNs, ratio: theirsNs / oursNs }))
+}
+
+const OURS = 'ours'
+
+/** Work that answers with a number or with texts has to give the same answer on either side. */
+function sameResult(title: string, ours: Side, theirs: Side): void {
+  if (ours.operations !== theirs.operations) return
+  const [left, right] = [comparable(ours.work()), comparable(theirs.work())]
+  if (left !== undefined && right !== undefined && left !== right) throw new Error(`${title} gives another result`)
+}
+
+function comparable(result: unknown): string | undefined {
+  if (typeof result === 'number') return String(result)
+  return Array.isArray(result) ? [...result].sort().join() : undefined
 }
 
 /** Calls that fill a sample. The first calls do not count: they may grow a table, or be compiled. */
@@ -72,16 +87,5 @@ function sampleNs(work: () => unknown, calls: number): number {
 }
 
 function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] as number
-}
-
-/** A small generator of numbers from a seed (mulberry32), so that every run does the same work. */
-export function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!
 }

@@ -1,7 +1,7 @@
-import { type Failure, fail, ipamError, type Result, unwrap } from '../errors/index.js'
-import { assertText } from './checks.js'
-import { positionOf, problemOf, problems } from './problems.js'
-import { scanAddress, type ZonePolicy } from './scan.js'
+import { type Failure, ipamError, type Result, unwrap } from '../errors/index.js'
+import { problems } from './problems.js'
+import { addressOf, type TextOptions } from './profile.js'
+import { readAddress } from './scan.js'
 import { format4 } from './text4.js'
 import { format6 } from './text6.js'
 
@@ -26,39 +26,36 @@ export type Address = Address4 | Address6
 
 export type Family = Address['family']
 
-export interface AddressParseOptions {
-  /** What to do with an IPv6 zone. Default `refuse`. */
-  readonly zone?: ZonePolicy
-}
-
 /**
  * Reads an address strictly, with the rules of Go's net/netip: no leading zeros, no short forms, no white space, no zone
- * unless asked for. Looks at no more than about a hundred characters. O(1).
+ * unless asked for. A profile of `options` changes what counts. Looks at no more than about a hundred characters. O(1).
  *
- * @throws IpamError `MALFORMED_ADDRESS` with the position and the reason
+ * @throws IpamError `MALFORMED_ADDRESS` with the position, the reason and, where only the form is wrong, what to write instead;
+ *   `INVALID_ARGUMENT` if `text` is no string
  * @example
  * Address.format(Address.parse('FD00:0:0:0:0:0:0:1')) // 'fd00::1'
  */
-export function parse(text: string, options: AddressParseOptions = {}): Address {
-  return unwrap(safeParse(text, options))
+export function parse(text: string, options?: TextOptions): Address {
+  if (typeof text === 'string' && isStrict(options)) {
+    const address = readAddress(text, 0, text.length)
+    if (address !== undefined) return address
+  }
+  return unwrap(addressOf(text, options ?? {}))
 }
 
 /**
  * As {@link parse}, with the failure as a value.
  *
  * @example
- * const result = Address.safeParse('10.0.0.256')
- * result.ok // false
+ * const result = Address.safeParse('FC00::0123', { profile: 'k8s-field-canonical' })
+ * !result.ok && result.failure.context.suggestion // 'fc00::123'
  */
-export function safeParse(text: string, options: AddressParseOptions = {}): Result<Address, 'MALFORMED_ADDRESS'> {
-  assertText(text)
-  const scanned = scanAddress(text, 0, text.length, options.zone ?? 'refuse')
-  if (typeof scanned === 'object') return { ok: true, value: scanned }
-  return fail('MALFORMED_ADDRESS', {
-    text,
-    position: positionOf(scanned),
-    problem: problemOf(scanned).words,
-  })
+export function safeParse(text: string, options?: TextOptions): Result<Address, 'MALFORMED_ADDRESS'> {
+  if (typeof text === 'string' && isStrict(options)) {
+    const address = readAddress(text, 0, text.length)
+    if (address !== undefined) return { ok: true, value: address }
+  }
+  return addressOf(text, options ?? {})
 }
 
 /**
@@ -157,13 +154,21 @@ export function compare(left: Address, right: Address): number {
   return left.w0 - right.w0 || left.w1 - right.w1 || left.w2 - right.w2 || left.w3 - right.w3
 }
 
-/** Whether two addresses are the same value of the same family. */
+/**
+ * Whether two addresses are the same value of the same family. O(1).
+ *
+ * @example
+ * Address.equals(Address.parse('1.2.3.4'), Address.parse('::ffff:1.2.3.4')) // false
+ */
 export function equals(left: Address, right: Address): boolean {
   return compare(left, right) === 0
 }
 
 /**
- * A key for a `Map` or `Set`: equal exactly for equal addresses, over both families. Not meant to be read or stored.
+ * A key for a `Map` or `Set`: equal exactly for equal addresses, over both families. Not meant to be read or stored. O(1).
+ *
+ * @example
+ * Address.key(Address.parse('fd00::1')) === Address.key(Address.parse('fd00:0::1')) // true
  */
 export function key(address: Address): number | string {
   return address.family === 4 ? address.value : format6(address)
@@ -196,7 +201,12 @@ export function next(address: Address): Address | undefined {
   return { family: 6, w0, w1, w2, w3 }
 }
 
-/** The address before this one, or `undefined` before the first of its family. */
+/**
+ * The address before this one, or `undefined` before the first of its family. O(1).
+ *
+ * @example
+ * Address.previous(Address.parse('0.0.0.0')) // undefined
+ */
 export function previous(address: Address): Address | undefined {
   if (address.family === 4) return address.value === 0 ? undefined : { family: 4, value: address.value - 1 }
   let { w0, w1, w2, w3 } = address
@@ -218,16 +228,18 @@ export function previous(address: Address): Address | undefined {
 }
 
 /**
- * The address `offset` further on (back, if negative).
+ * The address `offset` further on (back, if negative). A `number` is the faster of the two. O(1).
  *
- * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family
+ * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family; `INVALID_ARGUMENT` if `offset` is a number
+ *   that is not whole, or beyond 2^53 where numbers are no longer exact
  * @example
  * Address.format(Address.add(Address.parse('10.0.0.1'), 5n)) // '10.0.0.6'
  */
-export function add(address: Address, offset: bigint): Address {
+export function add(address: Address, offset: bigint | number): Address {
+  if (typeof offset === 'number') return addNumber(address, offset)
   const sum = toBigInt(address) + offset
   if (sum < 0n || sum > (address.family === 4 ? MAX4 : MAX6)) {
-    throw ipamError('ADDRESS_OUT_OF_RANGE', { address: format(address), offset: String(offset) })
+    throw outOfRange(address, offset)
   }
   return fromBigInt(address.family, sum)
 }
@@ -244,11 +256,53 @@ export function distance(from: Address, to: Address): bigint {
   return toBigInt(to) - toBigInt(from)
 }
 
-/** The number of bits of an address of a family: 32 or 128, and so the longest prefix length. */
+/**
+ * The number of bits of an address of a family: 32 or 128, and so the longest prefix length.
+ *
+ * @example
+ * Address.bitsOf(6) // 128
+ */
 export function bitsOf(family: Family): 32 | 128 {
   return family === 4 ? 32 : 128
 }
 
+function isStrict(options: TextOptions | undefined): boolean {
+  if (options === undefined) return true
+  // a zone is refused or dropped: a text without one is the same either way
+  return options.profile === undefined || options.profile === 'strict'
+}
+
+function addNumber(address: Address, offset: number): Address {
+  if (!Number.isSafeInteger(offset)) {
+    throw ipamError('INVALID_ARGUMENT', {
+      argument: 'offset',
+      expected: 'a whole number within 2^53, or a bigint',
+      got: String(offset),
+    })
+  }
+  if (address.family === 4) {
+    const value = address.value + offset
+    if (value < 0 || value > 0xffffffff) throw outOfRange(address, offset)
+    return { family: 4, value }
+  }
+  // in two parts, since a word and 53 bits make more than a number holds; what a word can not take is carried on to the next
+  const high = Math.floor(offset / WORDS)
+  let sum = address.w3 + (offset - high * WORDS)
+  const w3 = sum >>> 0
+  sum = address.w2 + high + Math.floor(sum / WORDS)
+  const w2 = sum >>> 0
+  sum = address.w1 + Math.floor(sum / WORDS)
+  const w1 = sum >>> 0
+  sum = address.w0 + Math.floor(sum / WORDS)
+  if (sum < 0 || sum >= WORDS) throw outOfRange(address, offset)
+  return { family: 6, w0: sum, w1, w2, w3 }
+}
+
+function outOfRange(address: Address, offset: number | bigint) {
+  return ipamError('ADDRESS_OUT_OF_RANGE', { address: format(address), offset: String(offset) })
+}
+
+const WORDS = 2 ** 32
 const MAX4 = 0xffffffffn
 const MAX6 = (1n << 128n) - 1n
 const WORD = 0xffffffffn

@@ -1,8 +1,11 @@
-import { fail, ipamError, type Result, unwrap } from '../errors/index.js'
+import { fail, type Result, unwrap } from '../errors/index.js'
 import * as Address from './address.js'
-import { assertText } from './checks.js'
+import { assertLength, assertText } from './checks.js'
+import { flatText, writeCharacter, writeDotted, writeLength } from './flat-text.js'
 import { positionOf, problemOf } from './problems.js'
-import { scanAddress } from './scan.js'
+import { firstDifference, isMapped, plainText, type TextProfile } from './profile.js'
+import { readAddress, scanAddress } from './scan.js'
+import { write6 } from './text6.js'
 
 /**
  * An address with a prefix length, such as `10.0.0.5/24`. Host bits may be set: {@link masked} clears them.
@@ -13,51 +16,62 @@ export interface Prefix {
   readonly length: number
 }
 
+export interface PrefixTextOptions {
+  /** Which texts count as a CIDR. Default `strict`. A CIDR never has a zone. */
+  readonly profile?: TextProfile | undefined
+}
+
 /** The longest CIDR text is 49 characters long; a slash further on than this can not be part of one. */
 const SLASH_WITHIN = 64
 
 /**
  * A prefix from its parts.
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH`
+ * @throws IpamError `INVALID_PREFIX_LENGTH` if `length` is not a whole number from 0 to 32, or to 128
+ * @example
+ * Prefix.format(Prefix.of(Address.parse('10.0.0.0'), 8)) // '10.0.0.0/8'
  */
 export function of(address: Address.Address, length: number): Prefix {
-  const max = Address.bitsOf(address.family)
-  if (!Number.isInteger(length) || length < 0 || length > max) throw ipamError('INVALID_PREFIX_LENGTH', { length, max })
+  assertLength(address.family, length)
   return { address, length }
 }
 
 /**
  * Reads a CIDR strictly, with the rules of Go's net/netip: exactly one slash, a length in digits without sign or leading zero, no
- * zone. Host bits are kept. O(1).
+ * zone. Host bits are kept, unless a profile of `options` refuses them. O(1).
  *
- * @throws IpamError `MALFORMED_PREFIX` with the position and the reason
+ * @throws IpamError `MALFORMED_PREFIX` with the position, the reason and, where only the form is wrong, what to write instead;
+ *   `INVALID_ARGUMENT` if `text` is no string
  * @example
  * Prefix.format(Prefix.masked(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64/26'
  */
-export function parse(text: string): Prefix {
-  return unwrap(safeParse(text))
+export function parse(text: string, options?: PrefixTextOptions): Prefix {
+  const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
+  return prefix ?? unwrap(prefixOf(text, options ?? {}))
 }
 
-/** As {@link parse}, with the failure as a value. */
-export function safeParse(text: string): Result<Prefix, 'MALFORMED_PREFIX'> {
-  assertText(text)
-  const stop = Math.min(text.length, SLASH_WITHIN)
-  let slash = 0
-  while (slash < stop && text.charCodeAt(slash) !== 47) slash++
-  if (slash === stop) return malformed(text, stop, "no '/'")
-
-  const address = scanAddress(text, 0, slash, 'refuse')
-  if (typeof address !== 'object') return malformed(text, positionOf(address), problemOf(address).words)
-  const length = scanLength(text, slash + 1)
-  if (length < 0) return malformed(text, slash + 1, 'bad bits after slash')
-  if (length > Address.bitsOf(address.family)) return malformed(text, slash + 1, 'prefix length out of range')
-  return { ok: true, value: { address, length } }
+/**
+ * As {@link parse}, with the failure as a value.
+ *
+ * @example
+ * const result = Prefix.safeParse('10.0.0.77/26', { profile: 'k8s-field' })
+ * !result.ok && result.failure.context.suggestion // '10.0.0.64/26'
+ */
+export function safeParse(text: string, options?: PrefixTextOptions): Result<Prefix, 'MALFORMED_PREFIX'> {
+  const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
+  return prefix === undefined ? prefixOf(text, options ?? {}) : { ok: true, value: prefix }
 }
 
-/** `address/length`, with the host bits that the prefix has. */
+/**
+ * `address/length`, with the host bits that the prefix has. O(1).
+ *
+ * @example
+ * Prefix.format({ address: Address.parse('FD00::0001'), length: 64 }) // 'fd00::1/64'
+ */
 export function format(prefix: Prefix): string {
-  return `${Address.format(prefix.address)}/${prefix.length}`
+  const { address, length } = prefix
+  const end = address.family === 4 ? writeDotted(address.value, 0) : write6(address, 0)
+  return flatText(writeLength(length, writeCharacter(SLASH, end)))
 }
 
 /**
@@ -71,7 +85,12 @@ export function masked(prefix: Prefix): Prefix {
   return Address.equals(address, prefix.address) ? prefix : { address, length: prefix.length }
 }
 
-/** The lowest address of the prefix: its network address, for IPv4. O(1). */
+/**
+ * The lowest address of the prefix: its network address, for IPv4. O(1).
+ *
+ * @example
+ * Address.format(Prefix.first(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64'
+ */
 export function first(prefix: Prefix): Address.Address {
   const { address, length } = prefix
   if (address.family === 4) return { family: 4, value: (address.value & maskWord(length)) >>> 0 }
@@ -84,7 +103,12 @@ export function first(prefix: Prefix): Address.Address {
   }
 }
 
-/** The highest address of the prefix: its broadcast address, for IPv4 up to /30. O(1). */
+/**
+ * The highest address of the prefix: its broadcast address, for IPv4 up to /30. O(1).
+ *
+ * @example
+ * Address.format(Prefix.last(Prefix.parse('10.0.0.77/26'))) // '10.0.0.127'
+ */
 export function last(prefix: Prefix): Address.Address {
   const { address, length } = prefix
   if (address.family === 4) return { family: 4, value: (address.value | ~maskWord(length)) >>> 0 }
@@ -97,7 +121,12 @@ export function last(prefix: Prefix): Address.Address {
   }
 }
 
-/** How many addresses the prefix covers: 1 to 2^128. */
+/**
+ * How many addresses the prefix covers: 1 to 2^128. O(1).
+ *
+ * @example
+ * Prefix.size(Prefix.parse('10.0.0.0/24')) // 256n
+ */
 export function size(prefix: Prefix): bigint {
   return 1n << BigInt(Address.bitsOf(prefix.address.family) - prefix.length)
 }
@@ -109,20 +138,92 @@ export function size(prefix: Prefix): bigint {
  * Prefix.contains(Prefix.parse('10.0.0.0/8'), Address.parse('10.1.2.3')) // true
  */
 export function contains(outer: Prefix, inner: Address.Address | Prefix): boolean {
-  const address = 'family' in inner ? inner : inner.address
-  if (address.family !== outer.address.family) return false
-  if (!('family' in inner) && inner.length < outer.length) return false
-  return Address.equals(first({ address, length: outer.length }), first(outer))
+  if ('family' in inner) return covers(outer, inner)
+  return inner.length >= outer.length && covers(outer, inner.address)
 }
 
+function covers({ address, length }: Prefix, inner: Address.Address): boolean {
+  if (address.family === 4) return inner.family === 4 && ((address.value ^ inner.value) & maskWord(length)) === 0
+  return (
+    inner.family === 6 &&
+    ((address.w0 ^ inner.w0) & maskWord(length)) === 0 &&
+    ((address.w1 ^ inner.w1) & maskWord(length - 32)) === 0 &&
+    ((address.w2 ^ inner.w2) & maskWord(length - 64)) === 0 &&
+    ((address.w3 ^ inner.w3) & maskWord(length - 96)) === 0
+  )
+}
+
+/** The text as a prefix, as fast as it can; `undefined` for what {@link prefixOf} explains. */
+export function readPrefix(text: string): Prefix | undefined {
+  const slash = slashOf(text)
+  const address = readAddress(text, 0, slash)
+  if (address === undefined) return undefined
+  const length = scanLength(text, slash + 1)
+  return length < 0 || length > Address.bitsOf(address.family) ? undefined : { address, length }
+}
+
+/** Where the slash is, if a length of one to three characters follows it; 0 otherwise. */
+export function slashOf(text: string): number {
+  const end = text.length
+  if (end < 4) return 0
+  if (text.charCodeAt(end - 3) === SLASH) return end - 3
+  if (text.charCodeAt(end - 2) === SLASH) return end - 2
+  return text.charCodeAt(end - 4) === SLASH ? end - 4 : 0
+}
+
+/** An IPv4 prefix as text. */
+export function format4(value: number, length: number): string {
+  return flatText(writeLength(length, writeCharacter(SLASH, writeDotted(value, 0))))
+}
+
+/** The text as a prefix by any profile, or what is wrong with it. */
+export function prefixOf(text: string, options: PrefixTextOptions): Result<Prefix, 'MALFORMED_PREFIX'> {
+  assertText(text)
+  const profile = options.profile ?? 'strict'
+  const read = plainText(text, profile)
+  const scanned = scanPrefix(read.text)
+  if ('problem' in scanned)
+    return fail('MALFORMED_PREFIX', { text, ...scanned, position: read.positionOf(scanned.position) })
+  if (profile !== 'k8s-field' && profile !== 'k8s-field-canonical') return { ok: true, value: scanned }
+
+  const wrong = (position: number, problem: string, suggestion?: string) =>
+    fail('MALFORMED_PREFIX', { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
+  if (isMapped(scanned.address)) return wrong(0, 'must not have an IPv4-mapped IPv6 address')
+  const canonical = format(masked(scanned))
+  if (masked(scanned) !== scanned) return wrong(0, 'must not have bits set beyond the prefix length', canonical)
+  if (profile === 'k8s-field-canonical' && canonical !== text) {
+    return wrong(firstDifference(text, canonical), 'must be in canonical form', canonical)
+  }
+  return { ok: true, value: scanned }
+}
+
+function scanPrefix(text: string): Prefix | { readonly position: number; readonly problem: string } {
+  const stop = Math.min(text.length, SLASH_WITHIN)
+  let slash = 0
+  while (slash < stop && text.charCodeAt(slash) !== SLASH) slash++
+  if (slash === stop) return { position: stop, problem: "no '/'" }
+  const address = scanAddress(text, 0, slash, 'refuse')
+  if (typeof address !== 'object') return { position: positionOf(address), problem: problemOf(address).words }
+  const length = scanLength(text, slash + 1)
+  if (length < 0) return { position: slash + 1, problem: 'bad bits after slash' }
+  if (length > Address.bitsOf(address.family)) return { position: slash + 1, problem: 'prefix length out of range' }
+  return { address, length }
+}
+
+function isStrict(options: PrefixTextOptions | undefined): boolean {
+  return options === undefined || options.profile === undefined || options.profile === 'strict'
+}
+
+const SLASH = 47
+
 /** The mask bits of one 32-bit word: all for 32 and above, none for 0 and below. */
-function maskWord(length: number): number {
+export function maskWord(length: number): number {
   if (length <= 0) return 0
   return length >= 32 ? -1 : -1 << (32 - length)
 }
 
 /** A whole number of at most three digits from `start` to the end of `text`, or -1. */
-function scanLength(text: string, start: number): number {
+export function scanLength(text: string, start: number): number {
   const digits = text.length - start
   if (digits < 1 || digits > 3) return -1
   let length = 0
@@ -132,8 +233,4 @@ function scanLength(text: string, start: number): number {
     length = length * 10 + digit
   }
   return length
-}
-
-function malformed(text: string, position: number, problem: string) {
-  return fail('MALFORMED_PREFIX', { text, position, problem })
 }

@@ -1,157 +1,154 @@
-import { fail, ipamError, type Result, unwrap } from '../errors/index.js'
-import * as Address from './address.js'
+import type * as Address from './address.js'
+import { blocks4, blocks6 } from './blocks.js'
 import * as Prefix from './prefix.js'
-import * as Range from './range.js'
-import { find4, intersect4, none4, normalise4, type Ranges4, subtract4 } from './ranges4.js'
-import { addressAt6, count6, find6, intersect6, none6, normalise6, type Ranges6, subtract6 } from './ranges6.js'
-import type { ZonePolicy } from './scan.js'
+import type * as Range from './range.js'
+import { find4, intersect4, none4, overlaps4, type Ranges4, subtract4, sumBefore4, union4 } from './ranges4.js'
+import { count6, find6, intersect6, none6, overlaps6, type Ranges6, subtract6, sumBefore6, union6 } from './ranges6.js'
+import { Spans } from './spans.js'
+import { addressAt6, compareTo } from './words6.js'
 
 /**
- * A set of addresses of both families as sorted, disjoint ranges. Immutable: every operation returns a new set.
+ * A set of addresses of both families as sorted, disjoint ranges. Immutable: every operation returns a new set, which may share its
+ * arrays with another.
  *
- * 8 bytes an IPv4 range, 32 bytes an IPv6 range. The order is all IPv4, then all IPv6, each ascending.
+ * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top for a directory. The order is all IPv4, then
+ * all IPv6, each ascending.
  */
 export interface RangeSet {
   readonly v4: Ranges4
   readonly v6: Ranges6
 }
 
-export interface RangeSetParseOptions {
-  /** What to do with an IPv6 zone in an address or range entry. A CIDR never has one. Default `refuse`. */
-  readonly zone?: ZonePolicy
-}
-
 /** The set without any address. */
 export const empty: RangeSet = { v4: none4, v6: none6 }
 
 /**
- * Reads a list of entries, each an address, a range `first-last` or a CIDR (host bits are cleared), in any order and overlapping
- * as they like. An entry with a hyphen is a range, else one with a slash is a CIDR. O(n log n).
- *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them
- * @example
- * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
- */
-export function parse(entries: readonly string[], options: RangeSetParseOptions = {}): RangeSet {
-  return unwrap(safeParse(entries, options))
-}
-
-/** As {@link parse}, with the failure as a value. */
-export function safeParse(
-  entries: readonly string[],
-  options: RangeSetParseOptions = {},
-): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
-  const ranges: Range.Range[] = []
-  for (let index = 0; index < entries.length; index++) {
-    const entry = safeParseEntry(entries[index]!, options)
-    if (!entry.ok) return fail('MALFORMED_RANGE_SET_ENTRY', { ...entry.failure.context, index })
-    ranges.push(entry.value)
-  }
-  return { ok: true, value: fromRanges(ranges) }
-}
-
-/**
- * Reads one entry as {@link parse} does: an address, a range or a CIDR, as a range.
- *
- * @example
- * const entry = RangeSet.safeParseEntry('10.0.0.0/30')
- * entry.ok && Range.format(entry.value) // '10.0.0.0-10.0.0.3'
- */
-export function safeParseEntry(
-  text: string,
-  options: RangeSetParseOptions = {},
-): Result<Range.Range, 'MALFORMED_RANGE' | 'MALFORMED_PREFIX' | 'MALFORMED_ADDRESS'> {
-  if (typeof text === 'string') {
-    // the separators of a legal entry stand near its beginning: do not search a hostile text to its end
-    const head = text.length > ENTRY_HEAD ? text.slice(0, ENTRY_HEAD) : text
-    if (head.includes('-')) return Range.safeParse(text, options)
-    if (head.includes('/')) {
-      const prefix = Prefix.safeParse(text)
-      return prefix.ok ? { ok: true, value: Range.fromPrefix(prefix.value) } : prefix
-    }
-  }
-  const address = Address.safeParse(text, options)
-  return address.ok ? { ok: true, value: { first: address.value, last: address.value } } : address
-}
-
-/**
- * The union of ranges given in any order. O(n log n).
+ * The union of ranges given in any order. O(n).
  *
  * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE`
+ * @example
+ * RangeSet.format(RangeSet.fromRanges([Range.parse('10.0.0.4-10.0.0.6'), Range.parse('10.0.0.1-10.0.0.3')])) // ['10.0.0.1-10.0.0.6']
  */
 export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
-  const firsts4: number[] = []
-  const lasts4: number[] = []
-  const firsts6: Address.Address6[] = []
-  const lasts6: Address.Address6[] = []
-  for (const { first, last } of ranges) {
-    if (first.family !== last.family) {
-      throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last) })
-    }
-    if (Address.compare(first, last) > 0) {
-      throw ipamError('INVALID_RANGE', { first: Address.format(first), last: Address.format(last) })
-    }
-    if (first.family === 4 && last.family === 4) {
-      firsts4.push(first.value)
-      lasts4.push(last.value)
-    } else if (first.family === 6 && last.family === 6) {
-      firsts6.push(first)
-      lasts6.push(last)
-    }
-  }
-  return {
-    v4: firsts4.length === 0 ? none4 : normalise4(firsts4, lasts4),
-    v6: firsts6.length === 0 ? none6 : normalise6(firsts6, lasts6),
-  }
+  const spans = new Spans()
+  for (const { first, last } of ranges) spans.addRange(first, last)
+  return spans.take()
 }
 
-/** The union of single addresses given in any order. O(n log n). */
+/**
+ * The union of prefixes given in any order; host bits do not count. O(n).
+ *
+ * @example
+ * RangeSet.formatPrefixes(RangeSet.fromPrefixes([Prefix.parse('10.0.1.0/24'), Prefix.parse('10.0.0.0/24')])) // ['10.0.0.0/23']
+ */
+export function fromPrefixes(prefixes: Iterable<Prefix.Prefix>): RangeSet {
+  const spans = new Spans()
+  for (const prefix of prefixes) spans.addPrefix(prefix)
+  return spans.take()
+}
+
+/**
+ * The union of single addresses given in any order. O(n).
+ *
+ * @example
+ * RangeSet.format(RangeSet.fromAddresses([Address.parse('10.0.0.2'), Address.parse('10.0.0.1')])) // ['10.0.0.1-10.0.0.2']
+ */
 export function fromAddresses(addresses: Iterable<Address.Address>): RangeSet {
-  const ranges: Range.Range[] = []
-  for (const address of addresses) ranges.push({ first: address, last: address })
-  return fromRanges(ranges)
+  const spans = new Spans()
+  for (const address of addresses) spans.addRange(address, address)
+  return spans.take()
 }
 
-/** All addresses of either set. O((a + b) log(a + b)). */
+/**
+ * All addresses of either set. O(a + b).
+ *
+ * @example
+ * RangeSet.format(RangeSet.union(RangeSet.parse(['10.0.0.0/31']), RangeSet.parse(['10.0.0.2']))) // ['10.0.0.0-10.0.0.2']
+ */
 export function union(left: RangeSet, right: RangeSet): RangeSet {
-  return fromRanges([...ranges(left), ...ranges(right)])
+  return { v4: union4(left.v4, right.v4), v6: union6(left.v6, right.v6) }
 }
 
-/** The addresses of `left` that `right` does not have. O(a + b). */
+/**
+ * The addresses of `left` that `right` does not have. O(a + b).
+ *
+ * @example
+ * RangeSet.format(RangeSet.subtract(RangeSet.parse(['10.0.0.0/29']), RangeSet.parse(['10.0.0.1']))) // ['10.0.0.0-10.0.0.0', '10.0.0.2-10.0.0.7']
+ */
 export function subtract(left: RangeSet, right: RangeSet): RangeSet {
   return { v4: subtract4(left.v4, right.v4), v6: subtract6(left.v6, right.v6) }
 }
 
-/** The addresses that both sets have. O(a + b). */
+/**
+ * The addresses that both sets have. O(a + b).
+ *
+ * @example
+ * RangeSet.format(RangeSet.intersect(RangeSet.parse(['10.0.0.0/29']), RangeSet.parse(['10.0.0.6/28']))) // ['10.0.0.0-10.0.0.7']
+ */
 export function intersect(left: RangeSet, right: RangeSet): RangeSet {
   return { v4: intersect4(left.v4, right.v4), v6: intersect6(left.v6, right.v6) }
 }
 
-/** Whether the set has this address. O(log n). */
-export function contains(set: RangeSet, address: Address.Address): boolean {
-  return address.family === 4 ? find4(set.v4, address.value) >= 0 : find6(set.v6, address) >= 0
+/**
+ * The addresses of `within` that the set does not have. O(a + b).
+ *
+ * @example
+ * RangeSet.format(RangeSet.complement(RangeSet.parse(['10.0.0.2']), Prefix.parse('10.0.0.0/30'))) // ['10.0.0.0-10.0.0.1', '10.0.0.3-10.0.0.3']
+ */
+export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | RangeSet): RangeSet {
+  return subtract(toSet(within), set)
 }
 
-/** Whether the set has every address of the range. O(log n). */
-export function containsRange(set: RangeSet, range: Range.Range): boolean {
-  const { first, last } = range
-  if (first.family === 4 && last.family === 4) {
-    const index = find4(set.v4, first.value)
-    return index >= 0 && last.value <= set.v4.lasts[index]!
-  }
-  if (first.family === 6 && last.family === 6) {
-    const index = find6(set.v6, first)
-    return index >= 0 && Address.compare(last, addressAt6(set.v6.lasts, index)) <= 0
-  }
-  return false
+/**
+ * Whether the set has this address, or all of a prefix, a range or another set. O(log n), with a directory that leaves a step or two where
+ * the ranges are spread; O(a + b) for a set.
+ *
+ * @example
+ * const set = RangeSet.parse(['10.0.0.0/24', '10.0.1.0-10.0.1.9'])
+ * RangeSet.contains(set, Address.parse('10.0.1.9')) // true
+ * RangeSet.contains(set, Prefix.parse('10.0.0.0/23')) // false
+ */
+export function contains(set: RangeSet, member: Address.Address | Prefix.Prefix | Range.Range | RangeSet): boolean {
+  // by its family and not by `in`, which costs more than the search
+  const address = member as Address.Address
+  if (address.family === 4) return find4(set.v4, address.value) >= 0
+  if (address.family === 6) return find6(set.v6, address) >= 0
+  return containsAll(set, member as Prefix.Prefix | Range.Range | RangeSet)
 }
 
-/** Whether the set has no address at all. */
+function containsAll(set: RangeSet, member: Prefix.Prefix | Range.Range | RangeSet): boolean {
+  if ('length' in member) return containsSpan(set, Prefix.first(member), Prefix.last(member))
+  if ('first' in member) return containsSpan(set, member.first, member.last)
+  return isEmpty(subtract(member, set))
+}
+
+/**
+ * Whether the set has an address in common with a prefix, a range or another set. O(a + b) at worst: it stops at the first one.
+ *
+ * @example
+ * RangeSet.overlaps(RangeSet.parse(['10.0.0.5']), Prefix.parse('10.0.0.0/30')) // false
+ */
+export function overlaps(set: RangeSet, other: Prefix.Prefix | Range.Range | RangeSet): boolean {
+  const right = toSet(other)
+  return overlaps4(set.v4, right.v4) || overlaps6(set.v6, right.v6)
+}
+
+/**
+ * Whether the set has no address at all. O(1).
+ *
+ * @example
+ * RangeSet.isEmpty(RangeSet.empty) // true
+ */
 export function isEmpty(set: RangeSet): boolean {
   return set.v4.firsts.length === 0 && set.v6.firsts.length === 0
 }
 
-/** Whether two sets have the same addresses. O(n). */
+/**
+ * Whether two sets have the same addresses. O(n).
+ *
+ * @example
+ * RangeSet.equals(RangeSet.parse(['10.0.0.0/31']), RangeSet.parse(['10.0.0.1', '10.0.0.0'])) // true
+ */
 export function equals(left: RangeSet, right: RangeSet): boolean {
   return (
     sameWords(left.v4.firsts, right.v4.firsts) &&
@@ -161,18 +158,22 @@ export function equals(left: RangeSet, right: RangeSet): boolean {
   )
 }
 
-/** How many addresses the set has. O(n). */
+/**
+ * How many addresses the set has. O(1), but for the last 64 ranges.
+ *
+ * @example
+ * RangeSet.size(RangeSet.parse(['10.0.0.0/24', 'fd00::/64'])) // 18446744073709551872n
+ */
 export function size(set: RangeSet): bigint {
-  let count4 = 0 // at most 2^32: exact
-  for (let i = 0; i < set.v4.firsts.length; i++) count4 += set.v4.lasts[i]! - set.v4.firsts[i]! + 1
-  let total = BigInt(count4)
-  for (let i = 0; i < count6(set.v6); i++) {
-    total += Address.distance(addressAt6(set.v6.firsts, i), addressAt6(set.v6.lasts, i)) + 1n
-  }
-  return total
+  return BigInt(sumBefore4(set.v4, set.v4.firsts.length)) + sumBefore6(set.v6, count6(set.v6))
 }
 
-/** The ranges of the set in order. O(n). */
+/**
+ * The ranges of the set in order. O(n).
+ *
+ * @example
+ * RangeSet.ranges(RangeSet.parse(['10.0.0.4/30', '10.0.0.8'])).map(Range.format) // ['10.0.0.4-10.0.0.8']
+ */
 export function ranges(set: RangeSet): Range.Range[] {
   const list: Range.Range[] = []
   for (let i = 0; i < set.v4.firsts.length; i++) {
@@ -184,19 +185,60 @@ export function ranges(set: RangeSet): Range.Range[] {
   return list
 }
 
-/** The lowest address (IPv4 before IPv6), or `undefined` if the set is empty. O(1). */
+/**
+ * The fewest prefixes that have exactly the addresses of the set, in order. O(n), at most 62 an IPv4 range and 254 an IPv6 range.
+ *
+ * @example
+ * RangeSet.prefixes(RangeSet.parse(['10.0.0.4-10.0.0.8'])).map(Prefix.format) // ['10.0.0.4/30', '10.0.0.8/32']
+ */
+export function prefixes(set: RangeSet): Prefix.Prefix[] {
+  const list: Prefix.Prefix[] = []
+  for (let i = 0; i < set.v4.firsts.length; i++) blocks4(set.v4.firsts[i]!, set.v4.lasts[i]!, list)
+  for (let i = 0; i < count6(set.v6); i++) blocks6(set.v6.firsts, set.v6.lasts, i, list)
+  return list
+}
+
+/**
+ * The lowest address (IPv4 before IPv6), or `undefined` if the set is empty. O(1).
+ *
+ * @example
+ * RangeSet.first(RangeSet.empty) // undefined
+ */
 export function first(set: RangeSet): Address.Address | undefined {
   if (set.v4.firsts.length > 0) return { family: 4, value: set.v4.firsts[0]! }
   return set.v6.firsts.length > 0 ? addressAt6(set.v6.firsts, 0) : undefined
 }
 
-/** Each range as `first-last`, in order. O(n). */
-export function format(set: RangeSet): string[] {
-  return ranges(set).map(Range.format)
+/**
+ * The highest address (IPv6 behind IPv4), or `undefined` if the set is empty. O(1).
+ *
+ * @example
+ * const last = RangeSet.last(RangeSet.parse(['10.0.0.0/24']))
+ * last && Address.format(last) // '10.0.0.255'
+ */
+export function last(set: RangeSet): Address.Address | undefined {
+  const count = count6(set.v6)
+  if (count > 0) return addressAt6(set.v6.lasts, count - 1)
+  const { lasts } = set.v4
+  return lasts.length > 0 ? { family: 4, value: lasts[lasts.length - 1]! } : undefined
 }
 
-/** Two addresses of 45 characters with zones, and a separator, all fit in this many. */
-const ENTRY_HEAD = 192
+function containsSpan(set: RangeSet, from: Address.Address, to: Address.Address): boolean {
+  if (from.family === 4 && to.family === 4) {
+    const index = find4(set.v4, from.value)
+    return index >= 0 && to.value <= set.v4.lasts[index]!
+  }
+  if (from.family === 6 && to.family === 6) {
+    const index = find6(set.v6, from)
+    return index >= 0 && compareTo(set.v6.lasts, index, to) >= 0
+  }
+  return false
+}
+
+function toSet(other: Prefix.Prefix | Range.Range | RangeSet): RangeSet {
+  if ('v4' in other) return other
+  return 'length' in other ? fromPrefixes([other]) : fromRanges([other])
+}
 
 function sameWords(left: Uint32Array, right: Uint32Array): boolean {
   if (left.length !== right.length) return false

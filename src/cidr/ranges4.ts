@@ -1,106 +1,235 @@
+import { sortPairs } from './sort-pairs.js'
+
 /**
  * Sorted, disjoint, non-adjacent IPv4 ranges: `firsts[i]..lasts[i]`, both included. The inside of a `RangeSet`; IPv4 and IPv6
  * have separate code so that each stays monomorphic.
+ *
+ * `slots` is a directory for {@link floor4}: the space from the first range to the last in slots of 2^`slotBits` addresses, and for
+ * each slot the index of the first range that begins in it or behind. Sets of a few ranges have none. `sums` has the number of addresses
+ * in front of every 64th range.
  */
 export interface Ranges4 {
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
+  readonly slots: Uint32Array
+  readonly slotBits: number
+  readonly sums: Uint32Array
 }
 
-export const none4: Ranges4 = { firsts: new Uint32Array(0), lasts: new Uint32Array(0) }
+/** Ranges between two sums, as a power of two. */
+export const SUM_SHIFT = 6
 
-/** Sorts and merges ranges given in any order, overlapping or not. O(n log n), O(n) if they are in order already. */
-export function normalise4(firsts: readonly number[], lasts: readonly number[]): Ranges4 {
+/** A directory for fewer ranges than this does not pay. */
+const FEW = 32
+const MAX_SLOT_BITS = 16
+
+export const none4: Ranges4 = /* @__PURE__ */ indexed4(new Uint32Array(0), new Uint32Array(0))
+
+/** Ranges that are sorted, disjoint and non-adjacent already, with what makes them fast to search. O(n). */
+export function indexed4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
   const count = firsts.length
-  const order = new Uint32Array(count)
-  let sorted = true
+  const sums = new Uint32Array((count + 63) >>> SUM_SHIFT)
+  let sum = 0
   for (let i = 0; i < count; i++) {
-    order[i] = i
-    if (i > 0 && firsts[i]! < firsts[i - 1]!) sorted = false
+    if ((i & 63) === 0) sums[i >>> SUM_SHIFT] = sum
+    sum += lasts[i]! - firsts[i]! + 1
   }
-  if (!sorted) order.sort((a, b) => firsts[a]! - firsts[b]!)
+  if (count < FEW) return { firsts, lasts, slots: new Uint32Array(0), slotBits: 0, sums }
 
-  const outFirsts = new Uint32Array(count)
-  const outLasts = new Uint32Array(count)
-  let length = 0
+  const base = firsts[0]!
+  const span = firsts[count - 1]! - base
+  const bits = Math.min(MAX_SLOT_BITS, 32 - Math.clz32(count))
+  const slotBits = Math.max(0, 32 - Math.clz32(span) - bits)
+  const slots = new Uint32Array((span >>> slotBits) + 2)
+  let slot = 0
   for (let i = 0; i < count; i++) {
-    const first = firsts[order[i]!]!
-    const last = lasts[order[i]!]!
-    // merge what overlaps or touches:   |---a---|
-    //                                      |---b---|   or   |--b--| right behind
-    if (length > 0 && first <= outLasts[length - 1]! + 1) {
-      if (last > outLasts[length - 1]!) outLasts[length - 1] = last
-    } else {
-      outFirsts[length] = first
-      outLasts[length] = last
-      length++
+    const own = (firsts[i]! - base) >>> slotBits
+    while (slot <= own) slots[slot++] = i
+  }
+  slots[slot] = count
+  return { firsts, lasts, slots, slotBits, sums }
+}
+
+/** Index of the last range that begins at or before `value`, or -1. A directory and a few steps, O(log n) at worst. */
+export function floor4(ranges: Ranges4, value: number): number {
+  const { firsts, slots } = ranges
+  let low = 0
+  let high = firsts.length
+  if (slots.length > 0) {
+    const offset = value - firsts[0]!
+    if (offset < 0) return -1
+    const slot = offset >>> ranges.slotBits
+    if (slot >= slots.length - 1) return high - 1
+    low = slots[slot]!
+    high = slots[slot + 1]!
+    if (high - low <= 8) {
+      while (low < high && firsts[low]! <= value) low++
+      return low - 1
     }
   }
-  return { firsts: outFirsts.slice(0, length), lasts: outLasts.slice(0, length) }
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (firsts[middle]! <= value) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+/** Index of the range that has `value`, or -1. */
+export function find4(ranges: Ranges4, value: number): number {
+  const index = floor4(ranges, value)
+  return index >= 0 && value <= ranges.lasts[index]! ? index : -1
+}
+
+/** How many addresses lie in the ranges in front of `index`. */
+export function sumBefore4(ranges: Ranges4, index: number): number {
+  const { firsts, lasts, sums } = ranges
+  if (index === 0) return 0
+  const block = (index - 1) >>> SUM_SHIFT
+  let sum = sums[block]!
+  for (let i = block << SUM_SHIFT; i < index; i++) sum += lasts[i]! - firsts[i]! + 1
+  return sum
+}
+
+/** The address with `rank` addresses of the ranges before it: the caller knows that there is one. O(log n). */
+export function at4(ranges: Ranges4, rank: number): number {
+  const { firsts, lasts, sums } = ranges
+  let low = 0
+  let high = sums.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sums[middle]! <= rank) low = middle + 1
+    else high = middle
+  }
+  let i = (low - 1) << SUM_SHIFT
+  let left = rank - sums[low - 1]!
+  for (;;) {
+    const size = lasts[i]! - firsts[i]! + 1
+    if (left < size) return firsts[i]! + left
+    left -= size
+    i++
+  }
+}
+
+/** Sorts and merges ranges given in any order, overlapping or not; the arrays are used up. O(n). */
+export function normalise4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
+  sortPairs(firsts, lasts)
+  const out = new Output(firsts.length)
+  for (let i = 0; i < firsts.length; i++) out.merge(firsts[i]!, lasts[i]!)
+  return out.done()
+}
+
+/** All of `a` and `b`. One sweep over both, O(a + b). */
+export function union4(a: Ranges4, b: Ranges4): Ranges4 {
+  const countA = a.firsts.length
+  const countB = b.firsts.length
+  if (countA === 0) return b
+  if (countB === 0) return a
+  const out = new Output(countA + countB)
+  let i = 0
+  let j = 0
+  while (i < countA || j < countB) {
+    if (j === countB || (i < countA && a.firsts[i]! <= b.firsts[j]!)) out.merge(a.firsts[i]!, a.lasts[i++]!)
+    else out.merge(b.firsts[j]!, b.lasts[j++]!)
+  }
+  return out.done()
 }
 
 /** `a` without `b`. One sweep over both, O(a + b). */
 export function subtract4(a: Ranges4, b: Ranges4): Ranges4 {
-  const firsts: number[] = []
-  const lasts: number[] = []
+  const countA = a.firsts.length
+  const countB = b.firsts.length
+  if (countA === 0 || countB === 0) return a
+  const bFirsts = b.firsts
+  const bLasts = b.lasts
+  const out = new Output(countA + countB)
   let j = 0
-  for (let i = 0; i < a.firsts.length; i++) {
+  for (let i = 0; i < countA; i++) {
     let first = a.firsts[i]!
     const last = a.lasts[i]!
-    while (j < b.firsts.length && b.lasts[j]! < first) j++
+    while (j < countB && bLasts[j]! < first) j++
     // a:      |----------------|
     // b:   |----|   |--|    |------|
     // out:       |-|    |--|
-    let k = j
     let open = true
-    while (k < b.firsts.length && b.firsts[k]! <= last) {
-      if (b.firsts[k]! > first) {
-        firsts.push(first)
-        lasts.push(b.firsts[k]! - 1)
-      }
-      if (b.lasts[k]! >= last) {
+    while (j < countB && bFirsts[j]! <= last) {
+      if (bFirsts[j]! > first) out.push(first, bFirsts[j]! - 1)
+      if (bLasts[j]! >= last) {
         open = false
         break
       }
-      first = b.lasts[k]! + 1
-      k++
+      first = bLasts[j]! + 1
+      j++
     }
-    if (open) {
-      firsts.push(first)
-      lasts.push(last)
-    }
-    j = k
+    if (open) out.push(first, last)
   }
-  return { firsts: Uint32Array.from(firsts), lasts: Uint32Array.from(lasts) }
+  return out.done()
 }
 
 /** What `a` and `b` have in common. One sweep over both, O(a + b). */
 export function intersect4(a: Ranges4, b: Ranges4): Ranges4 {
-  const firsts: number[] = []
-  const lasts: number[] = []
+  const countA = a.firsts.length
+  const countB = b.firsts.length
+  if (countA === 0) return a
+  if (countB === 0) return b
+  const out = new Output(countA + countB)
   let i = 0
   let j = 0
-  while (i < a.firsts.length && j < b.firsts.length) {
-    const first = Math.max(a.firsts[i]!, b.firsts[j]!)
-    const last = Math.min(a.lasts[i]!, b.lasts[j]!)
-    if (first <= last) {
-      firsts.push(first)
-      lasts.push(last)
-    }
+  while (i < countA && j < countB) {
+    const first = a.firsts[i]! >= b.firsts[j]! ? a.firsts[i]! : b.firsts[j]!
+    const last = a.lasts[i]! <= b.lasts[j]! ? a.lasts[i]! : b.lasts[j]!
+    if (first <= last) out.push(first, last)
     if (a.lasts[i]! < b.lasts[j]!) i++
     else j++
   }
-  return { firsts: Uint32Array.from(firsts), lasts: Uint32Array.from(lasts) }
+  return out.done()
 }
 
-/** Index of the range that has `value`, or -1. Binary search, O(log n). */
-export function find4(ranges: Ranges4, value: number): number {
-  let low = 0
-  let high = ranges.firsts.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (ranges.firsts[middle]! <= value) low = middle + 1
-    else high = middle
+/** Whether `a` and `b` have an address in common. Stops at the first, O(a + b) at worst. */
+export function overlaps4(a: Ranges4, b: Ranges4): boolean {
+  const countA = a.firsts.length
+  const countB = b.firsts.length
+  let i = 0
+  let j = 0
+  while (i < countA && j < countB) {
+    if (a.lasts[i]! < b.firsts[j]!) i++
+    else if (b.lasts[j]! < a.firsts[i]!) j++
+    else return true
   }
-  return low > 0 && value <= ranges.lasts[low - 1]! ? low - 1 : -1
+  return false
+}
+
+/** Ranges being written, in order. */
+class Output {
+  readonly #firsts: Uint32Array
+  readonly #lasts: Uint32Array
+  #length = 0
+
+  constructor(capacity: number) {
+    this.#firsts = new Uint32Array(capacity)
+    this.#lasts = new Uint32Array(capacity)
+  }
+
+  /** Adds a range that neither overlaps nor touches one before it. */
+  push(first: number, last: number): void {
+    this.#firsts[this.#length] = first
+    this.#lasts[this.#length] = last
+    this.#length++
+  }
+
+  /**
+   * Adds a range that begins no earlier than all before it: to the last one, if it overlaps or touches it.
+   *
+   *     |---a---|
+   *         |---b---|   or   |--b--| right behind
+   */
+  merge(first: number, last: number): void {
+    const previous = this.#length - 1
+    if (previous < 0 || first - 1 > this.#lasts[previous]!) this.push(first, last)
+    else if (last > this.#lasts[previous]!) this.#lasts[previous] = last
+  }
+
+  done(): Ranges4 {
+    return indexed4(this.#firsts.slice(0, this.#length), this.#lasts.slice(0, this.#length))
+  }
 }

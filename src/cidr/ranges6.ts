@@ -1,39 +1,141 @@
 import type { Address6 } from './address.js'
+import { SUM_SHIFT } from './ranges4.js'
+import { ascending6 } from './sort6.js'
+import {
+  bigAt6,
+  compareAt,
+  compareTo,
+  copyAt,
+  decrementAt,
+  differenceAt6,
+  incrementAt,
+  isNext,
+  sizeAt6,
+  windowAt6,
+} from './words6.js'
 
 /**
  * Sorted, disjoint, non-adjacent IPv6 ranges. Four words an end: range `i` is `firsts[4i..4i+3]` to `lasts[4i..4i+3]`, both
  * included, most significant word first.
+ *
+ * `slots` is a directory for {@link floor6}, over the 32 bits from `slotAt` on, in front of which all ranges agree: for every 2^`slotBits`
+ * of their values the index of the first range that begins there or behind. Sets of a few ranges have none.
  */
 export interface Ranges6 {
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
+  readonly slots: Uint32Array
+  readonly slotAt: number
+  readonly slotBits: number
+  /** The number of addresses in front of every 64th range, four words each. */
+  readonly sums: Uint32Array
 }
 
-export const none6: Ranges6 = { firsts: new Uint32Array(0), lasts: new Uint32Array(0) }
+/** A directory for fewer ranges than this does not pay. */
+const FEW = 32
+const MAX_SLOT_BITS = 16
 
-/** Sorts and merges ranges given in any order, overlapping or not. O(n log n), O(n) if they are in order already. */
-export function normalise6(firsts: readonly Address6[], lasts: readonly Address6[]): Ranges6 {
-  const count = firsts.length
-  const from = pack(firsts)
-  const to = pack(lasts)
-  const order = new Uint32Array(count)
-  let sorted = true
+export const none6: Ranges6 = /* @__PURE__ */ indexed6(new Uint32Array(0), new Uint32Array(0))
+
+/** Ranges that are sorted, disjoint and non-adjacent already, with what makes them fast to search. O(n). */
+export function indexed6(firsts: Uint32Array, lasts: Uint32Array): Ranges6 {
+  const count = firsts.length >>> 2
+  const sums = sums6(firsts, lasts)
+  if (count < FEW) return { firsts, lasts, slots: new Uint32Array(0), slotAt: 0, slotBits: 0, sums }
+  const slotAt = differenceAt6(firsts, 0, firsts, count - 1)
+  const base = windowAt6(firsts, 0, slotAt)
+  const span = windowAt6(firsts, count - 1, slotAt) - base
+  const bits = Math.min(MAX_SLOT_BITS, 32 - Math.clz32(count))
+  const slotBits = Math.max(0, 32 - Math.clz32(span) - bits)
+  const slots = new Uint32Array((span >>> slotBits) + 2)
+  let slot = 0
   for (let i = 0; i < count; i++) {
-    order[i] = i
-    if (i > 0 && compareAt(from, i, from, i - 1) < 0) sorted = false
+    const own = (windowAt6(firsts, i, slotAt) - base) >>> slotBits
+    while (slot <= own) slots[slot++] = i
   }
-  if (!sorted) order.sort((a, b) => compareAt(from, a, from, b))
+  slots[slot] = count
+  return { firsts, lasts, slots, slotAt, slotBits, sums }
+}
 
+/** Index of the last range that begins at or before the address, or -1. A directory and a few steps, O(log n) at worst. */
+export function floor6(ranges: Ranges6, address: Address6): number {
+  const { firsts, slots, slotAt } = ranges
+  let low = 0
+  let high = firsts.length >>> 2
+  if (slots.length > 0) {
+    if (compareTo(firsts, 0, address) > 0) return -1
+    if (compareTo(firsts, high - 1, address) <= 0) return high - 1
+    // between the first and the last range, so that it agrees with them in the bits in front of the window
+    const slot = (windowOf(address, slotAt) - windowAt6(firsts, 0, slotAt)) >>> ranges.slotBits
+    low = slots[slot]!
+    high = slots[slot + 1]!
+  }
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareTo(firsts, middle, address) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+/** Index of the range that has the address, or -1. */
+export function find6(ranges: Ranges6, address: Address6): number {
+  const index = floor6(ranges, address)
+  return index >= 0 && compareTo(ranges.lasts, index, address) >= 0 ? index : -1
+}
+
+export function count6(ranges: Ranges6): number {
+  return ranges.firsts.length >>> 2
+}
+
+/** How many addresses lie in the ranges in front of `index`. */
+export function sumBefore6(ranges: Ranges6, index: number): bigint {
+  if (index === 0) return 0n
+  const block = (index - 1) >>> SUM_SHIFT
+  let sum = bigAt6(ranges.sums, block)
+  for (let i = block << SUM_SHIFT; i < index; i++) sum += sizeAt6(ranges.firsts, ranges.lasts, i)
+  return sum
+}
+
+/** The value of the address with `rank` addresses of the ranges before it: the caller knows that there is one. O(log n). */
+export function at6(ranges: Ranges6, rank: bigint): bigint {
+  const { firsts, lasts, sums } = ranges
+  let low = 0
+  let high = sums.length >>> 2
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (bigAt6(sums, middle) <= rank) low = middle + 1
+    else high = middle
+  }
+  let left = rank - bigAt6(sums, low - 1)
+  for (let i = (low - 1) << SUM_SHIFT; ; i++) {
+    const size = sizeAt6(firsts, lasts, i)
+    if (left < size) return bigAt6(firsts, i) + left
+    left -= size
+  }
+}
+
+/** Sorts and merges ranges given in any order, overlapping or not. O(n) for each 32 bits in which they differ. */
+export function normalise6(firsts: Uint32Array, lasts: Uint32Array): Ranges6 {
+  const count = firsts.length >>> 2
+  const order = ascending6(firsts, count)
   const out = new Output(count)
-  for (let i = 0; i < count; i++) {
-    const at = order[i]!
-    if (out.length > 0 && !isBeyond(from, at, out.lasts, out.length - 1)) {
-      if (compareAt(to, at, out.lasts, out.length - 1) > 0) copyAt(to, at, out.lasts, out.length - 1)
-    } else {
-      copyAt(from, at, out.firsts, out.length)
-      copyAt(to, at, out.lasts, out.length)
-      out.length++
-    }
+  for (let i = 0; i < count; i++) out.merge(firsts, lasts, order[i]!)
+  return out.done()
+}
+
+/** All of `a` and `b`. One sweep over both, O(a + b). */
+export function union6(a: Ranges6, b: Ranges6): Ranges6 {
+  const countA = count6(a)
+  const countB = count6(b)
+  if (countA === 0) return b
+  if (countB === 0) return a
+  const out = new Output(countA + countB)
+  let i = 0
+  let j = 0
+  while (i < countA || j < countB) {
+    if (j === countB || (i < countA && compareAt(a.firsts, i, b.firsts, j) <= 0)) out.merge(a.firsts, a.lasts, i++)
+    else out.merge(b.firsts, b.lasts, j++)
   }
   return out.done()
 }
@@ -42,35 +144,34 @@ export function normalise6(firsts: readonly Address6[], lasts: readonly Address6
 export function subtract6(a: Ranges6, b: Ranges6): Ranges6 {
   const countA = count6(a)
   const countB = count6(b)
+  if (countA === 0 || countB === 0) return a
   const out = new Output(countA + countB)
   const first = new Uint32Array(4)
   let j = 0
   for (let i = 0; i < countA; i++) {
     copyAt(a.firsts, i, first, 0)
     while (j < countB && compareAt(b.lasts, j, first, 0) < 0) j++
-    let k = j
     let open = true
-    while (k < countB && compareAt(b.firsts, k, a.lasts, i) <= 0) {
-      if (compareAt(b.firsts, k, first, 0) > 0) {
+    while (j < countB && compareAt(b.firsts, j, a.lasts, i) <= 0) {
+      if (compareAt(b.firsts, j, first, 0) > 0) {
         copyAt(first, 0, out.firsts, out.length)
-        copyAt(b.firsts, k, out.lasts, out.length)
+        copyAt(b.firsts, j, out.lasts, out.length)
         decrementAt(out.lasts, out.length)
         out.length++
       }
-      if (compareAt(b.lasts, k, a.lasts, i) >= 0) {
+      if (compareAt(b.lasts, j, a.lasts, i) >= 0) {
         open = false
         break
       }
-      copyAt(b.lasts, k, first, 0)
+      copyAt(b.lasts, j, first, 0)
       incrementAt(first, 0)
-      k++
+      j++
     }
     if (open) {
       copyAt(first, 0, out.firsts, out.length)
       copyAt(a.lasts, i, out.lasts, out.length)
       out.length++
     }
-    j = k
   }
   return out.done()
 }
@@ -79,6 +180,8 @@ export function subtract6(a: Ranges6, b: Ranges6): Ranges6 {
 export function intersect6(a: Ranges6, b: Ranges6): Ranges6 {
   const countA = count6(a)
   const countB = count6(b)
+  if (countA === 0) return a
+  if (countB === 0) return b
   const out = new Output(countA + countB)
   let i = 0
   let j = 0
@@ -94,25 +197,18 @@ export function intersect6(a: Ranges6, b: Ranges6): Ranges6 {
   return out.done()
 }
 
-/** Index of the range that has the address, or -1. Binary search, O(log n). */
-export function find6(ranges: Ranges6, address: Address6): number {
-  let low = 0
-  let high = count6(ranges)
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (compareTo(ranges.firsts, middle, address) <= 0) low = middle + 1
-    else high = middle
+/** Whether `a` and `b` have an address in common. Stops at the first, O(a + b) at worst. */
+export function overlaps6(a: Ranges6, b: Ranges6): boolean {
+  const countA = count6(a)
+  const countB = count6(b)
+  let i = 0
+  let j = 0
+  while (i < countA && j < countB) {
+    if (compareAt(a.lasts, i, b.firsts, j) < 0) i++
+    else if (compareAt(b.lasts, j, a.firsts, i) < 0) j++
+    else return true
   }
-  return low > 0 && compareTo(ranges.lasts, low - 1, address) >= 0 ? low - 1 : -1
-}
-
-export function count6(ranges: Ranges6): number {
-  return ranges.firsts.length >>> 2
-}
-
-export function addressAt6(words: Uint32Array, index: number): Address6 {
-  const i = index << 2
-  return { family: 6, w0: words[i]!, w1: words[i + 1]!, w2: words[i + 2]!, w3: words[i + 3]! }
+  return false
 }
 
 /** Ranges being written; one more slot than asked for, so that a candidate can be written before it is known to count. */
@@ -126,67 +222,69 @@ class Output {
     this.lasts = new Uint32Array((capacity + 1) * 4)
   }
 
+  /** Adds a range that begins no earlier than all before it: to the last one, if it overlaps or touches it. */
+  merge(firsts: Uint32Array, lasts: Uint32Array, index: number): void {
+    const previous = this.length - 1
+    if (
+      previous >= 0 &&
+      (compareAt(firsts, index, this.lasts, previous) <= 0 || isNext(firsts, index, this.lasts, previous))
+    ) {
+      if (compareAt(lasts, index, this.lasts, previous) > 0) copyAt(lasts, index, this.lasts, previous)
+      return
+    }
+    copyAt(firsts, index, this.firsts, this.length)
+    copyAt(lasts, index, this.lasts, this.length)
+    this.length++
+  }
+
   done(): Ranges6 {
-    return { firsts: this.firsts.slice(0, this.length * 4), lasts: this.lasts.slice(0, this.length * 4) }
+    return indexed6(this.firsts.slice(0, this.length * 4), this.lasts.slice(0, this.length * 4))
   }
 }
 
-function pack(addresses: readonly Address6[]): Uint32Array {
-  const words = new Uint32Array(addresses.length * 4)
-  for (let i = 0; i < addresses.length; i++) {
-    const address = addresses[i]!
-    words[i * 4] = address.w0
-    words[i * 4 + 1] = address.w1
-    words[i * 4 + 2] = address.w2
-    words[i * 4 + 3] = address.w3
+/** As {@link windowAt6}, of an address. */
+function windowOf(address: Address6, bit: number): number {
+  const { w0, w1, w2, w3 } = address
+  const shift = bit & 31
+  const word = bit >> 5
+  const high = word === 0 ? w0 : word === 1 ? w1 : word === 2 ? w2 : w3
+  if (shift === 0 || word === 3) return (high << shift) >>> 0
+  const low = word === 0 ? w1 : word === 1 ? w2 : w3
+  return ((high << shift) | (low >>> (32 - shift))) >>> 0
+}
+
+function sums6(firsts: Uint32Array, lasts: Uint32Array): Uint32Array {
+  const count = firsts.length >>> 2
+  const sums = new Uint32Array(((count + 63) >>> SUM_SHIFT) << 2)
+  // a number for each word: 64 differences and carries of 32 bits are exact in it
+  let s0 = 0
+  let s1 = 0
+  let s2 = 0
+  let s3 = 0
+  for (let i = 0; i < count; i++) {
+    const at = i << 2
+    if ((i & 63) === 0) {
+      let carry = Math.floor(s3 / WORDS)
+      s3 -= carry * WORDS
+      s2 += carry
+      carry = Math.floor(s2 / WORDS)
+      s2 -= carry * WORDS
+      s1 += carry
+      carry = Math.floor(s1 / WORDS)
+      s1 -= carry * WORDS
+      s0 += carry
+      const to = (i >>> SUM_SHIFT) << 2
+      sums[to] = s0
+      sums[to + 1] = s1
+      sums[to + 2] = s2
+      sums[to + 3] = s3
+    }
+    s0 += lasts[at]! - firsts[at]!
+    s1 += lasts[at + 1]! - firsts[at + 1]!
+    s2 += lasts[at + 2]! - firsts[at + 2]!
+    s3 += lasts[at + 3]! - firsts[at + 3]! + 1
   }
-  return words
+  return sums
 }
 
-function compareAt(left: Uint32Array, i: number, right: Uint32Array, j: number): number {
-  const a = i << 2
-  const b = j << 2
-  return (
-    left[a]! - right[b]! || left[a + 1]! - right[b + 1]! || left[a + 2]! - right[b + 2]! || left[a + 3]! - right[b + 3]!
-  )
-}
-
-function compareTo(words: Uint32Array, index: number, address: Address6): number {
-  const i = index << 2
-  return (
-    words[i]! - address.w0 || words[i + 1]! - address.w1 || words[i + 2]! - address.w2 || words[i + 3]! - address.w3
-  )
-}
-
-/** Whether `left[i]` lies more than one behind `right[j]`: neither inside nor right behind it. */
-function isBeyond(left: Uint32Array, i: number, right: Uint32Array, j: number): boolean {
-  if (compareAt(left, i, right, j) <= 0) return false
-  const next = right.slice(j << 2, (j << 2) + 4)
-  return incrementAt(next, 0) && compareAt(left, i, next, 0) > 0
-}
-
-function copyAt(from: Uint32Array, i: number, to: Uint32Array, j: number): void {
-  const a = i << 2
-  const b = j << 2
-  to[b] = from[a]!
-  to[b + 1] = from[a + 1]!
-  to[b + 2] = from[a + 2]!
-  to[b + 3] = from[a + 3]!
-}
-
-/** Adds one in place. False if it wrapped. */
-function incrementAt(words: Uint32Array, index: number): boolean {
-  for (let i = (index << 2) + 3; i >= index << 2; i--) {
-    words[i] = words[i]! + 1
-    if (words[i] !== 0) return true
-  }
-  return false
-}
-
-/** Subtracts one in place. The caller knows that the value is not zero. */
-function decrementAt(words: Uint32Array, index: number): void {
-  for (let i = (index << 2) + 3; i >= index << 2; i--) {
-    words[i] = words[i]! - 1
-    if (words[i] !== 0xffffffff) return
-  }
-}
+const WORDS = 2 ** 32

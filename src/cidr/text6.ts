@@ -1,6 +1,78 @@
 import type { Address6 } from './address.js'
+import { flatText, writeCharacter, writeDotted, writeGroup } from './flat-text.js'
 import { encodeProblem, Problem } from './problems.js'
-import { format4, scan4 } from './text4.js'
+import { read4, scan4 } from './text4.js'
+
+/** The groups of the text that is being read. Reading is synchronous and leaves nothing of value behind. */
+const groups = /* @__PURE__ */ new Uint16Array(8)
+
+/** The value of each hexadecimal digit, by character; -1 for all other characters up to 127. */
+const hexDigits = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, character) => hexDigit(character))
+
+/**
+ * Reads `text[start, end)` (without a zone) as IPv6 text, as fast as it can and without a word on what is wrong: {@link scan6} says that.
+ *
+ * @returns the address, or `undefined`
+ */
+export function read6(text: string, start: number, end: number): Address6 | undefined {
+  let count = 0
+  let gap = -1 // groups in front of `::`, -1 while there was none
+  let group = 0
+  let digits = 0
+  let i = start
+  if (end - i >= 2 && text.charCodeAt(i) === COLON && text.charCodeAt(i + 1) === COLON) {
+    gap = 0
+    i += 2
+  }
+  for (; i < end; i++) {
+    const character = text.charCodeAt(i)
+    if (character === COLON) {
+      if (digits === 0) {
+        // the second colon of `::`, behind at least one group
+        if (gap >= 0 || count === 0) return undefined
+        gap = count
+        continue
+      }
+      if (count === 8) return undefined
+      groups[count++] = group
+      group = 0
+      digits = 0
+    } else if (character === DOT) {
+      const embedded = count <= 6 ? read4(text, i - digits, end) : -1
+      if (embedded < 0) return undefined
+      groups[count++] = embedded >>> 16
+      group = embedded & 0xffff
+      digits = 4
+      break
+    } else {
+      const digit = character < 128 ? hexDigits[character]! : -1
+      if (digit < 0 || digits === 4) return undefined
+      group = (group << 4) | digit
+      digits++
+    }
+  }
+  if (digits === 0) {
+    if (gap !== count) return undefined // a colon at the end that is not the second of `::`
+  } else {
+    if (count === 8) return undefined
+    groups[count++] = group
+  }
+  if (gap < 0) {
+    if (count < 8) return undefined
+  } else {
+    if (count === 8) return undefined // `::` stands for at least one group
+    let to = 7
+    for (let from = count - 1; from >= gap; from--) groups[to--] = groups[from]!
+    while (to >= gap) groups[to--] = 0
+  }
+  return {
+    family: 6,
+    w0: ((groups[0]! << 16) | groups[1]!) >>> 0,
+    w1: ((groups[2]! << 16) | groups[3]!) >>> 0,
+    w2: ((groups[4]! << 16) | groups[5]!) >>> 0,
+    w3: ((groups[6]! << 16) | groups[7]!) >>> 0,
+  }
+}
 
 /**
  * Reads `text[start, end)` (without a zone) as IPv6 text with the rules of Go's net/netip: RFC 4291 section 2.2, one `::` that
@@ -22,7 +94,7 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
   let h1 = 0
   let h2 = 0
   let h3 = 0
-  let groups = 0
+  let count = 0
   let headGroups = -1 // groups in front of `::`, -1 while there was none
   let i = start
 
@@ -31,7 +103,7 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
     i += 2
   }
   while (i < end) {
-    if (groups === 8) return encodeProblem(Problem.trailingText, i)
+    if (count === 8) return encodeProblem(Problem.trailingText, i)
     const field = i
     let group = 0
     while (i < end) {
@@ -44,15 +116,15 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
     if (i === field) return encodeProblem(Problem.emptyGroup, field)
 
     if (i < end && text.charCodeAt(i) === DOT) {
-      if (headGroups < 0 && groups !== 6) return encodeProblem(Problem.misplacedIPv4, field)
-      if (groups > 6) return encodeProblem(Problem.noRoomForIPv4, field)
+      if (headGroups < 0 && count !== 6) return encodeProblem(Problem.misplacedIPv4, field)
+      if (count > 6) return encodeProblem(Problem.noRoomForIPv4, field)
       const embedded = scan4(text, field, end)
       if (embedded < 0) return embedded
       t0 = t1
       t1 = t2
       t2 = t3
       t3 = embedded
-      groups += 2
+      count += 2
       break
     }
 
@@ -60,14 +132,14 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
     t1 = (t1 << 16) | (t2 >>> 16)
     t2 = (t2 << 16) | (t3 >>> 16)
     t3 = (t3 << 16) | group
-    groups++
+    count++
     if (i === end) break
     if (text.charCodeAt(i) !== COLON) return encodeProblem(Problem.colonExpected, i)
     if (i + 1 === end) return encodeProblem(Problem.trailingColon, i)
     i++
     if (text.charCodeAt(i) === COLON) {
       if (headGroups >= 0) return encodeProblem(Problem.secondEllipsis, i)
-      headGroups = groups
+      headGroups = count
       h0 = t0
       h1 = t1
       h2 = t2
@@ -78,10 +150,10 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
   }
 
   if (headGroups < 0) {
-    if (groups < 8) return encodeProblem(Problem.tooFewGroups, end)
+    if (count < 8) return encodeProblem(Problem.tooFewGroups, end)
     return { family: 6, w0: t0 >>> 0, w1: t1 >>> 0, w2: t2 >>> 0, w3: t3 >>> 0 }
   }
-  if (groups === 8) return encodeProblem(Problem.emptyEllipsis, end)
+  if (count === 8) return encodeProblem(Problem.emptyEllipsis, end)
   for (let shift = 8 - headGroups; shift > 0; shift--) {
     h0 = (h0 << 16) | (h1 >>> 16)
     h1 = (h1 << 16) | (h2 >>> 16)
@@ -93,35 +165,62 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
 
 /** Canonical text of RFC 5952; an IPv4-mapped address ends in dotted decimal (its section 5, and Go's net/netip). */
 export function format6(address: Address6): string {
+  return flatText(write6(address, 0))
+}
+
+/**
+ * Writes the canonical text at `at`.
+ *
+ * @returns the position behind it
+ */
+export function write6(address: Address6, at: number): number {
   const { w0, w1, w2, w3 } = address
-  if (w0 === 0 && w1 === 0 && w2 === 0xffff) return `::ffff:${format4(w3)}`
-  const groups = [w0 >>> 16, w0 & 0xffff, w1 >>> 16, w1 & 0xffff, w2 >>> 16, w2 & 0xffff, w3 >>> 16, w3 & 0xffff]
+  // one bit a group that is zero, the first group the highest
+  const zeros =
+    ((w0 >>> 16 === 0 ? 128 : 0) | (w0 << 16 === 0 ? 64 : 0)) +
+    ((w1 >>> 16 === 0 ? 32 : 0) | (w1 << 16 === 0 ? 16 : 0)) +
+    ((w2 >>> 16 === 0 ? 8 : 0) | (w2 << 16 === 0 ? 4 : 0)) +
+    ((w3 >>> 16 === 0 ? 2 : 0) | (w3 << 16 === 0 ? 1 : 0))
+  const run = longestRuns[zeros]!
+  const gap = run >> 4 // group where `::` begins, 8 for none
+  const behind = gap + (run & 15) // group behind it
 
-  // the longest run of two or more zero groups, the first one of equals
-  let bestStart = -1
-  let bestLength = 1
-  for (let i = 0; i < 8; ) {
-    let j = i
-    while (j < 8 && groups[j] === 0) j++
-    if (j - i > bestLength) {
-      bestStart = i
-      bestLength = j - i
-    }
-    i = j + 1
+  let end = at
+  if (w0 === 0 && w1 === 0 && w2 === 0xffff) {
+    end = writeCharacter(COLON, writeCharacter(COLON, end))
+    return writeDotted(w3, writeCharacter(COLON, writeGroup(0xffff, end)))
   }
-
-  let text = ''
   for (let i = 0; i < 8; i++) {
-    if (i === bestStart) {
-      text += '::'
-      i += bestLength - 1
+    if (i === gap) {
+      end = writeCharacter(COLON, end)
+      if (i === 0) end = writeCharacter(COLON, end)
+      i = behind - 1
       continue
     }
-    if (i > 0 && (bestStart < 0 || i !== bestStart + bestLength)) text += ':'
-    text += (groups[i] as number).toString(16)
+    const word = i < 4 ? (i < 2 ? w0 : w1) : i < 6 ? w2 : w3
+    end = writeGroup((i & 1) === 0 ? word >>> 16 : word & 0xffff, end)
+    if (i < 7) end = writeCharacter(COLON, end)
   }
-  return text
+  return end
 }
+
+/**
+ * Which groups `::` stands for, by the groups that are zero (one bit each, the first group the highest): the longest run of two or more,
+ * the first one of equals, as `first * 16 + length`; `8 * 16` if there is none.
+ */
+const longestRuns = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, zeros) => {
+  let best = 8 << 4
+  let bestLength = 1
+  for (let first = 0; first < 8; first++) {
+    let length = 0
+    while (first + length < 8 && (zeros & (128 >> (first + length))) !== 0) length++
+    if (length > bestLength) {
+      best = (first << 4) | length
+      bestLength = length
+    }
+  }
+  return best
+})
 
 const COLON = 58
 const DOT = 46

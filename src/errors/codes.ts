@@ -5,10 +5,20 @@
  * do not go together, `_OUT_OF_RANGE`, `_EXHAUSTED`, `_NOT_FOUND`, `_CONFLICT`, `_EXCEEDED`, `INVARIANT_` a bug of this library.
  */
 export interface ErrorContexts {
-  /** `text` is not an IP address; `position` is a UTF-16 offset into it. */
-  readonly MALFORMED_ADDRESS: { readonly text: string; readonly position: number; readonly problem: string }
-  /** `text` is not an address with a prefix length. */
-  readonly MALFORMED_PREFIX: { readonly text: string; readonly position: number; readonly problem: string }
+  /** `text` is not an IP address; `position` is a UTF-16 offset into it. `suggestion` is there where only the form is wrong. */
+  readonly MALFORMED_ADDRESS: {
+    readonly text: string
+    readonly position: number
+    readonly problem: string
+    readonly suggestion?: string
+  }
+  /** `text` is not an address with a prefix length. `suggestion` is there where only the form is wrong. */
+  readonly MALFORMED_PREFIX: {
+    readonly text: string
+    readonly position: number
+    readonly problem: string
+    readonly suggestion?: string
+  }
   /** `text` is not a range `first-last` of one family. */
   readonly MALFORMED_RANGE: { readonly text: string; readonly position: number; readonly problem: string }
   /** `text` is neither an address, nor a range, nor a CIDR. */
@@ -18,8 +28,10 @@ export interface ErrorContexts {
     readonly position: number
     readonly problem: string
   }
-  /** A prefix length outside 0..32 (IPv4) or 0..128 (IPv6). */
-  readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly max: number }
+  /** Bytes that are not the stored form of `what`; `position` is an offset into them. */
+  readonly MALFORMED_BYTES: { readonly what: string; readonly position: number; readonly problem: string }
+  /** A prefix length outside what is possible: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or around another prefix. */
+  readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly min?: number; readonly max: number }
   /** A range whose first address lies above its last one. */
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
   /** An argument of the wrong kind: a mistake in the calling code. */

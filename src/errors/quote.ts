@@ -1,14 +1,22 @@
 /** How much of a foreign text an error message repeats, in UTF-16 units. */
 const MAX_QUOTED = 64
+/** How long that may get by escapes, so that a message stays below 300 characters. */
+const MAX_ESCAPED = 128
 
 /**
  * `text` in double quotes for an error message: at most 64 characters of it, control characters and other
  * invisible ones escaped, so that a hostile text can neither flood a log nor forge a line of it.
  */
 export function quote(text: string): string {
-  const shown = text.length > MAX_QUOTED ? text.slice(0, MAX_QUOTED) : text
-  const escaped = shown.replace(/["\\]|[\p{C}\p{Zl}\p{Zp}]/gu, escapeCharacter)
-  return text.length > MAX_QUOTED ? `"${escaped}…" (${text.length} characters)` : `"${escaped}"`
+  let escaped = ''
+  let shown = 0
+  for (const character of text.slice(0, MAX_QUOTED)) {
+    const next = character.replace(/["\\]|[\p{C}\p{Zl}\p{Zp}]/gu, escapeCharacter)
+    if (escaped.length + next.length > MAX_ESCAPED) break
+    escaped += next
+    shown += character.length
+  }
+  return shown < text.length ? `"${escaped}…" (${text.length} characters)` : `"${escaped}"`
 }
 
 /** How much of a list an error message repeats. */

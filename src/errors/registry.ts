@@ -7,12 +7,13 @@ export type Registry = { readonly [C in ErrorCode]: ErrorDefinition<C> }
 /** Every code with its message, its retry class and the reason a condition gives. docs/reference/errors.md is made from it. */
 export const registry: Registry = {
   MALFORMED_ADDRESS: {
-    template: (c) => `not an IP address: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    template: (c) =>
+      `not an IP address: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
     retry: 'never',
     conditionReason: 'InvalidAddress',
   },
   MALFORMED_PREFIX: {
-    template: (c) => `not a CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    template: (c) => `not a CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
     retry: 'never',
     conditionReason: 'InvalidPrefix',
   },
@@ -27,8 +28,13 @@ export const registry: Registry = {
     retry: 'never',
     conditionReason: 'InvalidRange',
   },
+  MALFORMED_BYTES: {
+    template: (c) => `not the bytes of ${plain(c.what)}: ${plain(c.problem)} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidBytes',
+  },
   INVALID_PREFIX_LENGTH: {
-    template: (c) => `prefix length ${c.length} is not a whole number from 0 to ${c.max}`,
+    template: (c) => `prefix length ${c.length} is not a whole number from ${c.min ?? 0} to ${c.max}`,
     retry: 'never',
     conditionReason: 'InvalidPrefix',
   },
@@ -48,12 +54,12 @@ export const registry: Registry = {
     conditionReason: 'FamilyMismatch',
   },
   ADDRESS_OUT_OF_RANGE: {
-    template: (c) => `${c.address} plus ${c.offset} leaves the address space`,
+    template: (c) => `${c.address} plus ${plain(c.offset, 50)} leaves the address space`,
     retry: 'never',
     conditionReason: 'AddressOutOfRange',
   },
   INDEX_OUT_OF_RANGE: {
-    template: (c) => `index ${c.index} is outside 0 to size - 1 of a set of ${c.size}`,
+    template: (c) => `index ${plain(c.index, 50)} is outside 0 to size - 1 of a set of ${c.size}`,
     retry: 'never',
     conditionReason: 'IndexOutOfRange',
   },
@@ -129,3 +135,8 @@ export const registry: Registry = {
 export const codes: readonly ErrorCode[] = /* @__PURE__ */ Object.freeze(
   /* @__PURE__ */ Object.keys(registry),
 ) as readonly ErrorCode[]
+
+/** What to write instead, as the end of a sentence. */
+function instead(suggestion: string | undefined): string {
+  return suggestion === undefined ? '' : `: write ${quote(suggestion)}`
+}

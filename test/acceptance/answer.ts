@@ -7,10 +7,13 @@ export interface GivenCase {
   readonly fields: { readonly [field: string]: unknown }
 }
 
-/** What an adapter answers: the result in the form of the expectation, or which word of the case it does not know. */
+/** What an adapter answers: the result in the form of the expectation, or why there is none. */
 export type Answer =
   | { readonly kind: 'answered'; readonly got: unknown }
+  /** Which word of the case it does not know. */
   | { readonly kind: 'unsupported'; readonly what: string }
+  /** Which part of the file it knows; the case is about another, which is yet to be built. */
+  | { readonly kind: 'notBuilt'; readonly built: string }
 
 /** Translates the input of a case to calls of the public API, and their results to the form of its expectation. Nothing more. */
 export type Adapter = (given: GivenCase) => Answer | Promise<Answer>
@@ -28,6 +31,22 @@ export function unsupported(what: string): Answer {
   return { kind: 'unsupported', what }
 }
 
+/** What of a file is built, for the table of adapters. */
+export interface BuiltPart {
+  /** In a few words, for the report. */
+  readonly name: string
+  /** Whether a case with such an input is about it. */
+  readonly covers: (input: unknown) => boolean
+}
+
+/**
+ * An adapter for a part of its file. A case of another part is told apart from one of this part with an unknown word: only that one
+ * is something wrong.
+ */
+export function onlyFor(part: BuiltPart, adapter: Adapter): Adapter {
+  return (given) => (part.covers(given.input) ? adapter(given) : { kind: 'notBuilt', built: part.name })
+}
+
 /** Answers what a case asks for, key by key. A key that is not among the answers is reported, never left out. */
 export function answerKeys(expect: unknown, answers: Answers, path = 'expect'): Answer {
   if (!isRecord(expect)) return unsupported(`${path} that is not an object`)
@@ -40,7 +59,7 @@ export function answerKeys(expect: unknown, answers: Answers, path = 'expect'): 
       continue
     }
     const inner = answerKeys(asked, known, `${path}.${key}`)
-    if (inner.kind === 'unsupported') return inner
+    if (inner.kind !== 'answered') return inner
     got[key] = inner.got
   }
   return answered(got)
@@ -49,6 +68,26 @@ export function answerKeys(expect: unknown, answers: Answers, path = 'expect'): 
 /** The answer where the library refuses the input. A case that asks for no more than an error gets no more than that. */
 export function refused(expect: unknown, message: string): Answer {
   return answered({ error: isRecord(expect) && expect.error === true ? true : message })
+}
+
+/**
+ * As {@link refused}, where a case may also ask how the sentence begins (`errorPrefix`) or what it has in it (`contains`). It answers what
+ * is asked of the error, and nothing else.
+ */
+export function refusedWith(expect: unknown, sentence: string): Answer {
+  const answers: { readonly [key: string]: (asked: unknown) => unknown } = {
+    error: (asked) => (asked === true ? true : sentence),
+    errorPrefix: (asked) => (sentence.startsWith(String(asked)) ? asked : sentence),
+    contains: (asked) => those(asked, (text) => sentence.includes(text)),
+  }
+  const asked = isRecord(expect) ? Object.entries(expect).filter(([key]) => Object.hasOwn(answers, key)) : []
+  if (asked.length === 0) return answered({ error: sentence })
+  return answered(Object.fromEntries(asked.map(([key, value]) => [key, answers[key]?.(value)])))
+}
+
+/** The bound that was asked for, where a value keeps to it; else the value. */
+export function within(asked: unknown, value: number): unknown {
+  return typeof asked === 'number' && value <= asked ? asked : value
 }
 
 /** Those of the values asked for that have a property; of a single value itself, or `null`. */

@@ -14,3 +14,9 @@ export function countAsUpstream(count: bigint | number): number {
   if (typeof count === 'number') return count >= LARGEST_STATUS_COUNT ? Number(LARGEST_INT) : count
   return Number(count > LARGEST_INT ? LARGEST_INT : count)
 }
+
+/** The same where a file writes a count that no JSON number carries exactly as text. */
+export function countOrText(count: bigint): number | string {
+  const clamped = count > LARGEST_INT ? LARGEST_INT : count
+  return clamped > BigInt(Number.MAX_SAFE_INTEGER) ? String(clamped) : Number(clamped)
+}

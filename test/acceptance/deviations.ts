@@ -1,3 +1,4 @@
+import { Address } from 'ipam-kit/cidr'
 import { isRecord } from './answer.js'
 
 /** A deliberate difference from what the cases expect. Each is explained in docs/reference/deviations.md, under its id. */
@@ -21,7 +22,33 @@ export const deviations: readonly Deviation[] = [
     applies: (input) => isRecord(input) && isAddressPool(input.kind) && input.updatedSpec !== undefined,
     expect: (_, expected) => withFreeAddresses(expected),
   },
+  {
+    id: 'never-wraps',
+    file: 'whereabouts-iphelpers',
+    reason:
+      'behind the last address of a family comes none, and none before the first; upstream goes on at the other end',
+    applies: hasNoNeighbour,
+    expect: () => ({ error: true }),
+  },
+  {
+    id: 'metallb-selectors',
+    file: 'whereabouts-metallb-pools',
+    reason: 'out of scope: selectors of namespaces are the configuration of MetalLB, which judges it itself',
+    applies: (input) => isRecord(input) && Array.isArray(input.namespaces) && Object.keys(input).length === 1,
+    expect: () => ({ notModelled: ['namespaces'] }),
+  },
 ]
+
+/** Whether upstream is asked for the address after the last one, or before the first one. */
+function hasNoNeighbour(input: unknown): boolean {
+  if (!isRecord(input) || typeof input.ip !== 'string') return false
+  const read = Address.safeParse(input.ip)
+  if (!read.ok) return false
+  // whereabouts takes IPv4-mapped IPv6 for IPv4
+  const address = Address.unmap(read.value)
+  if (input.fn === 'increment') return Address.next(address) === undefined
+  return input.fn === 'decrement' && Address.previous(address) === undefined
+}
 
 function isAddressPool(kind: unknown): boolean {
   return kind === 'InClusterIPPool' || kind === 'GlobalInClusterIPPool'

@@ -4,6 +4,7 @@ import { type Adapter, type Answer, answered, answerKeys, isRecord, unsupported 
 const tricks: Readonly<Record<string, (value: unknown) => Answer | Promise<Answer>>> = {
   answer: (value) => answered(value),
   'not know': () => unsupported('a word'),
+  'know another part': () => ({ kind: 'notBuilt', built: 'one part' }),
   throw: () => {
     throw new Error('planted')
   },

@@ -28,10 +28,13 @@ function totalOf(results: readonly FileResult[]): string {
   return `${total}; ${uncovered.length} files not covered yet (${uncovered.reduce((sum, count) => sum + count, 0)} cases)`
 }
 
+/** What is not built of a file counts as unsupported, and is said besides: it alone makes no run red. */
 function tally(cases: readonly CaseResult[]): string {
   const count = (kind: CaseResult['kind']) => cases.filter((result) => result.kind === kind).length
-  const failed = `${count('failed')} failed, ${count('unsupported')} unsupported`
-  return `${count('passed')} passed, ${failed}, ${count('deviation')} deviations of ${cases.length}`
+  const notBuilt = count('notBuilt')
+  const failed = `${count('failed')} failed, ${count('unsupported') + notBuilt} unsupported`
+  const line = `${count('passed')} passed, ${failed}, ${count('deviation')} deviations of ${cases.length}`
+  return notBuilt === 0 ? line : `${line} (${notBuilt} not built yet)`
 }
 
 function linesOf(result: CaseResult, verbose: boolean): string[] {
@@ -44,6 +47,8 @@ function linesOf(result: CaseResult, verbose: boolean): string[] {
       return [`  failed: ${name}: ${oneLine(result.problem)}`, ...details]
     case 'unsupported':
       return [`  unsupported: ${name}: ${oneLine(result.what)}`, ...details]
+    case 'notBuilt':
+      return verbose ? [`  not built yet: ${name}: only ${oneLine(result.built)} is`, ...details] : []
     case 'deviation':
       return verbose ? [`  deviation: ${name}: ${result.rules.join(', ')}`, ...details] : []
   }

@@ -46,6 +46,11 @@ describe('a case', () => {
     ['fails if the adapter throws', { input: { do: 'throw' }, expect: {} }, 'failed'],
     ['fails if the adapter rejects', { input: { do: 'reject' }, expect: {} }, 'failed'],
     ['is unsupported if the adapter says so', { input: { do: 'not know' }, expect: {} }, 'unsupported'],
+    [
+      'is not built yet if the adapter knows another part',
+      { input: { do: 'know another part' }, expect: {} },
+      'notBuilt',
+    ],
     ['is unsupported with an unknown key', { input: {}, expect: { known: 1, unknown: 2 } }, 'unsupported'],
     ['is held to what is ours', { input: answering(1), expectUpstream: 2, expectOurs: 1 }, 'passed'],
     ['is not held to what is theirs', { input: answering(2), expectUpstream: 2, expectOurs: 1 }, 'failed'],
@@ -117,6 +122,24 @@ describe('a file', () => {
     expect(results).toEqual([{ kind: 'uncovered', name: 'other', caseCount: 2 }])
     expect(isRed(results)).toBe(false)
   })
+})
+
+test('what is not built of a file counts as unsupported, and alone makes no run red', async () => {
+  const suite = suiteOf([
+    { id: 'p-1', input: answering(1), expect: 1 },
+    { id: 'p-2', case: 'later', input: { do: 'know another part' }, expect: {} },
+  ])
+  const results = await runFiles(suite)
+  expect(isRed(results)).toBe(false)
+  const line = '1 passed, 0 failed, 1 unsupported, 0 deviations of 2 (1 not built yet)'
+  expect(report(results, { verbose: false })).toEqual([`planted.json: ${line}`, `total: ${line} in 1 files`])
+  expect(report(results, { verbose: true })).toContain('  not built yet: p-2 (later): only one part is')
+
+  const withUnknown = suiteOf([
+    { input: { do: 'know another part' }, expect: {} },
+    { input: { do: 'not know' }, expect: {} },
+  ])
+  expect(isRed(await runFiles(withUnknown))).toBe(true)
 })
 
 test('the report has a line for each file, what is wrong below it, and the total', async () => {
@@ -253,6 +276,14 @@ describe('adapters', () => {
     ['kind', 'capi-pool-status', given({ ...addressPool, kind: 'IPPool' }, {})],
     ['field', 'capi-pool-status', given({ ...addressPool, clusters: 2 }, {})],
     ['expectation', 'capi-pool-status', given(addressPool, { after: { reserved: 2 } })],
+    ['op', 'security-cidr', given({ op: 'unheardOf', text: '1.2.3.4' }, {})],
+    ['field', 'security-cidr', given({ op: 'parseCidr', text: '1.2.3.4/8', colour: 'blue' }, {})],
+    ['expectation', 'security-cidr', given({ op: 'parseCidr', text: '1.2.3.4/8' }, { ok: true, colour: 'blue' })],
+    ['kind of address', 'security-cidr', given({ op: 'classify', text: '1.2.3.4' }, { martian: true })],
+    ['function', 'whereabouts-iphelpers', given({ fn: 'unheardOf' }, {})],
+    ['expectation', 'whereabouts-iphelpers', given({ fn: 'bounds', cidr: '10.0.0.0/8' }, { gateway: '10.0.0.1' })],
+    ['expectation', 'whereabouts-metallb-pools', given({ cidrs: ['10.0.0.0/8'] }, { total: 0, colour: 'blue' })],
+    ['field', 'whereabouts-metallb-pools', given({ cidrs: ['10.0.0.0/8'], autoAssign: true }, { total: 0 })],
   ])('say that they do not know a %s (%s)', async (_, file, unknownCase) => {
     expect((await asks(adapters)(file, unknownCase)).kind).toBe('unsupported')
   })
@@ -330,6 +361,144 @@ describe('adapters', () => {
     expect(await asks(adapters)('capi-poolutil', asked)).toEqual({ kind: 'answered', got } satisfies Answer)
   })
 
+  test.each<[string, unknown, unknown]>(
+    [
+      [
+        { op: 'parseAddress', repeat: { unit: '1', count: 3 } },
+        { ok: false, errorTextMaxLength: 300, maxMs: 1000 },
+        { ok: false, errorTextMaxLength: 300, maxMs: 1000 },
+      ],
+      [
+        { op: 'parseAddress', text: 'x' },
+        { errorTextMaxLength: 10, suggest: '', canonical: '' },
+        { errorTextMaxLength: expect.any(Number), suggest: null, canonical: null },
+      ],
+      [
+        { op: 'parseAddress', value: null },
+        { ok: true, error: '' },
+        { ok: false, error: 'typed, names the type that came' },
+      ],
+      [{ op: 'parseCidr' }, { error: '' }, { error: 'typed, names the type that came' }],
+      [
+        { op: 'parseAddress', text: '1.2.3.x' },
+        { ok: true, error: '' },
+        { ok: false, error: expect.stringContaining('1.2.3.x') },
+      ],
+      [
+        { op: 'parseAddress', text: 'fe80::1%eth0', zone: 'allow' },
+        { canonical: '', zone: '', warning: true },
+        { canonical: 'fe80::1%eth0', zone: 'eth0', warning: false },
+      ],
+      [
+        { op: 'parseCidr', text: '10.0.0.5/24', profile: 'k8s-legacy-read' },
+        { canonical: '', warning: false },
+        { canonical: '10.0.0.5/24', warning: true },
+      ],
+      [
+        { op: 'add', text: '255.255.255.255', offset: 1 },
+        { ok: true, none: false },
+        { ok: false, none: true },
+      ],
+      [
+        { op: 'previous', text: '::' },
+        { ok: true, canonical: '' },
+        { ok: false, canonical: null },
+      ],
+      [
+        { op: 'key', texts: ['::1', '0::1'] },
+        { ok: true, distinct: 2 },
+        { ok: true, distinct: 1 },
+      ],
+      [
+        { op: 'sort', texts: ['::1/128', '10.0.0.0/16', '10.0.0.0/8'] },
+        { sorted: [] },
+        { sorted: ['10.0.0.0/8', '10.0.0.0/16', '::1/128'] },
+      ],
+      [
+        { op: 'split', text: '10.0.0.0/30', bits: 31 },
+        { cidrs: [], count: '', last: '' },
+        { cidrs: ['10.0.0.0/31', '10.0.0.2/31'], count: '2', last: '10.0.0.2/31' },
+      ],
+      [
+        { op: 'toPrefixes', text: '10.0.0.1-10.0.0.3' },
+        { ok: false, cidrs: [] },
+        { ok: true, cidrs: ['10.0.0.1/32', '10.0.0.2/31'] },
+      ],
+      [{ op: 'overlaps', outer: '10.0.0.0/16', inner: '10.0.0.0/8' }, { result: false }, { result: true }],
+      [{ op: 'contains', outer: '10.0.0.1-10.0.0.3', text: '10.0.0.4' }, { result: true }, { result: false }],
+      [{ op: 'svgLabel', text: '<b>' }, { mustNotContain: ['<b>', '<svg'] }, { mustNotContain: ['<b>'] }],
+      [
+        { op: 'errorText', text: '<b>' },
+        { mustNotContain: '<b>', ok: true },
+        { mustNotContain: null, ok: true },
+      ],
+      [{ op: 'errorText', text: '<b>' }, { errorTextMaxLength: 1 }, { errorTextMaxLength: expect.any(Number) }],
+      [
+        { op: 'record', texts: ['__proto__', 'plain'] },
+        { ok: false, polluted: true },
+        { ok: true, polluted: false },
+      ],
+      [
+        { op: 'classify', text: '10.0.0.1/8' },
+        { private: false, kind: '' },
+        { private: true, kind: 'private' },
+      ],
+    ].map(([input, asked, got]) => [JSON.stringify(input), given(input, asked), got]),
+  )('answer %s as it is, whatever is expected', async (_, asked, got) => {
+    expect(await asks(adapters)('security-cidr', asked as GivenCase)).toEqual({ kind: 'answered', got })
+  })
+
+  test.each<[string, GivenCase, unknown]>(
+    [
+      [{ fn: 'compare', a: '10.0.0.1', b: '::ffff:10.0.0.1' }, { result: 5 }, { result: 0 }],
+      [{ fn: 'increment', ip: '255.255.255.255' }, { result: '0.0.0.0' }, { error: expect.any(String) }],
+      [
+        { fn: 'usable', cidr: 'fd00::/127' },
+        { hasUsable: true, errorPrefix: 'other' },
+        { hasUsable: false, errorPrefix: expect.stringMatching(/^net mask is too short, subnet \{fd00:: f{31}e\}/) },
+      ],
+      [
+        { fn: 'effectiveRange', cidr: '10.0.0.0/24', rangeStart: '10.0.0.9', rangeEnd: '10.0.0.8' },
+        { first: '', last: '' },
+        { first: '10.0.0.9', last: '10.0.0.254' },
+      ],
+      [{ fn: 'divide', cidr: '10.0.0.0/24', size: '/23' }, { error: true }, { error: true }],
+      [
+        { fn: 'offset', a: 'ff02::1', b: '10.0.0.1' },
+        { error: '' },
+        { error: 'cannot calculate offset between IPv6 (ff02::1) and IPv4 address (10.0.0.1)' },
+      ],
+    ].map(([input, asked, got]) => [JSON.stringify(input), given(input, asked), got]),
+  )('answer %s in the words of whereabouts', async (_, asked, got) => {
+    expect(await asks(adapters)('whereabouts-iphelpers', asked)).toEqual({ kind: 'answered', got })
+  })
+
+  test.each<[string, GivenCase, unknown]>(
+    [
+      [
+        { cidrs: ['1.2.0.0/23', '1000::/65'], avoidBuggyIPs: true },
+        { total: 0, ipv4: 0, ipv6: '' },
+        { total: '9223372036854775807', ipv4: 508, ipv6: '9223372036854775807' },
+      ],
+      [
+        { addresses: ['1.2.3.9-1.2.3.1'] },
+        { error: true, contains: 'is after the end IP' },
+        { error: true, contains: 'is after the end IP' },
+      ],
+      [{ addresses: ['1.2.3.4'] }, { error: true, contains: 'other' }, { error: true, contains: null }],
+      [{ pools: { a: ['10.0.0.0/8'], b: ['10.1.0.0/16'] } }, { error: true }, { error: true }],
+      [{ pools: { a: ['10.0.0.0/8'], b: ['11.0.0.0/8'] } }, { error: true }, { error: false }],
+      [{ poolNames: ['a', 'b'] }, { error: true }, { error: false }],
+    ].map(([input, asked, got]) => [JSON.stringify(input), given(input, asked), got]),
+  )('answer %s as MetalLB reads pools', async (_, asked, got) => {
+    expect(await asks(adapters)('whereabouts-metallb-pools', asked)).toEqual({ kind: 'answered', got })
+  })
+
+  test('say which part of MetalLB is built, where a case is about another', async () => {
+    const later = given({ pools: { a: ['10.0.0.0/8'] }, services: 3 }, { okCount: 3 })
+    expect(await asks(adapters)('whereabouts-metallb-pools', later)).toMatchObject({ kind: 'notBuilt' })
+  })
+
   test('know the status before and after, and in the end', async () => {
     const updatedSpec = { addresses: ['10.0.0.9-10.0.0.10'], prefix: 24 }
     const counts = { total: 0, used: 0, free: 0, outOfRange: 0 }
@@ -371,6 +540,27 @@ describe('deviations', () => {
   test('have ids of their own, and a file that is covered', () => {
     expect(new Set(deviations.map(({ id }) => id)).size).toBe(deviations.length)
     for (const { file } of deviations) expect(Object.keys(adapters)).toContain(file)
+  })
+
+  test('never-wraps is about the two ends of each family', () => {
+    const rule = deviations.find(({ id }) => id === 'never-wraps') as Deviation
+    const last6 = 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'
+    for (const ip of ['255.255.255.255', '::ffff:255.255.255.255', last6])
+      expect(rule.applies({ fn: 'increment', ip })).toBe(true)
+    for (const ip of ['0.0.0.0', '::']) expect(rule.applies({ fn: 'decrement', ip })).toBe(true)
+    for (const ip of ['0.0.0.0', '::', '255.255.255.254', 'x', 4])
+      expect(rule.applies({ fn: 'increment', ip })).toBe(false)
+    for (const ip of ['255.255.255.255', last6, '0.0.0.1']) expect(rule.applies({ fn: 'decrement', ip })).toBe(false)
+    expect(rule.applies({ fn: 'bounds', cidr: '0.0.0.0/0' })).toBe(false)
+    expect(rule.expect({}, { result: '0.0.0.0' })).toEqual({ error: true })
+  })
+
+  test('metallb-selectors is about namespaces alone', () => {
+    const rule = deviations.find(({ id }) => id === 'metallb-selectors') as Deviation
+    expect(rule.applies({ namespaces: ['a', 'a'] })).toBe(true)
+    expect(rule.applies({ namespaces: ['a'], addresses: ['10.0.0.0/8'] })).toBe(false)
+    expect(rule.applies({ poolNames: ['a', 'a'] })).toBe(false)
+    expect(rule.expect({}, { error: true })).toEqual({ notModelled: ['namespaces'] })
   })
 
   test('free-never-negative looks at the input, and puts back what is out of range at every level', () => {

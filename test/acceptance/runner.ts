@@ -27,6 +27,8 @@ export type CaseResult = { readonly id: string; readonly name: string } & (
   | { readonly kind: 'passed' }
   | { readonly kind: 'failed'; readonly problem: string; readonly details?: CaseDetails | undefined }
   | { readonly kind: 'unsupported'; readonly what: string; readonly details: CaseDetails }
+  /** The case is about a part of its file that is yet to be built. */
+  | { readonly kind: 'notBuilt'; readonly built: string; readonly details: CaseDetails }
   | { readonly kind: 'deviation'; readonly rules: readonly string[]; readonly details: CaseDetails }
 )
 
@@ -51,7 +53,10 @@ export async function runFiles(suite: Suite): Promise<FileResult[]> {
   return results
 }
 
-/** Whether anything is wrong: a case that failed, or one that the adapter of its file does not know. */
+/**
+ * Whether anything is wrong: a case that failed, or one that the adapter of its file does not know. What is yet to be built, a file or a
+ * part of one, is not.
+ */
 export function isRed(results: readonly FileResult[]): boolean {
   return results.some(
     (file) => file.kind === 'ran' && file.cases.some(({ kind }) => kind === 'failed' || kind === 'unsupported'),
@@ -104,6 +109,7 @@ async function runCase(
   const reply = await ask(file, { input, expect: expected, fields })
   if (reply.kind === 'broke') return { ...names, kind: 'failed', problem: reply.problem, details }
   if (reply.kind === 'unsupported') return { ...names, kind: 'unsupported', what: reply.what, details }
+  if (reply.kind === 'notBuilt') return { ...names, kind: 'notBuilt', built: reply.built, details }
   const answer = { ...details, got: reply.got }
   if (!isDeepStrictEqual(reply.got, expected)) {
     return { ...names, kind: 'failed', problem: 'another answer', details: answer }

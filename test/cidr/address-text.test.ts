@@ -166,7 +166,7 @@ describe('text that is not an address: why, and where', () => {
     [undefined, 'undefined'],
     [null, 'null'],
     [167772161, 'number'],
-    [['10.0.0.1'], 'object'],
+    [['10.0.0.1'], 'array'],
   ])('%j is a mistake of the caller, not a malformed address', (value, got) => {
     expect(() => Address.safeParse(value as string)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', context: { argument: 'text', expected: 'a string', got } }),

@@ -9,9 +9,16 @@ type Parse = (text: string) => Result<unknown>
 const parsers: [name: string, parse: Parse][] = [
   ['Address', Address.safeParse],
   ['Address with a zone to drop', (text) => Address.safeParse(text, { zone: 'drop' })],
+  ['Address of a new field', (text) => Address.safeParse(text, { profile: 'k8s-field-canonical' })],
+  ['Address of an old object', (text) => Address.safeParse(text, { profile: 'k8s-legacy-read' })],
+  ['Address with a zone to keep', Address.safeParseZoned],
   ['Prefix', Prefix.safeParse],
+  ['Prefix of a field', (text) => Prefix.safeParse(text, { profile: 'k8s-field' })],
+  ['Prefix of an old object', (text) => Prefix.safeParse(text, { profile: 'k8s-legacy-read' })],
   ['Range', Range.safeParse],
   ['Range with zones to drop', (text) => Range.safeParse(text, { zone: 'drop' })],
+  ['Range with blanks', (text) => Range.safeParse(text, { blanks: 'around-hyphen' })],
+  ['Range in a subnet', Range.safeParseInSubnet],
   ['RangeSet', (text) => RangeSet.safeParse(['10.0.0.1', text])],
 ]
 

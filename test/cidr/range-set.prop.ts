@@ -1,49 +1,9 @@
 import fc from 'fast-check'
-import { Address, Range, RangeSet } from 'ipam-kit/cidr'
-import { address, range, rangeSetIn } from 'ipam-kit/testing'
+import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
+import { address, rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect } from 'vitest'
 import { property } from './property.js'
-
-const value = Address.toBigInt
-const at = (base: Address, offset: number) => Address.fromBigInt(base.family, value(base) + BigInt(offset))
-
-/** Where arithmetic breaks: the ends of the spaces, the sign bit, each border between two words. */
-const windows = [
-  { base: '0.0.0.0', size: 24 },
-  { base: '127.255.255.244', size: 24 },
-  { base: '255.255.255.232', size: 24 },
-  { base: '255.255.255.240', size: 16 },
-  { base: '::', size: 24 },
-  { base: '::fff4', size: 24 },
-  { base: '::ffff:fff4', size: 24 },
-  { base: '::fffe:ffff:fff4', size: 24 },
-  { base: '::1:0:0', size: 24 },
-  { base: '::7fff:ffff:ffff:fff4', size: 24 },
-  { base: '::ffff:ffff:ffff:fff4', size: 24 },
-  { base: '::ffff:ffff:ffff:ffff:ffff:fff4', size: 24 },
-  { base: '7fff:ffff:ffff:ffff:ffff:ffff:ffff:fff4', size: 24 },
-  { base: 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:fff0', size: 16 },
-].map(({ base, size }) => ({ base: Address.parse(base), size }))
-
-/** The addresses of a window that a set has, asked one by one. */
-function members({ base, size }: { base: Address; size: number }, set: RangeSet): Set<number> {
-  return new Set(offsets(size).filter((offset) => RangeSet.contains(set, at(base, offset))))
-}
-
-const offsets = (size: number) => Array.from({ length: size }, (_, offset) => offset)
-
-/** What every set has to be: sorted, disjoint, and no two ranges that could be one; each family by itself. */
-function expectWellFormed(set: RangeSet): void {
-  const ranges = RangeSet.ranges(set)
-  for (const [i, { first, last }] of ranges.entries()) {
-    expect(first.family).toBe(last.family)
-    expect(value(first)).toBeLessThanOrEqual(value(last))
-    const next = ranges[i + 1]
-    if (next === undefined) continue
-    expect(next.first.family).toBeGreaterThanOrEqual(last.family)
-    if (next.first.family === last.family) expect(value(next.first)).toBeGreaterThan(value(last) + 1n)
-  }
-}
+import { at, expectWellFormed, large, members, offsets, ranges, windows } from './windows.js'
 
 describe.each(windows)('beside a plain Set of addresses, at $base', (window) => {
   const { base, size } = window
@@ -83,7 +43,7 @@ describe.each(windows)('beside a plain Set of addresses, at $base', (window) => 
   property([some, interval])('containsRange, first, ranges, isEmpty', (a, [first, last]) => {
     const inA = members(window, a)
     const whole = offsets(size).every((offset) => offset < first || offset > last || inA.has(offset))
-    expect(RangeSet.containsRange(a, toRange([first, last]))).toBe(whole)
+    expect(RangeSet.contains(a, toRange([first, last]))).toBe(whole)
     const lowest = offsets(size).find((offset) => inA.has(offset))
     expect(RangeSet.first(a)).toEqual(lowest === undefined ? undefined : at(base, lowest))
     expect(RangeSet.isEmpty(a)).toBe(inA.size === 0)
@@ -93,30 +53,55 @@ describe.each(windows)('beside a plain Set of addresses, at $base', (window) => 
     expect(listed).toEqual([...inA])
   })
 
+  property([some, some, interval])('overlaps, complement, contains of a set, last', (a, b, ends) => {
+    const [inA, inB] = [members(window, a), members(window, b)]
+    const range = toRange(ends)
+    const inRange = offsets(size).filter((offset) => ends[0] <= offset && offset <= ends[1])
+    expect(RangeSet.overlaps(a, b)).toBe([...inA].some((offset) => inB.has(offset)))
+    expect(RangeSet.overlaps(a, range)).toBe(inRange.some((offset) => inA.has(offset)))
+    expect([...members(window, RangeSet.complement(a, range))]).toEqual(inRange.filter((offset) => !inA.has(offset)))
+    expect(RangeSet.contains(a, b)).toBe([...inB].every((offset) => inA.has(offset)))
+    const highest = offsets(size).findLast((offset) => inA.has(offset))
+    expect(RangeSet.last(a)).toEqual(highest === undefined ? undefined : at(base, highest))
+  })
+
+  property([some])('prefixes are the blocks of the set, and no two of them are halves of one', (a) => {
+    const list = RangeSet.prefixes(a)
+    expect(RangeSet.equals(RangeSet.fromPrefixes(list), a)).toBe(true)
+    expect(list.reduce((sum, prefix) => sum + Prefix.size(prefix), 0n)).toBe(RangeSet.size(a))
+    expect(list).toEqual([...list].sort(Prefix.compare))
+    for (const [i, prefix] of list.entries()) {
+      expect(Prefix.masked(prefix)).toBe(prefix)
+      const sibling = Prefix.sibling(prefix)
+      const next = list[i + 1]
+      expect(next !== undefined && sibling !== undefined && Prefix.equals(next, sibling)).toBe(false)
+    }
+    expect(RangeSet.formatPrefixes(a)).toEqual(list.map(Prefix.format))
+    expect(RangeSet.ranges(a).flatMap(Range.toPrefixes)).toEqual(list)
+  })
+
+  property([some])('rank and at count the members', (a) => {
+    const inA = members(window, a)
+    const sorted = [...inA]
+    for (const offset of offsets(size)) {
+      expect(RangeSet.rank(a, at(base, offset))).toBe(BigInt(sorted.filter((member) => member < offset).length))
+    }
+    sorted.forEach((offset, index) => {
+      expect(RangeSet.at(a, index)).toEqual(at(base, offset))
+      expect(RangeSet.at(a, BigInt(index))).toEqual(at(base, offset))
+    })
+    for (const beyond of [-1, sorted.length]) {
+      expect(() => RangeSet.at(a, beyond)).toThrow(expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' }))
+    }
+    expect([...RangeSet.addresses(a)]).toEqual(sorted.map((offset) => at(base, offset)))
+  })
+
   property([some, some])('equals', (a, b) => {
     const [inA, inB] = [members(window, a), members(window, b)]
     expect(RangeSet.equals(a, b)).toBe(inA.size === inB.size && [...inA].every((offset) => inB.has(offset)))
     expect(RangeSet.equals(a, RangeSet.fromAddresses([...inA].reverse().map((offset) => at(base, offset))))).toBe(true)
   })
 })
-
-/** Many ranges of both families: few over half a space, many close together, so that they meet in every way there is. */
-const ranges = fc
-  .record({
-    wide: fc.array(range(), { maxLength: 2 }),
-    bases: fc.array(address(), { minLength: 1, maxLength: 4 }),
-    close: fc.array(fc.tuple(fc.nat(3), fc.nat(4000), fc.nat(60)), { maxLength: 150, size: 'max' }),
-  })
-  .map(({ wide, bases, close }) => [
-    ...wide,
-    ...close.map(([which, offset, length]) => {
-      const base = bases[which % bases.length] as Address
-      const top = (1n << BigInt(Address.bitsOf(base.family))) - 1n
-      const least = (n: bigint) => Address.fromBigInt(base.family, n < top ? n : top)
-      return Range.of(least(value(base) + BigInt(offset)), least(value(base) + BigInt(offset + length)))
-    }),
-  ])
-const large = ranges.map((list) => RangeSet.fromRanges(list))
 
 const { union, subtract, intersect, equals, size } = RangeSet
 
@@ -170,6 +155,34 @@ describe('the laws of sets', () => {
     expect(equals(RangeSet.fromRanges(RangeSet.ranges(a)), a)).toBe(true)
   })
 
+  property([large])('prefixes and texts of them make the same set', (a) => {
+    expect(equals(RangeSet.fromPrefixes(RangeSet.prefixes(a)), a)).toBe(true)
+    expect(equals(RangeSet.parse(RangeSet.formatPrefixes(a)), a)).toBe(true)
+  })
+
+  property([large, large], 2)('overlaps and contains are what intersect and subtract say', (a, b) => {
+    expect(RangeSet.overlaps(a, b)).toBe(!RangeSet.isEmpty(intersect(a, b)))
+    expect(RangeSet.contains(a, b)).toBe(RangeSet.isEmpty(subtract(b, a)))
+    expect(RangeSet.contains(union(a, b), b)).toBe(true)
+  })
+
+  property([large, address(), fc.bigInt({ min: 0n, max: 2n ** 129n })], 2)(
+    'rank and at are inverse',
+    (a, other, any) => {
+      expect(RangeSet.rank(a, other)).toBe(
+        RangeSet.ranges(a).reduce((sum, range) => {
+          if (Address.compare(other, range.first) <= 0) return sum
+          return sum + (Range.contains(range, other) ? Address.distance(range.first, other) : Range.size(range))
+        }, 0n),
+      )
+      if (RangeSet.isEmpty(a)) return
+      const index = any % size(a)
+      const member = RangeSet.at(a, index)
+      expect(RangeSet.contains(a, member)).toBe(true)
+      expect(RangeSet.rank(a, member)).toBe(index)
+    },
+  )
+
   property([large, address()], 2)('contains is what the ranges say', (a, other) => {
     const list = RangeSet.ranges(a)
     const probes = [
@@ -190,6 +203,6 @@ property([large, large, ranges])('no function changes what it is given', (a, b, 
   intersect(a, b)
   equals(a, b)
   RangeSet.fromRanges(list)
-  for (const { first, last } of RangeSet.ranges(a)) RangeSet.containsRange(b, { first, last })
+  for (const { first, last } of RangeSet.ranges(a)) RangeSet.contains(b, { first, last })
   expect({ a, b, list, empty: RangeSet.empty }).toEqual(before)
 })

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { format } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { renderConsoleBlocks } from '../../scripts/console-blocks.js'
 
@@ -57,12 +58,20 @@ describe('the README', () => {
   })
 })
 
-describe.each(['README.md', ...guides])('%s', (page) => {
+describe.each(['README.md', 'docs/guides/in-cluster.md'])('%s', (page) => {
   test('shows what the demo really prints', async () => {
     const text = read(page)
     expect(text).toContain('$ npm run -s demo -- ')
     expect(await renderConsoleBlocks(text, root)).toBe(text)
   })
+})
+
+test('docs/guides/cidr.md shows what its example prints', async () => {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+  vi.resetModules()
+  await import(/* @vite-ignore */ `${root}docs/examples/cidr.ts`)
+  const printed = log.mock.calls.map((call) => format(...call)).join('\n')
+  expect(blocks('docs/guides/cidr.md', 'text').map((text) => text.trimEnd())).toEqual([printed])
 })
 
 describe.each(guides)('%s', (page) => {

@@ -26,6 +26,10 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { text: 'x', index: 2, position: 0, problem: 'unable to parse IP' },
     'entry 2 is not an address, range or CIDR: "x": unable to parse IP (at position 0)',
   ],
+  MALFORMED_BYTES: [
+    { what: 'an address', position: 5, problem: '5 bytes, expected 4 or 16' },
+    'not the bytes of an address: 5 bytes, expected 4 or 16 (at position 5)',
+  ],
   INVALID_PREFIX_LENGTH: [{ length: 33, max: 32 }, 'prefix length 33 is not a whole number from 0 to 32'],
   INVALID_RANGE: [{ first: '10.0.0.2', last: '10.0.0.1' }, 'range ends before it begins: 10.0.0.2-10.0.0.1'],
   INVALID_ARGUMENT: [

@@ -99,7 +99,7 @@ export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 
 
 /** Whether a prefix is one that the pool may hand out, in use or not. O(log n). */
 export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean {
-  return prefix.length === space.childLength && RangeSet.containsRange(space.available, Range.fromPrefix(prefix))
+  return prefix.length === space.childLength && RangeSet.contains(space.available, Range.fromPrefix(prefix))
 }
 
 /**

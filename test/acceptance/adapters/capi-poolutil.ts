@@ -151,7 +151,7 @@ function prefixFromAddress(input: Input<'prefixFromAddress'>, expect: unknown): 
 
 /** What can be asked of a set of addresses. An entry asked for is an address, a range or a CIDR. */
 function setAnswers(set: RangeSet): Answers {
-  const contains = (entry: string) => RangeSet.containsRange(set, unwrap(RangeSet.safeParseEntry(entry)))
+  const contains = (entry: string) => RangeSet.contains(set, unwrap(RangeSet.safeParseEntry(entry)))
   // upstream's own assertion for a range that is not contained: not all of it is
   const notContains = (entry: string) => !contains(entry)
   return {

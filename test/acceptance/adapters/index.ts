@@ -1,9 +1,15 @@
-import type { Adapter } from '../answer.js'
+import { type Adapter, onlyFor } from '../answer.js'
 import { capiPoolStatus } from './capi-pool-status.js'
 import { capiPoolutil } from './capi-poolutil.js'
+import { securityCidr } from './security-cidr.js'
+import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
+import { poolTexts, whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
 
-/** The adapters by the name of their case file. A file that is not among them is not covered yet. */
+/** The adapters by the name of their case file, and what of it is built. A file that is not among them is not covered yet. */
 export const adapters: Readonly<Record<string, Adapter>> = {
   'capi-pool-status': capiPoolStatus,
   'capi-poolutil': capiPoolutil,
+  'security-cidr': securityCidr,
+  'whereabouts-iphelpers': whereaboutsIphelpers,
+  'whereabouts-metallb-pools': onlyFor(poolTexts, whereaboutsMetallbPools),
 }

@@ -1,0 +1,14 @@
+// The namespace `Range` of ipam-kit/cidr.
+export {
+  contains,
+  format,
+  fromPrefix,
+  of,
+  parse,
+  parseInSubnet,
+  type Range,
+  safeParse,
+  safeParseInSubnet,
+  size,
+} from '../range.js'
+export { compare, equals, fromBytes, intersect, overlaps, subtract, toBytes, toPrefixes } from '../range-math.js'

@@ -1,0 +1,118 @@
+import { fail, type Result } from '../errors/index.js'
+import type { Address } from './address.js'
+import { assertText } from './checks.js'
+import { positionOf, problemOf } from './problems.js'
+import { scanAddress, type ZonePolicy } from './scan.js'
+import { format4 } from './text4.js'
+import { format6 } from './text6.js'
+
+/**
+ * Which texts count as an address or a CIDR.
+ *
+ * - `strict`: the meaning of Go's net/netip. IPv4-mapped IPv6 is IPv6, host bits of a CIDR are kept, any spelling of RFC 4291 will do.
+ * - `k8s-field`: what Kubernetes admits into its older fields since KEP-4858: strict, no IPv4-mapped IPv6, no host bits in a CIDR.
+ * - `k8s-field-canonical`: what Kubernetes admits into new fields: besides, the text has to be canonical (RFC 5952).
+ * - `k8s-legacy-read`: what older fields of stored objects may hold: also leading zeros, which are decimal all the same. Never write what
+ *   was read this way back unchanged: other software reads `010.0.0.1` as 8.0.0.1. `warningsFor` says what is odd about a text.
+ */
+export type TextProfile = 'strict' | 'k8s-field' | 'k8s-field-canonical' | 'k8s-legacy-read'
+
+/** How to read an address, or the addresses of something larger. */
+export interface TextOptions {
+  /** Which texts count. Default `strict`. */
+  readonly profile?: TextProfile | undefined
+  /** What to do with an IPv6 zone. Default `refuse`. */
+  readonly zone?: ZonePolicy | undefined
+}
+
+/** The whole of `text` as an address. Never looks at more than the first hundred characters or so. */
+export function addressOf(text: string, options: TextOptions): Result<Address, 'MALFORMED_ADDRESS'> {
+  assertText(text)
+  const profile = options.profile ?? 'strict'
+  const read = plainText(text, profile)
+  const scanned = scanAddress(read.text, 0, read.text.length, options.zone ?? 'refuse')
+  if (typeof scanned !== 'object') {
+    return fail('MALFORMED_ADDRESS', {
+      text,
+      position: read.positionOf(positionOf(scanned)),
+      problem: problemOf(scanned).words,
+    })
+  }
+  if (profile === 'k8s-field' || profile === 'k8s-field-canonical') {
+    if (isMapped(scanned)) {
+      const problem = 'must not be an IPv4-mapped IPv6 address'
+      return fail('MALFORMED_ADDRESS', { text, position: 0, problem, suggestion: unmappedText(scanned) })
+    }
+    const canonical = formatAddress(scanned)
+    if (profile === 'k8s-field-canonical' && canonical !== text) {
+      const problem = 'must be in canonical form'
+      return fail('MALFORMED_ADDRESS', {
+        text,
+        position: firstDifference(text, canonical),
+        problem,
+        suggestion: canonical,
+      })
+    }
+  }
+  return { ok: true, value: scanned }
+}
+
+/** A text without the leading zeros that only the legacy profile allows, and where each of its characters stood. */
+export interface PlainText {
+  readonly text: string
+  readonly positionOf: (position: number) => number
+}
+
+/** Nothing legal is longer, even with a few leading zeros a group; what is longer is not searched for zeros. */
+const MAX_LEGACY_LENGTH = 128
+
+/**
+ * The text as the strict scanners read it. For `k8s-legacy-read` that is without leading zeros, as Go before 1.17 (and Kubernetes' own copy
+ * of it) passed over them in octets, groups and prefix lengths.
+ */
+export function plainText(text: string, profile: TextProfile): PlainText {
+  if (profile !== 'k8s-legacy-read' || text.length > MAX_LEGACY_LENGTH)
+    return { text, positionOf: (position) => position }
+  const positions: number[] = []
+  let plain = ''
+  for (let i = 0; i < text.length; i++) {
+    const opens = i === 0 || isSeparator(text.charCodeAt(i - 1)) || positions.at(-1) !== i - 1
+    if (opens && text[i] === '0' && isHexDigit(text.charCodeAt(i + 1))) continue
+    positions.push(i)
+    plain += text[i]
+  }
+  return { text: plain, positionOf: (position) => positions[position] ?? text.length }
+}
+
+/** Index of the first character in which two texts differ. */
+export function firstDifference(left: string, right: string): number {
+  let i = 0
+  while (i < left.length && i < right.length && left[i] === right[i]) i++
+  return i
+}
+
+export function isMapped(address: Address): boolean {
+  return address.family === 6 && address.w0 === 0 && address.w1 === 0 && address.w2 === 0xffff
+}
+
+/** Canonical text; IPv4-mapped IPv6 as the IPv4 address that Kubernetes takes it for. */
+export function unmappedText(address: Address): string {
+  return address.family === 6 && isMapped(address) ? format4(address.w3) : formatAddress(address)
+}
+
+export function formatAddress(address: Address): string {
+  return address.family === 4 ? format4(address.value) : format6(address)
+}
+
+/** `.`, `:` and `/`. */
+function isSeparator(character: number): boolean {
+  return character === 46 || character === 58 || character === 47
+}
+
+function isHexDigit(character: number): boolean {
+  return (
+    (character >= 48 && character <= 57) ||
+    (character >= 97 && character <= 102) ||
+    (character >= 65 && character <= 70)
+  )
+}

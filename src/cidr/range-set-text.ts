@@ -1,0 +1,135 @@
+import { fail, type Result, unwrap } from '../errors/index.js'
+import * as Address from './address.js'
+import { lengthAt4 } from './blocks.js'
+import * as Prefix from './prefix.js'
+import type { TextOptions } from './profile.js'
+import * as Range from './range.js'
+import { prefixes, type RangeSet, ranges } from './range-set.js'
+import { none4 } from './ranges4.js'
+import { readAddress } from './scan.js'
+import { Spans } from './spans.js'
+import { read4 } from './text4.js'
+
+export type RangeSetTextOptions = Range.RangeTextOptions
+
+/**
+ * Reads a list of entries, each an address, a range `first-last` or a CIDR (host bits are cleared), in any order and overlapping
+ * as they like. An entry with a hyphen is a range, else one with a slash is a CIDR. O(n).
+ *
+ * What {@link format} writes is read back as the same set: the list of texts is the JSON form of a set.
+ *
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them
+ * @example
+ * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
+ */
+export function parse(entries: readonly string[], options: RangeSetTextOptions = {}): RangeSet {
+  return unwrap(safeParse(entries, options))
+}
+
+/**
+ * As {@link parse}, with the failure as a value.
+ *
+ * @example
+ * const result = RangeSet.safeParse(['10.0.0.0/24', 'banana'])
+ * !result.ok && result.failure.context.index // 1
+ */
+export function safeParse(
+  entries: readonly string[],
+  options: RangeSetTextOptions = {},
+): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
+  const spans = new Spans()
+  const strict = options.profile === undefined || options.profile === 'strict'
+  for (let index = 0; index < entries.length; index++) {
+    const text = entries[index]!
+    if (strict && addPlain(text, spans)) continue
+    const entry = safeParseEntry(text, options)
+    if (!entry.ok) {
+      const { position, problem } = entry.failure.context
+      return fail('MALFORMED_RANGE_SET_ENTRY', { text, position, problem, index })
+    }
+    spans.addRange(entry.value.first, entry.value.last)
+  }
+  return { ok: true, value: spans.take() }
+}
+
+/** Adds a CIDR or an address in strict form. False for anything else, well-formed or not. */
+function addPlain(text: string, spans: Spans): boolean {
+  if (typeof text !== 'string') return false
+  const slash = Prefix.slashOf(text)
+  if (slash > 0) {
+    const length = Prefix.scanLength(text, slash + 1)
+    const value = read4(text, 0, slash)
+    if (value >= 0 && length >= 0 && length <= 32) {
+      spans.addBlock4(value, length)
+      return true
+    }
+    const prefix = Prefix.readPrefix(text)
+    if (prefix !== undefined) spans.addPrefix(prefix)
+    return prefix !== undefined
+  }
+  const address = readAddress(text, 0, text.length)
+  if (address !== undefined) spans.addRange(address, address)
+  return address !== undefined
+}
+
+/**
+ * Reads one entry as {@link parse} does: an address, a range or a CIDR, as a range. O(1).
+ *
+ * @example
+ * const entry = RangeSet.safeParseEntry('10.0.0.0/30')
+ * entry.ok && Range.format(entry.value) // '10.0.0.0-10.0.0.3'
+ */
+export function safeParseEntry(
+  text: string,
+  options: RangeSetTextOptions = {},
+): Result<Range.Range, 'MALFORMED_RANGE' | 'MALFORMED_PREFIX' | 'MALFORMED_ADDRESS'> {
+  if (typeof text === 'string') {
+    // the separators of a legal entry stand near its beginning: do not search a hostile text to its end
+    const head = text.length > ENTRY_HEAD ? text.slice(0, ENTRY_HEAD) : text
+    if (head.includes('-')) return Range.safeParse(text, options)
+    if (head.includes('/')) {
+      const prefix = Prefix.safeParse(text, profileOf(options))
+      return prefix.ok ? { ok: true, value: Range.fromPrefix(prefix.value) } : prefix
+    }
+  }
+  const address = Address.safeParse(text, options)
+  return address.ok ? { ok: true, value: { first: address.value, last: address.value } } : address
+}
+
+/**
+ * Each range as `first-last`, in order: the JSON form of a set. O(n).
+ *
+ * @example
+ * RangeSet.format(RangeSet.parse(['10.0.0.0/24', '10.0.1.7'])) // ['10.0.0.0-10.0.0.255', '10.0.1.7-10.0.1.7']
+ */
+export function format(set: RangeSet): string[] {
+  return ranges(set).map(Range.format)
+}
+
+/**
+ * The fewest CIDRs that make the set, in order, as text. O(n).
+ *
+ * @example
+ * RangeSet.formatPrefixes(RangeSet.parse(['10.0.0.0/25', '10.0.0.128/25', '10.0.1.7'])) // ['10.0.0.0/24', '10.0.1.7/32']
+ */
+export function formatPrefixes(set: RangeSet): string[] {
+  const texts: string[] = []
+  const { firsts, lasts } = set.v4
+  for (let i = 0; i < firsts.length; i++) {
+    const last = lasts[i]!
+    for (let at = firsts[i]!; at <= last; ) {
+      const length = lengthAt4(at, last)
+      texts.push(Prefix.format4(at, length))
+      at += 2 ** (32 - length)
+    }
+  }
+  for (const prefix of prefixes({ v4: none4, v6: set.v6 })) texts.push(Prefix.format(prefix))
+  return texts
+}
+
+function profileOf(options: TextOptions): Prefix.PrefixTextOptions {
+  return options.profile === undefined ? {} : { profile: options.profile }
+}
+
+/** Two addresses of 45 characters with zones, and a separator, all fit in this many. */
+const ENTRY_HEAD = 192

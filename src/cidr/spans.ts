@@ -1,0 +1,117 @@
+import { ipamError } from '../errors/index.js'
+import type { Address } from './address.js'
+import * as AddressValue from './address.js'
+import { maskWord, type Prefix } from './prefix.js'
+import { none4, normalise4, type Ranges4 } from './ranges4.js'
+import { none6, normalise6, type Ranges6 } from './ranges6.js'
+
+/** First and last addresses in the order in which they come, in arrays that grow: what sets are made of, without an object a range. */
+export class Spans {
+  #firsts4 = new Uint32Array(0)
+  #lasts4 = new Uint32Array(0)
+  #count4 = 0
+  #firsts6 = new Uint32Array(0)
+  #lasts6 = new Uint32Array(0)
+  #count6 = 0
+
+  get isEmpty(): boolean {
+    return this.#count4 === 0 && this.#count6 === 0
+  }
+
+  addPrefix(prefix: Prefix): void {
+    const { address, length } = prefix
+    if (address.family === 4) {
+      this.addBlock4(address.value, length)
+      return
+    }
+    const m0 = maskWord(length)
+    const m1 = maskWord(length - 32)
+    const m2 = maskWord(length - 64)
+    const m3 = maskWord(length - 96)
+    const { w0, w1, w2, w3 } = address
+    const at = this.#room6()
+    const firsts = this.#firsts6
+    const lasts = this.#lasts6
+    firsts[at] = w0 & m0
+    firsts[at + 1] = w1 & m1
+    firsts[at + 2] = w2 & m2
+    firsts[at + 3] = w3 & m3
+    lasts[at] = w0 | ~m0
+    lasts[at + 1] = w1 | ~m1
+    lasts[at + 2] = w2 | ~m2
+    lasts[at + 3] = w3 | ~m3
+  }
+
+  /** The prefix of an IPv4 address. */
+  addBlock4(value: number, length: number): void {
+    const mask = maskWord(length)
+    this.#push4((value & mask) >>> 0, (value | ~mask) >>> 0)
+  }
+
+  /** @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` */
+  addRange(first: Address, last: Address): void {
+    if (first.family !== last.family) {
+      throw ipamError('FAMILY_MISMATCH', { left: AddressValue.format(first), right: AddressValue.format(last) })
+    }
+    if (AddressValue.compare(first, last) > 0) {
+      throw ipamError('INVALID_RANGE', { first: AddressValue.format(first), last: AddressValue.format(last) })
+    }
+    if (first.family === 4 && last.family === 4) this.#push4(first.value, last.value)
+    else if (first.family === 6 && last.family === 6) {
+      const at = this.#room6()
+      const firsts = this.#firsts6
+      const lasts = this.#lasts6
+      firsts[at] = first.w0
+      firsts[at + 1] = first.w1
+      firsts[at + 2] = first.w2
+      firsts[at + 3] = first.w3
+      lasts[at] = last.w0
+      lasts[at + 1] = last.w1
+      lasts[at + 2] = last.w2
+      lasts[at + 3] = last.w3
+    }
+  }
+
+  /** All of them as a set. These spans are used up: they are empty afterwards. */
+  take(): { readonly v4: Ranges4; readonly v6: Ranges6 } {
+    const firsts4 = this.#firsts4.subarray(0, this.#count4)
+    const lasts4 = this.#lasts4.subarray(0, this.#count4)
+    const firsts6 = this.#firsts6.subarray(0, this.#count6 * 4)
+    const lasts6 = this.#lasts6.subarray(0, this.#count6 * 4)
+    this.#count4 = 0
+    this.#count6 = 0
+    return {
+      v4: firsts4.length === 0 ? none4 : normalise4(firsts4, lasts4),
+      v6: firsts6.length === 0 ? none6 : normalise6(firsts6, lasts6),
+    }
+  }
+
+  #push4(first: number, last: number): void {
+    if (this.#count4 === this.#firsts4.length) {
+      this.#firsts4 = grown(this.#firsts4, FEW)
+      this.#lasts4 = grown(this.#lasts4, FEW)
+    }
+    this.#firsts4[this.#count4] = first
+    this.#lasts4[this.#count4] = last
+    this.#count4++
+  }
+
+  /** Where the words of one more IPv6 range go. */
+  #room6(): number {
+    const at = this.#count6 * 4
+    if (at === this.#firsts6.length) {
+      this.#firsts6 = grown(this.#firsts6, FEW * 4)
+      this.#lasts6 = grown(this.#lasts6, FEW * 4)
+    }
+    this.#count6++
+    return at
+  }
+}
+
+const FEW = 8
+
+function grown(words: Uint32Array, least: number): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(Math.max(least, words.length * 2))
+  larger.set(words)
+  return larger
+}

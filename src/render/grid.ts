@@ -1,0 +1,227 @@
+import { Address, type Family, Range, RangeSet } from '../cidr/index.js'
+import { ipamError } from '../errors/index.js'
+import { oneLine } from './xml.js'
+
+/** What a map of a pool shows. */
+export interface PoolMap {
+  /** All addresses of the pool, also those that it keeps back. */
+  readonly addresses: RangeSet
+  /** Those that it may hand out. */
+  readonly available: RangeSet
+  /** Those in use, in and out of range. */
+  readonly inUse: RangeSet
+}
+
+export interface GridOptions {
+  /** Cells in a row: a power of two from 8 to 256. Default 64. */
+  readonly columns?: number | undefined
+  /** Rows at most; a pool with more gets several addresses in a cell. Default 16. */
+  readonly maxRows?: number | undefined
+}
+
+/** What a cell stands for. `stray`: it holds an address that is in use out of range. `outside`: it holds nothing of the pool. */
+export type CellState = 'outside' | 'kept' | 'free' | 'partly' | 'used' | 'stray'
+
+export type DrawnState = Exclude<CellState, 'outside'>
+
+/** The addresses of one family as rows of cells. */
+export interface Grid {
+  readonly family: Family
+  readonly columns: number
+  /** A power of two. */
+  readonly addressesPerCell: bigint
+  /** Only rows that hold something, ascending. */
+  readonly rows: readonly GridRow[]
+}
+
+export interface GridRow {
+  /** The numeric value of its first address: a multiple of the addresses in a row. */
+  readonly start: bigint
+  /** One for each cell; fewer than `columns` only where the address space ends. */
+  readonly cells: readonly CellState[]
+}
+
+/** A text about some addresses of a map: an owner, a node, a rule. Any text is allowed. */
+export interface MapLabel {
+  readonly range: Range
+  /** Shown as one line of at most 64 code points. */
+  readonly text: string
+}
+
+/** Neighbouring cells of a row that are alike: of one state, and with the same labels. */
+export interface Run {
+  readonly state: DrawnState
+  /** The index of its first cell in the row. */
+  readonly at: number
+  readonly length: number
+  /** The texts of the labels that touch it, each once. */
+  readonly texts: ReadonlySet<string>
+}
+
+/**
+ * A pool as a grid for each family that it has addresses of, IPv4 first. Rows begin at a multiple of their length.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for less than one row
+ */
+export function gridsOf(map: PoolMap, options: GridOptions): Grid[] {
+  const columns = options.columns ?? 64
+  const maxRows = options.maxRows ?? 16
+  if (!Number.isInteger(Math.log2(columns)) || columns < 8 || columns > 256) {
+    throw ipamError('INVALID_ARGUMENT', {
+      argument: 'columns',
+      expected: 'a power of two from 8 to 256',
+      got: String(columns),
+    })
+  }
+  if (!Number.isInteger(maxRows) || maxRows < 1) {
+    throw ipamError('INVALID_ARGUMENT', {
+      argument: 'maxRows',
+      expected: 'a whole number from 1',
+      got: String(maxRows),
+    })
+  }
+  const everything = RangeSet.ranges(RangeSet.union(map.addresses, map.inUse))
+  return ([4, 6] as const).flatMap((family) => {
+    const bounds = everything
+      .filter((range) => range.first.family === family)
+      .map((range) => [Address.toBigInt(range.first), Address.toBigInt(range.last)] as const)
+    return bounds.length === 0 ? [] : [gridOf(family, map, bounds, columns, maxRows)]
+  })
+}
+
+/** The runs of each row of a grid; cells that hold nothing of the pool are in none. O(cells + labels * cells they touch). */
+export function runsOf(grid: Grid, labels: readonly MapLabel[]): Run[][] {
+  const texts = textsOf(grid, labels)
+  return grid.rows.map(({ cells }, rowIndex) => {
+    const runs: Run[] = []
+    let at = 0
+    while (at < cells.length) {
+      const state = cells[at]!
+      const said = texts.get(rowIndex * grid.columns + at) ?? silent
+      let end = at + 1
+      while (
+        end < cells.length &&
+        cells[end] === state &&
+        sameTexts(said, texts.get(rowIndex * grid.columns + end) ?? silent)
+      )
+        end++
+      if (state !== 'outside') runs.push({ state, at, length: end - at, texts: said })
+      at = end
+    }
+    return runs
+  })
+}
+
+/** The addresses of a family from one number to another, cut off where the address space ends. */
+export function windowOf(family: Family, first: bigint, last: bigint): Range {
+  const max = lastOf(family)
+  return Range.of(Address.fromBigInt(family, first), Address.fromBigInt(family, last < max ? last : max))
+}
+
+const MAX_TEXT = 64
+const silent: ReadonlySet<string> = /* @__PURE__ */ new Set<string>([])
+
+function gridOf(
+  family: Family,
+  map: PoolMap,
+  bounds: readonly (readonly [bigint, bigint])[],
+  columns: number,
+  maxRows: number,
+): Grid {
+  let cellBits = 0n
+  while (rowsOf(bounds, cellBits, columns, maxRows + 1).length > maxRows) cellBits++
+  const cell = 1n << cellBits
+  const row = cell * BigInt(columns)
+  const max = lastOf(family)
+  const rows = rowsOf(bounds, cellBits, columns, maxRows).map((index) => {
+    const start = index * row
+    const part = within(map, windowOf(family, start, start + row - 1n))
+    const cells: CellState[] = []
+    for (let at = start; at < start + row && at <= max; at += cell) {
+      cells.push(stateOf(within(part, windowOf(family, at, at + cell - 1n))))
+    }
+    return { start, cells }
+  })
+  return { family, columns, addressesPerCell: cell, rows }
+}
+
+/** The numbers of the rows that the ranges touch, ascending: at most `limit` of them. */
+function rowsOf(
+  bounds: readonly (readonly [bigint, bigint])[],
+  cellBits: bigint,
+  columns: number,
+  limit: number,
+): bigint[] {
+  const row = (1n << cellBits) * BigInt(columns)
+  const rows: bigint[] = []
+  for (const [first, last] of bounds) {
+    if (rows.length >= limit) break
+    for (let index = first / row; index <= last / row && rows.length < limit; index++) {
+      if (rows.at(-1) !== index) rows.push(index)
+    }
+  }
+  return rows
+}
+
+function within(map: PoolMap, range: Range): PoolMap {
+  const window = RangeSet.fromRanges([range])
+  return {
+    addresses: RangeSet.intersect(map.addresses, window),
+    available: RangeSet.intersect(map.available, window),
+    inUse: RangeSet.intersect(map.inUse, window),
+  }
+}
+
+function stateOf({ addresses, available, inUse }: PoolMap): CellState {
+  if (!RangeSet.isEmpty(RangeSet.subtract(inUse, available))) return 'stray'
+  if (RangeSet.isEmpty(available)) return RangeSet.isEmpty(addresses) ? 'outside' : 'kept'
+  if (RangeSet.isEmpty(inUse)) return 'free'
+  return RangeSet.equals(inUse, available) ? 'used' : 'partly'
+}
+
+function lastOf(family: Family): bigint {
+  return (1n << BigInt(Address.bitsOf(family))) - 1n
+}
+
+/** What is said about each cell, by row index * columns + cell index. */
+function textsOf(grid: Grid, labels: readonly MapLabel[]): Map<number, Set<string>> {
+  const found = new Map<number, Set<string>>()
+  const perRow = grid.addressesPerCell * BigInt(grid.columns)
+  for (const { range, text } of labels) {
+    const shown = oneLine(text, MAX_TEXT)
+    if (range.first.family !== grid.family || shown === '') continue
+    const first = Address.toBigInt(range.first)
+    const last = Address.toBigInt(range.last)
+    for (let row = rowFrom(grid.rows, first - perRow + 1n); row < grid.rows.length; row++) {
+      const { start, cells } = grid.rows[row]!
+      if (start > last) break
+      const from = start >= first ? 0 : Number((first - start) / grid.addressesPerCell)
+      const to = last - start >= perRow ? cells.length - 1 : Number((last - start) / grid.addressesPerCell)
+      for (let cell = from; cell <= to; cell++) {
+        const key = row * grid.columns + cell
+        const texts = found.get(key)
+        if (texts === undefined) found.set(key, new Set([shown]))
+        else texts.add(shown)
+      }
+    }
+  }
+  return found
+}
+
+/** The index of the first row that starts at `value` or behind it. */
+function rowFrom(rows: readonly GridRow[], value: bigint): number {
+  let low = 0
+  let high = rows.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (rows[middle]!.start < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function sameTexts(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {
+  if (left.size !== right.size) return false
+  for (const text of left) if (!right.has(text)) return false
+  return true
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { RangeSet } from 'ipam-kit/cidr'
+import { rangeSetIn } from 'ipam-kit/testing'
+import { describe, expect, test } from 'vitest'
+import { property } from './property.js'
+import { expectWellFormed, large, windows } from './windows.js'
+
+describe.each(windows)('at $base', ({ base, size }) => {
+  property([rangeSetIn(base, size)])('decode reads what encode writes', (set) => {
+    expect(RangeSet.decode(RangeSet.encode(set))).toEqual(set)
+  })
+})
+
+property([large], 2)('decode reads what encode writes, of large sets', (set) => {
+  expect(RangeSet.decode(RangeSet.encode(set))).toEqual(set)
+})
+
+property([fc.uint8Array({ minLength: 1, maxLength: 40 })], 30)(
+  'bytes are refused, or are what encode writes',
+  (bytes) => {
+    bytes[0] = 1
+    const decoded = RangeSet.safeDecode(bytes)
+    if (!decoded.ok) return
+    expectWellFormed(decoded.value)
+    expect(RangeSet.encode(decoded.value)).toEqual(bytes)
+  },
+)
+
+property([large, fc.nat(), fc.nat(255)], 3)('one changed byte gives another set, or none', (set, where, value) => {
+  const bytes = RangeSet.encode(set)
+  const at = where % bytes.length
+  fc.pre(bytes[at] !== value)
+  bytes[at] = value
+  const decoded = RangeSet.safeDecode(bytes)
+  if (!decoded.ok) return
+  expectWellFormed(decoded.value)
+  expect(RangeSet.equals(decoded.value, set)).toBe(false)
+})
+
+property([large, fc.nat()], 2)('no part of the bytes is a set', (set, cut) => {
+  const bytes = RangeSet.encode(set)
+  expect(RangeSet.safeDecode(bytes.slice(0, cut % bytes.length)).ok).toBe(false)
+})
+
+test.each([
+  [[], 0, 'the bytes end too early'],
+  [[2, 0, 0], 0, 'version 2, expected 1'],
+  [[1, 0], 2, 'the bytes end too early'],
+  [[1, 0, 0, 0], 3, 'more than a set'],
+  [[1, 128, 0, 0], 1, 'a number in more bytes than it needs'],
+  [[1, 1, 128, 0, 0, 0], 2, 'a number in more bytes than it needs'],
+  [[1, 255, 255, 255, 255, 15, 0, 0], 1, 'more ranges than there are bytes for'],
+  [[1, 1, 255, 255, 255, 255, 31, 0, 0], 2, 'a number of more than 32 bits'],
+  [[1, 1, 255, 255, 255, 255, 15, 1, 0], 2, 'a range that goes beyond the last address'],
+  [[1, 2, 254, 255, 255, 255, 15, 0, 0, 0, 0], 8, 'a range that goes beyond the last address'],
+  [[1, 0, 1, ...Array(18).fill(255), 4, 0], 3, 'a number of more than 128 bits'],
+  [[1, 0, 1, ...Array(18).fill(255), 3, 1], 3, 'a range that goes beyond the last address'],
+])('%j is refused at %i: %s', (bytes, position, problem) => {
+  const decoded = RangeSet.safeDecode(Uint8Array.from(bytes))
+  expect(decoded).toEqual({
+    ok: false,
+    failure: { code: 'MALFORMED_BYTES', context: { what: 'a set of addresses', position, problem } },
+  })
+  expect(() => RangeSet.decode(Uint8Array.from(bytes))).toThrow(expect.objectContaining({ code: 'MALFORMED_BYTES' }))
+})
+
+test('both whole spaces take few bytes', () => {
+  const everything = RangeSet.parse(['0.0.0.0/0', '::/0'])
+  expect(RangeSet.encode(everything).length).toBe(1 + 1 + 1 + 5 + 1 + 1 + 19)
+  expect(RangeSet.decode(RangeSet.encode(everything))).toEqual(everything)
+})

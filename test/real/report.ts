@@ -1,0 +1,52 @@
+/** Some tests that need the same thing from outside. */
+export interface Part {
+  readonly name: string
+  /** What holds if it passes, in one line. */
+  readonly about: string
+  run(report: Report): Promise<void>
+}
+
+/** Counts tests, prints a line for each, and at the end has the one line that people and scripts read. */
+export class Report {
+  #passed = 0
+  #failed = 0
+
+  get failed(): number {
+    return this.#failed
+  }
+
+  /** Runs a part. What it throws outside of its tests is one failure more, and so is a part without a test. */
+  async run(part: Part): Promise<void> {
+    console.log(`${part.name}: ${part.about}`)
+    const before = this.#passed + this.#failed
+    try {
+      await part.run(this)
+      if (this.#passed + this.#failed === before) throw new Error('it has no test')
+    } catch (error) {
+      this.#fail(part.name, error)
+    }
+  }
+
+  /** Runs one test: it passes if it does not throw. What it returns, if anything, is printed behind its name. */
+  async test(name: string, body: () => Promise<string | undefined> | string | undefined): Promise<void> {
+    const start = performance.now()
+    try {
+      const note = await body()
+      this.#passed++
+      const seconds = ((performance.now() - start) / 1000).toFixed(1)
+      console.log(`  ok      ${name}${note === undefined ? '' : `: ${note}`} (${seconds} s)`)
+    } catch (error) {
+      this.#fail(name, error)
+    }
+  }
+
+  summary(): string {
+    return `${this.#passed} passed, ${this.#failed} failed, 0 skipped`
+  }
+
+  #fail(name: string, error: unknown): void {
+    this.#failed++
+    const words = error instanceof Error ? error.message : String(error)
+    console.log(`  FAILED  ${name}\n${words.replace(/^(?=.)/gm, '          ')}`)
+  }
+}
