@@ -1,5 +1,5 @@
 import { ipamError } from '../errors/index.js'
-import type { Address } from './address.js'
+import type { Address, Address4 } from './address.js'
 import { assertLength } from './checks.js'
 import { maskWord, type Prefix } from './prefix.js'
 import { lengthOf } from './prefix-directory.js'
@@ -126,6 +126,7 @@ export class PrefixMap<V> {
    * match && Prefix.format(match.prefix) // '10.0.0.0/8'
    */
   longestMatch(member: Address | Prefix): PrefixEntry<V> | undefined {
+    if (isAddress(member) && member.family === 4) return this.#longestMatch4(member)
     const trie = this.#aimAt(member)
     const limit = limitOf(member, trie.bits)
     const entry = trie === this.#v4 ? trie.longest4(trie.key[0]!, limit) : trie.longest(limit)
@@ -219,6 +220,17 @@ export class PrefixMap<V> {
    */
   [Symbol.iterator](): IterableIterator<[Prefix, V]> {
     return this.entries()
+  }
+
+  /** The bits of the prefix are those of the address: nothing but the value is read for the result. */
+  #longestMatch4(address: Address4): PrefixEntry<V> | undefined {
+    const { value } = address
+    if (!isWord(value)) invalid('address', address)
+    const entry = this.#v4.longest4(value, 32)
+    if (entry === 0) return undefined
+    const length = lengthOf(entry)
+    const prefix: Prefix = { address: { family: 4, value: (value & maskWord(length)) >>> 0 }, length }
+    return { prefix, value: this.#v4.valueOf(entry) }
   }
 
   #entryOf(trie: PrefixTrie<V>, entry: number): PrefixEntry<V> {

@@ -384,7 +384,7 @@ export class PrefixTrie<V> {
     if (--this.#untilReview <= 0) this.#review()
   }
 
-  /** Makes the directory that fits the entries: as many slots as entries, or half of it, where nearly all of them are. */
+  /** Makes the directory that fits the entries: as many slots as entries, or up to twice that, where nearly all of them are. */
   #review(): void {
     const size = this.#size
     this.#untilReview = Math.max(DIRECTORY_FROM, size) >> 1
@@ -392,7 +392,7 @@ export class PrefixTrie<V> {
       this.#directory = undefined
       return
     }
-    const bits = Math.min(MAX_DIRECTORY_BITS, 31 - Math.clz32(size))
+    const bits = Math.min(MAX_DIRECTORY_BITS, 32 - Math.clz32(size))
     const base = new Int32Array(this.#words)
     const skip = commonStart(this.#entries, this.#samples(), base, this.bits - bits)
     const old = this.#directory
@@ -415,21 +415,20 @@ export class PrefixTrie<V> {
   }
 
   #fill(directory: PrefixDirectory): void {
-    const words = (entry: number) => {
-      const at = (entry & INDEX) * this.#stride + 1
-      return this.#entries.subarray(at, at + this.#words)
-    }
+    const words = new Int32Array(this.#words)
     const rest = [this.#branches[0]!]
     while (rest.length > 0) {
       const ref = rest.pop()!
-      if (lengthOf(ref) >= directory.end) {
+      const isTop = lengthOf(ref) >= directory.end
+      if (isTop || ref < 0) {
         let entry = ref
+        // any entry of a branch has the bits before it
         while (entry > 0) entry = this.#branches[(entry & INDEX) << 1]!
-        directory.topAdded(ref, words(entry))
-      } else {
-        if (ref < 0) directory.entryAdded(ref, words(ref))
-        this.#pushParts(ref, rest)
+        for (let word = 0; word < this.#words; word++) words[word] = this.wordOf(entry, word)
+        if (isTop) directory.topAdded(ref, words)
+        else directory.entryAdded(ref, words)
       }
+      if (!isTop) this.#pushParts(ref, rest)
     }
   }
 }
@@ -442,7 +441,7 @@ const FREE = 255
 const DIRECTORY_FROM = 256
 const MAX_DIRECTORY_BITS = 20
 /** How many entries are looked at to find where nearly all of them are. */
-const SAMPLES = 512
+const SAMPLES = 128
 
 function bitOf(key: Int32Array, index: number): number {
   return (key[index >>> 5]! >>> (~index & 31)) & 1

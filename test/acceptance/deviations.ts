@@ -39,15 +39,18 @@ export const deviations: readonly Deviation[] = [
   },
 ]
 
-/** Whether upstream is asked for the address after the last one, or before the first one. */
+/** The ends of the address spaces, where upstream wraps around. */
+const ends: { readonly [fn: string]: readonly string[] } = {
+  increment: ['255.255.255.255', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  decrement: ['0.0.0.0', '::'],
+}
+
+/** Whether upstream is asked for the address after the last one, or before the first one. It takes IPv4-mapped IPv6 for IPv4. */
 function hasNoNeighbour(input: unknown): boolean {
-  if (!isRecord(input) || typeof input.ip !== 'string') return false
-  const read = Address.safeParse(input.ip)
-  if (!read.ok) return false
-  // whereabouts takes IPv4-mapped IPv6 for IPv4
-  const address = Address.unmap(read.value)
-  if (input.fn === 'increment') return Address.next(address) === undefined
-  return input.fn === 'decrement' && Address.previous(address) === undefined
+  if (!isRecord(input) || typeof input.ip !== 'string' || typeof input.fn !== 'string') return false
+  const address = Address.safeParse(input.ip)
+  if (!address.ok || !Object.hasOwn(ends, input.fn)) return false
+  return ends[input.fn]?.includes(Address.format(Address.unmap(address.value))) === true
 }
 
 function isAddressPool(kind: unknown): boolean {
