@@ -18,7 +18,8 @@ export interface Cover {
 
 /**
  * At most `maxPrefixes` prefixes that cover all of the set and as little else as possible, for whoever can take only so many: a route table, a
- * security group, an annotation. IPv4 is exact; numbers of IPv6 addresses are compared as floating-point numbers, to one part in 10^15.
+ * security group, an annotation. IPv4 is exact; what IPv6 prefixes add is compared as floating-point numbers: of two covers that differ by less than one part in 10^12 it may be
+ * either.
  *
  * O(p * `maxPrefixes`) time and memory for a set of p prefixes.
  *
@@ -68,16 +69,18 @@ interface Tree {
   readonly lefts: Uint32Array
   readonly left: Tree | undefined
   readonly right: Tree | undefined
-  /** How many addresses of the set it has. */
-  readonly covered: number
 }
 
 function plan(exact: readonly Prefix.Prefix[], from: number, to: number, most: number): Tree {
   const lowest = exact[from]!
   if (to - from === 1) {
-    const costs = Float64Array.of(0, 0)
-    const covered = sizeOf(lowest)
-    return { prefix: lowest, costs, lefts: new Uint32Array(2), left: undefined, right: undefined, covered }
+    return {
+      prefix: lowest,
+      costs: Float64Array.of(0, 0),
+      lefts: new Uint32Array(2),
+      left: undefined,
+      right: undefined,
+    }
   }
   const length = commonLength(lowest.address, exact[to - 1]!.address)
   const prefix = Prefix.masked({ address: lowest.address, length })
@@ -91,16 +94,24 @@ function plan(exact: readonly Prefix.Prefix[], from: number, to: number, most: n
   }
   const left = plan(exact, from, low, most)
   const right = plan(exact, low, to, most)
-  const covered = left.covered + right.covered
   const { costs, lefts } = merge(left.costs, right.costs, most)
-  const whole = sizeOf(prefix) - covered
+  const whole = addedByHalf(left, length + 1) + addedByHalf(right, length + 1)
   costs[1] = whole
   for (let count = 2; count < costs.length; count++) {
     if (costs[count]! < whole) continue
     costs[count] = whole
     lefts[count] = 0
   }
-  return { prefix, costs, lefts, left, right, covered }
+  return { prefix, costs, lefts, left, right }
+}
+
+/**
+ * How many addresses a half of a prefix has that the set does not have. Sums only: the size of the prefix less what the set has of it would lose
+ * all digits where the set is nearly the whole prefix.
+ */
+function addedByHalf(tree: Tree, length: number): number {
+  const bits = Address.bitsOf(tree.prefix.address.family)
+  return tree.costs[1]! + (2 ** (bits - length) - 2 ** (bits - tree.prefix.length))
 }
 
 /** The least cost of two parts together, by number of prefixes; each part takes at least one. */
@@ -142,10 +153,6 @@ function collect(tree: Tree, count: number, out: Prefix.Prefix[]): void {
   }
   collect(tree.left, lefts, out)
   collect(tree.right, count - lefts, out)
-}
-
-function sizeOf(prefix: Prefix.Prefix): number {
-  return 2 ** (Address.bitsOf(prefix.address.family) - prefix.length)
 }
 
 /** The number of leading bits in which two addresses of a family agree. */

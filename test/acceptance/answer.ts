@@ -96,6 +96,14 @@ export function those(asked: unknown, has: (text: string) => boolean): unknown {
   return has(String(asked)) ? asked : null
 }
 
+/** Which of the parts asked for are in a text, or not. */
+export function partAnswers(text: string): Answers {
+  return {
+    mustNotContain: (asked) => those(asked, (part) => !text.includes(part)),
+    mustContain: (asked) => those(asked, (part) => text.includes(part)),
+  }
+}
+
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,7 +5,7 @@ import { describe, isIpamError, ok, type Result, unwrap } from 'ipam-kit/errors'
 import { svgMap } from 'ipam-kit/render'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
-import { type Answer, type Answers, answerKeys, type GivenCase, those, unsupported, within } from '../answer.js'
+import { type Answer, answerKeys, type GivenCase, partAnswers, unsupported, within } from '../answer.js'
 import { caught, outcome, type Readings } from '../outcome.js'
 
 const text = z.string()
@@ -328,14 +328,6 @@ function svgLabel(input: Given, expect: unknown): Answer {
   const draw = () => ok(svgMap({ addresses, available: addresses, inUse: RangeSet.empty }, { title: given, labels }))
   const drawn = caught(draw)
   return answerKeys(expect, { ok: () => drawn.ok, ...partAnswers(drawn.ok ? drawn.value : '') })
-}
-
-/** Which of the parts asked for are in a text, or not. */
-function partAnswers(text: string): Answers {
-  return {
-    mustNotContain: (asked) => those(asked, (part) => !text.includes(part)),
-    mustContain: (asked) => those(asked, (part) => text.includes(part)),
-  }
 }
 
 /** Texts as keys, wherever a text from outside is one: owners, names and fields of objects. All that was put in is found again. */
