@@ -1,4 +1,4 @@
-import type { Prefix } from './prefix.js'
+import { maskWord, type Prefix } from './prefix.js'
 
 // A range as the fewest prefixes: from its first address on, always the largest block that is aligned there and does not pass the last.
 //
@@ -7,18 +7,20 @@ import type { Prefix } from './prefix.js'
 
 /** Adds the blocks of an IPv4 range to `out`. At most 62. */
 export function blocks4(first: number, last: number, out: Prefix[]): void {
-  for (let at = first; at <= last; ) {
+  for (let at = first; ; ) {
     const length = lengthAt4(at, last)
     out.push({ address: { family: 4, value: at }, length })
-    at += 2 ** (32 - length)
+    const end = (at | ~maskWord(length)) >>> 0
+    if (end === last) return
+    at = end + 1
   }
 }
 
 /** The length of the largest block that begins at `at` and does not pass `last`. */
 export function lengthAt4(at: number, last: number): number {
   const aligned = at === 0 ? 0 : 1 + Math.clz32(at & -at)
-  const span = last - at + 1
-  const fitting = span > 0xffffffff ? 0 : 1 + Math.clz32(span)
+  const beyond = last - at
+  const fitting = beyond === 0xffffffff ? 0 : 1 + Math.clz32(beyond + 1)
   return aligned > fitting ? aligned : fitting
 }
 

@@ -1,7 +1,7 @@
 import { fail, type Result, unwrap } from '../errors/index.js'
 import type { RangeSet } from './range-set.js'
-import { indexed4, none4, type Ranges4 } from './ranges4.js'
-import { count6, indexed6, none6, type Ranges6 } from './ranges6.js'
+import { none4, Ranges4 } from './ranges4.js'
+import { count6, none6, Ranges6 } from './ranges6.js'
 import { ByteReader, ByteWriter } from './varints.js'
 import { addTo6, differenceTo6 } from './words6.js'
 
@@ -80,7 +80,7 @@ function decode4(reader: ByteReader): Ranges4 {
     lasts[i] = last
     end = last
   }
-  return reader.problem === undefined ? indexed4(firsts, lasts) : none4
+  return reader.problem === undefined ? new Ranges4(firsts, lasts) : none4
 }
 
 function encode6(ranges: Ranges6, writer: ByteWriter): void {
@@ -114,5 +114,5 @@ function decode6(reader: ByteReader): Ranges6 {
     fits = addTo6(firsts, i, words, 0, lasts, i) && fits
     if (!fits) reader.refuse(at, 'a range that goes beyond the last address')
   }
-  return reader.problem === undefined ? indexed6(firsts, lasts) : none6
+  return reader.problem === undefined ? new Ranges6(firsts, lasts) : none6
 }

@@ -2,8 +2,8 @@ import { ipamError } from '../errors/index.js'
 import * as Address from './address.js'
 import { toIndex } from './checks.js'
 import { isEmpty, type RangeSet, ranges, size } from './range-set.js'
-import { at4, floor4, sumBefore4 } from './ranges4.js'
-import { at6, floor6, sumBefore6 } from './ranges6.js'
+import { at4, Ranges4, sumBefore4 } from './ranges4.js'
+import { at6, Ranges6, sumBefore6 } from './ranges6.js'
 import { bigAt6, compareTo } from './words6.js'
 
 /**
@@ -16,14 +16,14 @@ import { bigAt6, compareTo } from './words6.js'
  */
 export function rank(set: RangeSet, address: Address.Address): bigint {
   if (address.family === 4) {
-    const index = floor4(set.v4, address.value)
+    const index = Ranges4.floor(set.v4, address.value)
     if (index < 0) return 0n
     const last = set.v4.lasts[index]!
     const inside = (address.value <= last ? address.value : last + 1) - set.v4.firsts[index]!
     return BigInt(sumBefore4(set.v4, index) + inside)
   }
   const before = BigInt(sumBefore4(set.v4, set.v4.firsts.length))
-  const index = floor6(set.v6, address)
+  const index = Ranges6.floor(set.v6, address)
   if (index < 0) return before
   const first = bigAt6(set.v6.firsts, index)
   const end =

@@ -117,10 +117,12 @@ export function formatPrefixes(set: RangeSet): string[] {
   const { firsts, lasts } = set.v4
   for (let i = 0; i < firsts.length; i++) {
     const last = lasts[i]!
-    for (let at = firsts[i]!; at <= last; ) {
+    for (let at = firsts[i]!; ; ) {
       const length = lengthAt4(at, last)
       texts.push(Prefix.format4(at, length))
-      at += 2 ** (32 - length)
+      const end = (at | ~Prefix.maskWord(length)) >>> 0
+      if (end === last) break
+      at = end + 1
     }
   }
   for (const prefix of prefixes({ v4: none4, v6: set.v6 })) texts.push(Prefix.format(prefix))

@@ -11,8 +11,8 @@ import { addressAt6, compareTo } from './words6.js'
  * A set of addresses of both families as sorted, disjoint ranges. Immutable: every operation returns a new set, which may share its
  * arrays with another.
  *
- * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top for a directory. The order is all IPv4, then
- * all IPv6, each ascending.
+ * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top for a directory, which is built once a set
+ * has been searched so often that it pays. The order is all IPv4, then all IPv6, each ascending.
  */
 export interface RangeSet {
   readonly v4: Ranges4
@@ -159,7 +159,7 @@ export function equals(left: RangeSet, right: RangeSet): boolean {
 }
 
 /**
- * How many addresses the set has. O(1), but for the last 64 ranges.
+ * How many addresses the set has. O(n) the first time, then O(1) but for the last 64 ranges.
  *
  * @example
  * RangeSet.size(RangeSet.parse(['10.0.0.0/24', 'fd00::/64'])) // 18446744073709551872n

@@ -1,99 +1,121 @@
 import { sortPairs } from './sort-pairs.js'
 
-/**
- * Sorted, disjoint, non-adjacent IPv4 ranges: `firsts[i]..lasts[i]`, both included. The inside of a `RangeSet`; IPv4 and IPv6
- * have separate code so that each stays monomorphic.
- *
- * `slots` is a directory for {@link floor4}: the space from the first range to the last in slots of 2^`slotBits` addresses, and for
- * each slot the index of the first range that begins in it or behind. Sets of a few ranges have none. `sums` has the number of addresses
- * in front of every 64th range.
- */
-export interface Ranges4 {
-  readonly firsts: Uint32Array
-  readonly lasts: Uint32Array
-  readonly slots: Uint32Array
-  readonly slotBits: number
-  readonly sums: Uint32Array
-}
-
 /** Ranges between two sums, as a power of two. */
 export const SUM_SHIFT = 6
+
+/** What has not been built yet. */
+export const UNBUILT: Uint32Array = /* @__PURE__ */ new Uint32Array(0)
 
 /** A directory for fewer ranges than this does not pay. */
 const FEW = 32
 const MAX_SLOT_BITS = 16
+/** A search without the directory costs about as much as building it for this many ranges. */
+export const RANGES_A_SEARCH = 16
 
-export const none4: Ranges4 = /* @__PURE__ */ indexed4(new Uint32Array(0), new Uint32Array(0))
+/**
+ * Sorted, disjoint, non-adjacent IPv4 ranges: `firsts[i]..lasts[i]`, both included. The inside of a `RangeSet`; IPv4 and IPv6
+ * have separate code so that each stays monomorphic.
+ *
+ * What makes them fast to search and to count is built when it is asked for: most sets are steps on the way to another and are never asked.
+ * It is private, so that it is no part of what `toEqual` compares, `Object.freeze` does not stop it, and a copy made by
+ * `structuredClone`, which leaves it behind, is searched without.
+ */
+export class Ranges4 {
+  readonly firsts: Uint32Array
+  readonly lasts: Uint32Array
+  /**
+   * A directory: the space from the first range to the last in slots of 2^`#slotBits` addresses, and for each slot the index of the first
+   * range that begins in it or behind.
+   */
+  #slots = UNBUILT
+  #slotBits = 0
+  /** Searches without it so far. */
+  #searches = 0
+  /** The number of addresses in front of every 64th range. */
+  #sums = UNBUILT
 
-/** Ranges that are sorted, disjoint and non-adjacent already, with what makes them fast to search. O(n). */
-export function indexed4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
-  const count = firsts.length
-  const sums = new Uint32Array((count + 63) >>> SUM_SHIFT)
-  let sum = 0
-  for (let i = 0; i < count; i++) {
-    if ((i & 63) === 0) sums[i >>> SUM_SHIFT] = sum
-    sum += lasts[i]! - firsts[i]! + 1
+  /** Of ranges that are sorted, disjoint and non-adjacent already. O(1). */
+  constructor(firsts: Uint32Array, lasts: Uint32Array) {
+    this.firsts = firsts
+    this.lasts = lasts
   }
-  if (count < FEW) return { firsts, lasts, slots: new Uint32Array(0), slotBits: 0, sums }
 
-  const base = firsts[0]!
-  const span = firsts[count - 1]! - base
-  const bits = Math.min(MAX_SLOT_BITS, 32 - Math.clz32(count))
-  const slotBits = Math.max(0, 32 - Math.clz32(span) - bits)
-  const slots = new Uint32Array((span >>> slotBits) + 2)
-  let slot = 0
-  for (let i = 0; i < count; i++) {
-    const own = (firsts[i]! - base) >>> slotBits
-    while (slot <= own) slots[slot++] = i
-  }
-  slots[slot] = count
-  return { firsts, lasts, slots, slotBits, sums }
-}
-
-/** Index of the last range that begins at or before `value`, or -1. A directory and a few steps, O(log n) at worst. */
-export function floor4(ranges: Ranges4, value: number): number {
-  const { firsts, slots } = ranges
-  let low = 0
-  let high = firsts.length
-  if (slots.length > 0) {
-    const offset = value - firsts[0]!
-    if (offset < 0) return -1
-    const slot = offset >>> ranges.slotBits
-    if (slot >= slots.length - 1) return high - 1
-    low = slots[slot]!
-    high = slots[slot + 1]!
-    if (high - low <= 8) {
-      while (low < high && firsts[low]! <= value) low++
-      return low - 1
+  /** Index of the last range that begins at or before `value`, or -1. A directory and a few steps, O(log n) at worst. */
+  static floor(ranges: Ranges4, value: number): number {
+    const { firsts } = ranges
+    let low = 0
+    let high = firsts.length
+    if (high >= FEW && #slots in ranges) {
+      const slots = ranges.#slots
+      if (slots.length > 0) {
+        const offset = value - firsts[0]!
+        if (offset < 0) return -1
+        const slot = offset >>> ranges.#slotBits
+        if (slot >= slots.length - 1) return high - 1
+        low = slots[slot]!
+        high = slots[slot + 1]!
+        if (high - low <= 8) {
+          while (low < high && firsts[low]! <= value) low++
+          return low - 1
+        }
+      } else if (++ranges.#searches * RANGES_A_SEARCH > high) ranges.#buildSlots()
     }
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (firsts[middle]! <= value) low = middle + 1
+      else high = middle
+    }
+    return low - 1
   }
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (firsts[middle]! <= value) low = middle + 1
-    else high = middle
+
+  static sums(ranges: Ranges4): Uint32Array {
+    const { firsts, lasts } = ranges
+    if (!(#sums in ranges)) return sumsOf(firsts, lasts)
+    if (ranges.#sums === UNBUILT) ranges.#sums = sumsOf(firsts, lasts)
+    return ranges.#sums
   }
-  return low - 1
+
+  #buildSlots(): void {
+    const { firsts } = this
+    const count = firsts.length
+    const base = firsts[0]!
+    const span = firsts[count - 1]! - base
+    const bits = Math.min(MAX_SLOT_BITS, 32 - Math.clz32(count))
+    const slotBits = Math.max(0, 32 - Math.clz32(span) - bits)
+    const slots = new Uint32Array((span >>> slotBits) + 2)
+    let slot = 0
+    for (let i = 0; i < count; i++) {
+      const own = (firsts[i]! - base) >>> slotBits
+      while (slot <= own) slots[slot++] = i
+    }
+    slots[slot] = count
+    this.#slots = slots
+    this.#slotBits = slotBits
+  }
 }
+
+export const none4: Ranges4 = /* @__PURE__ */ new Ranges4(UNBUILT, UNBUILT)
 
 /** Index of the range that has `value`, or -1. */
 export function find4(ranges: Ranges4, value: number): number {
-  const index = floor4(ranges, value)
+  const index = Ranges4.floor(ranges, value)
   return index >= 0 && value <= ranges.lasts[index]! ? index : -1
 }
 
 /** How many addresses lie in the ranges in front of `index`. */
 export function sumBefore4(ranges: Ranges4, index: number): number {
-  const { firsts, lasts, sums } = ranges
+  const { firsts, lasts } = ranges
   if (index === 0) return 0
   const block = (index - 1) >>> SUM_SHIFT
-  let sum = sums[block]!
+  let sum = Ranges4.sums(ranges)[block]!
   for (let i = block << SUM_SHIFT; i < index; i++) sum += lasts[i]! - firsts[i]! + 1
   return sum
 }
 
 /** The address with `rank` addresses of the ranges before it: the caller knows that there is one. O(log n). */
 export function at4(ranges: Ranges4, rank: number): number {
-  const { firsts, lasts, sums } = ranges
+  const { firsts, lasts } = ranges
+  const sums = Ranges4.sums(ranges)
   let low = 0
   let high = sums.length
   while (low < high) {
@@ -114,9 +136,23 @@ export function at4(ranges: Ranges4, rank: number): number {
 /** Sorts and merges ranges given in any order, overlapping or not; the arrays are used up. O(n). */
 export function normalise4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
   sortPairs(firsts, lasts)
-  const out = new Output(firsts.length)
-  for (let i = 0; i < firsts.length; i++) out.merge(firsts[i]!, lasts[i]!)
-  return out.done()
+  // written over what has been read: there are never more ranges than there were
+  let count = 0
+  let end = -2
+  for (let i = 0; i < firsts.length; i++) {
+    const first = firsts[i]!
+    const last = lasts[i]!
+    if (first - 1 > end) {
+      firsts[count] = first
+      lasts[count] = last
+      count++
+      end = last
+    } else if (last > end) {
+      lasts[count - 1] = last
+      end = last
+    }
+  }
+  return new Ranges4(firsts.slice(0, count), lasts.slice(0, count))
 }
 
 /** All of `a` and `b`. One sweep over both, O(a + b). */
@@ -137,23 +173,29 @@ export function union4(a: Ranges4, b: Ranges4): Ranges4 {
 
 /** `a` without `b`. One sweep over both, O(a + b). */
 export function subtract4(a: Ranges4, b: Ranges4): Ranges4 {
-  const countA = a.firsts.length
-  const countB = b.firsts.length
+  const { firsts: aFirsts, lasts: aLasts } = a
+  const { firsts: bFirsts, lasts: bLasts } = b
+  const countA = aFirsts.length
+  const countB = bFirsts.length
   if (countA === 0 || countB === 0) return a
-  const bFirsts = b.firsts
-  const bLasts = b.lasts
-  const out = new Output(countA + countB)
+  const firsts = new Uint32Array(countA + countB)
+  const lasts = new Uint32Array(countA + countB)
+  let count = 0
   let j = 0
   for (let i = 0; i < countA; i++) {
-    let first = a.firsts[i]!
-    const last = a.lasts[i]!
+    let first = aFirsts[i]!
+    const last = aLasts[i]!
     while (j < countB && bLasts[j]! < first) j++
     // a:      |----------------|
     // b:   |----|   |--|    |------|
     // out:       |-|    |--|
     let open = true
     while (j < countB && bFirsts[j]! <= last) {
-      if (bFirsts[j]! > first) out.push(first, bFirsts[j]! - 1)
+      if (bFirsts[j]! > first) {
+        firsts[count] = first
+        lasts[count] = bFirsts[j]! - 1
+        count++
+      }
       if (bLasts[j]! >= last) {
         open = false
         break
@@ -161,9 +203,13 @@ export function subtract4(a: Ranges4, b: Ranges4): Ranges4 {
       first = bLasts[j]! + 1
       j++
     }
-    if (open) out.push(first, last)
+    if (open) {
+      firsts[count] = first
+      lasts[count] = last
+      count++
+    }
   }
-  return out.done()
+  return new Ranges4(firsts.slice(0, count), lasts.slice(0, count))
 }
 
 /** What `a` and `b` have in common. One sweep over both, O(a + b). */
@@ -230,6 +276,16 @@ class Output {
   }
 
   done(): Ranges4 {
-    return indexed4(this.#firsts.slice(0, this.#length), this.#lasts.slice(0, this.#length))
+    return new Ranges4(this.#firsts.slice(0, this.#length), this.#lasts.slice(0, this.#length))
   }
+}
+
+function sumsOf(firsts: Uint32Array, lasts: Uint32Array): Uint32Array {
+  const sums = new Uint32Array((firsts.length + 63) >>> SUM_SHIFT)
+  let sum = 0
+  for (let i = 0; i < firsts.length; i++) {
+    if ((i & 63) === 0) sums[i >>> SUM_SHIFT] = sum
+    sum += lasts[i]! - firsts[i]! + 1
+  }
+  return sums
 }

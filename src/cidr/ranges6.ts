@@ -1,5 +1,5 @@
 import type { Address6 } from './address.js'
-import { SUM_SHIFT } from './ranges4.js'
+import { RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {
   bigAt6,
@@ -14,73 +14,93 @@ import {
   windowAt6,
 } from './words6.js'
 
-/**
- * Sorted, disjoint, non-adjacent IPv6 ranges. Four words an end: range `i` is `firsts[4i..4i+3]` to `lasts[4i..4i+3]`, both
- * included, most significant word first.
- *
- * `slots` is a directory for {@link floor6}, over the 32 bits from `slotAt` on, in front of which all ranges agree: for every 2^`slotBits`
- * of their values the index of the first range that begins there or behind. Sets of a few ranges have none.
- */
-export interface Ranges6 {
-  readonly firsts: Uint32Array
-  readonly lasts: Uint32Array
-  readonly slots: Uint32Array
-  readonly slotAt: number
-  readonly slotBits: number
-  /** The number of addresses in front of every 64th range, four words each. */
-  readonly sums: Uint32Array
-}
-
 /** A directory for fewer ranges than this does not pay. */
 const FEW = 32
 const MAX_SLOT_BITS = 16
 
-export const none6: Ranges6 = /* @__PURE__ */ indexed6(new Uint32Array(0), new Uint32Array(0))
+/**
+ * Sorted, disjoint, non-adjacent IPv6 ranges. Four words an end: range `i` is `firsts[4i..4i+3]` to `lasts[4i..4i+3]`, both
+ * included, most significant word first. What is built when it is asked for is as in `Ranges4`.
+ */
+export class Ranges6 {
+  readonly firsts: Uint32Array
+  readonly lasts: Uint32Array
+  /**
+   * A directory over the 32 bits from `#slotAt` on, in front of which all ranges agree: for every 2^`#slotBits` of their values the index of
+   * the first range that begins there or behind.
+   */
+  #slots = UNBUILT
+  #slotAt = 0
+  #slotBits = 0
+  /** Searches without it so far. */
+  #searches = 0
+  /** The number of addresses in front of every 64th range, four words each. */
+  #sums = UNBUILT
 
-/** Ranges that are sorted, disjoint and non-adjacent already, with what makes them fast to search. O(n). */
-export function indexed6(firsts: Uint32Array, lasts: Uint32Array): Ranges6 {
-  const count = firsts.length >>> 2
-  const sums = sums6(firsts, lasts)
-  if (count < FEW) return { firsts, lasts, slots: new Uint32Array(0), slotAt: 0, slotBits: 0, sums }
-  const slotAt = differenceAt6(firsts, 0, firsts, count - 1)
-  const base = windowAt6(firsts, 0, slotAt)
-  const span = windowAt6(firsts, count - 1, slotAt) - base
-  const bits = Math.min(MAX_SLOT_BITS, 32 - Math.clz32(count))
-  const slotBits = Math.max(0, 32 - Math.clz32(span) - bits)
-  const slots = new Uint32Array((span >>> slotBits) + 2)
-  let slot = 0
-  for (let i = 0; i < count; i++) {
-    const own = (windowAt6(firsts, i, slotAt) - base) >>> slotBits
-    while (slot <= own) slots[slot++] = i
+  /** Of ranges that are sorted, disjoint and non-adjacent already. O(1). */
+  constructor(firsts: Uint32Array, lasts: Uint32Array) {
+    this.firsts = firsts
+    this.lasts = lasts
   }
-  slots[slot] = count
-  return { firsts, lasts, slots, slotAt, slotBits, sums }
+
+  /** Index of the last range that begins at or before the address, or -1. A directory and a few steps, O(log n) at worst. */
+  static floor(ranges: Ranges6, address: Address6): number {
+    const { firsts } = ranges
+    let low = 0
+    let high = firsts.length >>> 2
+    if (high >= FEW && #slots in ranges) {
+      const slots = ranges.#slots
+      if (slots.length > 0) {
+        if (compareTo(firsts, 0, address) > 0) return -1
+        if (compareTo(firsts, high - 1, address) <= 0) return high - 1
+        // between the first and the last range, so that it agrees with them in the bits in front of the window
+        const slotAt = ranges.#slotAt
+        const slot = (windowOf(address, slotAt) - windowAt6(firsts, 0, slotAt)) >>> ranges.#slotBits
+        low = slots[slot]!
+        high = slots[slot + 1]!
+      } else if (++ranges.#searches * RANGES_A_SEARCH > high) ranges.#buildSlots()
+    }
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compareTo(firsts, middle, address) <= 0) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  static sums(ranges: Ranges6): Uint32Array {
+    const { firsts, lasts } = ranges
+    if (!(#sums in ranges)) return sumsOf(firsts, lasts)
+    if (ranges.#sums === UNBUILT) ranges.#sums = sumsOf(firsts, lasts)
+    return ranges.#sums
+  }
+
+  #buildSlots(): void {
+    const { firsts } = this
+    const count = firsts.length >>> 2
+    const slotAt = differenceAt6(firsts, 0, firsts, count - 1)
+    const base = windowAt6(firsts, 0, slotAt)
+    const span = windowAt6(firsts, count - 1, slotAt) - base
+    const bits = Math.min(MAX_SLOT_BITS, 32 - Math.clz32(count))
+    const slotBits = Math.max(0, 32 - Math.clz32(span) - bits)
+    const slots = new Uint32Array((span >>> slotBits) + 2)
+    let slot = 0
+    for (let i = 0; i < count; i++) {
+      const own = (windowAt6(firsts, i, slotAt) - base) >>> slotBits
+      while (slot <= own) slots[slot++] = i
+    }
+    slots[slot] = count
+    this.#slots = slots
+    this.#slotAt = slotAt
+    this.#slotBits = slotBits
+  }
 }
 
-/** Index of the last range that begins at or before the address, or -1. A directory and a few steps, O(log n) at worst. */
-export function floor6(ranges: Ranges6, address: Address6): number {
-  const { firsts, slots, slotAt } = ranges
-  let low = 0
-  let high = firsts.length >>> 2
-  if (slots.length > 0) {
-    if (compareTo(firsts, 0, address) > 0) return -1
-    if (compareTo(firsts, high - 1, address) <= 0) return high - 1
-    // between the first and the last range, so that it agrees with them in the bits in front of the window
-    const slot = (windowOf(address, slotAt) - windowAt6(firsts, 0, slotAt)) >>> ranges.slotBits
-    low = slots[slot]!
-    high = slots[slot + 1]!
-  }
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (compareTo(firsts, middle, address) <= 0) low = middle + 1
-    else high = middle
-  }
-  return low - 1
-}
+export const none6: Ranges6 = /* @__PURE__ */ new Ranges6(UNBUILT, UNBUILT)
 
 /** Index of the range that has the address, or -1. */
 export function find6(ranges: Ranges6, address: Address6): number {
-  const index = floor6(ranges, address)
+  const index = Ranges6.floor(ranges, address)
   return index >= 0 && compareTo(ranges.lasts, index, address) >= 0 ? index : -1
 }
 
@@ -92,14 +112,15 @@ export function count6(ranges: Ranges6): number {
 export function sumBefore6(ranges: Ranges6, index: number): bigint {
   if (index === 0) return 0n
   const block = (index - 1) >>> SUM_SHIFT
-  let sum = bigAt6(ranges.sums, block)
+  let sum = bigAt6(Ranges6.sums(ranges), block)
   for (let i = block << SUM_SHIFT; i < index; i++) sum += sizeAt6(ranges.firsts, ranges.lasts, i)
   return sum
 }
 
 /** The value of the address with `rank` addresses of the ranges before it: the caller knows that there is one. O(log n). */
 export function at6(ranges: Ranges6, rank: bigint): bigint {
-  const { firsts, lasts, sums } = ranges
+  const { firsts, lasts } = ranges
+  const sums = Ranges6.sums(ranges)
   let low = 0
   let high = sums.length >>> 2
   while (low < high) {
@@ -238,7 +259,7 @@ class Output {
   }
 
   done(): Ranges6 {
-    return indexed6(this.firsts.slice(0, this.length * 4), this.lasts.slice(0, this.length * 4))
+    return new Ranges6(this.firsts.slice(0, this.length * 4), this.lasts.slice(0, this.length * 4))
   }
 }
 
@@ -253,7 +274,7 @@ function windowOf(address: Address6, bit: number): number {
   return ((high << shift) | (low >>> (32 - shift))) >>> 0
 }
 
-function sums6(firsts: Uint32Array, lasts: Uint32Array): Uint32Array {
+function sumsOf(firsts: Uint32Array, lasts: Uint32Array): Uint32Array {
   const count = firsts.length >>> 2
   const sums = new Uint32Array(((count + 63) >>> SUM_SHIFT) << 2)
   // a number for each word: 64 differences and carries of 32 bits are exact in it

@@ -1,4 +1,4 @@
-import { Address, Range, RangeSet } from 'ipam-kit/cidr'
+import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 
 const set = (...entries: string[]) => RangeSet.parse(entries)
@@ -165,6 +165,12 @@ describe('questions to a set', () => {
     expect(RangeSet.size(set('::/0'))).toBe(1n << 128n)
     expect(RangeSet.size(set('::/0', '0.0.0.0/0'))).toBe((1n << 128n) + (1n << 32n))
     expect(RangeSet.size(set('::/1', 'ffff::'))).toBe((1n << 127n) + 1n)
+  })
+
+  test('all of a family is one prefix', () => {
+    const all = set('0.0.0.0/1', '128.0.0.0/1', '::/1', '8000::/1')
+    expect(RangeSet.formatPrefixes(all)).toEqual(['0.0.0.0/0', '::/0'])
+    expect(RangeSet.prefixes(all).map(Prefix.format)).toEqual(['0.0.0.0/0', '::/0'])
   })
 
   test('first is the lowest address, IPv4 before IPv6', () => {
