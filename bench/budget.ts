@@ -1,29 +1,59 @@
 import { readFileSync } from 'node:fs'
 
-/** bench/budget.json: the least peer time / our time, by row and peer. */
+/** bench/budget.json: what has to be reached. */
 export interface Budget {
-  /** Part of a floor that noise may take. */
+  /** Part of a goal that noise may take: a run fails below the rest. */
   readonly slack: number
-  readonly floors: { readonly [row: string]: number | { readonly [peer: string]: Floor } }
+  /** The least peer time / our time. */
+  readonly goals: Goals
+  /** The same, for peers in other languages. */
+  readonly native: Goals
+  /** The most bytes. These do not depend on the moment: no slack. */
+  readonly bytes: { readonly [what: string]: number }
 }
 
-/** One for every Node, or one for each major version: a peer may be another thing there. For any other version the least of them. */
-type Floor = number | { readonly [major: string]: number }
+export interface Goals {
+  readonly [work: string]: { readonly [peer: string]: PerNode | Shortfall }
+}
+
+/** A goal that is not reached yet. The gate holds what is reached today, and the page says so. */
+interface Shortfall {
+  readonly goal: PerNode
+  /** For a Node that is not named here the goal itself counts. */
+  readonly reached: PerNode
+  readonly note: string
+}
+
+/** One number, or one for each major version of Node where a peer is another thing there. */
+type PerNode = number | { readonly [major: string]: number }
+
+/** What a ratio is held against on this Node. */
+export interface Target {
+  readonly goal: number
+  /** A run fails below it. */
+  readonly floor: number
+  readonly note?: string
+}
 
 export function readBudget(): Budget {
   return JSON.parse(readFileSync(new URL('./budget.json', import.meta.url), 'utf8')) as Budget
 }
 
-/** The goal on this Node. A number for a row stands for each of its peers. */
-export function goalOf(budget: Budget, row: string, peer: string): number | undefined {
-  const entry = budget.floors[row]
-  const floor = typeof entry === 'object' ? entry[peer] : entry
-  if (typeof floor !== 'object') return floor
-  return floor[process.versions.node.split('.')[0]!] ?? Math.min(...Object.values(floor))
+/** `undefined` if the peer is not in the budget. For a Node without a goal of its own it is the least. */
+export function targetOf(goals: Goals, slack: number, work: string, peer: string): Target | undefined {
+  const entry = goals[work]?.[peer]
+  if (entry === undefined) return undefined
+  const { goal, reached, note } = isShortfall(entry) ? entry : { goal: entry }
+  const wanted = onThisNode(goal) ?? Math.min(...Object.values(goal))
+  const held = reached === undefined ? undefined : onThisNode(reached)
+  if (held === undefined) return { goal: wanted, floor: wanted * (1 - slack) }
+  return { goal: wanted, floor: held * (1 - slack), note: note! }
 }
 
-/** Peers that the budget knows of a row. */
-export function peersOf(budget: Budget, row: string): string[] {
-  const entry = budget.floors[row]
-  return typeof entry === 'object' ? Object.keys(entry) : []
+function onThisNode(value: PerNode): number | undefined {
+  return typeof value === 'number' ? value : value[process.versions.node.split('.')[0]!]
+}
+
+function isShortfall(entry: PerNode | Shortfall): entry is Shortfall {
+  return typeof entry === 'object' && 'note' in entry
 }

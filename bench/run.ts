@@ -1,100 +1,41 @@
 // npm run bench -- [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
-import { writeFileSync } from 'node:fs'
+//
+// The same work with libraries of JavaScript, and the memory that values take.
 import { parseArgs } from 'node:util'
-import { table } from 'ipam-kit/render'
-import { goalOf, peersOf, readBudget } from './budget.js'
-import { type Measurement, measure, type Row } from './harness.js'
-import { writeTable } from './page.js'
-import { rows } from './rows.js'
+import { readBudget } from './budget.js'
+import { Gate } from './gate.js'
+import { measure } from './harness.js'
+import { measureMemory } from './memory.js'
+import { nodeName } from './page.js'
+import { asBytes, OPTIONS, Report } from './report.js'
+import { works } from './works.js'
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    'no-gate': { type: 'boolean' },
-    json: { type: 'string' },
-    page: { type: 'string' },
-  },
-})
+const { values } = parseArgs({ options: OPTIONS })
+const isWanted = (name: string) => values.only === undefined || name.includes(values.only)
 
 const budget = readBudget()
-const ATTEMPTS = 3
+const gate = new Gate(budget, budget.goals)
+const report = new Report()
 
-const measured: Measurement[] = []
-const failed: string[] = []
-for (const row of rows.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
-  const results = measureWithin(row)
-  for (const result of results) {
-    measured.push(result)
-    console.error(JSON.stringify({ node: process.version, ...result, goal: goalOf(budget, row.name, result.peer) }))
-  }
-  failed.push(...results.flatMap(problemOf))
-  for (const peer of peersOf(budget, row.name)) {
-    if (!results.some((result) => result.peer === peer)) failed.push(`${row.name}: has no peer ${peer}`)
+for (const work of works.filter(({ name }) => isWanted(name))) {
+  for (const result of gate.measure(work.name, Object.keys(work.peers), (peers) => measure(work, peers))) {
+    report.ratio(result)
   }
 }
-for (const name of Object.keys(budget.floors)) {
-  if (!rows.some((row) => row.name === name)) failed.push(`${name}: in bench/budget.json, and no such benchmark`)
-}
-
-const head = ['work', 'peer', 'ours', "peer's time", 'ratio', 'goal']
-const lines = measured.map(cells)
-console.log(
-  table(
-    head.map((word) => word.toUpperCase()),
-    lines,
-  ),
-)
-if (values.json !== undefined)
-  writeFileSync(values.json, measured.map((result) => `${JSON.stringify(result)}\n`).join(''))
-if (values.page !== undefined) writeTable(values.page, head, lines)
-if (values['no-gate'] !== true && failed.length > 0) {
-  console.log(`\nbelow the floor, with ${budget.slack * 100} % slack:\n${failed.join('\n')}`)
-  process.exitCode = 1
-}
-
-/** A row below a floor is measured again before it counts: a machine that was busy for a moment is no regression. */
-function measureWithin(row: Row): Measurement[] {
-  let best = measure(row)
-  for (let attempt = 1; attempt < ATTEMPTS && best.some(isBelow); attempt++) {
-    const again = measure(row)
-    best = best.map((result, i) => (again[i]!.ratio > result.ratio ? again[i]! : result))
+for (const [name, goals] of Object.entries(budget.goals)) {
+  const work = works.find((known) => known.name === name)
+  if (work === undefined) gate.fail(`${name}: in bench/budget.json, and no such benchmark`)
+  for (const peer of Object.keys(work === undefined ? {} : goals)) {
+    if (work?.peers[peer] === undefined) gate.fail(`${name}: ${peer} is in bench/budget.json, and no such peer`)
   }
-  return best
 }
 
-function floorOf(result: Measurement): number | undefined {
-  const goal = goalOf(budget, result.name, result.peer)
-  return goal === undefined ? undefined : goal * (1 - budget.slack)
+for (const memory of Object.keys(budget.bytes).some(isWanted) ? measureMemory() : []) {
+  const { what, bytes } = memory
+  const most = budget.bytes[what]
+  if (most === undefined) gate.fail(`${what}: no goal in bench/budget.json`)
+  else if (!(bytes <= most)) gate.fail(`${what}: ${asBytes(bytes)} are more than ${most}`)
+  report.row({ ...memory, most }, [what, '-', asBytes(bytes), '-', '-', `at most ${most}`, '-'])
 }
 
-function isBelow(result: Measurement): boolean {
-  return result.ratio < (floorOf(result) ?? 0)
-}
-
-function problemOf(result: Measurement): string[] {
-  const floor = floorOf(result)
-  if (floor === undefined) return [`${result.name}: no floor for ${result.peer} in bench/budget.json`]
-  if (!isBelow(result)) return []
-  return [`${result.name}: ${ratio(result.ratio)} of ${result.peer} is below ${ratio(floor)}`]
-}
-
-function cells(result: Measurement): string[] {
-  const goal = goalOf(budget, result.name, result.peer)
-  return [
-    result.name,
-    result.peer,
-    time(result.oursNs),
-    time(result.theirsNs),
-    ratio(result.ratio),
-    goal === undefined ? '-' : ratio(goal),
-  ]
-}
-
-function time(ns: number): string {
-  if (ns < 1000) return `${ns.toFixed(0)} ns`
-  return ns < 1e6 ? `${(ns / 1000).toFixed(1)} µs` : `${(ns / 1e6).toFixed(2)} ms`
-}
-
-function ratio(value: number): string {
-  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)}x`
-}
+report.finish(gate, nodeName(), values)

@@ -2,44 +2,39 @@ import { Address } from 'ipam-kit/cidr'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { addressSpace, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
-import type { Row } from '../harness.js'
+import { once } from '../corpora.js'
+import type { Side, Work } from '../harness.js'
 import { findFreeAddress } from '../peers/in-cluster-model.js'
 
-export const provider: readonly Row[] = [
+export const planWorks: readonly Work[] = [
   ...[100, 1000, 10_000].map((inUse) => ({
     name: `plan a claim, ${inUse.toLocaleString('en')} addresses in use`,
-    setUp: () => {
-      const scene = sceneWith(inUse)
-      const space = addressSpace(scene.pool.spec)
-      if (!space.ok) throw new Error('the pool of the benchmark is invalid')
-      const { available } = space.value
-      const texts = scene.addresses.map((address) => address.spec.address)
-      return {
-        ours: { operations: 1, work: () => planClaim(scene, { nowMs: 0 }) },
-        peers: {
-          'model of the in-cluster algorithm (address search alone)': {
-            operations: 1,
-            work: () => findFreeAddress(available, texts),
-          },
-        },
-      }
+    ours: () => plan(inUse),
+    peers: {
+      'model of the in-cluster algorithm (address search alone)': () => {
+        const { pool, addresses } = sceneWith(inUse)
+        const space = addressSpace(pool.spec)
+        if (!space.ok) throw new Error('the pool of the benchmark is invalid')
+        const { available } = space.value
+        const texts = addresses.map((address) => address.spec.address)
+        return { run: () => findFreeAddress(available, texts), operations: 1 }
+      },
     },
   })),
   {
     name: 'plan a claim, 50,000 addresses in use',
-    setUp: () => {
-      const full = sceneWith(50_000)
-      const empty = sceneWith(100)
-      return {
-        ours: { operations: 1, work: () => planClaim(full, { nowMs: 0 }) },
-        peers: { 'the same with 100 in use': { operations: 1, work: () => planClaim(empty, { nowMs: 0 }) } },
-      }
-    },
+    ours: () => plan(50_000),
+    peers: { 'the same with 100 in use': () => plan(100) },
   },
 ]
 
+function plan(inUse: number): Side {
+  const scene = sceneWith(inUse)
+  return { run: () => planClaim(scene, { nowMs: 0 }), operations: 1 }
+}
+
 /** A pool of a /14 with addresses in use, and a claim that wants one more. */
-function sceneWith(inUse: number) {
+const sceneWith = once((inUse: number) => {
   const group = 'ipam.cluster.x-k8s.io'
   const poolRef = { apiGroup: group, kind: 'InClusterIPPool', name: 'pool' }
   const pool = InClusterIPPool.parse({
@@ -68,4 +63,4 @@ function sceneWith(inUse: number) {
     }),
   )
   return { claim, pool, addresses, ledger: PoolLedger.build(pool, addresses) }
-}
+})

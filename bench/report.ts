@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs'
+import { table } from 'ipam-kit/render'
+import { asRatio, type Gate, type Judged } from './gate.js'
+import { writeSection } from './page.js'
+
+/** What both commands take. */
+export const OPTIONS = {
+  only: { type: 'string' },
+  'no-gate': { type: 'boolean' },
+  json: { type: 'string' },
+  page: { type: 'string' },
+} as const
+
+interface Outputs {
+  readonly 'no-gate'?: boolean
+  readonly json?: string
+  readonly page?: string
+}
+
+const HEAD = ['work', 'peer', 'ours', 'of the peer', 'ratio', 'goal', 'floor']
+
+/** Collects what is measured, and writes it in all its forms. */
+export class Report {
+  readonly #results: object[] = []
+  readonly #lines: string[][] = []
+  readonly #notes: string[] = []
+
+  /** A ratio of times. */
+  ratio(result: Judged): void {
+    const { target, ...measurement } = result
+    const { work, peer, oursNs, theirsNs, ratio } = measurement
+    const limits = target === undefined ? ['-', '-'] : [asRatio(target.goal), asRatio(target.floor)]
+    this.row({ ...measurement, goal: target?.goal, floor: target?.floor }, [
+      work,
+      peer,
+      time(oursNs),
+      time(theirsNs),
+      asRatio(ratio),
+      ...limits,
+    ])
+    if (target === undefined || ratio >= target.goal) return
+    const why = target.note ?? 'within the slack'
+    this.#notes.push(`${work}, ${peer}: goal ${asRatio(target.goal)}, reached ${asRatio(ratio)}: ${why}`)
+  }
+
+  /** Anything else, with the cells of its row. */
+  row(result: object, cells: string[]): void {
+    const withNode = { node: process.version, ...result }
+    console.error(JSON.stringify(withNode))
+    this.#results.push(withNode)
+    this.#lines.push(cells)
+  }
+
+  /** Prints the table, writes the files that are wanted, and sets the exit code. */
+  finish(gate: Gate, heading: string, outputs: Outputs): void {
+    if (outputs.json !== undefined) {
+      writeFileSync(outputs.json, this.#results.map((result) => `${JSON.stringify(result)}\n`).join(''))
+    }
+    if (this.#lines.length > 0) {
+      const head = HEAD.map((word) => word.toUpperCase())
+      console.log(table(head, this.#lines))
+      const findings = { head: HEAD, lines: this.#lines, notes: this.#notes }
+      if (outputs.page !== undefined) writeSection(outputs.page, heading, findings)
+    }
+    const code = gate.close()
+    if (outputs['no-gate'] !== true) process.exitCode = code
+  }
+}
+
+export function asBytes(bytes: number): string {
+  return `${bytes.toFixed(1)} bytes`
+}
+
+function time(ns: number): string {
+  if (ns < 10) return `${ns.toFixed(1)} ns`
+  if (ns < 1000) return `${ns.toFixed(0)} ns`
+  return ns < 1e6 ? `${(ns / 1000).toFixed(1)} µs` : `${(ns / 1e6).toFixed(2)} ms`
+}

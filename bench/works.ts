@@ -1,0 +1,8 @@
+import type { Work } from './harness.js'
+import { allocateWorks } from './works/allocate.js'
+import { planWorks } from './works/plan.js'
+import { setWorks } from './works/sets.js'
+import { textWorks } from './works/text.js'
+
+/** Everything that is measured beside peers in JavaScript. */
+export const works: readonly Work[] = [...textWorks, ...setWorks, ...allocateWorks, ...planWorks]
