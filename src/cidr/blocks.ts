@@ -1,4 +1,5 @@
 import { maskWord, type Prefix } from './prefix.js'
+import { addressAt6, compareAt, copyAt } from './words6.js'
 
 // A range as the fewest prefixes: from its first address on, always the largest block that is aligned there and does not pass the last.
 //
@@ -26,48 +27,40 @@ export function lengthAt4(at: number, last: number): number {
 
 /** Adds the blocks of the IPv6 range from `firsts[4i..4i+3]` to `lasts[4i..4i+3]` to `out`. At most 254. */
 export function blocks6(firsts: Uint32Array, lasts: Uint32Array, index: number, out: Prefix[]): void {
-  const i = index << 2
-  let a0 = firsts[i]!
-  let a1 = firsts[i + 1]!
-  let a2 = firsts[i + 2]!
-  let a3 = firsts[i + 3]!
-  const l0 = lasts[i]!
-  const l1 = lasts[i + 1]!
-  const l2 = lasts[i + 2]!
-  const l3 = lasts[i + 3]!
+  const at = new Uint32Array(4)
+  copyAt(firsts, index, at, 0)
   for (;;) {
-    const aligned = trailingZeros(a0, a1, a2, a3)
-    const fitting = fittingBits(l0 - a0, l1 - a1, l2 - a2, l3 - a3)
-    const hostBits = aligned < fitting ? aligned : fitting
-    out.push({ address: { family: 6, w0: a0, w1: a1, w2: a2, w3: a3 }, length: 128 - hostBits })
-    if (hostBits === 128) return
-    // on to the address behind the block: one more at its lowest bit, with the carry
-    const word = 3 - (hostBits >> 5)
-    const step = 2 ** (hostBits & 31)
-    let carry = 0
-    if (word === 3) {
-      a3 += step
-      if (a3 > 0xffffffff) {
-        a3 -= WORDS
-        carry = 1
-      }
-    }
-    a2 += word === 2 ? step : carry
-    carry = 0
-    if (a2 > 0xffffffff) {
-      a2 -= WORDS
-      carry = 1
-    }
-    a1 += word === 1 ? step : carry
-    carry = 0
-    if (a1 > 0xffffffff) {
-      a1 -= WORDS
-      carry = 1
-    }
-    a0 += word === 0 ? step : carry
-    if (a0 > 0xffffffff) return
-    if ((a0 - l0 || a1 - l1 || a2 - l2 || a3 - l3) > 0) return
+    const length = lengthAt6(at, lasts, index)
+    out.push({ address: addressAt6(at, 0), length })
+    if (!toNext6(at, length, lasts, index)) return
   }
+}
+
+/** The length of the largest block that begins at the four words of `at` and does not pass the last address of a range. */
+export function lengthAt6(at: Uint32Array, lasts: Uint32Array, index: number): number {
+  const i = index << 2
+  const a0 = at[0]!
+  const a1 = at[1]!
+  const a2 = at[2]!
+  const a3 = at[3]!
+  const aligned = trailingZeros(a0, a1, a2, a3)
+  const fitting = fittingBits(lasts[i]! - a0, lasts[i + 1]! - a1, lasts[i + 2]! - a2, lasts[i + 3]! - a3)
+  return 128 - (aligned < fitting ? aligned : fitting)
+}
+
+/**
+ * Moves `at` from the first address of a block to the one behind the block: one more at the lowest bit of its network part, with the carry.
+ * False if that is behind the range.
+ */
+export function toNext6(at: Uint32Array, length: number, lasts: Uint32Array, index: number): boolean {
+  let word = (length - 1) >> 5
+  for (let step = 1 << (31 & -length); word >= 0; step = 1) {
+    at[word] = at[word]! + step
+    // what was added to came to nothing: it has gone over
+    if (at[word] !== 0) return compareAt(at, 0, lasts, index) <= 0
+    word--
+  }
+  return false
 }
 
 function trailingZeros(w0: number, w1: number, w2: number, w3: number): number {

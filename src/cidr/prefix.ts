@@ -70,8 +70,9 @@ export function safeParse(text: string, options?: PrefixTextOptions): Result<Pre
  */
 export function format(prefix: Prefix): string {
   const { address, length } = prefix
-  const end = address.family === 4 ? writeDotted(address.value, 0) : write6(address, 0)
-  return flatText(writeLength(length, writeCharacter(SLASH, end)))
+  if (address.family === 4) return format4(address.value, length)
+  const { w0, w1, w2, w3 } = address
+  return format6(w0, w1, w2, w3, length)
 }
 
 /**
@@ -174,6 +175,11 @@ export function slashOf(text: string): number {
 /** An IPv4 prefix as text. */
 export function format4(value: number, length: number): string {
   return flatText(writeLength(length, writeCharacter(SLASH, writeDotted(value, 0))))
+}
+
+/** An IPv6 prefix of four words as text. */
+export function format6(w0: number, w1: number, w2: number, w3: number, length: number): string {
+  return flatText(writeLength(length, writeCharacter(SLASH, write6(w0, w1, w2, w3, 0))))
 }
 
 /** The text as a prefix by any profile, or what is wrong with it. */

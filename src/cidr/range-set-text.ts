@@ -1,14 +1,16 @@
 import { fail, type Result, unwrap } from '../errors/index.js'
 import * as Address from './address.js'
-import { lengthAt4 } from './blocks.js'
+import { lengthAt4, lengthAt6, toNext6 } from './blocks.js'
 import * as Prefix from './prefix.js'
 import type { TextOptions } from './profile.js'
 import * as Range from './range.js'
-import { prefixes, type RangeSet, ranges } from './range-set.js'
-import { none4 } from './ranges4.js'
-import { readAddress } from './scan.js'
+import { type RangeSet, ranges } from './range-set.js'
+import type { Ranges4 } from './ranges4.js'
+import { count6, type Ranges6 } from './ranges6.js'
 import { Spans } from './spans.js'
 import { read4 } from './text4.js'
+import { readWords6 } from './text6.js'
+import { copyAt } from './words6.js'
 
 export type RangeSetTextOptions = Range.RangeTextOptions
 
@@ -37,7 +39,7 @@ export function safeParse(
   entries: readonly string[],
   options: RangeSetTextOptions = {},
 ): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
-  const spans = new Spans()
+  const spans = new Spans(entries.length)
   const strict = options.profile === undefined || options.profile === 'strict'
   for (let index = 0; index < entries.length; index++) {
     const text = entries[index]!
@@ -56,21 +58,22 @@ export function safeParse(
 function addPlain(text: string, spans: Spans): boolean {
   if (typeof text !== 'string') return false
   const slash = Prefix.slashOf(text)
-  if (slash > 0) {
-    const length = Prefix.scanLength(text, slash + 1)
-    const value = read4(text, 0, slash)
-    if (value >= 0 && length >= 0 && length <= 32) {
-      spans.addBlock4(value, length)
-      return true
-    }
-    const prefix = Prefix.readPrefix(text)
-    if (prefix !== undefined) spans.addPrefix(prefix)
-    return prefix !== undefined
+  const end = slash > 0 ? slash : text.length
+  const length = slash > 0 ? Prefix.scanLength(text, slash + 1) : 128
+  if (length < 0 || length > 128) return false
+  const value = read4(text, 0, end)
+  if (value >= 0) {
+    if (slash > 0 && length > 32) return false
+    spans.addBlock4(value, length)
+    return true
   }
-  const address = readAddress(text, 0, text.length)
-  if (address !== undefined) spans.addRange(address, address)
-  return address !== undefined
+  if (!readWords6(text, 0, end, words)) return false
+  spans.addBlock6(words, length)
+  return true
 }
+
+/** The address that is being read or written. Both are synchronous and leave nothing of value behind. */
+const words = /* @__PURE__ */ new Uint32Array(4)
 
 /**
  * Reads one entry as {@link parse} does: an address, a range or a CIDR, as a range. O(1).
@@ -114,19 +117,29 @@ export function format(set: RangeSet): string[] {
  */
 export function formatPrefixes(set: RangeSet): string[] {
   const texts: string[] = []
-  const { firsts, lasts } = set.v4
-  for (let i = 0; i < firsts.length; i++) {
-    const last = lasts[i]!
-    for (let at = firsts[i]!; ; ) {
-      const length = lengthAt4(at, last)
-      texts.push(Prefix.format4(at, length))
-      const end = (at | ~Prefix.maskWord(length)) >>> 0
-      if (end === last) break
-      at = end + 1
-    }
-  }
-  for (const prefix of prefixes({ v4: none4, v6: set.v6 })) texts.push(Prefix.format(prefix))
+  for (let i = 0; i < set.v4.firsts.length; i++) addTexts4(set.v4, i, texts)
+  for (let i = 0; i < count6(set.v6); i++) addTexts6(set.v6, i, texts)
   return texts
+}
+
+function addTexts4({ firsts, lasts }: Ranges4, index: number, texts: string[]): void {
+  const last = lasts[index]!
+  for (let at = firsts[index]!; ; ) {
+    const length = lengthAt4(at, last)
+    texts.push(Prefix.format4(at, length))
+    const end = (at | ~Prefix.maskWord(length)) >>> 0
+    if (end === last) return
+    at = end + 1
+  }
+}
+
+function addTexts6({ firsts, lasts }: Ranges6, index: number, texts: string[]): void {
+  copyAt(firsts, index, words, 0)
+  for (;;) {
+    const length = lengthAt6(words, lasts, index)
+    texts.push(Prefix.format6(words[0]! | 0, words[1]! | 0, words[2]! | 0, words[3]! | 0, length))
+    if (!toNext6(words, length, lasts, index)) return
+  }
 }
 
 function profileOf(options: TextOptions): Prefix.PrefixTextOptions {

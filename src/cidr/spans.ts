@@ -13,6 +13,12 @@ export class Spans {
   #firsts6 = new Uint32Array(0)
   #lasts6 = new Uint32Array(0)
   #count6 = 0
+  readonly #expected: number
+
+  /** Of about `expected` ranges a family, if that is known. */
+  constructor(expected = FEW) {
+    this.#expected = expected
+  }
 
   get isEmpty(): boolean {
     return this.#count4 === 0 && this.#count6 === 0
@@ -24,28 +30,19 @@ export class Spans {
       this.addBlock4(address.value, length)
       return
     }
-    const m0 = maskWord(length)
-    const m1 = maskWord(length - 32)
-    const m2 = maskWord(length - 64)
-    const m3 = maskWord(length - 96)
     const { w0, w1, w2, w3 } = address
-    const at = this.#room6()
-    const firsts = this.#firsts6
-    const lasts = this.#lasts6
-    firsts[at] = w0 & m0
-    firsts[at + 1] = w1 & m1
-    firsts[at + 2] = w2 & m2
-    firsts[at + 3] = w3 & m3
-    lasts[at] = w0 | ~m0
-    lasts[at + 1] = w1 | ~m1
-    lasts[at + 2] = w2 | ~m2
-    lasts[at + 3] = w3 | ~m3
+    this.#pushBlock6(w0, w1, w2, w3, length)
   }
 
   /** The prefix of an IPv4 address. */
   addBlock4(value: number, length: number): void {
     const mask = maskWord(length)
     this.#push4((value & mask) >>> 0, (value | ~mask) >>> 0)
+  }
+
+  /** The prefix of the IPv6 address of four words. */
+  addBlock6(words: Uint32Array, length: number): void {
+    this.#pushBlock6(words[0]!, words[1]!, words[2]!, words[3]!, length)
   }
 
   /** @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` */
@@ -88,20 +85,38 @@ export class Spans {
 
   #push4(first: number, last: number): void {
     if (this.#count4 === this.#firsts4.length) {
-      this.#firsts4 = grown(this.#firsts4, FEW)
-      this.#lasts4 = grown(this.#lasts4, FEW)
+      this.#firsts4 = grown(this.#firsts4, this.#expected)
+      this.#lasts4 = grown(this.#lasts4, this.#expected)
     }
     this.#firsts4[this.#count4] = first
     this.#lasts4[this.#count4] = last
     this.#count4++
   }
 
+  #pushBlock6(w0: number, w1: number, w2: number, w3: number, length: number): void {
+    const m0 = maskWord(length)
+    const m1 = maskWord(length - 32)
+    const m2 = maskWord(length - 64)
+    const m3 = maskWord(length - 96)
+    const at = this.#room6()
+    const firsts = this.#firsts6
+    const lasts = this.#lasts6
+    firsts[at] = w0 & m0
+    firsts[at + 1] = w1 & m1
+    firsts[at + 2] = w2 & m2
+    firsts[at + 3] = w3 & m3
+    lasts[at] = w0 | ~m0
+    lasts[at + 1] = w1 | ~m1
+    lasts[at + 2] = w2 | ~m2
+    lasts[at + 3] = w3 | ~m3
+  }
+
   /** Where the words of one more IPv6 range go. */
   #room6(): number {
     const at = this.#count6 * 4
     if (at === this.#firsts6.length) {
-      this.#firsts6 = grown(this.#firsts6, FEW * 4)
-      this.#lasts6 = grown(this.#lasts6, FEW * 4)
+      this.#firsts6 = grown(this.#firsts6, this.#expected * 4)
+      this.#lasts6 = grown(this.#lasts6, this.#expected * 4)
     }
     this.#count6++
     return at

@@ -15,6 +15,25 @@ const hexDigits = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, character)
  * @returns the address, or `undefined`
  */
 export function read6(text: string, start: number, end: number): Address6 | undefined {
+  if (!readGroups(text, start, end)) return undefined
+  return { family: 6, w0: wordOfGroups(0), w1: wordOfGroups(2), w2: wordOfGroups(4), w3: wordOfGroups(6) }
+}
+
+/** As {@link read6}, into the four words of `out`. False if it is no IPv6 text. */
+export function readWords6(text: string, start: number, end: number, out: Uint32Array): boolean {
+  if (!readGroups(text, start, end)) return false
+  out[0] = wordOfGroups(0)
+  out[1] = wordOfGroups(2)
+  out[2] = wordOfGroups(4)
+  out[3] = wordOfGroups(6)
+  return true
+}
+
+function wordOfGroups(at: number): number {
+  return ((groups[at]! << 16) | groups[at + 1]!) >>> 0
+}
+
+function readGroups(text: string, start: number, end: number): boolean {
   let count = 0
   let gap = -1 // groups in front of `::`, -1 while there was none
   let group = 0
@@ -29,49 +48,43 @@ export function read6(text: string, start: number, end: number): Address6 | unde
     if (character === COLON) {
       if (digits === 0) {
         // the second colon of `::`, behind at least one group
-        if (gap >= 0 || count === 0) return undefined
+        if (gap >= 0 || count === 0) return false
         gap = count
         continue
       }
-      if (count === 8) return undefined
+      if (count === 8) return false
       groups[count++] = group
       group = 0
       digits = 0
     } else if (character === DOT) {
       const embedded = count <= 6 ? read4(text, i - digits, end) : -1
-      if (embedded < 0) return undefined
+      if (embedded < 0) return false
       groups[count++] = embedded >>> 16
       group = embedded & 0xffff
       digits = 4
       break
     } else {
       const digit = character < 128 ? hexDigits[character]! : -1
-      if (digit < 0 || digits === 4) return undefined
+      if (digit < 0 || digits === 4) return false
       group = (group << 4) | digit
       digits++
     }
   }
   if (digits === 0) {
-    if (gap !== count) return undefined // a colon at the end that is not the second of `::`
+    if (gap !== count) return false // a colon at the end that is not the second of `::`
   } else {
-    if (count === 8) return undefined
+    if (count === 8) return false
     groups[count++] = group
   }
   if (gap < 0) {
-    if (count < 8) return undefined
+    if (count < 8) return false
   } else {
-    if (count === 8) return undefined // `::` stands for at least one group
+    if (count === 8) return false // `::` stands for at least one group
     let to = 7
     for (let from = count - 1; from >= gap; from--) groups[to--] = groups[from]!
     while (to >= gap) groups[to--] = 0
   }
-  return {
-    family: 6,
-    w0: ((groups[0]! << 16) | groups[1]!) >>> 0,
-    w1: ((groups[2]! << 16) | groups[3]!) >>> 0,
-    w2: ((groups[4]! << 16) | groups[5]!) >>> 0,
-    w3: ((groups[6]! << 16) | groups[7]!) >>> 0,
-  }
+  return true
 }
 
 /**
@@ -165,16 +178,16 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
 
 /** Canonical text of RFC 5952; an IPv4-mapped address ends in dotted decimal (its section 5, and Go's net/netip). */
 export function format6(address: Address6): string {
-  return flatText(write6(address, 0))
+  const { w0, w1, w2, w3 } = address
+  return flatText(write6(w0, w1, w2, w3, 0))
 }
 
 /**
- * Writes the canonical text at `at`.
+ * Writes the canonical text of the address of four words at `at`.
  *
  * @returns the position behind it
  */
-export function write6(address: Address6, at: number): number {
-  const { w0, w1, w2, w3 } = address
+export function write6(w0: number, w1: number, w2: number, w3: number, at: number): number {
   // one bit a group that is zero, the first group the highest
   const zeros =
     ((w0 >>> 16 === 0 ? 128 : 0) | (w0 << 16 === 0 ? 64 : 0)) +
