@@ -9,7 +9,7 @@
  *   2 allocator               cidr, errors
  *   2 claim                   errors
  *   2 crd                     cidr, errors, zod; a group: crd/meta as well
- *   1 cidr                    errors, ip-address
+ *   1 cidr                    errors; ip-address in cidr/forms/ip-address.ts
  *   0 errors                  nothing
  *
  * A folder may always import itself. Each layer has one allow-list below: what is not in it is an error.
@@ -48,6 +48,13 @@ module.exports = {
   forbidden: [
     layer('errors', '^src/errors/', [], 'errors imports nothing.'),
     layer('cidr', '^src/cidr/', ['^src/errors/'], 'cidr imports errors.'),
+    {
+      name: 'cidr-forms',
+      comment: 'cidr/forms brings ip-address with it: it is an entry of its own, and nothing else in src/ imports it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cidr/forms/' },
+      to: { path: '^src/cidr/forms/' },
+    },
     layer('allocator', '^src/allocator/', ['^src/cidr/', '^src/errors/'], 'allocator imports cidr and errors.'),
     layer('claim', '^src/claim/', ['^src/errors/'], 'claim imports errors.'),
     layer('crd', '^src/crd/', ['^src/cidr/', '^src/errors/'], 'crd imports cidr and errors.'),
@@ -136,11 +143,12 @@ module.exports = {
     typesOnly('store-run-render-meta', '^src/(store|run|render)/', '^src/crd/meta/', '^src/crd/meta/object\\.ts$'),
 
     packageOnlyFrom('zod', '^src/crd/'),
-    packageOnlyFrom('ip-address', '^src/cidr/'),
+    packageOnlyFrom('ip-address', '^src/cidr/forms/ip-address\\.ts$'),
     packageOnlyFrom('fast-check', '^src/testing/'),
     {
       name: 'package-other',
-      comment: 'src/ runs on zod and, in testing, the optional peer fast-check. Anything else needs a decision record.',
+      comment:
+        'src/ runs on zod, ip-address and, in testing, the optional peer fast-check. Anything else needs a decision record.',
       severity: 'error',
       from: { path: '^src/' },
       to: {

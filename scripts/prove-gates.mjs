@@ -65,6 +65,7 @@ const proofs = [
       tree.write('src/newcomer/planted.ts', "import '../errors/index.js'\n")
       tree.write('src/cidr/zod.ts', "import 'zod'\nimport 'vitest'\nimport 'node:fs'\nimport './nowhere.js'\n")
       tree.write('src/allocator/oracle.ts', "import 'ip-address'\nimport 'fast-check'\n")
+      tree.write('src/cidr/exotic.ts', "import 'ip-address'\nimport './forms/index.js'\n")
       tree.write('src/cidr/orphan.ts', 'export const orphan = 1\n')
       tree.write('src/cidr/chicken.ts', "import { egg } from './egg.js'\nexport const chicken = () => egg\n")
       tree.write('src/cidr/egg.ts', "import { chicken } from './chicken.js'\nexport const egg = () => chicken\n")
@@ -96,6 +97,8 @@ const proofs = [
       /no-unresolvable: src\/cidr\/zod/,
       /package-ip-address: src\/allocator\/oracle/,
       /package-fast-check: src\/allocator\/oracle/,
+      /package-ip-address: src\/cidr\/exotic/,
+      /cidr-forms: src\/cidr\/exotic/,
       /no-orphans: src\/cidr\/orphan/,
       /no-cycles: src\/cidr\/(chicken|egg)/,
     ],
@@ -267,6 +270,24 @@ const proofs = [
     expect: [/capi-poolutil\.json: 0 passed, 1 failed/, /planted-1/],
   },
   {
+    gate: 'types of test/real',
+    fault: 'a part without a name',
+    plant: (tree) => tree.edit('test/real/browser/part.ts', (text) => text.replace(/name: 'browser',/, '')),
+    command: [bin('tsc'), '-p', 'test/real'],
+    expect: [/test\/real\/browser\/part\.ts.*'name' is missing/],
+  },
+  {
+    gate: 'real',
+    fault: 'a global of Node, which a browser does not have',
+    plant: (tree) =>
+      tree.edit('src/cidr/flat-text.ts', (text) =>
+        text.replace('  const b = bytes\n', "  const b = globalThis['Buff' + 'er'].from(bytes)\n"),
+      ),
+    command: [bin('tsx'), 'test/real/run.ts', 'browser'],
+    expect: [/FAILED .*it answers in the browser as in Node/],
+    needs: 'chromium',
+  },
+  {
     gate: 'benchmarks',
     fault: 'a floor that is not reached',
     plant: (tree) =>
@@ -402,7 +423,7 @@ function original(dir) {
 }
 
 function isHere(command) {
-  return spawnSync(command, ['version'], { stdio: 'ignore' }).error === undefined
+  return spawnSync(command, ['--version'], { stdio: 'ignore' }).error === undefined
 }
 
 function run([command, ...args], cwd) {

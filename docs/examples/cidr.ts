@@ -1,5 +1,6 @@
 // The arithmetic of addresses alone: docs/guides/cidr.md shows this file, and what it prints.
 import { Address, Prefix, PrefixMap, Range, RangeSet } from 'ipam-kit/cidr'
+import { Nat64, ReverseName, UrlHost } from 'ipam-kit/cidr/forms'
 
 // Text is read once and strictly. A failure says what, where and why.
 const gateway = Address.parse('2001:DB8:0:0::0001')
@@ -37,3 +38,10 @@ console.log(owners.lookup(Address.parse('10.128.7.9')), owners.lookup(Address.pa
 
 // What an address is for, by the registries of IANA; an IPv4 address inside of an IPv6 one decides.
 console.log(['10.0.0.1', '::ffff:127.0.0.1', '64:ff9b::a9fe:a9fe'].map((text) => Address.kind(Address.parse(text))))
+
+// Rarer forms have an entry of their own.
+const endpoint = UrlHost.parse('https://[fd00::1]:6443/healthz')
+console.log(Address.format(endpoint.address), endpoint.port, UrlHost.format(endpoint))
+console.log(Prefix.format(ReverseName.parse('2.0.192.in-addr.arpa.')), ReverseName.zones(Prefix.parse('10.0.16.0/23')))
+const behindNat64 = Nat64.extract(Address.parse('64:ff9b::c000:221'))
+console.log(behindNat64 && Address.format(behindNat64))

@@ -155,7 +155,7 @@ function covers({ address, length }: Prefix, inner: Address.Address): boolean {
 }
 
 /** The text as a prefix, as fast as it can; `undefined` for what {@link prefixOf} explains. */
-export function readPrefix(text: string): Prefix | undefined {
+function readPrefix(text: string): Prefix | undefined {
   const slash = slashOf(text)
   const address = readAddress(text, 0, slash)
   if (address === undefined) return undefined

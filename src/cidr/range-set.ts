@@ -13,6 +13,8 @@ import { addressAt6, compareTo } from './words6.js'
  *
  * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top for a directory, which is built once a set
  * has been searched so often that it pays. The order is all IPv4, then all IPv6, each ascending.
+ *
+ * A set can be frozen, and a worker can be sent one: a structured clone is a set too, and is searched without a directory.
  */
 export interface RangeSet {
   readonly v4: Ranges4

@@ -28,6 +28,15 @@ export interface ErrorContexts {
     readonly position: number
     readonly problem: string
   }
+  /** `text` is not the name of an address or a zone in reverse DNS. */
+  readonly MALFORMED_REVERSE_NAME: { readonly text: string; readonly position: number; readonly problem: string }
+  /** `text` is not an endpoint or a URL whose host is an IP address. `name` is there where the host is a DNS name, and that is all. */
+  readonly MALFORMED_URL_HOST: {
+    readonly text: string
+    readonly position: number
+    readonly problem: string
+    readonly name?: string
+  }
   /** Bytes that are not the stored form of `what`; `position` is an offset into them. */
   readonly MALFORMED_BYTES: { readonly what: string; readonly position: number; readonly problem: string }
   /** A prefix length outside what is possible: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or around another prefix. */

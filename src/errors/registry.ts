@@ -28,6 +28,16 @@ export const registry: Registry = {
     retry: 'never',
     conditionReason: 'InvalidRange',
   },
+  MALFORMED_REVERSE_NAME: {
+    template: (c) => `not a reverse name: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidReverseName',
+  },
+  MALFORMED_URL_HOST: {
+    template: (c) => `no IP address as host: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    retry: 'never',
+    conditionReason: 'InvalidHost',
+  },
   MALFORMED_BYTES: {
     template: (c) => `not the bytes of ${plain(c.what)}: ${plain(c.problem)} (at position ${c.position})`,
     retry: 'never',

@@ -40,8 +40,8 @@ describe('package.json', () => {
     expect(scripts.filter((name) => /^(pre|post)?(install|prepare|publish)$/.test(name))).toEqual([])
   })
 
-  test('needs zod and nothing else; fast-check is an optional peer', () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(['zod'])
+  test('needs ip-address and zod, and nothing else; fast-check is an optional peer', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['ip-address', 'zod'])
     expect(Object.keys(manifest.peerDependencies)).toEqual(['fast-check'])
     expect(manifest.peerDependenciesMeta).toEqual({ 'fast-check': { optional: true } })
   })

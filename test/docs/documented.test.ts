@@ -3,10 +3,13 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
-// Every function that /cidr exports says what it does and shows it: examples.test.ts runs what it shows.
+// Every function that /cidr and /cidr/forms export says what it does and shows it: examples.test.ts runs what it shows.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const entry = `${root}src/cidr/index.ts`
+const entries = [
+  ['/cidr', 'src/cidr/index.ts', ['Address', 'Prefix', 'Range', 'RangeSet', 'PrefixMap'], 10],
+  ['/cidr/forms', 'src/cidr/forms/index.ts', ['ReverseName', 'UrlHost', 'Teredo', 'SixToFour', 'Nat64'], 0],
+] as const
 
 interface Exported {
   /** `Prefix.split`. */
@@ -17,12 +20,12 @@ interface Exported {
   readonly hasExample: boolean
 }
 
-describe('what /cidr exports', () => {
-  const exported = functionsOf(entry)
+describe.each(entries)('what %s exports', (_, entry, nouns, fewest) => {
+  const exported = functionsOf(root + entry)
 
   test('are functions of every noun', () => {
-    for (const noun of ['Address', 'Prefix', 'Range', 'RangeSet', 'PrefixMap']) {
-      expect(exported.filter(({ name }) => name.startsWith(`${noun}.`)).length, noun).toBeGreaterThan(10)
+    for (const noun of nouns) {
+      expect(exported.filter(({ name }) => name.startsWith(`${noun}.`)).length, noun).toBeGreaterThan(fewest)
     }
   })
 

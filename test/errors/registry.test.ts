@@ -26,6 +26,14 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { text: 'x', index: 2, position: 0, problem: 'unable to parse IP' },
     'entry 2 is not an address, range or CIDR: "x": unable to parse IP (at position 0)',
   ],
+  MALFORMED_REVERSE_NAME: [
+    { text: '256.in-addr.arpa', position: 0, problem: 'an octet above 255' },
+    'not a reverse name: "256.in-addr.arpa": an octet above 255 (at position 0)',
+  ],
+  MALFORMED_URL_HOST: [
+    { text: 'localhost:80', position: 0, problem: 'a DNS name, not an IP address', name: 'localhost' },
+    'no IP address as host: "localhost:80": a DNS name, not an IP address (at position 0)',
+  ],
   MALFORMED_BYTES: [
     { what: 'an address', position: 5, problem: '5 bytes, expected 4 or 16' },
     'not the bytes of an address: 5 bytes, expected 4 or 16 (at position 5)',

@@ -1,0 +1,8 @@
+import { ipamError } from '../../errors/index.js'
+import { type Address, type Address4, format } from '../address.js'
+
+/** Guards a parameter against callers without types, or with a cast too many. */
+export function assertIPv4(address: Address4, argument: string): void {
+  if ((address as Address).family === 4) return
+  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'an IPv4 address', got: format(address) })
+}

@@ -1,0 +1,12 @@
+import * as Nat64 from './nat64.js'
+import * as ReverseName from './reverse-name.js'
+import * as SixToFour from './six-to-four.js'
+import * as Teredo from './teredo.js'
+import * as UrlHost from './url-host.js'
+
+// Each noun is a namespace of functions and, where it has values of its own, the type of them.
+type SixToFour = SixToFour.SixToFour
+type Teredo = Teredo.Teredo
+type UrlHost = UrlHost.UrlHost
+
+export { Nat64, ReverseName, SixToFour, Teredo, UrlHost }
