@@ -1,5 +1,6 @@
 import { ipamError } from '../errors/index.js'
 import type { Address, Address4, Address6 } from './address.js'
+import { assertBytes } from './checks.js'
 import { isMapped } from './profile.js'
 
 /**
@@ -17,11 +18,12 @@ export function toBytes(address: Address): Uint8Array {
 /**
  * The address of 4 or 16 bytes in network order. O(1).
  *
- * @throws IpamError `MALFORMED_BYTES` for any other number of bytes
+ * @throws IpamError `MALFORMED_BYTES` for any other number of bytes; `INVALID_ARGUMENT` for what is no Uint8Array
  * @example
  * Address.format(Address.fromBytes(Uint8Array.of(192, 0, 2, 1))) // '192.0.2.1'
  */
 export function fromBytes(bytes: Uint8Array): Address {
+  assertBytes(bytes)
   if (bytes.length !== 4 && bytes.length !== 16) {
     throw ipamError('MALFORMED_BYTES', {
       what: 'an address',

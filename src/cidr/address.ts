@@ -1,6 +1,7 @@
 import { type Failure, ipamError, type Result, unwrap } from '../errors/index.js'
+import { assertAddress, assertWhole, isWord, shown } from './checks.js'
 import { problems } from './problems.js'
-import { addressOf, type TextOptions } from './profile.js'
+import { addressOf, isStrict, type TextOptions } from './profile.js'
 import { readAddress } from './scan.js'
 import { format4 } from './text4.js'
 import { format6 } from './text6.js'
@@ -40,7 +41,7 @@ export function parse(text: string, options?: TextOptions): Address {
     const address = readAddress(text, 0, text.length)
     if (address !== undefined) return address
   }
-  return unwrap(addressOf(text, options ?? {}))
+  return unwrap(addressOf(text, options))
 }
 
 /**
@@ -55,7 +56,7 @@ export function safeParse(text: string, options?: TextOptions): Result<Address, 
     const address = readAddress(text, 0, text.length)
     if (address !== undefined) return { ok: true, value: address }
   }
-  return addressOf(text, options ?? {})
+  return addressOf(text, options)
 }
 
 /**
@@ -81,10 +82,12 @@ export function goMessage(
 /**
  * Canonical text: dotted decimal, or RFC 5952. `parse(format(a))` equals `a`. O(1).
  *
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address
  * @example
  * Address.format(Address.parse('2001:DB8:0:0:1:0:0:1')) // '2001:db8::1:0:0:1'
  */
 export function format(address: Address): string {
+  assertAddress('address', address)
   return address.family === 4 ? format4(address.value) : format6(address)
 }
 
@@ -96,30 +99,28 @@ export function format(address: Address): string {
  * Address.format(Address.from4(0x0a000001)) // '10.0.0.1'
  */
 export function from4(value: number): Address4 {
-  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'value',
-      expected: 'a whole number from 0 to 2^32 - 1',
-      got: String(value),
-    })
+  if (!isWord(value)) {
+    const expected = 'a whole number from 0 to 2^32 - 1'
+    throw ipamError('INVALID_ARGUMENT', { argument: 'value', expected, got: shown(value) })
   }
-  return { family: 4, value }
+  return { family: 4, value: value >>> 0 }
 }
 
 /**
  * The address of a family with the given numeric value.
  *
- * @throws IpamError `INVALID_ARGUMENT` if `value` is below 0 or above the last address of the family
+ * @throws IpamError `INVALID_ARGUMENT` if `value` is no bigint, is below 0 or above the last address of the family, or for a family that
+ *   is neither 4 nor 6
  * @example
  * Address.format(Address.fromBigInt(6, 1n)) // '::1'
  */
 export function fromBigInt(family: Family, value: bigint): Address {
-  if (value < 0n || value > (family === 4 ? MAX4 : MAX6)) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'value',
-      expected: `0 to 2^${family === 4 ? 32 : 128} - 1`,
-      got: String(value),
-    })
+  if (family !== 4 && family !== 6) {
+    throw ipamError('INVALID_ARGUMENT', { argument: 'family', expected: '4 or 6', got: shown(family) })
+  }
+  if (typeof value !== 'bigint' || value < 0n || value > (family === 4 ? MAX4 : MAX6)) {
+    const expected = `a bigint from 0 to 2^${bitsOf(family)} - 1`
+    throw ipamError('INVALID_ARGUMENT', { argument: 'value', expected, got: shown(value) })
   }
   if (family === 4) return { family: 4, value: Number(value) }
   return {
@@ -230,12 +231,13 @@ export function previous(address: Address): Address | undefined {
 /**
  * The address `offset` further on (back, if negative). A `number` is the faster of the two. O(1).
  *
- * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family; `INVALID_ARGUMENT` if `offset` is a number
- *   that is not whole, or beyond 2^53 where numbers are no longer exact
+ * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family; `INVALID_ARGUMENT` if `offset` is neither a
+ *   bigint nor a whole number within 2^53, beyond which numbers are no longer exact
  * @example
  * Address.format(Address.add(Address.parse('10.0.0.1'), 5n)) // '10.0.0.6'
  */
 export function add(address: Address, offset: bigint | number): Address {
+  assertWhole('offset', offset)
   if (typeof offset === 'number') return addNumber(address, offset)
   const sum = toBigInt(address) + offset
   if (sum < 0n || sum > (address.family === 4 ? MAX4 : MAX6)) {
@@ -266,20 +268,7 @@ export function bitsOf(family: Family): 32 | 128 {
   return family === 4 ? 32 : 128
 }
 
-function isStrict(options: TextOptions | undefined): boolean {
-  if (options === undefined) return true
-  // a zone is refused or dropped: a text without one is the same either way
-  return options.profile === undefined || options.profile === 'strict'
-}
-
 function addNumber(address: Address, offset: number): Address {
-  if (!Number.isSafeInteger(offset)) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'offset',
-      expected: 'a whole number within 2^53, or a bigint',
-      got: String(offset),
-    })
-  }
   if (address.family === 4) {
     const value = address.value + offset
     if (value < 0 || value > 0xffffffff) throw outOfRange(address, offset)
@@ -299,7 +288,7 @@ function addNumber(address: Address, offset: number): Address {
 }
 
 function outOfRange(address: Address, offset: number | bigint) {
-  return ipamError('ADDRESS_OUT_OF_RANGE', { address: format(address), offset: String(offset) })
+  return ipamError('ADDRESS_OUT_OF_RANGE', { address: format(address), offset: shown(offset) })
 }
 
 const WORDS = 2 ** 32

@@ -1,4 +1,4 @@
-import type { Address4, Address6 } from './address.js'
+import type { Address, Address4, Address6 } from './address.js'
 
 /**
  * The IPv4 address that an IPv6 address stands for, or `undefined` if it stands for none: the last 32 bits of IPv4-mapped
@@ -14,10 +14,11 @@ import type { Address4, Address6 } from './address.js'
  * - IPv4-compatible `::/96` was given up (RFC 4291, 2.5.5.1), and holds `::` and `::1`.
  *
  * @example
- * const embedded = Address.embeddedIPv4(Address.parse('64:ff9b::7f00:1') as Address6)
+ * const embedded = Address.embeddedIPv4(Address.parse('64:ff9b::7f00:1'))
  * embedded && Address.format(embedded) // '127.0.0.1'
  */
-export function embeddedIPv4(address: Address6): Address4 | undefined {
+export function embeddedIPv4(address: Address): Address4 | undefined {
+  if (address.family === 4) return undefined
   const value = embeddedValue(address)
   return value < 0 ? undefined : { family: 4, value }
 }

@@ -1,6 +1,6 @@
 import { ipamError } from '../errors/index.js'
-import type { Address, Address4 } from './address.js'
-import { assertLength } from './checks.js'
+import type { Address, Address4, Address6 } from './address.js'
+import { assertLength, isWord, shown } from './checks.js'
 import { maskWord, type Prefix } from './prefix.js'
 import { lengthOf } from './prefix-directory.js'
 import { PrefixTrie } from './prefix-trie.js'
@@ -41,7 +41,13 @@ export class PrefixMap<V> {
    * new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1], [Prefix.parse('10.0.0.1/8'), 2]]).size // 1
    */
   constructor(entries?: Iterable<readonly [Prefix, V]>) {
-    if (entries !== undefined) for (const [prefix, value] of entries) this.set(prefix, value)
+    if (entries === undefined) return
+    if (typeof entries?.[Symbol.iterator] !== 'function') invalid('entries', entries)
+    for (const entry of entries) {
+      if (typeof entry?.[Symbol.iterator] !== 'function') invalid('entries', entry)
+      const [prefix, value] = entry
+      this.set(prefix, value)
+    }
   }
 
   /**
@@ -62,20 +68,22 @@ export class PrefixMap<V> {
    * new PrefixMap<number>().set(Prefix.parse('10.0.0.77/8'), 1).get(Prefix.parse('10.0.0.0/8')) // 1
    */
   set(prefix: Prefix, value: V): this {
-    this.#aimAtPrefix(prefix).set(prefix.length, value)
+    const length = prefix?.length
+    this.#aimAtPrefix(prefix, length).set(length, value)
     return this
   }
 
   /**
-   * The value of exactly this prefix, host bits cleared, or `undefined`.
+   * The value of exactly this prefix, host bits cleared, or `undefined`: {@link has} tells a value that is `undefined` from none.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
    * new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]]).get(Prefix.parse('10.0.0.0/16')) // undefined
    */
   get(prefix: Prefix): V | undefined {
-    const trie = this.#aimAtPrefix(prefix)
-    const entry = trie.find(prefix.length)
+    const length = prefix?.length
+    const trie = this.#aimAtPrefix(prefix, length)
+    const entry = trie.find(length)
     return entry === 0 ? undefined : trie.valueOf(entry)
   }
 
@@ -87,7 +95,8 @@ export class PrefixMap<V> {
    * new PrefixMap([[Prefix.parse('10.0.0.0/8'), undefined]]).has(Prefix.parse('10.0.0.0/8')) // true
    */
   has(prefix: Prefix): boolean {
-    return this.#aimAtPrefix(prefix).find(prefix.length) !== 0
+    const length = prefix?.length
+    return this.#aimAtPrefix(prefix, length).find(length) !== 0
   }
 
   /**
@@ -100,7 +109,8 @@ export class PrefixMap<V> {
    * map.delete(Prefix.parse('10.0.0.0/8')) // false
    */
   delete(prefix: Prefix): boolean {
-    return this.#aimAtPrefix(prefix).delete(prefix.length)
+    const length = prefix?.length
+    return this.#aimAtPrefix(prefix, length).delete(length)
   }
 
   /**
@@ -127,29 +137,32 @@ export class PrefixMap<V> {
    */
   longestMatch(member: Address | Prefix): PrefixEntry<V> | undefined {
     if (isAddress(member) && member.family === 4) return this.#longestMatch4(member)
-    const trie = this.#aimAt(member)
-    const limit = limitOf(member, trie.bits)
+    const length = lengthIn(member)
+    const trie = this.#aimAt(member, length)
+    const limit = length ?? trie.bits
     const entry = trie === this.#v4 ? trie.longest4(trie.key[0]!, limit) : trie.longest(limit)
     return entry === 0 ? undefined : this.#entryOf(trie, entry)
   }
 
   /**
-   * The value of the longest prefix of the map that has this address, or `undefined`: the quickest question, which makes no object.
+   * The value of the longest prefix of the map that has this address, or `undefined`: the quickest question, which makes no object. A value
+   * that is `undefined` itself looks the same as none: {@link longestMatch} tells them apart.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    * @example
    * new PrefixMap([[Prefix.parse('fd00::/8'), 'local']]).lookup(Address.parse('fd00::1')) // 'local'
    */
   lookup(address: Address): V | undefined {
-    const trie = this.#v4
     if (address?.family === 4) {
+      const trie = this.#v4
       const { value } = address
       if (!isWord(value)) invalid('address', address)
       const entry = trie.longest4(value, 32)
       return entry === 0 ? undefined : trie.valueOf(entry)
     }
-    const entry = this.#aimAtAddress(address, 128).longest(128)
-    return entry === 0 ? undefined : this.#v6.valueOf(entry)
+    const trie = this.#aimAtAddress(address)
+    const entry = trie.longest(trie.bits)
+    return entry === 0 ? undefined : trie.valueOf(entry)
   }
 
   /**
@@ -161,8 +174,9 @@ export class PrefixMap<V> {
    * map.covering(Address.parse('10.7.0.1')).map(({ value }) => value) // [2, 1]
    */
   covering(member: Address | Prefix): PrefixEntry<V>[] {
-    const trie = this.#aimAt(member)
-    return trie.covering(limitOf(member, trie.bits)).map((entry) => this.#entryOf(trie, entry))
+    const length = lengthIn(member)
+    const trie = this.#aimAt(member, length)
+    return trie.covering(length ?? trie.bits).map((entry) => this.#entryOf(trie, entry))
   }
 
   /**
@@ -174,8 +188,9 @@ export class PrefixMap<V> {
    * map.coveredBy(Prefix.parse('10.0.0.0/8')).map(({ value }) => value) // [2, 1]
    */
   coveredBy(prefix: Prefix): PrefixEntry<V>[] {
-    const trie = this.#aimAtPrefix(prefix)
-    return trie.coveredBy(prefix.length).map((entry) => this.#entryOf(trie, entry))
+    const length = prefix?.length
+    const trie = this.#aimAtPrefix(prefix, length)
+    return trie.coveredBy(length).map((entry) => this.#entryOf(trie, entry))
   }
 
   /**
@@ -247,33 +262,38 @@ export class PrefixMap<V> {
     return { address: { family: 6, w0: word, w1, w2, w3 }, length }
   }
 
-  #aimAt(member: Address | Prefix): PrefixTrie<V> {
-    return isAddress(member) ? this.#aimAtAddress(member, 128) : this.#aimAtPrefix(member)
+  #aimAt(member: Address | Prefix, length: number | undefined): PrefixTrie<V> {
+    return isAddress(member) ? this.#aimAtAddress(member) : this.#aimAtPrefix(member, length as number)
   }
 
-  #aimAtPrefix(prefix: Prefix): PrefixTrie<V> {
+  /** `length` is that of the prefix, read once: a getter may answer something else the next time. */
+  #aimAtPrefix(prefix: Prefix, length: number): PrefixTrie<V> {
     const address = prefix?.address
     if (address === undefined || address === null) return invalid('prefix', prefix)
-    assertLength(address.family, prefix.length)
-    return this.#aimAtAddress(address, prefix.length)
+    if (length === undefined) assertLength(address.family, length)
+    return this.#aimAtAddress(address, length)
   }
 
-  /** The trie that may have the address, and in its key now has the first `length` bits of it. */
-  #aimAtAddress(address: Address, length: number): PrefixTrie<V> {
-    if (address?.family === 4) {
-      const { value } = address
+  /** The trie that may have the address, and in its key now has the first `length` bits of it, or all. */
+  #aimAtAddress(address: Address, length?: number): PrefixTrie<V> {
+    const family = address?.family
+    if (family === 4) {
+      const { value } = address as Address4
       if (!isWord(value)) invalid('address', address)
-      this.#v4.key[0] = value & maskWord(length)
+      if (length !== undefined) assertLength(4, length)
+      this.#v4.key[0] = value & maskWord(length ?? 32)
       return this.#v4
     }
-    if (address?.family !== 6) return invalid('address', address)
-    const { w0, w1, w2, w3 } = address
+    if (family !== 6) return invalid('address', address)
+    const { w0, w1, w2, w3 } = address as Address6
     if (!(isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3))) invalid('address', address)
+    if (length !== undefined) assertLength(6, length)
+    const bits = length ?? 128
     const { key } = this.#v6
-    key[0] = w0 & maskWord(length)
-    key[1] = w1 & maskWord(length - 32)
-    key[2] = w2 & maskWord(length - 64)
-    key[3] = w3 & maskWord(length - 96)
+    key[0] = w0 & maskWord(bits)
+    key[1] = w1 & maskWord(bits - 32)
+    key[2] = w2 & maskWord(bits - 64)
+    key[3] = w3 & maskWord(bits - 96)
     return this.#v6
   }
 }
@@ -282,24 +302,29 @@ function isAddress(member: Address | Prefix): member is Address {
   return typeof member === 'object' && member !== null && 'family' in member
 }
 
-function isWord(word: unknown): boolean {
-  return typeof word === 'number' && word >>> 0 === word
+/** The length of a prefix, read once; an address has none. */
+function lengthIn(member: Address | Prefix): number | undefined {
+  return isAddress(member) ? undefined : member?.length
 }
 
-/** How long a prefix may be that has all of `member`. */
-function limitOf(member: Address | Prefix, bits: number): number {
-  return 'family' in member ? bits : member.length
-}
+const EXPECTED = {
+  address: 'a family and words that are whole numbers from 0 to 2^32 - 1',
+  prefix: 'an address with a length',
+  entries: 'an iterable of pairs of a prefix and a value',
+} as const
 
 /** For callers without types: says what they gave. */
-function invalid(argument: 'address' | 'prefix', given: unknown): never {
-  const expected =
-    argument === 'prefix' ? 'an address with a length' : 'a family and words that are whole numbers from 0 to 2^32 - 1'
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: shown(given) })
+function invalid(argument: keyof typeof EXPECTED, given: unknown): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected: EXPECTED[argument], got: partsOf(given) })
 }
 
-function shown(given: unknown): string {
-  if (typeof given !== 'object' || given === null) return given === null ? 'null' : typeof given
-  const parts = Object.entries(given).slice(0, 5)
-  return parts.map(([name, part]) => `${name} ${typeof part === 'number' ? part : typeof part}`).join(', ')
+/** The parts that an address or a prefix has, as far as they are there: nothing else is looked at, since it may be large. */
+function partsOf(given: unknown): string {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return shown(given)
+  const parts: string[] = []
+  for (const name of ['family', 'value', 'w0', 'w1', 'w2', 'w3', 'address', 'length']) {
+    const part = (given as { [name: string]: unknown })[name]
+    if (part !== undefined) parts.push(`${name} ${typeof part === 'number' ? part : typeof part}`)
+  }
+  return parts.length > 0 ? parts.join(', ') : shown(given)
 }

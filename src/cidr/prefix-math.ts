@@ -1,7 +1,7 @@
 import { ipamError } from '../errors/index.js'
 import * as Address from './address.js'
 import { readBytes, writeBytes } from './address-forms.js'
-import { assertLength, toIndex } from './checks.js'
+import { assertBytes, assertLength, toIndex } from './checks.js'
 import { contains, first, last, masked, type Prefix, size } from './prefix.js'
 import type { Range } from './range.js'
 
@@ -105,9 +105,7 @@ function* subnets(from: Address.Address, to: Address.Address, length: number): I
  * Prefix.format(Prefix.supernet(Prefix.parse('10.0.7.0/24'), 16)) // '10.0.0.0/16'
  */
 export function supernet(prefix: Prefix, length: number): Prefix {
-  if (!Number.isInteger(length) || length < 0 || length > prefix.length) {
-    throw ipamError('INVALID_PREFIX_LENGTH', { length, max: prefix.length })
-  }
+  assertLength(prefix.address.family, length, 0, prefix.length)
   return masked({ address: prefix.address, length })
 }
 
@@ -179,6 +177,7 @@ export function toBytes(prefix: Prefix): Uint8Array {
  * Prefix.format(Prefix.fromBytes(Uint8Array.of(8, 10, 0, 0, 0))) // '10.0.0.0/8'
  */
 export function fromBytes(bytes: Uint8Array): Prefix {
+  assertBytes(bytes)
   const what = 'a prefix'
   if (bytes.length !== 5 && bytes.length !== 17) {
     const problem = `${bytes.length} bytes, expected 5 or 17`

@@ -1,9 +1,18 @@
-import { fail, type Result, unwrap } from '../errors/index.js'
+import { fail, ipamError, type Result, unwrap } from '../errors/index.js'
 import * as Address from './address.js'
-import { assertLength, assertText } from './checks.js'
+import { assertAddress, assertLength, assertText, isWord, notAnAddress, shown } from './checks.js'
 import { flatText, writeCharacter, writeDotted, writeLength } from './flat-text.js'
 import { positionOf, problemOf } from './problems.js'
-import { firstDifference, isMapped, plainText, type TextProfile } from './profile.js'
+import {
+  assertOptions,
+  firstDifference,
+  isMapped,
+  isStrict,
+  oneOf,
+  plainText,
+  type TextProfile,
+  unmappedText,
+} from './profile.js'
 import { readAddress, scanAddress } from './scan.js'
 import { write6 } from './text6.js'
 
@@ -17,8 +26,13 @@ export interface Prefix {
 }
 
 export interface PrefixTextOptions {
-  /** Which texts count as a CIDR. Default `strict`. A CIDR never has a zone. */
-  readonly profile?: TextProfile | undefined
+  /**
+   * Which texts count as a CIDR. Default `strict`. A CIDR never has a zone.
+   *
+   * `k8s-interface-address` is for CIDRs alone: what Kubernetes admits into new fields that hold an address with the length of its subnet
+   * (`IsValidInterfaceAddress` of its apimachinery, KEP-4858). As `k8s-field-canonical`, but host bits are kept.
+   */
+  readonly profile?: TextProfile | 'k8s-interface-address' | undefined
 }
 
 /** The longest CIDR text is 49 characters long; a slash further on than this can not be part of one. */
@@ -27,11 +41,13 @@ const SLASH_WITHIN = 64
 /**
  * A prefix from its parts.
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH` if `length` is not a whole number from 0 to 32, or to 128
+ * @throws IpamError `INVALID_PREFIX_LENGTH` if `length` is not a whole number from 0 to 32, or to 128; `INVALID_ARGUMENT` if `address` is no
+ *   address
  * @example
  * Prefix.format(Prefix.of(Address.parse('10.0.0.0'), 8)) // '10.0.0.0/8'
  */
 export function of(address: Address.Address, length: number): Prefix {
+  assertAddress('address', address)
   assertLength(address.family, length)
   return { address, length }
 }
@@ -41,13 +57,14 @@ export function of(address: Address.Address, length: number): Prefix {
  * zone. Host bits are kept, unless a profile of `options` refuses them. O(1).
  *
  * @throws IpamError `MALFORMED_PREFIX` with the position, the reason and, where only the form is wrong, what to write instead;
- *   `INVALID_ARGUMENT` if `text` is no string
+ *   `INVALID_ARGUMENT` if `text` is no string, or for a profile that there is not
  * @example
  * Prefix.format(Prefix.masked(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64/26'
+ * Prefix.parse('10.0.0.77/26', { profile: 'k8s-interface-address' }).length // 26
  */
 export function parse(text: string, options?: PrefixTextOptions): Prefix {
   const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
-  return prefix ?? unwrap(prefixOf(text, options ?? {}))
+  return prefix ?? unwrap(prefixOf(text, options))
 }
 
 /**
@@ -59,20 +76,25 @@ export function parse(text: string, options?: PrefixTextOptions): Prefix {
  */
 export function safeParse(text: string, options?: PrefixTextOptions): Result<Prefix, 'MALFORMED_PREFIX'> {
   const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
-  return prefix === undefined ? prefixOf(text, options ?? {}) : { ok: true, value: prefix }
+  return prefix === undefined ? prefixOf(text, options) : { ok: true, value: prefix }
 }
 
 /**
  * `address/length`, with the host bits that the prefix has. O(1).
  *
+ * @throws IpamError `INVALID_PREFIX_LENGTH`, or `INVALID_ARGUMENT` for what is no prefix, as do all functions that take one
  * @example
  * Prefix.format({ address: Address.parse('FD00::0001'), length: 64 }) // 'fd00::1/64'
  */
 export function format(prefix: Prefix): string {
+  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
   const { address, length } = prefix
-  if (address.family === 4) return format4(address.value, length)
-  const { w0, w1, w2, w3 } = address
-  return format6(w0, w1, w2, w3, length)
+  if (address.family === 4 && isWord(address.value)) return format4(address.value, length)
+  if (address.family === 6) {
+    const { w0, w1, w2, w3 } = address
+    if (isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3)) return format6(w0, w1, w2, w3, length)
+  }
+  throw notAPrefix('prefix', prefix)
 }
 
 /**
@@ -93,6 +115,7 @@ export function masked(prefix: Prefix): Prefix {
  * Address.format(Prefix.first(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64'
  */
 export function first(prefix: Prefix): Address.Address {
+  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
   const { address, length } = prefix
   if (address.family === 4) return { family: 4, value: (address.value & maskWord(length)) >>> 0 }
   return {
@@ -111,6 +134,7 @@ export function first(prefix: Prefix): Address.Address {
  * Address.format(Prefix.last(Prefix.parse('10.0.0.77/26'))) // '10.0.0.127'
  */
 export function last(prefix: Prefix): Address.Address {
+  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
   const { address, length } = prefix
   if (address.family === 4) return { family: 4, value: (address.value | ~maskWord(length)) >>> 0 }
   return {
@@ -129,6 +153,7 @@ export function last(prefix: Prefix): Address.Address {
  * Prefix.size(Prefix.parse('10.0.0.0/24')) // 256n
  */
 export function size(prefix: Prefix): bigint {
+  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
   return 1n << BigInt(Address.bitsOf(prefix.address.family) - prefix.length)
 }
 
@@ -139,14 +164,17 @@ export function size(prefix: Prefix): bigint {
  * Prefix.contains(Prefix.parse('10.0.0.0/8'), Address.parse('10.1.2.3')) // true
  */
 export function contains(outer: Prefix, inner: Address.Address | Prefix): boolean {
-  if ('family' in inner) return covers(outer, inner)
+  if (!hasLength(outer)) throw notAPrefix('outer', outer)
+  if (isObject(inner) && 'family' in inner) return covers(outer, inner)
+  if (!hasLength(inner)) throw notAPrefix('inner', inner)
   return inner.length >= outer.length && covers(outer, inner.address)
 }
 
 function covers({ address, length }: Prefix, inner: Address.Address): boolean {
-  if (address.family === 4) return inner.family === 4 && ((address.value ^ inner.value) & maskWord(length)) === 0
+  if (inner.family === 4) return address.family === 4 && ((address.value ^ inner.value) & maskWord(length)) === 0
+  if (inner.family !== 6) throw notAnAddress('inner', inner)
   return (
-    inner.family === 6 &&
+    address.family === 6 &&
     ((address.w0 ^ inner.w0) & maskWord(length)) === 0 &&
     ((address.w1 ^ inner.w1) & maskWord(length - 32)) === 0 &&
     ((address.w2 ^ inner.w2) & maskWord(length - 64)) === 0 &&
@@ -182,25 +210,46 @@ export function format6(w0: number, w1: number, w2: number, w3: number, length: 
   return flatText(writeLength(length, writeCharacter(SLASH, write6(w0, w1, w2, w3, 0))))
 }
 
+const profiles = ['strict', 'k8s-field', 'k8s-field-canonical', 'k8s-legacy-read', 'k8s-interface-address'] as const
+type Profile = (typeof profiles)[number]
+
 /** The text as a prefix by any profile, or what is wrong with it. */
-export function prefixOf(text: string, options: PrefixTextOptions): Result<Prefix, 'MALFORMED_PREFIX'> {
+export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<Prefix, 'MALFORMED_PREFIX'> {
   assertText(text)
-  const profile = options.profile ?? 'strict'
+  assertOptions(options)
+  const profile = oneOf<Profile>('profile', options.profile, profiles)
+  const isOfField = profile !== 'strict' && profile !== 'k8s-legacy-read'
   const read = plainText(text, profile)
   const scanned = scanPrefix(read.text)
-  if ('problem' in scanned)
-    return fail('MALFORMED_PREFIX', { text, ...scanned, position: read.positionOf(scanned.position) })
-  if (profile !== 'k8s-field' && profile !== 'k8s-field-canonical') return { ok: true, value: scanned }
-
   const wrong = (position: number, problem: string, suggestion?: string) =>
     fail('MALFORMED_PREFIX', { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
-  if (isMapped(scanned.address)) return wrong(0, 'must not have an IPv4-mapped IPv6 address')
-  const canonical = format(masked(scanned))
-  if (masked(scanned) !== scanned) return wrong(0, 'must not have bits set beyond the prefix length', canonical)
-  if (profile === 'k8s-field-canonical' && canonical !== text) {
-    return wrong(firstDifference(text, canonical), 'must be in canonical form', canonical)
+  if ('problem' in scanned) {
+    // leading zeros are decimal in a field of Kubernetes, as far as it takes them
+    const plain = isOfField ? scanPrefix(plainText(text, 'k8s-legacy-read').text) : scanned
+    const suggestion = 'problem' in plain ? undefined : fieldText(plain, profile)
+    return wrong(read.positionOf(scanned.position), scanned.problem, suggestion)
   }
-  return { ok: true, value: scanned }
+  if (!isOfField) return { ok: true, value: scanned }
+
+  const canonical = fieldText(scanned, profile)
+  if (profile !== 'k8s-interface-address') {
+    if (isMapped(scanned.address)) return wrong(0, 'must not have an IPv4-mapped IPv6 address', canonical)
+    if (masked(scanned) !== scanned) return wrong(0, 'must not have bits set beyond the prefix length', canonical)
+    if (profile === 'k8s-field') return { ok: true, value: scanned }
+  }
+  if (canonical === text) return { ok: true, value: scanned }
+  return wrong(firstDifference(text, canonical ?? ''), 'must be in canonical form', canonical)
+}
+
+/** What a field of Kubernetes takes for a prefix, in canonical form; `undefined` if that is nothing. */
+function fieldText(prefix: Prefix, profile: Profile): string | undefined {
+  if (profile !== 'k8s-interface-address') return unmappedPrefixText(masked(prefix))
+  return isMapped(prefix.address) && prefix.length < 96 ? undefined : unmappedPrefixText(prefix)
+}
+
+/** Canonical text; a prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for. */
+export function unmappedPrefixText({ address, length }: Prefix): string {
+  return isMapped(address) && length >= 96 ? `${unmappedText(address)}/${length - 96}` : format({ address, length })
 }
 
 function scanPrefix(text: string): Prefix | { readonly position: number; readonly problem: string } {
@@ -216,8 +265,24 @@ function scanPrefix(text: string): Prefix | { readonly position: number; readonl
   return { address, length }
 }
 
-function isStrict(options: PrefixTextOptions | undefined): boolean {
-  return options === undefined || options.profile === undefined || options.profile === 'strict'
+/** Whether what a caller without types may have given has a family, and a length of that: what decides how much a prefix covers. */
+function hasLength(prefix: Prefix): boolean {
+  const family = prefix?.address?.family
+  const length = prefix?.length
+  return isWord(length) && (family === 4 ? length <= 32 : family === 6 && length <= 128)
+}
+
+/** What is wrong with what is no prefix. */
+function notAPrefix(argument: string, given: Prefix) {
+  if (isObject(given) && 'address' in given) {
+    assertAddress(argument, given.address)
+    assertLength(given.address.family, given.length)
+  }
+  return ipamError('INVALID_ARGUMENT', { argument, expected: 'an address with a length', got: shown(given) })
+}
+
+function isObject(given: unknown): given is object {
+  return typeof given === 'object' && given !== null
 }
 
 const SLASH = 47

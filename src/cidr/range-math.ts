@@ -2,8 +2,10 @@ import { ipamError } from '../errors/index.js'
 import * as Address from './address.js'
 import { readBytes, writeBytes } from './address-forms.js'
 import { blocks4, blocks6 } from './blocks.js'
+import { assertBytes } from './checks.js'
 import type { Prefix } from './prefix.js'
 import type { Range } from './range.js'
+import { assertEnds } from './range-check.js'
 
 /**
  * Orders ranges by their first address, those that begin at the same one by their last; all IPv4 before all IPv6. O(1).
@@ -85,6 +87,7 @@ export function subtract(range: Range, taken: Range): readonly Range[] {
  */
 export function toPrefixes(range: Range): Prefix[] {
   const { first, last } = range
+  assertEnds(first, last)
   const prefixes: Prefix[] = []
   if (first.family === 4 && last.family === 4) blocks4(first.value, last.value, prefixes)
   if (first.family === 6 && last.family === 6) {
@@ -114,6 +117,7 @@ export function toBytes(range: Range): Uint8Array {
  * Range.format(Range.fromBytes(Uint8Array.of(10, 0, 0, 1, 10, 0, 0, 2))) // '10.0.0.1-10.0.0.2'
  */
 export function fromBytes(bytes: Uint8Array): Range {
+  assertBytes(bytes)
   const what = 'a range'
   if (bytes.length !== 8 && bytes.length !== 32) {
     const problem = `${bytes.length} bytes, expected 8 or 32`

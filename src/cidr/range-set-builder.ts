@@ -2,6 +2,7 @@ import { ipamError } from '../errors/index.js'
 import type { Address } from './address.js'
 import type { Prefix } from './prefix.js'
 import type { Range } from './range.js'
+import { notAMember } from './range-check.js'
 import { empty, type RangeSet, subtract, union } from './range-set.js'
 import { Spans } from './spans.js'
 
@@ -65,10 +66,12 @@ export class RangeSetBuilder {
       this.#flush()
       this.#removing = removing
     }
+    if (typeof member !== 'object' || member === null) throw notAMember(member)
     if ('family' in member) this.#spans.addRange(member, member)
-    else if ('length' in member) this.#spans.addPrefix(member)
+    else if ('address' in member) this.#spans.addPrefix(member)
     else if ('first' in member) this.#spans.addRange(member.first, member.last)
-    else this.#apply(member)
+    else if ('v4' in member) this.#apply(member)
+    else throw notAMember(member)
   }
 
   #flush(): void {

@@ -1,5 +1,6 @@
 import { fail, type Result, unwrap } from '../errors/index.js'
-import type { RangeSet } from './range-set.js'
+import { assertBytes } from './checks.js'
+import { own, type RangeSet } from './range-set.js'
 import { none4, Ranges4 } from './ranges4.js'
 import { count6, none6, Ranges6 } from './ranges6.js'
 import { ByteReader, ByteWriter } from './varints.js'
@@ -20,8 +21,9 @@ const VERSION = 1
 export function encode(set: RangeSet): Uint8Array {
   const writer = new ByteWriter()
   writer.byte(VERSION)
-  encode4(set.v4, writer)
-  encode6(set.v6, writer)
+  const { v4, v6 } = own(set)
+  encode4(v4, writer)
+  encode6(v6, writer)
   return writer.done()
 }
 
@@ -45,6 +47,7 @@ export function decode(bytes: Uint8Array): RangeSet {
  * !result.ok && result.failure.context.problem // 'version 2, expected 1'
  */
 export function safeDecode(bytes: Uint8Array): Result<RangeSet, 'MALFORMED_BYTES'> {
+  assertBytes(bytes)
   const reader = new ByteReader(bytes)
   const version = reader.byte()
   if (reader.problem === undefined && version !== VERSION) {

@@ -1,7 +1,7 @@
 import { ipamError } from '../errors/index.js'
 import * as Address from './address.js'
-import { toIndex } from './checks.js'
-import { isEmpty, type RangeSet, ranges, size } from './range-set.js'
+import { assertAddress, shown, toIndex } from './checks.js'
+import { eachRange, isEmpty, type RangeSet, size } from './range-set.js'
 import { at4, Ranges4, sumBefore4 } from './ranges4.js'
 import { at6, Ranges6, sumBefore6 } from './ranges6.js'
 import { bigAt6, compareTo } from './words6.js'
@@ -15,6 +15,7 @@ import { bigAt6, compareTo } from './words6.js'
  * RangeSet.rank(RangeSet.parse(['10.0.0.0/30', '10.0.1.0/30']), Address.parse('10.0.1.1')) // 5n
  */
 export function rank(set: RangeSet, address: Address.Address): bigint {
+  assertAddress('address', address)
   if (address.family === 4) {
     const index = Ranges4.floor(set.v4, address.value)
     if (index < 0) return 0n
@@ -57,7 +58,7 @@ export function at(set: RangeSet, index: bigint | number): Address.Address {
  */
 export function random(set: RangeSet, seed: number): Address.Address | undefined {
   if (!Number.isSafeInteger(seed)) {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'seed', expected: 'a whole number within 2^53', got: String(seed) })
+    throw ipamError('INVALID_ARGUMENT', { argument: 'seed', expected: 'a whole number within 2^53', got: shown(seed) })
   }
   if (isEmpty(set)) return undefined
   const count = size(set)
@@ -76,7 +77,7 @@ export function random(set: RangeSet, seed: number): Address.Address | undefined
  * Array.from(RangeSet.addresses(RangeSet.parse(['10.0.0.254-10.0.1.0'])), Address.format) // ['10.0.0.254', '10.0.0.255', '10.0.1.0']
  */
 export function* addresses(set: RangeSet): IterableIterator<Address.Address> {
-  for (const { first, last } of ranges(set)) {
+  for (const { first, last } of eachRange(set)) {
     for (let address: Address.Address | undefined = first; address !== undefined; address = Address.next(address)) {
       yield address
       if (Address.equals(address, last)) break

@@ -1,10 +1,11 @@
-import { fail, type Result, unwrap } from '../errors/index.js'
+import { fail, ipamError, type Result, unwrap } from '../errors/index.js'
 import * as Address from './address.js'
 import { lengthAt4, lengthAt6, toNext6 } from './blocks.js'
+import { shown } from './checks.js'
 import * as Prefix from './prefix.js'
 import type { TextOptions } from './profile.js'
 import * as Range from './range.js'
-import { type RangeSet, ranges } from './range-set.js'
+import { own, type RangeSet, ranges } from './range-set.js'
 import type { Ranges4 } from './ranges4.js'
 import { count6, type Ranges6 } from './ranges6.js'
 import { Spans } from './spans.js'
@@ -20,7 +21,7 @@ export type RangeSetTextOptions = Range.RangeTextOptions
  *
  * What {@link format} writes is read back as the same set: the list of texts is the JSON form of a set.
  *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them; `INVALID_ARGUMENT` if `entries` is no array
  * @example
  * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
  */
@@ -39,10 +40,19 @@ export function safeParse(
   entries: readonly string[],
   options: RangeSetTextOptions = {},
 ): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
+  if (!Array.isArray(entries)) {
+    const expected = 'an array of texts'
+    throw ipamError('INVALID_ARGUMENT', { argument: 'entries', expected, got: shown(entries) })
+  }
+  Range.assertRangeOptions(options)
   const spans = new Spans(entries.length)
   const strict = options.profile === undefined || options.profile === 'strict'
   for (let index = 0; index < entries.length; index++) {
     const text = entries[index]!
+    if (typeof text !== 'string') {
+      // what comes from outside as JSON may hold anything
+      return fail('MALFORMED_RANGE_SET_ENTRY', { text: shown(text), position: 0, problem: 'not a text', index })
+    }
     if (strict && addPlain(text, spans)) continue
     const entry = safeParseEntry(text, options)
     if (!entry.ok) {
@@ -56,7 +66,6 @@ export function safeParse(
 
 /** Adds a CIDR or an address in strict form. False for anything else, well-formed or not. */
 function addPlain(text: string, spans: Spans): boolean {
-  if (typeof text !== 'string') return false
   const slash = Prefix.slashOf(text)
   const end = slash > 0 ? slash : text.length
   const length = slash > 0 ? Prefix.scanLength(text, slash + 1) : 128
@@ -89,7 +98,13 @@ export function safeParseEntry(
   if (typeof text === 'string') {
     // the separators of a legal entry stand near its beginning: do not search a hostile text to its end
     const head = text.length > ENTRY_HEAD ? text.slice(0, ENTRY_HEAD) : text
-    if (head.includes('-')) return Range.safeParse(text, options)
+    if (head.includes('-')) {
+      const range = Range.safeParse(text, options)
+      if (range.ok || options.zone !== 'drop') return range
+      // the hyphen of fe80::1%br-lan is none of a range
+      const zoned = Address.safeParse(text, options)
+      return zoned.ok ? { ok: true, value: { first: zoned.value, last: zoned.value } } : range
+    }
     if (head.includes('/')) {
       const prefix = Prefix.safeParse(text, profileOf(options))
       return prefix.ok ? { ok: true, value: Range.fromPrefix(prefix.value) } : prefix
@@ -117,8 +132,9 @@ export function format(set: RangeSet): string[] {
  */
 export function formatPrefixes(set: RangeSet): string[] {
   const texts: string[] = []
-  for (let i = 0; i < set.v4.firsts.length; i++) addTexts4(set.v4, i, texts)
-  for (let i = 0; i < count6(set.v6); i++) addTexts6(set.v6, i, texts)
+  const { v4, v6 } = own(set)
+  for (let i = 0; i < v4.firsts.length; i++) addTexts4(v4, i, texts)
+  for (let i = 0; i < count6(v6); i++) addTexts6(v6, i, texts)
   return texts
 }
 

@@ -1,9 +1,11 @@
 import type * as Address from './address.js'
 import { blocks4, blocks6 } from './blocks.js'
+import { assertAddress, assertLength } from './checks.js'
 import * as Prefix from './prefix.js'
 import type * as Range from './range.js'
-import { find4, intersect4, none4, overlaps4, type Ranges4, subtract4, sumBefore4, union4 } from './ranges4.js'
-import { count6, find6, intersect6, none6, overlaps6, type Ranges6, subtract6, sumBefore6, union6 } from './ranges6.js'
+import { assertEnds, notAMember } from './range-check.js'
+import { find4, intersect4, none4, overlaps4, Ranges4, subtract4, sumBefore4, union4 } from './ranges4.js'
+import { count6, find6, intersect6, none6, overlaps6, Ranges6, subtract6, sumBefore6, union6 } from './ranges6.js'
 import { Spans } from './spans.js'
 import { addressAt6, compareTo } from './words6.js'
 
@@ -14,7 +16,9 @@ import { addressAt6, compareTo } from './words6.js'
  * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top for a directory, which is built once a set
  * has been searched so often that it pays. The order is all IPv4, then all IPv6, each ascending.
  *
- * A set can be frozen, and a worker can be sent one: a structured clone is a set too, and is searched without a directory.
+ * A set can be frozen, and a worker can be sent one: a structured clone is a set too, but is searched without a directory and counted anew
+ * each time. `RangeSet.union(clone, RangeSet.empty)` makes a whole one of it. JSON has its ranges as text: `RangeSet.format`.
+ * Every function that takes a set throws `INVALID_ARGUMENT` for what is neither.
  */
 export interface RangeSet {
   readonly v4: Ranges4
@@ -105,6 +109,7 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
  * Whether the set has this address, or all of a prefix, a range or another set. O(log n), with a directory that leaves a step or two where
  * the ranges are spread; O(a + b) for a set.
  *
+ * @throws IpamError `INVALID_ARGUMENT` for what is no such member; `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`, `INVALID_RANGE`
  * @example
  * const set = RangeSet.parse(['10.0.0.0/24', '10.0.1.0-10.0.1.9'])
  * RangeSet.contains(set, Address.parse('10.0.1.9')) // true
@@ -113,26 +118,39 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
 export function contains(set: RangeSet, member: Address.Address | Prefix.Prefix | Range.Range | RangeSet): boolean {
   // by its family and not by `in`, which costs more than the search
   const address = member as Address.Address
-  if (address.family === 4) return find4(set.v4, address.value) >= 0
-  if (address.family === 6) return find6(set.v6, address) >= 0
+  const family = address?.family
+  if (family === 4 || family === 6) {
+    if (family === 4 ? find4(set.v4, address.value) >= 0 : find6(set.v6, address) >= 0) return true
+    assertAddress('member', address)
+    return false
+  }
   return containsAll(set, member as Prefix.Prefix | Range.Range | RangeSet)
 }
 
 function containsAll(set: RangeSet, member: Prefix.Prefix | Range.Range | RangeSet): boolean {
-  if ('length' in member) return containsSpan(set, Prefix.first(member), Prefix.last(member))
-  if ('first' in member) return containsSpan(set, member.first, member.last)
-  return isEmpty(subtract(member, set))
+  if (isSet(member)) return isEmpty(subtract(member, set))
+  const { first, last } = endsOf(member)
+  return containsSpan(set, first, last)
 }
 
 /**
- * Whether the set has an address in common with a prefix, a range or another set. O(a + b) at worst: it stops at the first one.
+ * Whether the set has an address in common with a prefix, a range or another set. O(log n); O(a + b) at worst for a set: it stops at the
+ * first one.
  *
+ * @throws IpamError `INVALID_ARGUMENT` for what is none of them; `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`, `INVALID_RANGE`
  * @example
  * RangeSet.overlaps(RangeSet.parse(['10.0.0.5']), Prefix.parse('10.0.0.0/30')) // false
  */
 export function overlaps(set: RangeSet, other: Prefix.Prefix | Range.Range | RangeSet): boolean {
-  const right = toSet(other)
-  return overlaps4(set.v4, right.v4) || overlaps6(set.v6, right.v6)
+  if (isSet(other)) return overlaps4(set.v4, other.v4) || overlaps6(set.v6, other.v6)
+  // the last range that begins no later than the other one ends
+  const { first, last } = endsOf(other)
+  if (first.family === 4 && last.family === 4) {
+    const index = Ranges4.floor(set.v4, last.value)
+    return index >= 0 && set.v4.lasts[index]! >= first.value
+  }
+  const index = Ranges6.floor(set.v6, last as Address.Address6)
+  return index >= 0 && compareTo(set.v6.lasts, index, first as Address.Address6) >= 0
 }
 
 /**
@@ -142,7 +160,8 @@ export function overlaps(set: RangeSet, other: Prefix.Prefix | Range.Range | Ran
  * RangeSet.isEmpty(RangeSet.empty) // true
  */
 export function isEmpty(set: RangeSet): boolean {
-  return set.v4.firsts.length === 0 && set.v6.firsts.length === 0
+  const { v4, v6 } = own(set)
+  return v4.firsts.length === 0 && v6.firsts.length === 0
 }
 
 /**
@@ -152,11 +171,13 @@ export function isEmpty(set: RangeSet): boolean {
  * RangeSet.equals(RangeSet.parse(['10.0.0.0/31']), RangeSet.parse(['10.0.0.1', '10.0.0.0'])) // true
  */
 export function equals(left: RangeSet, right: RangeSet): boolean {
+  const a = own(left)
+  const b = own(right)
   return (
-    sameWords(left.v4.firsts, right.v4.firsts) &&
-    sameWords(left.v4.lasts, right.v4.lasts) &&
-    sameWords(left.v6.firsts, right.v6.firsts) &&
-    sameWords(left.v6.lasts, right.v6.lasts)
+    sameWords(a.v4.firsts, b.v4.firsts) &&
+    sameWords(a.v4.lasts, b.v4.lasts) &&
+    sameWords(a.v6.firsts, b.v6.firsts) &&
+    sameWords(a.v6.lasts, b.v6.lasts)
   )
 }
 
@@ -167,7 +188,8 @@ export function equals(left: RangeSet, right: RangeSet): boolean {
  * RangeSet.size(RangeSet.parse(['10.0.0.0/24', 'fd00::/64'])) // 18446744073709551872n
  */
 export function size(set: RangeSet): bigint {
-  return BigInt(sumBefore4(set.v4, set.v4.firsts.length)) + sumBefore6(set.v6, count6(set.v6))
+  const { v4, v6 } = own(set)
+  return BigInt(sumBefore4(v4, v4.firsts.length)) + sumBefore6(v6, count6(v6))
 }
 
 /**
@@ -177,14 +199,26 @@ export function size(set: RangeSet): bigint {
  * RangeSet.ranges(RangeSet.parse(['10.0.0.4/30', '10.0.0.8'])).map(Range.format) // ['10.0.0.4-10.0.0.8']
  */
 export function ranges(set: RangeSet): Range.Range[] {
+  const { v4, v6 } = own(set)
   const list: Range.Range[] = []
-  for (let i = 0; i < set.v4.firsts.length; i++) {
-    list.push({ first: { family: 4, value: set.v4.firsts[i]! }, last: { family: 4, value: set.v4.lasts[i]! } })
-  }
-  for (let i = 0; i < count6(set.v6); i++) {
-    list.push({ first: addressAt6(set.v6.firsts, i), last: addressAt6(set.v6.lasts, i) })
-  }
+  for (let i = 0; i < v4.firsts.length; i++) list.push(rangeAt4(v4, i))
+  for (let i = 0; i < count6(v6); i++) list.push(rangeAt6(v6, i))
   return list
+}
+
+/** As {@link ranges}, one at a time. */
+export function* eachRange(set: RangeSet): IterableIterator<Range.Range> {
+  const { v4, v6 } = own(set)
+  for (let i = 0; i < v4.firsts.length; i++) yield rangeAt4(v4, i)
+  for (let i = 0; i < count6(v6); i++) yield rangeAt6(v6, i)
+}
+
+function rangeAt4({ firsts, lasts }: Ranges4, index: number): Range.Range {
+  return { first: { family: 4, value: firsts[index]! }, last: { family: 4, value: lasts[index]! } }
+}
+
+function rangeAt6({ firsts, lasts }: Ranges6, index: number): Range.Range {
+  return { first: addressAt6(firsts, index), last: addressAt6(lasts, index) }
 }
 
 /**
@@ -194,9 +228,10 @@ export function ranges(set: RangeSet): Range.Range[] {
  * RangeSet.prefixes(RangeSet.parse(['10.0.0.4-10.0.0.8'])).map(Prefix.format) // ['10.0.0.4/30', '10.0.0.8/32']
  */
 export function prefixes(set: RangeSet): Prefix.Prefix[] {
+  const { v4, v6 } = own(set)
   const list: Prefix.Prefix[] = []
-  for (let i = 0; i < set.v4.firsts.length; i++) blocks4(set.v4.firsts[i]!, set.v4.lasts[i]!, list)
-  for (let i = 0; i < count6(set.v6); i++) blocks6(set.v6.firsts, set.v6.lasts, i, list)
+  for (let i = 0; i < v4.firsts.length; i++) blocks4(v4.firsts[i]!, v4.lasts[i]!, list)
+  for (let i = 0; i < count6(v6); i++) blocks6(v6.firsts, v6.lasts, i, list)
   return list
 }
 
@@ -207,8 +242,9 @@ export function prefixes(set: RangeSet): Prefix.Prefix[] {
  * RangeSet.first(RangeSet.empty) // undefined
  */
 export function first(set: RangeSet): Address.Address | undefined {
-  if (set.v4.firsts.length > 0) return { family: 4, value: set.v4.firsts[0]! }
-  return set.v6.firsts.length > 0 ? addressAt6(set.v6.firsts, 0) : undefined
+  const { v4, v6 } = own(set)
+  if (v4.firsts.length > 0) return { family: 4, value: v4.firsts[0]! }
+  return v6.firsts.length > 0 ? addressAt6(v6.firsts, 0) : undefined
 }
 
 /**
@@ -219,9 +255,10 @@ export function first(set: RangeSet): Address.Address | undefined {
  * last && Address.format(last) // '10.0.0.255'
  */
 export function last(set: RangeSet): Address.Address | undefined {
-  const count = count6(set.v6)
-  if (count > 0) return addressAt6(set.v6.lasts, count - 1)
-  const { lasts } = set.v4
+  const { v4, v6 } = own(set)
+  const count = count6(v6)
+  if (count > 0) return addressAt6(v6.lasts, count - 1)
+  const { lasts } = v4
   return lasts.length > 0 ? { family: 4, value: lasts[lasts.length - 1]! } : undefined
 }
 
@@ -237,9 +274,32 @@ function containsSpan(set: RangeSet, from: Address.Address, to: Address.Address)
   return false
 }
 
+/** The set with ranges of this module: what every function that looks into a set begins with. O(1). */
+export function own(set: RangeSet): RangeSet {
+  const v4 = Ranges4.own(set.v4)
+  const v6 = Ranges6.own(set.v6)
+  return v4 === set.v4 && v6 === set.v6 ? set : { v4, v6 }
+}
+
 function toSet(other: Prefix.Prefix | Range.Range | RangeSet): RangeSet {
-  if ('v4' in other) return other
-  return 'length' in other ? fromPrefixes([other]) : fromRanges([other])
+  return isSet(other) ? other : fromRanges([endsOf(other)])
+}
+
+function isSet(member: Prefix.Prefix | Range.Range | RangeSet): member is RangeSet {
+  if (typeof member !== 'object' || member === null) throw notAMember(member)
+  return 'v4' in member
+}
+
+/** @throws IpamError for what is neither a prefix nor a range */
+function endsOf(member: Prefix.Prefix | Range.Range): Range.Range {
+  if ('first' in member) {
+    assertEnds(member.first, member.last)
+    return member
+  }
+  if (!('address' in member)) throw notAMember(member)
+  assertAddress('prefix.address', member.address)
+  assertLength(member.address.family, member.length)
+  return { first: Prefix.first(member), last: Prefix.last(member) }
 }
 
 function sameWords(left: Uint32Array, right: Uint32Array): boolean {

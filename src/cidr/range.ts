@@ -1,8 +1,9 @@
-import { fail, ipamError, type Result, unwrap } from '../errors/index.js'
+import { fail, type Result, unwrap } from '../errors/index.js'
 import * as Address from './address.js'
 import { assertText } from './checks.js'
 import * as Prefix from './prefix.js'
-import { addressOf, type TextOptions } from './profile.js'
+import { addressOf, knownOptions, oneOf, type TextOptions } from './profile.js'
+import { assertEnds } from './range-check.js'
 
 /** All addresses from `first` to `last`, both included, of one family. */
 export interface Range {
@@ -27,17 +28,12 @@ const HYPHEN_WITHIN = 128
 /**
  * A range from its ends. O(1).
  *
- * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` if it ends before it begins
+ * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` if it ends before it begins, `INVALID_ARGUMENT` for what is no address
  * @example
  * Range.format(Range.of(Address.parse('10.0.0.1'), Address.parse('10.0.0.3'))) // '10.0.0.1-10.0.0.3'
  */
 export function of(first: Address.Address, last: Address.Address): Range {
-  if (first.family !== last.family) {
-    throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last) })
-  }
-  if (Address.compare(first, last) > 0) {
-    throw ipamError('INVALID_RANGE', { first: Address.format(first), last: Address.format(last) })
-  }
+  assertEnds(first, last)
   return { first, last }
 }
 
@@ -70,7 +66,8 @@ export function parse(text: string, options: RangeTextOptions = {}): Range {
  */
 export function safeParse(text: string, options: RangeTextOptions = {}): Result<Range, 'MALFORMED_RANGE'> {
   assertText(text)
-  const hyphen = hyphenOf(text)
+  assertRangeOptions(options)
+  const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const first = addressOf(text.slice(0, endOfFirst(text, hyphen, options)), options)
   if (!first.ok) return malformed(text, first.failure.context.position, first.failure.context.problem)
@@ -107,7 +104,8 @@ export function safeParseInSubnet(
   options: RangeTextOptions = {},
 ): Result<SubnetRange, 'MALFORMED_RANGE'> {
   assertText(text)
-  const hyphen = hyphenOf(text)
+  assertRangeOptions(options)
+  const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const lastAt = startOfLast(text, hyphen, options)
   const slash = text.slice(lastAt, lastAt + HYPHEN_WITHIN).indexOf('/')
@@ -169,11 +167,24 @@ function hasBoth(outer: Range, first: Address.Address, last: Address.Address): b
   )
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` for what are no options: a misspelt one would read more than was asked for */
+export function assertRangeOptions(options: RangeTextOptions): void {
+  knownOptions(options)
+  oneOf('blanks', options.blanks, ['refuse', 'around-hyphen'])
+}
+
 /** Position of the hyphen, or -1 - how far was looked. */
-function hyphenOf(text: string): number {
+function hyphenOf(text: string, options: RangeTextOptions): number {
   const stop = Math.min(text.length, HYPHEN_WITHIN)
-  for (let i = 0; i < stop; i++) if (text.charCodeAt(i) === HYPHEN) return i
-  return -1 - stop
+  let found = -1
+  for (let i = 0; i < stop; i++) {
+    if (text.charCodeAt(i) !== HYPHEN) continue
+    if (found < 0) found = i
+    // in fe80::1%br-lan-fe80::9%br-lan that of the range is the one in front of an address
+    if (options.zone !== 'drop' || !text.slice(0, i).includes('%')) return found
+    if (addressOf(text.slice(startOfLast(text, i, options)), options).ok) return i
+  }
+  return found < 0 ? -1 - stop : found
 }
 
 function endOfFirst(text: string, hyphen: number, options: RangeTextOptions): number {

@@ -1,3 +1,5 @@
+import { ipamError } from '../errors/index.js'
+import { shown, tagOf } from './checks.js'
 import { sortPairs } from './sort-pairs.js'
 
 /** Ranges between two sums, as a power of two. */
@@ -40,12 +42,26 @@ export class Ranges4 {
     this.lasts = lasts
   }
 
+  /**
+   * Guards what works on all ranges of a set. A structured clone has lost what is private, and what went through JSON its arrays.
+   *
+   * @returns the argument, or ranges with the arrays of a structured clone
+   * @throws IpamError `INVALID_ARGUMENT` for what are no ranges
+   */
+  static own(ranges: Ranges4): Ranges4 {
+    const { firsts, lasts } = ranges
+    if (#slots in ranges) return ranges
+    assertRanges(firsts, lasts)
+    return new Ranges4(firsts, lasts)
+  }
+
   /** Index of the last range that begins at or before `value`, or -1. A directory and a few steps, O(log n) at worst. */
   static floor(ranges: Ranges4, value: number): number {
-    const { firsts } = ranges
+    const { firsts, lasts } = ranges
     let low = 0
     let high = firsts.length
-    if (high >= FEW && #slots in ranges) {
+    if (!(#slots in ranges)) assertRanges(firsts, lasts)
+    else if (high >= FEW) {
       const slots = ranges.#slots
       if (slots.length > 0) {
         const offset = value - firsts[0]!
@@ -93,6 +109,19 @@ export class Ranges4 {
     this.#slotBits = slotBits
   }
 }
+
+/** @throws IpamError `INVALID_ARGUMENT` unless both are of 32-bit words, and as long as each other */
+export function assertRanges(firsts: unknown, lasts: unknown): void {
+  const areWords = tagOf(firsts) === WORDS && tagOf(lasts) === WORDS
+  if (areWords && (firsts as Uint32Array).length === (lasts as Uint32Array).length) return
+  throw ipamError('INVALID_ARGUMENT', {
+    argument: 'set',
+    expected: 'a set that RangeSet made, or a structured clone of one; JSON has its ranges as text',
+    got: shown(firsts),
+  })
+}
+
+const WORDS = '[object Uint32Array]'
 
 export const none4: Ranges4 = /* @__PURE__ */ new Ranges4(UNBUILT, UNBUILT)
 
@@ -156,7 +185,9 @@ export function normalise4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
 }
 
 /** All of `a` and `b`. One sweep over both, O(a + b). */
-export function union4(a: Ranges4, b: Ranges4): Ranges4 {
+export function union4(left: Ranges4, right: Ranges4): Ranges4 {
+  const a = Ranges4.own(left)
+  const b = Ranges4.own(right)
   const countA = a.firsts.length
   const countB = b.firsts.length
   if (countA === 0) return b
@@ -172,7 +203,9 @@ export function union4(a: Ranges4, b: Ranges4): Ranges4 {
 }
 
 /** `a` without `b`. One sweep over both, O(a + b). */
-export function subtract4(a: Ranges4, b: Ranges4): Ranges4 {
+export function subtract4(left: Ranges4, right: Ranges4): Ranges4 {
+  const a = Ranges4.own(left)
+  const b = Ranges4.own(right)
   const { firsts: aFirsts, lasts: aLasts } = a
   const { firsts: bFirsts, lasts: bLasts } = b
   const countA = aFirsts.length
@@ -213,7 +246,9 @@ export function subtract4(a: Ranges4, b: Ranges4): Ranges4 {
 }
 
 /** What `a` and `b` have in common. One sweep over both, O(a + b). */
-export function intersect4(a: Ranges4, b: Ranges4): Ranges4 {
+export function intersect4(left: Ranges4, right: Ranges4): Ranges4 {
+  const a = Ranges4.own(left)
+  const b = Ranges4.own(right)
   const countA = a.firsts.length
   const countB = b.firsts.length
   if (countA === 0) return a
@@ -232,7 +267,9 @@ export function intersect4(a: Ranges4, b: Ranges4): Ranges4 {
 }
 
 /** Whether `a` and `b` have an address in common. Stops at the first, O(a + b) at worst. */
-export function overlaps4(a: Ranges4, b: Ranges4): boolean {
+export function overlaps4(left: Ranges4, right: Ranges4): boolean {
+  const a = Ranges4.own(left)
+  const b = Ranges4.own(right)
   const countA = a.firsts.length
   const countB = b.firsts.length
   let i = 0

@@ -1,5 +1,5 @@
 import type { Address6 } from './address.js'
-import { RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
+import { assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {
   bigAt6,
@@ -43,12 +43,26 @@ export class Ranges6 {
     this.lasts = lasts
   }
 
+  /**
+   * Guards what works on all ranges of a set. A structured clone has lost what is private, and what went through JSON its arrays.
+   *
+   * @returns the argument, or ranges with the arrays of a structured clone
+   * @throws IpamError `INVALID_ARGUMENT` for what are no ranges
+   */
+  static own(ranges: Ranges6): Ranges6 {
+    const { firsts, lasts } = ranges
+    if (#slots in ranges) return ranges
+    assertRanges(firsts, lasts)
+    return new Ranges6(firsts, lasts)
+  }
+
   /** Index of the last range that begins at or before the address, or -1. A directory and a few steps, O(log n) at worst. */
   static floor(ranges: Ranges6, address: Address6): number {
-    const { firsts } = ranges
+    const { firsts, lasts } = ranges
     let low = 0
     let high = firsts.length >>> 2
-    if (high >= FEW && #slots in ranges) {
+    if (!(#slots in ranges)) assertRanges(firsts, lasts)
+    else if (high >= FEW) {
       const slots = ranges.#slots
       if (slots.length > 0) {
         if (compareTo(firsts, 0, address) > 0) return -1
@@ -146,7 +160,9 @@ export function normalise6(firsts: Uint32Array, lasts: Uint32Array): Ranges6 {
 }
 
 /** All of `a` and `b`. One sweep over both, O(a + b). */
-export function union6(a: Ranges6, b: Ranges6): Ranges6 {
+export function union6(left: Ranges6, right: Ranges6): Ranges6 {
+  const a = Ranges6.own(left)
+  const b = Ranges6.own(right)
   const countA = count6(a)
   const countB = count6(b)
   if (countA === 0) return b
@@ -162,7 +178,9 @@ export function union6(a: Ranges6, b: Ranges6): Ranges6 {
 }
 
 /** `a` without `b`. One sweep over both, O(a + b). See `subtract4` for the picture. */
-export function subtract6(a: Ranges6, b: Ranges6): Ranges6 {
+export function subtract6(left: Ranges6, right: Ranges6): Ranges6 {
+  const a = Ranges6.own(left)
+  const b = Ranges6.own(right)
   const countA = count6(a)
   const countB = count6(b)
   if (countA === 0 || countB === 0) return a
@@ -198,7 +216,9 @@ export function subtract6(a: Ranges6, b: Ranges6): Ranges6 {
 }
 
 /** What `a` and `b` have in common. One sweep over both, O(a + b). */
-export function intersect6(a: Ranges6, b: Ranges6): Ranges6 {
+export function intersect6(left: Ranges6, right: Ranges6): Ranges6 {
+  const a = Ranges6.own(left)
+  const b = Ranges6.own(right)
   const countA = count6(a)
   const countB = count6(b)
   if (countA === 0) return a
@@ -219,7 +239,9 @@ export function intersect6(a: Ranges6, b: Ranges6): Ranges6 {
 }
 
 /** Whether `a` and `b` have an address in common. Stops at the first, O(a + b) at worst. */
-export function overlaps6(a: Ranges6, b: Ranges6): boolean {
+export function overlaps6(left: Ranges6, right: Ranges6): boolean {
+  const a = Ranges6.own(left)
+  const b = Ranges6.own(right)
   const countA = count6(a)
   const countB = count6(b)
   let i = 0

@@ -1,7 +1,7 @@
-import { ipamError } from '../errors/index.js'
 import type { Address } from './address.js'
-import * as AddressValue from './address.js'
+import { assertAddress, assertLength } from './checks.js'
 import { maskWord, type Prefix } from './prefix.js'
+import { assertEnds } from './range-check.js'
 import { none4, normalise4, type Ranges4 } from './ranges4.js'
 import { none6, normalise6, type Ranges6 } from './ranges6.js'
 
@@ -24,8 +24,11 @@ export class Spans {
     return this.#count4 === 0 && this.#count6 === 0
   }
 
+  /** @throws IpamError `INVALID_ARGUMENT`, `INVALID_PREFIX_LENGTH` */
   addPrefix(prefix: Prefix): void {
     const { address, length } = prefix
+    assertAddress('prefix.address', address)
+    assertLength(address.family, length)
     if (address.family === 4) {
       this.addBlock4(address.value, length)
       return
@@ -45,14 +48,9 @@ export class Spans {
     this.#pushBlock6(words[0]!, words[1]!, words[2]!, words[3]!, length)
   }
 
-  /** @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` */
+  /** @throws IpamError `INVALID_ARGUMENT`, `FAMILY_MISMATCH`, `INVALID_RANGE` */
   addRange(first: Address, last: Address): void {
-    if (first.family !== last.family) {
-      throw ipamError('FAMILY_MISMATCH', { left: AddressValue.format(first), right: AddressValue.format(last) })
-    }
-    if (AddressValue.compare(first, last) > 0) {
-      throw ipamError('INVALID_RANGE', { first: AddressValue.format(first), last: AddressValue.format(last) })
-    }
+    assertEnds(first, last)
     if (first.family === 4 && last.family === 4) this.#push4(first.value, last.value)
     else if (first.family === 6 && last.family === 6) {
       const at = this.#room6()

@@ -1,4 +1,5 @@
 import type { Address, Address6, Family } from './address.js'
+import { assertAddress } from './checks.js'
 import { embeddedValue } from './embedded.js'
 import type { Prefix } from './prefix.js'
 import { readAddress } from './scan.js'
@@ -129,6 +130,7 @@ export function isGloballyReachable(address: Address): boolean {
  * entry?.name // 'IPv4-mapped Address'
  */
 export function specialPurposeOf(address: Address): SpecialPurposeEntry | undefined {
+  assertAddress('address', address)
   return address.family === 4 ? find4(address.value) : find6(address)
 }
 
@@ -251,6 +253,7 @@ interface Candidate {
 
 /** The row of the address, or of the IPv4 address that it stands for. */
 function deciding(address: Address): SpecialPurposeEntry | undefined {
+  assertAddress('address', address)
   if (address.family === 4) return find4(address.value)
   const embedded = embeddedValue(address)
   return embedded < 0 ? find6(address) : find4(embedded)

@@ -1,5 +1,6 @@
 import { unwrap } from '../errors/index.js'
-import { format, masked, type Prefix, prefixOf } from './prefix.js'
+import { bitsOf } from './address.js'
+import { format, masked, prefixOf, unmappedPrefixText } from './prefix.js'
 import { addressOf, formatAddress, isMapped, unmappedText } from './profile.js'
 
 /** What is odd about a text that Kubernetes reads in its older fields. */
@@ -43,7 +44,8 @@ export function warningsForPrefix(text: string): readonly TextWarning[] {
   const use = unmappedPrefixText(network)
   const warnings: TextWarning[] = []
   if (network !== prefix) {
-    const single = `${unmappedText(prefix.address)}/${unmappedText(prefix.address).includes(':') ? 128 : 32}`
+    // Kubernetes has the length of IPv6 here even if it takes the address for IPv4: `1.2.3.4/128`
+    const single = `${unmappedText(prefix.address)}/${bitsOf(prefix.address.family)}`
     const message = `CIDR value ${JSON.stringify(text)} is ambiguous in this context (should be "${use}" or "${single}"?)`
     warnings.push({ kind: 'host-bits', message, use })
   }
@@ -60,9 +62,4 @@ function notCanonical(what: string, text: string, use: string): readonly TextWar
   if (text === use) return []
   const message = `IPv6 ${what} ${JSON.stringify(text)} should be in RFC 5952 canonical format ("${use}")`
   return [{ kind: 'not-canonical', message, use }]
-}
-
-/** Canonical text; a prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for. */
-function unmappedPrefixText({ address, length }: Prefix): string {
-  return isMapped(address) && length >= 96 ? `${unmappedText(address)}/${length - 96}` : format({ address, length })
 }

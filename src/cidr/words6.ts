@@ -94,7 +94,7 @@ export function addTo6(
   for (let word = 3; word >= 0; word--) {
     const sum = from[(i << 2) + word]! + words[word]! + carry
     to[(j << 2) + word] = sum
-    carry = sum > 0xffffffff ? 1 : 0
+    carry = Math.floor(sum / WORDS)
   }
   return carry === 0
 }

@@ -1,9 +1,9 @@
-import { fail, type Result, unwrap } from '../errors/index.js'
+import { fail, ipamError, type Result, unwrap } from '../errors/index.js'
 import type { Address } from './address.js'
-import { assertText } from './checks.js'
+import { assertAddress, assertText, shown } from './checks.js'
 import { positionOf, problemOf } from './problems.js'
 import { formatAddress } from './profile.js'
-import { scanAddress } from './scan.js'
+import { scanAddress, ZONE_WITHIN } from './scan.js'
 
 /** An address and its IPv6 zone (RFC 4007 section 11), such as `fe80::1%eth0`. The zone is not part of the address. */
 export interface ZonedAddress {
@@ -12,13 +12,10 @@ export interface ZonedAddress {
   readonly zone: string
 }
 
-/** No address is longer than 45 characters: a `%` further on does not begin a zone. */
-const ZONE_WITHIN = 46
-
 /**
  * Reads an address that may have a zone, with the rules of Go's net/netip: only IPv6 has one, and it is any text that is not empty. O(1).
  *
- * @throws IpamError `MALFORMED_ADDRESS`
+ * @throws IpamError `MALFORMED_ADDRESS`; `INVALID_ARGUMENT` if `text` is no string
  * @example
  * Address.parseZoned('fe80::1%eth0').zone // 'eth0'
  */
@@ -43,11 +40,18 @@ export function safeParseZoned(text: string): Result<ZonedAddress, 'MALFORMED_AD
 }
 
 /**
- * Canonical text of the address, with `%` and the zone if there is one. O(1).
+ * Canonical text of the address, with `%` and the zone if there is one: {@link parseZoned} reads it back. O(1).
  *
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address, for a zone that is no text, and for one beside IPv4, which nobody would read
  * @example
  * Address.formatZoned({ address: Address.parse('FE80::0001'), zone: 'eth0' }) // 'fe80::1%eth0'
  */
-export function formatZoned({ address, zone }: ZonedAddress): string {
-  return zone === '' ? formatAddress(address) : `${formatAddress(address)}%${zone}`
+export function formatZoned(zoned: ZonedAddress): string {
+  const address = zoned?.address
+  const zone = zoned?.zone
+  assertAddress('address', address)
+  if (zone === '') return formatAddress(address)
+  if (address.family === 6 && typeof zone === 'string') return `${formatAddress(address)}%${zone}`
+  const expected = address.family === 4 ? 'an empty text: IPv4 has no zones' : 'a text'
+  throw ipamError('INVALID_ARGUMENT', { argument: 'zone', expected, got: shown(zone) })
 }

@@ -242,6 +242,22 @@ describe("a refusal in the words of Go's netip.ParseAddr", () => {
     ['1:2:3:4:5:6:7:8:9', 'ParseAddr("1:2:3:4:5:6:7:8:9"): trailing garbage after address (at "9")'],
     ['1:2:3:4:5:6:7', 'ParseAddr("1:2:3:4:5:6:7"): address string too short'],
     ['1:2:3:4::5:6:7:8', 'ParseAddr("1:2:3:4::5:6:7:8"): the :: must expand to at least one field of zeros'],
+    [
+      'e083:cba4:41dc:2767:9376:4f82::131.105.186.207%/24 ',
+      'ParseAddr("e083:cba4:41dc:2767:9376:4f82::131.105.186.207%/24 "): the :: must expand to at least one field of zeros',
+    ],
+    [
+      'e083:cba4:41dc:2767:9376:4f82::131.105.186.207%',
+      'ParseAddr("e083:cba4:41dc:2767:9376:4f82::131.105.186.207%"): zone must be a non-empty string',
+    ],
+    [
+      '1:2:3:4:5:6:7:8:9:a:b:c:d:e:f:10:11:12:13:14:15%',
+      'ParseAddr("1:2:3:4:5:6:7:8:9:a:b:c:d:e:f:10:11:12:13:14:15%"): zone must be a non-empty string',
+    ],
+    [
+      '1:2:3:4:5:6:7:8:9:a:b:c:d:e:f:10:11:12:13:14:15%x',
+      'ParseAddr("1:2:3:4:5:6:7:8:9:a:b:c:d:e:f:10:11:12:13:14:15%x"): trailing garbage after address (at "9:a:b:c:d:e:f:10:11:12:13:14:15")',
+    ],
   ])('%j', (text, sentence) => {
     const parsed = Address.safeParse(text, { zone: 'drop' })
     expect(parsed.ok || Address.goMessage(parsed.failure)).toBe(sentence)

@@ -58,6 +58,13 @@ describe('addresses are numbers', () => {
     },
   )
 
+  const offset = fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.constantFrom(1, -1, 2 ** 32, -(2 ** 32)))
+  property([address, offset], 10)('add of a number is add of a bigint', (a, offset) => {
+    const sum = value(a) + BigInt(offset)
+    if (sum >= 0n && sum <= top(a.family)) expect(value(Address.add(a, offset))).toBe(sum)
+    else expect(() => Address.add(a, offset)).toThrow(expect.objectContaining({ code: 'ADDRESS_OUT_OF_RANGE' }))
+  })
+
   property([pair], 10)('compare goes by value, equals and key tell the same', ([a, b]) => {
     const difference = sign(value(a) - value(b))
     expect(sign(Address.compare(a, b))).toBe(difference)

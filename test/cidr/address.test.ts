@@ -62,6 +62,53 @@ describe('add', () => {
   })
 })
 
+describe('add carries and borrows over the borders of words, for numbers as for bigints', () => {
+  const borders = [32n, 64n, 96n].map((bits) => 1n << bits)
+  const starts = [0n, ...borders, ...borders.map((border) => border * 0xffffffffn), 7n << 96n]
+  const near = [-1, 0, 1, 2 ** 32 - 1]
+  const cases = starts.flatMap((start) => near.map((more) => start + BigInt(more)).filter((value) => value >= 0n))
+  const offsets = [1, 2, 0xffffffff, 2 ** 32, 2 ** 32 + 1, 2 ** 33 - 1, 2 ** 52 + 1, Number.MAX_SAFE_INTEGER]
+
+  test.each(cases.map((value) => [Address.format(Address.fromBigInt(6, value)), value] as const))('%s', (_, value) => {
+    const address = Address.fromBigInt(6, value)
+    for (const offset of offsets.flatMap((offset) => [offset, -offset])) {
+      const sum = value + BigInt(offset)
+      if (sum < 0n) {
+        expect(() => Address.add(address, offset)).toThrow(expect.objectContaining({ code: 'ADDRESS_OUT_OF_RANGE' }))
+        continue
+      }
+      const expected = Address.fromBigInt(6, sum)
+      expect(Address.add(address, offset)).toEqual(expected)
+      expect(Address.add(address, BigInt(offset))).toEqual(expected)
+      expect(Address.add(expected, -offset)).toEqual(address)
+    }
+  })
+
+  test.each([
+    ['0:0:0:1::', -1, '::ffff:ffff:ffff:ffff'],
+    ['0:1::', -1, '::ffff:ffff:ffff:ffff:ffff:ffff'],
+    ['0:1::', -(2 ** 32), '::ffff:ffff:ffff:ffff:0:0'],
+    ['::ffff:ffff:ffff:ffff', 1, '0:0:0:1::'],
+    ['::ffff:ffff:ffff:ffff:ffff:ffff', 2 ** 32, '0:1::ffff:ffff'],
+    [LAST6, -1, `${LAST6.slice(0, -1)}e`],
+  ])('%s + %i = %s', (from, offset, to) => {
+    expect(Address.format(Address.add(Address.parse(from), offset))).toBe(to)
+  })
+
+  test.each([
+    [LAST4, 1],
+    ['0.0.0.0', -1],
+    [LAST6, 1],
+    [LAST6, 2 ** 52],
+    ['::', -1],
+    ['::1:0:0', -(2 ** 52)],
+  ])('%s + %i leaves the space', (address, offset) => {
+    expect(() => Address.add(Address.parse(address), offset)).toThrow(
+      expect.objectContaining({ code: 'ADDRESS_OUT_OF_RANGE', context: { address, offset: String(offset) } }),
+    )
+  })
+})
+
 describe('distance', () => {
   test.each([
     ['10.0.0.1', '10.0.0.6', 5n],
@@ -96,17 +143,21 @@ describe('an address from a number', () => {
     })
   })
 
-  test.each([-1, 2 ** 32, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '1' as unknown as number])(
-    'from4 refuses %s',
-    (value) => {
-      expect(() => Address.from4(value)).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_ARGUMENT',
-          context: { argument: 'value', expected: 'a whole number from 0 to 2^32 - 1', got: String(value) },
-        }),
-      )
-    },
-  )
+  test.each([
+    [-1, '-1'],
+    [2 ** 32, '4294967296'],
+    [0.5, '0.5'],
+    [Number.NaN, 'NaN'],
+    [Number.POSITIVE_INFINITY, 'Infinity'],
+    ['1' as unknown as number, 'the text "1"'],
+  ])('from4 refuses %j', (value, got) => {
+    expect(() => Address.from4(value)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        context: { argument: 'value', expected: 'a whole number from 0 to 2^32 - 1', got },
+      }),
+    )
+  })
 
   test.each([
     [4, -1n, 32],
@@ -117,7 +168,7 @@ describe('an address from a number', () => {
     expect(() => Address.fromBigInt(family, value)).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
-        context: { argument: 'value', expected: `0 to 2^${bits} - 1`, got: String(value) },
+        context: { argument: 'value', expected: `a bigint from 0 to 2^${bits} - 1`, got: String(value) },
       }),
     )
   })

@@ -160,9 +160,13 @@ const windows: Window[] = [
   { family: 4, skip: 8 },
   { family: 4, skip: 23 },
   { family: 6, skip: 0 },
+  // as many slots as the nine bits have: these end with a word, one bit behind it, and further behind
+  { family: 6, skip: 23 },
+  { family: 6, skip: 24 },
   { family: 6, skip: 27 },
-  { family: 6, skip: 57 },
+  { family: 6, skip: 56 },
   { family: 6, skip: 61 },
+  { family: 6, skip: 88 },
   { family: 6, skip: 92 },
   { family: 6, skip: 119 },
 ]

@@ -239,7 +239,8 @@ describe('what is no prefix or address is refused', () => {
   test.each([33, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, undefined, '8', 129])('length: %s', (given) => {
     const map = mapOf('0.0.0.0/0')
     const length = given as number
-    const refusal = expect.objectContaining({ code: 'INVALID_PREFIX_LENGTH' })
+    const code = typeof given === 'number' ? 'INVALID_PREFIX_LENGTH' : 'INVALID_ARGUMENT'
+    const refusal = expect.objectContaining({ code })
     const prefixes: Prefix[] = [{ address: a('10.0.0.1'), length }]
     if (given !== 33) prefixes.push({ address: a('fd00::1'), length })
     for (const prefix of prefixes) {
@@ -260,9 +261,77 @@ describe('what is no prefix or address is refused', () => {
     expect(() => new PrefixMap().coveredBy(given as Prefix)).toThrow(refusal)
   })
 
+  test.each([undefined, null, '10.0.0.0/8', 5])('member: %s', (given) => {
+    const refusal = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
+    expect(() => mapOf('0.0.0.0/0').longestMatch(given as unknown as Prefix)).toThrow(refusal)
+    expect(() => mapOf('0.0.0.0/0').covering(given as unknown as Prefix)).toThrow(refusal)
+  })
+
+  test.each([null, 5, {}])('entries: %j', (given) => {
+    expect(() => new PrefixMap(given as unknown as [])).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'entries' }) }),
+    )
+  })
+
+  test.each([null, undefined, 5])('an entry: %j', (given) => {
+    expect(() => new PrefixMap([given as unknown as [Prefix, number]])).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
+  })
+
+  test('the length is read once: a second answer can not get into the map', () => {
+    const answers = (...lengths: number[]): Prefix => ({
+      address: a('10.0.0.0'),
+      get length() {
+        return lengths.shift() ?? 200
+      },
+    })
+    const map = new PrefixMap<string>().set(answers(8), 'eight')
+    expect([...map]).toEqual([[p('10.0.0.0/8'), 'eight']])
+    expect(map.get(answers(8))).toBe('eight')
+    expect(map.has(answers(8))).toBe(true)
+    expect(map.longestMatch(answers(9))?.value).toBe('eight')
+    expect(map.covering(answers(9))).toHaveLength(1)
+    expect(map.coveredBy(answers(8))).toHaveLength(1)
+    expect(map.delete(answers(8))).toBe(true)
+    expect(map.size).toBe(0)
+  })
+
+  test('the family is read once: a length of IPv6 can not get into IPv4', () => {
+    const families = [6, 4]
+    const address = {
+      get family() {
+        return families.shift() ?? 4
+      },
+      value: 0x0a000000,
+      w0: 0x0a000000,
+      w1: 0,
+      w2: 0,
+      w3: 0,
+    } as unknown as Address
+    const map = new PrefixMap<number>().set({ address, length: 100 }, 1)
+    expect([...map.keys()].map(Prefix.format)).toEqual(['a00::/100'])
+  })
+
   test('the message says what is wrong', () => {
+    expect(() => new PrefixMap().get([1, 2] as unknown as Prefix)).toThrow('got "array"')
+    expect(() => new PrefixMap().get({ prefix: '10.0.0.0/8' } as unknown as Prefix)).toThrow('got "object"')
+    expect(() => new PrefixMap().lookup(six('0', 0, 0.5, 1))).toThrow('got "family 6, w0 string, w1 0, w2 0.5, w3 1"')
     expect(() => new PrefixMap().lookup(four(-1))).toThrow(
       'argument address: expected a family and words that are whole numbers from 0 to 2^32 - 1, got "family 4, value -1"',
     )
+  })
+
+  test('the message costs nothing, however large what was given is', () => {
+    const many = new Array(3e6).fill(0)
+    const named = Object.fromEntries(many.slice(0, 200_000).map((zero, i) => [`n${i}`, zero]))
+    for (const given of [many, named]) {
+      const start = performance.now()
+      for (let i = 0; i < 20; i++) {
+        const asked = () => new PrefixMap().get(given as unknown as Prefix)
+        expect(asked).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+      }
+      expect(performance.now() - start).toBeLessThan(200)
+    }
   })
 })

@@ -175,3 +175,67 @@ describe('contains', () => {
     expect(Prefix.contains(Prefix.parse(outer), Prefix.parse(inner))).toBe(expected)
   })
 })
+
+describe('what is no prefix is refused', () => {
+  const four = Address.parse('10.0.0.1')
+  const six = Address.parse('fd00::1')
+  const functions: [name: string, ask: (prefix: Prefix) => unknown][] = [
+    ['format', Prefix.format],
+    ['masked', Prefix.masked],
+    ['first', Prefix.first],
+    ['last', Prefix.last],
+    ['size', Prefix.size],
+    ['contains, outside', (prefix) => Prefix.contains(prefix, four)],
+    ['contains, inside', (prefix) => Prefix.contains(Prefix.parse('0.0.0.0/0'), prefix)],
+  ]
+
+  test.each(functions)('%s: a length that the family does not have', (_, ask) => {
+    const refusal = expect.objectContaining({ code: 'INVALID_PREFIX_LENGTH' })
+    for (const length of [-1, 33, 0.5, 8.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 32 + 8]) {
+      expect(() => ask({ address: four, length })).toThrow(refusal)
+    }
+    for (const length of [-1, 129, 64.5]) expect(() => ask({ address: six, length })).toThrow(refusal)
+  })
+
+  test.each(functions)('%s: something else', (_, ask) => {
+    const refusal = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
+    const others = [
+      undefined,
+      null,
+      '10.0.0.0/8',
+      {},
+      { address: undefined, length: 8 },
+      { address: '10.0.0.0', length: 8 },
+      { address: { family: 5, value: 0 }, length: 8 },
+      { address: { family: '4', value: 0 }, length: 8 },
+      { address: four, length: '8' },
+      { address: six, length: undefined },
+    ]
+    for (const other of others) expect(() => ask(other as unknown as Prefix)).toThrow(refusal)
+  })
+
+  test.each([
+    { family: 4, value: -1 },
+    { family: 4, value: undefined },
+    { family: 4, value: '1' },
+    { family: 6, w0: 0, w1: 0, w2: 0 },
+    { family: 6, w0: 0, w1: 2 ** 32, w2: 0, w3: 0 },
+  ])('format, of: the address %j', (given) => {
+    const address = given as unknown as Address
+    const refusal = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
+    expect(() => Prefix.format({ address, length: 8 })).toThrow(refusal)
+    expect(() => Prefix.of(address, 8)).toThrow(refusal)
+  })
+
+  test.each([undefined, null, '10.0.0.1', 5, {}, { family: 5 }, { family: '4' }])('a member that is %j', (member) => {
+    expect(() => Prefix.contains(Prefix.parse('10.0.0.0/8'), member as unknown as Address)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'inner' }) }),
+    )
+  })
+
+  test.each([undefined, null, '10.0.0.1', {}, { family: 5 }])('of, the address %j', (address) => {
+    expect(() => Prefix.of(address as unknown as Address, 8)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'address' }) }),
+    )
+  })
+})

@@ -1,4 +1,12 @@
-import { Address, Prefix, Range, type TextProfile } from 'ipam-kit/cidr'
+import {
+  Address,
+  Prefix,
+  type PrefixTextOptions,
+  Range,
+  RangeSet,
+  type TextOptions,
+  type TextProfile,
+} from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 
 const K8S: readonly TextProfile[] = ['k8s-field', 'k8s-field-canonical']
@@ -46,6 +54,8 @@ describe('an address by profile', () => {
     ['0000000010.0.0.00', '10.0.0.0'],
     ['::ffff:010.000.0.1', '::ffff:10.0.0.1'],
     ['00001::00000', '1::'],
+    ['0001:00002:000003:0004:0005:0006:0007:00000008', '1:2:3:4:5:6:7:8'],
+    ['00001:00002:00003:00004:00005:00006:0255.0255.0255.0255', '1:2:3:4:5:6:ffff:ffff'],
   ])('leading zeros of %s are decimal for reading old objects only', (text, canonical) => {
     const { 'k8s-legacy-read': legacy, ...others } = readings(text)
     expect(legacy).toBe(canonical)
@@ -64,11 +74,90 @@ describe('an address by profile', () => {
     expect(read).toMatchObject({ ok: false, failure: { context: { text, position, problem } } })
   })
 
+  test.each(K8S)('%s: what to write instead of leading zeros, which are decimal', (profile) => {
+    const suggestionOf = (text: string) => {
+      const read = Address.safeParse(text, { profile })
+      return read.ok ? 'accepted' : read.failure.context.suggestion
+    }
+    expect(suggestionOf('010.0.0.1')).toBe('10.0.0.1')
+    expect(suggestionOf('::ffff:010.0.0.1')).toBe('10.0.0.1')
+    expect(suggestionOf('00001::00000')).toBe('1::')
+    expect(suggestionOf('0256.0.0.1')).toBeUndefined()
+    expect(suggestionOf('010.0.0')).toBeUndefined()
+    expect(suggestionOf('x')).toBeUndefined()
+    expect(Address.safeParse('010.0.0.1')).not.toHaveProperty('failure.context.suggestion')
+  })
+
+  test('leading zeros are read in texts up to 128 characters', () => {
+    const zeros = (length: number) => '10.0.0.1'.padStart(length, '0')
+    expect(readings(zeros(128))['k8s-legacy-read']).toBe('10.0.0.1')
+    expect(readings(zeros(129))['k8s-legacy-read']).toBe('0: unable to parse IP')
+  })
+
   test('what to write instead is in the failure and in its message', () => {
     expect(() => Address.parse('FC99::0123', { profile: 'k8s-field-canonical' })).toThrow(
       'not an IP address: "FC99::0123": must be in canonical form (at position 0): write "fc99::123"',
     )
     expect(() => Address.parse('::ffff:10.0.0.1', { profile: 'k8s-field' })).toThrow('write "10.0.0.1"')
+  })
+})
+
+describe('options of callers without types', () => {
+  const texts = ['10.0.0.1', '::ffff:1.2.3.4', 'fe80::1%eth0', 'x']
+  const misspelt = (argument: string) =>
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) })
+
+  test.each(['k8s-field-cannonical', 'K8S-FIELD', '', null, 1])('profile %j does not weaken what is read', (given) => {
+    const options = { profile: given } as unknown as TextOptions
+    const refusal = misspelt('profile')
+    for (const text of texts) {
+      expect(() => Address.parse(text, options)).toThrow(refusal)
+      expect(() => Address.safeParse(text, options)).toThrow(refusal)
+      expect(() => Prefix.parse(`${text}/24`, options)).toThrow(refusal)
+      expect(() => Prefix.safeParse(`${text}/24`, options)).toThrow(refusal)
+      expect(() => Range.parse(`${text}-${text}`, options)).toThrow(refusal)
+      expect(() => Range.safeParse(`${text}-${text}`, options)).toThrow(refusal)
+      for (const entry of [text, `${text}/24`, `${text}-${text}`]) {
+        expect(() => RangeSet.parse([entry], options)).toThrow(refusal)
+        expect(() => RangeSet.safeParse([entry], options)).toThrow(refusal)
+      }
+    }
+  })
+
+  test.each(['keep', 'Drop', '', null, true])('zone %j does not drop one', (given) => {
+    const options = { zone: given } as unknown as TextOptions
+    const refusal = misspelt('zone')
+    expect(() => Address.parse('fe80::1%eth0', options)).toThrow(refusal)
+    expect(() => Address.safeParse('fe80::1%eth0', options)).toThrow(refusal)
+    expect(() => Range.parse('fe80::1-fe80::2%eth0', options)).toThrow(refusal)
+    expect(() => RangeSet.parse(['fe80::1%eth0'], options)).toThrow(refusal)
+  })
+
+  test('the message says which there are', () => {
+    expect(() => Address.parse('10.0.0.1', { profile: 'k8s' } as unknown as TextOptions)).toThrow(
+      /argument profile: expected one of strict, k8s-field, k8s-field-canonical, k8s-legacy-read, got .*k8s/,
+    )
+    expect(() => Prefix.parse('10.0.0.1', { profile: 'k8s' } as unknown as TextOptions)).toThrow(
+      /one of strict, k8s-field, k8s-field-canonical, k8s-legacy-read, k8s-interface-address, got/,
+    )
+    expect(() => Address.parse('fe80::1%x', { zone: 'keep' } as unknown as TextOptions)).toThrow(
+      /argument zone: expected one of refuse, drop, got/,
+    )
+  })
+
+  test.each([null, 'k8s-field', 5])('options that are %j', (given) => {
+    const options = given as unknown as PrefixTextOptions
+    for (const text of ['10.0.0.0/8', '10.0.0.0']) {
+      expect(() => Prefix.parse(text, options)).toThrow(misspelt('options'))
+      expect(() => Prefix.safeParse(text, options)).toThrow(misspelt('options'))
+    }
+  })
+
+  test('an option that is undefined is one that is not given', () => {
+    const options = { profile: undefined, zone: undefined }
+    expect(Address.format(Address.parse('::ffff:1.2.3.4', options))).toBe('::ffff:1.2.3.4')
+    expect(Prefix.format(Prefix.parse('10.0.0.5/24', options))).toBe('10.0.0.5/24')
+    expect(Address.safeParse('fe80::1%eth0', options).ok).toBe(false)
   })
 })
 
@@ -89,9 +178,10 @@ describe('a CIDR by profile', () => {
 
   test('IPv4-mapped', () => {
     for (const profile of K8S) {
-      expect(read('::ffff:1.2.3.0/120', profile)).toMatchObject({
-        problem: 'must not have an IPv4-mapped IPv6 address',
-      })
+      const problem = 'must not have an IPv4-mapped IPv6 address'
+      expect(read('::ffff:1.2.3.4/120', profile)).toMatchObject({ problem, suggestion: '1.2.3.0/24' })
+      expect(read('::ffff:1.2.3.4/96', profile)).toMatchObject({ problem, suggestion: '0.0.0.0/0' })
+      expect(read('::ffff:1.2.3.4/95', profile)).toMatchObject({ problem, suggestion: '::fffe:0:0/95' })
     }
     expect(read('::ffff:1.2.3.0/120', 'k8s-legacy-read')).toBe('::ffff:1.2.3.0/120')
   })
@@ -101,6 +191,18 @@ describe('a CIDR by profile', () => {
     expect(read('FD00::/64', 'k8s-field-canonical')).toMatchObject({ position: 0, suggestion: 'fd00::/64' })
   })
 
+  test('what to write instead of leading zeros', () => {
+    for (const profile of K8S) {
+      expect(read('010.0.0.5/24', profile)).toMatchObject({ position: 0, suggestion: '10.0.0.0/24' })
+      expect(read('10.0.0.0/08', profile)).toMatchObject({ position: 9, suggestion: '10.0.0.0/8' })
+      expect(read('::ffff:010.0.0.0/0104', profile)).toMatchObject({ suggestion: '10.0.0.0/8' })
+      expect(read('10.0.0.0/033', profile)).not.toHaveProperty('suggestion')
+      expect(read('10.0.0.0/x', profile)).not.toHaveProperty('suggestion')
+    }
+    expect(read('10.0.0.0/08', 'strict')).not.toHaveProperty('suggestion')
+    expect(read('10.0.0.0/08 ', 'k8s-legacy-read')).not.toHaveProperty('suggestion')
+  })
+
   test('leading zeros, in the length too', () => {
     expect(read('010.0.0.0/08', 'k8s-legacy-read')).toBe('10.0.0.0/8')
     expect(read('10.0.0.0/08', 'strict')).toMatchObject({ position: 9, problem: 'bad bits after slash' })
@@ -108,6 +210,55 @@ describe('a CIDR by profile', () => {
       position: 11,
       problem: 'prefix length out of range',
     })
+  })
+})
+
+// IsValidInterfaceAddress of the same
+describe('an address with the length of its subnet: k8s-interface-address', () => {
+  const read = (text: string) => {
+    const prefix = Prefix.safeParse(text, { profile: 'k8s-interface-address' })
+    return prefix.ok ? Prefix.format(prefix.value) : prefix.failure.context
+  }
+
+  test.each(['10.0.0.5/24', '10.0.0.0/24', '10.0.0.5/32', '255.255.255.255/0', 'fd00::5/64', '::/0', '::1/128'])(
+    '%s',
+    (text) => {
+      expect(read(text)).toBe(text)
+      expect(Prefix.format(Prefix.parse(text, { profile: 'k8s-interface-address' }))).toBe(text)
+    },
+  )
+
+  const canonical = 'must be in canonical form'
+  test.each([
+    ['FD00::5/64', 0, canonical, 'fd00::5/64'],
+    ['fd00:0::5/64', 5, canonical, 'fd00::5/64'],
+    ['fd00::0005/64', 6, canonical, 'fd00::5/64'],
+    ['::ffff:10.0.0.5/120', 0, canonical, '10.0.0.5/24'],
+    ['::ffff:10.0.0.5/96', 0, canonical, '10.0.0.5/0'],
+    ['010.0.0.5/24', 0, 'IPv4 field has octet with leading zero', '10.0.0.5/24'],
+    ['10.0.0.5/024', 9, 'bad bits after slash', '10.0.0.5/24'],
+    ['::ffff:010.0.0.5/120', 7, 'IPv4 field has octet with leading zero', '10.0.0.5/24'],
+  ])('%s is refused, with what to write instead', (text, position, problem, suggestion) => {
+    expect(read(text)).toEqual({ text, position, problem, suggestion })
+    expect(read(suggestion)).toBe(suggestion)
+  })
+
+  // upstream, that writes 10.0.0.5/-32 for the first
+  test.each([
+    ['::ffff:10.0.0.5/64', 0, canonical],
+    ['::ffff:10.0.0.5/24', 0, canonical],
+    ['::ffff:010.0.0.5/64', 7, 'IPv4 field has octet with leading zero'],
+    ['10.0.0.5', 8, "no '/'"],
+    ['10.0.0.5/33', 9, 'prefix length out of range'],
+  ])('%s is refused, and there is nothing to write instead', (text, position, problem) => {
+    expect(read(text)).toEqual({ text, position, problem })
+  })
+
+  test('is for CIDRs alone', () => {
+    const options = { profile: 'k8s-interface-address' } as unknown as TextOptions
+    const refusal = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
+    expect(() => Address.parse('10.0.0.5', options)).toThrow(refusal)
+    expect(() => Range.parse('10.0.0.5-10.0.0.6', options)).toThrow(refusal)
   })
 })
 
@@ -134,8 +285,15 @@ describe('warnings of the API server', () => {
     [
       '::ffff:1.2.3.4/120',
       [
-        'CIDR value "::ffff:1.2.3.4/120" is ambiguous in this context (should be "1.2.3.0/24" or "1.2.3.4/32"?)',
+        'CIDR value "::ffff:1.2.3.4/120" is ambiguous in this context (should be "1.2.3.0/24" or "1.2.3.4/128"?)',
         'non-standard CIDR value "::ffff:1.2.3.4/120" is invalid: use "1.2.3.0/24"',
+      ],
+    ],
+    [
+      '::ffff:46.92.98.199/8',
+      [
+        'CIDR value "::ffff:46.92.98.199/8" is ambiguous in this context (should be "::/8" or "46.92.98.199/128"?)',
+        'non-standard CIDR value "::ffff:46.92.98.199/8" is invalid: use "::/8"',
       ],
     ],
     ['FD00::/64', ['IPv6 CIDR value "FD00::/64" should be in RFC 5952 canonical format ("fd00::/64")']],
@@ -165,6 +323,32 @@ describe('zones where they are asked for', () => {
 
   test.each(['fe80::1%', '10.0.0.1%eth0', '%eth0', 'x%y', ''])('%j is refused', (text) => {
     expect(Address.safeParseZoned(text)).toMatchObject({ ok: false, failure: { code: 'MALFORMED_ADDRESS' } })
+  })
+})
+
+describe('a zone that nobody would read is not written', () => {
+  const v4 = Address.parse('1.2.3.4')
+  const v6 = Address.parse('fe80::1')
+  test.each([
+    ['beside IPv4', v4, 'eth0'],
+    ['undefined', v6, undefined],
+    ['null', v6, null],
+    ['a number', v6, 2],
+  ])('%s', (_, address, zone) => {
+    expect(() => Address.formatZoned({ address, zone: zone as string })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'zone' }) }),
+    )
+  })
+
+  test.each(['fe80::1%eth0', undefined, { family: 5 }])('nor what is no address: %j', (address) => {
+    const zoned = { address: address as unknown as Address, zone: '' }
+    expect(() => Address.formatZoned(zoned)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  })
+
+  test('nor nothing at all', () => {
+    expect(() => Address.formatZoned(undefined as unknown as ReturnType<typeof Address.parseZoned>)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
   })
 })
 

@@ -50,11 +50,15 @@ test.each([
   [[1, 128, 0, 0], 1, 'a number in more bytes than it needs'],
   [[1, 1, 128, 0, 0, 0], 2, 'a number in more bytes than it needs'],
   [[1, 255, 255, 255, 255, 15, 0, 0], 1, 'more ranges than there are bytes for'],
+  [[1, 3, 0, 0, 0, 0, 0], 1, 'more ranges than there are bytes for'],
+  [[1, 0, 3, 0, 0, 0, 0, 0], 2, 'more ranges than there are bytes for'],
   [[1, 1, 255, 255, 255, 255, 31, 0, 0], 2, 'a number of more than 32 bits'],
   [[1, 1, 255, 255, 255, 255, 15, 1, 0], 2, 'a range that goes beyond the last address'],
   [[1, 2, 254, 255, 255, 255, 15, 0, 0, 0, 0], 8, 'a range that goes beyond the last address'],
   [[1, 0, 1, ...Array(18).fill(255), 4, 0], 3, 'a number of more than 128 bits'],
   [[1, 0, 1, ...Array(18).fill(255), 3, 1], 3, 'a range that goes beyond the last address'],
+  // the last address but nine, and a gap from there that would lead to the beginning again
+  [[1, 0, 2, 0xf6, ...Array(17).fill(255), 3, 0, 100, 0], 23, 'a range that goes beyond the last address'],
 ])('%j is refused at %i: %s', (bytes, position, problem) => {
   const decoded = RangeSet.safeDecode(Uint8Array.from(bytes))
   expect(decoded).toEqual({
@@ -62,6 +66,16 @@ test.each([
     failure: { code: 'MALFORMED_BYTES', context: { what: 'a set of addresses', position, problem } },
   })
   expect(() => RangeSet.decode(Uint8Array.from(bytes))).toThrow(expect.objectContaining({ code: 'MALFORMED_BYTES' }))
+})
+
+test.each<[about: string, entries: string[]]>([
+  // found by a property
+  ['a gap that carries two', ['::ab:e000:0-::ab:ffff:ffff', '::ad:0:0']],
+  ['in the next word', ['0:0:0:ab::-::ab:ffff:ffff:ffff:ffff', '0:0:0:ad::']],
+  ['in the first word', ['0:ab::-0:ab:ffff:ffff:ffff:ffff:ffff:ffff', '0:ad::']],
+])('decode reads what encode writes: %s', (_, entries) => {
+  const set = RangeSet.parse(entries)
+  expect(RangeSet.format(RangeSet.decode(RangeSet.encode(set)))).toEqual(RangeSet.format(set))
 })
 
 test('both whole spaces take few bytes', () => {

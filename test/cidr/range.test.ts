@@ -1,4 +1,4 @@
-import { Address, Prefix, Range } from 'ipam-kit/cidr'
+import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 
 describe('text that is a range', () => {
@@ -58,9 +58,33 @@ describe('text that is not a range: why, and where', () => {
     expect(() => Range.parse(zoned)).toThrow(expect.objectContaining({ code: 'MALFORMED_RANGE' }))
   })
 
-  test('the first hyphen divides, even one in a zone', () => {
-    expect(Range.safeParse('fe80::1%a-b-fe80::5', { zone: 'drop' }).ok).toBe(false)
-    expect(Range.safeParse('fe80::1%a-fe80::5%b-c', { zone: 'drop' }).ok).toBe(true)
+  test('zones may be long: a hyphen is looked for within 128 characters', () => {
+    const address = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255'
+    const zoned = `${address}%${'z'.repeat(127 - address.length - 1)}`
+    const range = `${address.slice(0, 30)}0.0.0.0-${address}`
+    expect(Range.safeParse(`${address}-${address}`).ok).toBe(true)
+    expect(Range.size(Range.parse(`${zoned}-${zoned}`, { zone: 'drop' }))).toBe(1n)
+    expect(Range.parseInSubnet(`${range}/96`).subnet.length).toBe(96)
+    expect(Range.safeParse(`${zoned}z-${address}`, { zone: 'drop' })).toMatchObject({
+      ok: false,
+      failure: { context: { position: 128, problem: "no '-'" } },
+    })
+  })
+
+  test.each(['10.0.0.1   -10.0.0.5', '10.0.0.1-   10.0.0.5', '10.0.0.1  -  10.0.0.5', '10.0.0.1 - 10.0.0.5'])(
+    'blanks around the hyphen on demand, any number of them: %j',
+    (text) => {
+      expect(Range.format(Range.parse(text, { blanks: 'around-hyphen' }))).toBe('10.0.0.1-10.0.0.5')
+      expect(Range.safeParse(text, { blanks: 'refuse' }).ok).toBe(false)
+      const inSubnet = Range.parseInSubnet(`${text}/24`, { blanks: 'around-hyphen' })
+      expect([Range.format(inSubnet), inSubnet.subnet.length]).toEqual(['10.0.0.1-10.0.0.5', 24])
+    },
+  )
+
+  test('a hyphen of a zone does not divide, and there has to be one that does', () => {
+    expect(Range.safeParse('fe80::1%a-b', { zone: 'drop' }).ok).toBe(false)
+    expect(Range.safeParse('fe80::1%a-b-fe80::5%', { zone: 'drop' }).ok).toBe(false)
+    expect(Range.safeParse('fe80::1%a-fe80::5%b-c', { zone: 'refuse' }).ok).toBe(false)
   })
 })
 
@@ -95,4 +119,15 @@ describe('a range from its ends', () => {
     expect(Range.format(Range.fromPrefix(Prefix.parse('10.0.0.5/30')))).toBe('10.0.0.4-10.0.0.7')
     expect(Range.format(Range.fromPrefix(Prefix.parse('fd00::1/126')))).toBe('fd00::-fd00::3')
   })
+})
+
+test.each([
+  ['fe80::1%br-lan-fe80::9%br-lan', 'fe80::1-fe80::9'],
+  ['fe80::1%br-lan-fe80::9', 'fe80::1-fe80::9'],
+  ['fe80::1-fe80::9%a-b-c', 'fe80::1-fe80::9'],
+  ['fe80::1%a-b-c-fe80::9', 'fe80::1-fe80::9'],
+])('a zone that is dropped may have hyphens: %s', (text, range) => {
+  expect(Range.format(Range.parse(text, { zone: 'drop' }))).toBe(range)
+  expect(RangeSet.format(RangeSet.parse([text], { zone: 'drop' }))).toEqual([range])
+  expect(RangeSet.format(RangeSet.parse(['fe80::1%br-lan'], { zone: 'drop' }))).toEqual(['fe80::1-fe80::1'])
 })

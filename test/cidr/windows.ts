@@ -44,20 +44,36 @@ export function expectWellFormed(set: RangeSet): void {
   }
 }
 
-/** Many ranges of both families: few over half a space, many close together, so that they meet in every way there is. */
+/** Where ranges stand close together, and which bit of an address is the last in which they differ much: 0 is the last of all. */
+const cluster = fc.record({ base: address(), place: fc.oneof(fc.constant(0), fc.nat(120)) })
+
+/**
+ * Many ranges of both families: few over half a space, many close together, so that they meet in every way there is. They are close at any
+ * place of an address, so that they first differ in any of its bits.
+ */
 export const ranges = fc
   .record({
     wide: fc.array(range(), { maxLength: 2 }),
-    bases: fc.array(address(), { minLength: 1, maxLength: 4 }),
-    close: fc.array(fc.tuple(fc.nat(3), fc.nat(4000), fc.nat(60)), { maxLength: 150, size: 'max' }),
+    clusters: fc.array(cluster, { minLength: 1, maxLength: 4 }),
+    close: fc.array(fc.tuple(fc.nat(3), fc.nat(4000), fc.nat(60), fc.nat(3), fc.boolean()), {
+      maxLength: 150,
+      size: 'max',
+    }),
   })
-  .map(({ wide, bases, close }) => [
+  .map(({ wide, clusters, close }) => [
     ...wide,
-    ...close.map(([which, offset, length]) => {
-      const base = bases[which % bases.length] as Address
-      const top = (1n << BigInt(Address.bitsOf(base.family))) - 1n
+    ...close.map(([which, offset, length, low, isFull]) => {
+      const { base, place } = clusters[which % clusters.length] as { base: Address; place: number }
+      const bits = Address.bitsOf(base.family)
+      const top = (1n << BigInt(bits)) - 1n
+      const unit = 1n << BigInt(place % (bits - 7))
       const least = (n: bigint) => Address.fromBigInt(base.family, n < top ? n : top)
-      return Range.of(least(value(base) + BigInt(offset)), least(value(base) + BigInt(offset + length)))
+      const start = value(base) + BigInt(offset) * unit
+      const end = start + BigInt(length) * unit
+      // up to the next unit, where another may begin; or from a little behind the beginning of one
+      return isFull
+        ? Range.of(least(start), least(end + unit - 1n))
+        : Range.of(least(start + BigInt(low)), least(end + BigInt(low)))
     }),
   ])
 export const large = ranges.map((list) => RangeSet.fromRanges(list))

@@ -1,8 +1,10 @@
 import { ipamError } from '../../errors/index.js'
 import { type Address, type Address4, format } from '../address.js'
+import { assertAddress } from '../checks.js'
 
 /** Guards a parameter against callers without types, or with a cast too many. */
 export function assertIPv4(address: Address4, argument: string): void {
+  assertAddress(argument, address)
   if ((address as Address).family === 4) return
   throw ipamError('INVALID_ARGUMENT', { argument, expected: 'an IPv4 address', got: format(address) })
 }

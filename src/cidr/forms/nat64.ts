@@ -1,5 +1,6 @@
 import { ipamError } from '../../errors/index.js'
 import type { Address, Address4, Address6 } from '../address.js'
+import { assertAddress } from '../checks.js'
 import { contains, format as formatPrefix, masked, type Prefix } from '../prefix.js'
 import { assertIPv4 } from './checks.js'
 import { fromNat64, toNat64 } from './ip-address.js'
@@ -24,7 +25,7 @@ export const wellKnownPrefix: Prefix = {
  * O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a prefix that is not of 32, 40, 48, 56, 64 or 96 bits of IPv6 with bits 64 to 71 zero, or an
- *   `address` that is not IPv4
+ *   `address` that is no IPv4 address
  * @example
  * Address.format(Nat64.embed(Address.from4(0xc0000221))) // '64:ff9b::c000:221'
  * Address.format(Nat64.embed(Address.from4(0xc0000221), Prefix.parse('2001:db8:122::/48'))) // '2001:db8:122:c000:2:2100::'
@@ -40,25 +41,27 @@ export function embed(address: Address4, prefix: Prefix = wellKnownPrefix): Addr
  * to 71 are not zero, since then it is none of the addresses that {@link embed} makes. What stands behind the IPv4 address is not looked
  * at: RFC 6052 section 2.2 keeps it for later. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a prefix that {@link embed} refuses
+ * @throws IpamError `INVALID_ARGUMENT` for a prefix that {@link embed} refuses, or what is no address
  * @example
  * const address = Nat64.extract(Address.parse('2001:db8:122:c000:2:2100::'), Prefix.parse('2001:db8:122::/48'))
  * address && Address.format(address) // '192.0.2.33'
  */
 export function extract(address: Address, prefix: Prefix = wellKnownPrefix): Address4 | undefined {
   assertPrefix(prefix)
+  assertAddress('address', address)
   if (address.family === 4 || !contains(prefix, address) || hasReservedBits(address)) return undefined
   return fromNat64(address, masked(prefix))
 }
 
 function assertPrefix(prefix: Prefix): void {
+  const got = formatPrefix(prefix) // refuses what is no prefix at all
   const { address, length } = prefix
   const isOfLength = length === 96 || (length >= 32 && length <= 64 && length % 8 === 0)
   if (address.family === 6 && isOfLength && !(length === 96 && hasReservedBits(address))) return
   throw ipamError('INVALID_ARGUMENT', {
     argument: 'prefix',
     expected: 'an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, bits 64 to 71 zero',
-    got: formatPrefix(prefix),
+    got,
   })
 }
 

@@ -2,7 +2,7 @@ import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
 import { bitsOf } from '../address.js'
 import { reverseName } from '../address-forms.js'
 import { assertText } from '../checks.js'
-import { first, format as formatPrefix, type Prefix } from '../prefix.js'
+import { first, format as formatPrefix, masked, type Prefix } from '../prefix.js'
 import { split } from '../prefix-math.js'
 import { addressOfName } from './ip-address.js'
 import { scanReverseName } from './reverse-scan.js'
@@ -42,12 +42,14 @@ export function safeParse(text: string): Result<Prefix, 'MALFORMED_REVERSE_NAME'
  * The name of the zone of a prefix, in lower case without a final dot; host bits do not count. `parse(format(p))` is `Prefix.masked(p)`.
  * O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a length that is no multiple of 8 (IPv4) or 4 (IPv6): {@link zones} names the zones of any prefix
+ * @throws IpamError `INVALID_ARGUMENT` for a length that is no multiple of 8 (IPv4) or 4 (IPv6): {@link zones} names the zones of any
+ *   prefix; and, or `INVALID_PREFIX_LENGTH`, for what is no prefix
  * @example
  * ReverseName.format(Prefix.parse('10.20.0.0/16')) // '20.10.in-addr.arpa'
  * ReverseName.format(Prefix.parse('2001:db8::/32')) // '8.b.d.0.1.0.0.2.ip6.arpa'
  */
 export function format(prefix: Prefix): string {
+  const network = first(prefix) // refuses what is no prefix
   const step = stepOf(prefix)
   if (prefix.length % step !== 0) {
     throw ipamError('INVALID_ARGUMENT', {
@@ -58,20 +60,22 @@ export function format(prefix: Prefix): string {
   }
   // the labels behind the prefix are zeros: two characters each, with the dot
   const labels = (bitsOf(prefix.address.family) - prefix.length) / step
-  return reverseName(first(prefix)).slice(2 * labels)
+  return reverseName(network).slice(2 * labels)
 }
 
 /**
  * The names of the zones that make a prefix up, in the order of their addresses: one if it ends on a border of octets or nibbles, otherwise
  * those of the subnets that end on the next one. At most 128 (IPv4) or 8 (IPv6) of them. O(names).
  *
+ * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT` for what is no prefix
  * @example
  * ReverseName.zones(Prefix.parse('10.0.16.0/23')) // ['16.0.10.in-addr.arpa', '17.0.10.in-addr.arpa']
  * ReverseName.zones(Prefix.parse('10.0.16.0/20')).length // 16
  */
 export function zones(prefix: Prefix): string[] {
-  const step = stepOf(prefix)
-  return Array.from(split(prefix, Math.ceil(prefix.length / step) * step), format)
+  const network = masked(prefix) // refuses what is no prefix
+  const step = stepOf(network)
+  return Array.from(split(network, Math.ceil(prefix.length / step) * step), format)
 }
 
 /** The bits of one label. */

@@ -1,4 +1,5 @@
 import type { Address, Address4 } from '../address.js'
+import { assertAddress } from '../checks.js'
 import type { Prefix } from '../prefix.js'
 import { assertIPv4 } from './checks.js'
 import { sixToFourRouter } from './ip-address.js'
@@ -16,11 +17,13 @@ export interface SixToFour {
 /**
  * What a 6to4 address, one of `2002::/16`, says about its site; `undefined` for any other address. RFC 3056 section 2. O(1).
  *
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address
  * @example
  * const site = SixToFour.inspect(Address.parse('2002:c000:221:7::1'))
  * site && [Address.format(site.router), site.slaId, site.interfaceId] // ['192.0.2.33', 7, 1n]
  */
 export function inspect(address: Address): SixToFour | undefined {
+  assertAddress('address', address)
   if (address.family !== 6 || address.w0 >>> 16 !== 0x2002) return undefined
   return {
     router: sixToFourRouter(address),
@@ -32,7 +35,7 @@ export function inspect(address: Address): SixToFour | undefined {
 /**
  * The prefix of the site behind a 6to4 router: `2002:V4ADDR::/48`. RFC 3056 section 2. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` if `router` is not IPv4
+ * @throws IpamError `INVALID_ARGUMENT` if `router` is no IPv4 address
  * @example
  * Prefix.format(SixToFour.sitePrefix(Address.from4(0xc0000221))) // '2002:c000:221::/48'
  */

@@ -1,4 +1,5 @@
 import type { Address, Address4 } from '../address.js'
+import { assertAddress } from '../checks.js'
 import { teredoFields } from './ip-address.js'
 
 /** What a Teredo address holds (RFC 4380 section 4). */
@@ -18,11 +19,13 @@ export interface Teredo {
 /**
  * What a Teredo address, one of `2001::/32`, says about its client; `undefined` for any other address. RFC 4380 section 4. O(1).
  *
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address
  * @example
  * const teredo = Teredo.inspect(Address.parse('2001:0:4136:e378:8000:63bf:3fff:fdd2'))
  * teredo && [Address.format(teredo.server), Address.format(teredo.client), teredo.port, teredo.cone]
  * // ['65.54.227.120', '192.0.2.45', 40000, true]
  */
 export function inspect(address: Address): Teredo | undefined {
+  assertAddress('address', address)
   return address.family === 6 && address.w0 === 0x20010000 ? teredoFields(address) : undefined
 }

@@ -1,6 +1,6 @@
 import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
 import { type Address, format as formatAddress } from '../address.js'
-import { assertText } from '../checks.js'
+import { assertAddress, assertText, shown } from '../checks.js'
 import { scanUrlHost } from './url-scan.js'
 import { encodeZone, MAX_ZONE_LENGTH } from './url-zone.js'
 
@@ -51,26 +51,28 @@ export function safeParse(text: string): Result<UrlHost, 'MALFORMED_URL_HOST'> {
  * The host as it stands in a URL or an endpoint: IPv6 in brackets, its zone percent-encoded, then the port if there is one.
  * `parse(format(h))` equals `h`. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a port that is not a whole number from 0 to 65535, for a zone beside IPv4, and for a zone that
- *   is empty, longer than 64 characters or has others than letters, digits, blanks and `-._~!$&'()*+,;=:%`
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address, a port that is not a whole number from 0 to 65535, a zone beside IPv4, and
+ *   a zone that is empty, longer than 64 characters or has others than letters, digits, blanks and `-._~!$&'()*+,;=:%`
  * @example
  * UrlHost.format({ address: Address.parse('fd00::1'), port: 6443 }) // '[fd00::1]:6443'
  * UrlHost.format({ address: Address.parse('fe80::1'), zone: 'Ethernet 2' }) // '[fe80::1%25Ethernet%202]'
  */
-export function format({ address, zone, port }: UrlHost): string {
+export function format(host: UrlHost): string {
+  const { address, zone, port } = host ?? {}
+  assertAddress('address', address)
   const encoded = zone === undefined ? '' : `%25${zoneText(address, zone)}`
   const text = formatAddress(address)
-  const host = address.family === 4 ? text : `[${text}${encoded}]`
-  return port === undefined ? host : `${host}:${portText(port)}`
+  const written = address.family === 4 ? text : `[${text}${encoded}]`
+  return port === undefined ? written : `${written}:${portText(port)}`
 }
 
 function zoneText(address: Address, zone: string): string {
-  const encoded = address.family === 6 ? encodeZone(zone) : undefined
+  const encoded = address.family === 6 && typeof zone === 'string' ? encodeZone(zone) : undefined
   if (encoded !== undefined) return encoded
   throw ipamError('INVALID_ARGUMENT', {
     argument: 'zone',
     expected: `a zone of IPv6, 1 to ${MAX_ZONE_LENGTH} characters of those that a URL takes`,
-    got: zone,
+    got: typeof zone === 'string' ? zone : shown(zone),
   })
 }
 
@@ -79,6 +81,6 @@ function portText(port: number): string {
   throw ipamError('INVALID_ARGUMENT', {
     argument: 'port',
     expected: 'a whole number from 0 to 65535',
-    got: String(port),
+    got: shown(port),
   })
 }
