@@ -8,12 +8,18 @@ export interface Budget {
   readonly goals: Goals
   /** The same, for peers in other languages. */
   readonly native: Goals
-  /** The most bytes. These do not depend on the moment: no slack. */
-  readonly bytes: { readonly [what: string]: number }
+  readonly bytes: { readonly [what: string]: Bytes }
 }
 
 export interface Goals {
   readonly [work: string]: { readonly [peer: string]: PerNode | Shortfall }
+}
+
+/** What memory is held against. It does not depend on the moment: no slack. */
+interface Bytes {
+  readonly goal: number
+  /** A run fails above it: a little more than what is reached. */
+  readonly most: number
 }
 
 /** A goal that is not reached yet. The gate holds what is reached today, and the page says so. */

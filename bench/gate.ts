@@ -6,6 +6,8 @@ const ATTEMPTS = 3
 /** A ratio, and what it is held against. */
 export interface Judged extends Measurement {
   readonly target: Target | undefined
+  /** How often it was measured. More than once: it had been below its floor, and this is the best. */
+  readonly attempts: number
 }
 
 /** Holds measurements against the goals of the budget. */
@@ -29,17 +31,19 @@ export class Gate {
     peers: readonly string[],
     once: (peers: readonly string[]) => readonly Measurement[],
   ): Judged[] {
-    const judge = (result: Measurement) => ({
+    const judge = (result: Measurement, attempts: number): Judged => ({
       ...result,
       target: targetOf(this.#goals, this.#slack, work, result.peer),
+      attempts,
     })
-    const best = once(peers).map(judge)
+    const best = once(peers).map((result) => judge(result, 1))
     for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
       const low = best.filter(isBelow).map(({ peer }) => peer)
       if (low.length === 0) break
       for (const again of once(low)) {
         const index = best.findIndex(({ peer }) => peer === again.peer)
-        if (again.ratio > best[index]!.ratio) best[index] = judge(again)
+        const before = best[index]!
+        best[index] = judge(again.ratio > before.ratio ? again : before, attempt + 1)
       }
     }
     for (const result of best) this.#note(result)

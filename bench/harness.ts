@@ -17,7 +17,7 @@ export interface Side {
   /** A peer may do fewer of a slow one. */
   readonly operations: number
   /** What came out, in a form that all sides share: if it differs, they did not do the same work. */
-  readonly answer?: () => unknown
+  readonly answer: () => unknown
 }
 
 export interface Measurement {
@@ -99,10 +99,10 @@ function median(values: readonly number[]): number {
 }
 
 function assertSameAnswer(work: string, peers: readonly string[], sides: readonly Side[]): void {
-  const [ours, ...theirs] = sides.map(({ answer }) => (answer === undefined ? undefined : JSON.stringify(answer())))
+  const [ours, ...theirs] = sides.map(({ answer }) => JSON.stringify(answer()))
   for (const [index, answer] of theirs.entries()) {
     if (answer === ours) continue
-    const [peer, got, want] = [peers[index], answer?.slice(0, 200), ours?.slice(0, 200)]
+    const [peer, got, want] = [peers[index], answer.slice(0, 200), ours?.slice(0, 200)]
     throw new Error(`${work}: ${peer} does not do the same work: its answer is ${got}, ours ${want}`)
   }
 }
@@ -120,6 +120,15 @@ export function sum<T>(items: readonly T[], work: (item: T) => number): () => nu
 /** Reads the last character, so that a text that is only a plan to join pieces is joined. */
 export function ending(text: string): number {
   return text.length * 256 + text.charCodeAt(text.length - 1)
+}
+
+/** A number that stands for texts: FNV-1a over their characters, 32 bits, with the end of a line behind each. */
+export function hashOf(texts: readonly string[]): number {
+  let hash = 0x811c9dc5
+  for (const character of texts.map((text) => `${text}\n`).join('')) {
+    hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0
+  }
+  return hash
 }
 
 /**

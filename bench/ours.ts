@@ -1,7 +1,7 @@
 // Our side of the comparisons with other address libraries, of this language and of others: the public API, as a caller has it.
 import { Address, Prefix, PrefixMap, type Prefix as PrefixValue, RangeSet } from 'ipam-kit/cidr'
 import * as corpora from './corpora.js'
-import { each, ending, type Side, sum } from './harness.js'
+import { each, ending, hashOf, type Side, sum } from './harness.js'
 
 /** What is measured, by the name of the work. `answer` is a number that a program in another language can print too. */
 export const ours = {
@@ -14,6 +14,8 @@ export const ours = {
 
   'merge 100,000 IPv4 prefixes': () => merge(corpora.prefixes4()),
   'merge 100,000 IPv6 prefixes': () => merge(corpora.prefixes6()),
+  'merge 100,000 IPv4 prefixes, then 65,536 lookups': () => mergeAndLook(corpora.prefixes4(), corpora.probes4()),
+  'merge 100,000 IPv6 prefixes, then 65,536 lookups': () => mergeAndLook(corpora.prefixes6(), corpora.probes6()),
   'subtract 10,000 IPv4 prefixes from 100,000': () => {
     const base = corpora.parsedSet(corpora.prefixes4())
     const taken = corpora.parsedSet(corpora.taken4())
@@ -51,8 +53,12 @@ function parse(texts: readonly string[]): Side {
 }
 
 function format(texts: readonly string[]): Side {
-  const run = sum(corpora.parsedAddresses(texts), (address) => ending(Address.format(address)))
-  return { run, operations: texts.length, answer: run }
+  const addresses = corpora.parsedAddresses(texts)
+  return {
+    run: sum(addresses, (address) => ending(Address.format(address))),
+    operations: texts.length,
+    answer: () => hashOf(addresses.map(Address.format)),
+  }
 }
 
 function parsePrefix(texts: readonly string[]): Side {
@@ -70,6 +76,18 @@ function merge(texts: readonly string[]): Side {
   const prefixes: readonly PrefixValue[] = corpora.parsedPrefixes(texts)
   const run = () => RangeSet.fromPrefixes(prefixes)
   return { run, operations: texts.length, answer: () => countOf(run()) }
+}
+
+/** All that a set costs that is made, asked and dropped: nothing has been built before. */
+function mergeAndLook(texts: readonly string[], probes: readonly string[]): Side {
+  const prefixes: readonly PrefixValue[] = corpora.parsedPrefixes(texts)
+  let set = RangeSet.empty
+  const look = sum(corpora.parsedAddresses(probes), (address) => (RangeSet.contains(set, address) ? 1 : 0))
+  const run = () => {
+    set = RangeSet.fromPrefixes(prefixes)
+    return look()
+  }
+  return { run, operations: 1, answer: run }
 }
 
 /** The number of addresses of an IPv4 set. Those of an IPv6 set are too many: the words of its ends are added up. */

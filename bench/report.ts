@@ -25,17 +25,17 @@ export class Report {
   readonly #lines: string[][] = []
   readonly #notes: string[] = []
 
-  /** A ratio of times. */
+  /** A ratio of times. One that was measured again, because it had been below its floor, says so. */
   ratio(result: Judged): void {
     const { target, ...measurement } = result
-    const { work, peer, oursNs, theirsNs, ratio } = measurement
+    const { work, peer, oursNs, theirsNs, ratio, attempts } = measurement
     const limits = target === undefined ? ['-', '-'] : [asRatio(target.goal), asRatio(target.floor)]
     this.row({ ...measurement, goal: target?.goal, floor: target?.floor }, [
       work,
       peer,
       time(oursNs),
       time(theirsNs),
-      asRatio(ratio),
+      attempts === 1 ? asRatio(ratio) : `${asRatio(ratio)}, best of ${attempts}`,
       ...limits,
     ])
     if (target === undefined || ratio >= target.goal) return

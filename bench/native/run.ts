@@ -85,7 +85,7 @@ function measureBeside(
   let oursNs = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const us = side()
-    const answer = us.answer?.()
+    const answer = us.answer()
     for (const program of programs.filter(({ speaksFor }) => peers.some(speaksFor))) {
       for (const reply of run(program, folder, work)) {
         if (reply.ns === undefined || !best.has(reply.peer)) continue

@@ -9,9 +9,14 @@ export const allocateWorks: readonly Work[] = [
     ours: () => allocateAndRelease('10.0.0.0/16', used),
     peers: {
       'Set and loop': () => {
-        const model = new SetAndLoop(0x0a000000, 0x0a00ffff)
+        const model = new SetAndLoop(FIRST, FIRST + 0xffff)
         for (let i = 0; i < used; i++) model.allocate()
-        return { run: () => model.release(model.allocate() as string), operations: 1 }
+        const run = () => {
+          const text = model.allocate() as string
+          model.release(text)
+          return text
+        }
+        return { run, operations: 1, answer: () => beyond(used, Address.parse(run()) as Address4) }
       },
     },
   })),
@@ -27,6 +32,9 @@ export const allocateWorks: readonly Work[] = [
   },
 ]
 
+/** Of every pool. */
+const FIRST = 0x0a000000
+
 const claimant: Owner = { uid: 'claimant' }
 
 function allocateAndRelease(cidr: string, used: number): Side {
@@ -37,12 +45,16 @@ function allocateAndRelease(cidr: string, used: number): Side {
     pool.release(outcome.address, claimant)
     return outcome
   }
-  return { run, operations: 1 }
+  return { run, operations: 1, answer: () => beyond(used, run().address as Address4) }
+}
+
+/** How far an address lies behind the lowest that is free, where so many are used from the first on. */
+function beyond(used: number, { value }: Address4): number {
+  return value - FIRST - used
 }
 
 function filledPool(cidr: string, used: number): AddressPool {
   const pool = new AddressPool({ ranges: RangeSet.parse([cidr]) })
-  const first = Address.parse('10.0.0.0') as Address4
-  for (let i = 0; i < used; i++) pool.occupy(Address.from4(first.value + i), { uid: String(i) })
+  for (let i = 0; i < used; i++) pool.occupy(Address.from4(FIRST + i), { uid: String(i) })
   return pool
 }

@@ -1,4 +1,4 @@
-import { Address } from 'ipam-kit/cidr'
+import { Address, type Address4 } from 'ipam-kit/cidr'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { addressSpace, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
@@ -17,7 +17,8 @@ export const planWorks: readonly Work[] = [
         if (!space.ok) throw new Error('the pool of the benchmark is invalid')
         const { available } = space.value
         const texts = addresses.map((address) => address.spec.address)
-        return { run: () => findFreeAddress(available, texts), operations: 1 }
+        const run = () => findFreeAddress(available, texts)
+        return { run, operations: 1, answer: () => beyond(inUse, run() as Address4) }
       },
     },
   })),
@@ -30,8 +31,22 @@ export const planWorks: readonly Work[] = [
 
 function plan(inUse: number): Side {
   const scene = sceneWith(inUse)
-  return { run: () => planClaim(scene, { nowMs: 0 }), operations: 1 }
+  const run = () => planClaim(scene, { nowMs: 0 })
+  const answer = () => {
+    const { outcome } = run()
+    if (outcome.kind !== 'bound') throw new Error(`the claim of the benchmark is ${outcome.kind}`)
+    return beyond(inUse, Address.parse(outcome.address) as Address4)
+  }
+  return { run, operations: 1, answer }
 }
+
+/** How far an address lies behind the lowest that is free. */
+function beyond(inUse: number, { value }: Address4): number {
+  return value - FIRST - inUse
+}
+
+/** The first address of the pool that is given out: the one before is the gateway. */
+const FIRST = 0x0a000002
 
 /** A pool of a /14 with addresses in use, and a claim that wants one more. */
 const sceneWith = once((inUse: number) => {
@@ -57,7 +72,7 @@ const sceneWith = once((inUse: number) => {
       spec: {
         claimRef: { name: `claim-${index}` },
         poolRef,
-        address: Address.format(Address.from4(0x0a000002 + index)),
+        address: Address.format(Address.from4(FIRST + index)),
         prefix: 14,
       },
     }),

@@ -5,7 +5,7 @@ import { IPv4 as IpNumIPv4 } from 'ip-num'
 import ipaddr from 'ipaddr.js'
 import { ip2long, Netmask } from 'netmask'
 import * as corpora from '../corpora.js'
-import { each, ending, type Side, sum, type Work } from '../harness.js'
+import { each, ending, hashOf, type Side, sum, type Work } from '../harness.js'
 import { ours } from '../ours.js'
 
 // The family is named wherever a peer has a function for it: finding it out costs some of them several times the parsing.
@@ -121,8 +121,12 @@ function parse<T>(texts: readonly string[], read: (text: string) => T, numberIn:
 }
 
 function format<T>(texts: readonly string[], read: (text: string) => T, write: (address: T) => string): Side {
-  const run = sum(texts.map(read), (address) => ending(write(address)))
-  return { run, operations: texts.length, answer: run }
+  const addresses = texts.map(read)
+  return {
+    run: sum(addresses, (address) => ending(write(address))),
+    operations: texts.length,
+    answer: () => hashOf(addresses.map(write)),
+  }
 }
 
 function parsePrefix<T>(texts: readonly string[], read: (text: string) => T, partsOf: (prefix: T) => Parts): Side {

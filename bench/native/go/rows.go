@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"net/netip"
 
 	"github.com/gaissmai/bart"
@@ -27,6 +28,18 @@ func rows(texts corpora) []row {
 		{"parse IPv6 prefix", std, func() side { return parsePrefix(texts.lines("some-prefixes6")) }},
 		{"merge 100,000 IPv4 prefixes", netipxSet, func() side { return merge(prefixes(texts, "prefixes4")) }},
 		{"merge 100,000 IPv6 prefixes", netipxSet, func() side { return merge(prefixes(texts, "prefixes6")) }},
+		{"merge 100,000 IPv4 prefixes, then 65,536 lookups", netipxSet, func() side {
+			return setAndLook(prefixes(texts, "prefixes4"), addresses(texts, "probes4"))
+		}},
+		{"merge 100,000 IPv4 prefixes, then 65,536 lookups", lite, func() side {
+			return liteAndLook(prefixes(texts, "prefixes4"), addresses(texts, "probes4"))
+		}},
+		{"merge 100,000 IPv6 prefixes, then 65,536 lookups", netipxSet, func() side {
+			return setAndLook(prefixes(texts, "prefixes6"), addresses(texts, "probes6"))
+		}},
+		{"merge 100,000 IPv6 prefixes, then 65,536 lookups", lite, func() side {
+			return liteAndLook(prefixes(texts, "prefixes6"), addresses(texts, "probes6"))
+		}},
 		{"subtract 10,000 IPv4 prefixes from 100,000", netipxSet, func() side {
 			return subtract(prefixes(texts, "prefixes4"), prefixes(texts, "taken4"))
 		}},
@@ -96,7 +109,15 @@ func format(texts []string) side {
 		}
 		sinkSum = sum
 	}
-	return side{len(texts), run, answerOf(run)}
+	// as hashOf on our side
+	answer := func() uint64 {
+		hash := fnv.New32a()
+		for _, address := range addresses {
+			hash.Write([]byte(address.String() + "\n"))
+		}
+		return uint64(hash.Sum32())
+	}
+	return side{len(texts), run, answer}
 }
 
 func parsePrefix(texts []string) side {
@@ -133,33 +154,42 @@ func subtract(prefixes, taken []netip.Prefix) side {
 
 func setContains(prefixes []netip.Prefix, probes []netip.Addr) side {
 	set := setOf(prefixes)
-	run := func() {
-		sum := uint64(0)
-		for _, probe := range probes {
-			if set.Contains(probe) {
-				sum++
-			}
-		}
-		sinkSum = sum
-	}
+	run := func() { sinkSum = inSet(set, probes) }
 	return side{len(probes), run, answerOf(run)}
 }
 
 func liteContains(prefixes []netip.Prefix, probes []netip.Addr) side {
-	table := new(bart.Lite)
-	for _, prefix := range prefixes {
-		table.Insert(prefix)
-	}
-	run := func() {
-		sum := uint64(0)
-		for _, probe := range probes {
-			if table.Contains(probe) {
-				sum++
-			}
-		}
-		sinkSum = sum
-	}
+	table := liteOf(prefixes)
+	run := func() { sinkSum = inLite(table, probes) }
 	return side{len(probes), run, answerOf(run)}
+}
+
+func setAndLook(prefixes []netip.Prefix, probes []netip.Addr) side {
+	run := func() { sinkSum = inSet(setOf(prefixes), probes) }
+	return side{1, run, answerOf(run)}
+}
+
+func liteAndLook(prefixes []netip.Prefix, probes []netip.Addr) side {
+	run := func() { sinkSum = inLite(liteOf(prefixes), probes) }
+	return side{1, run, answerOf(run)}
+}
+
+func inSet(set *netipx.IPSet, probes []netip.Addr) (sum uint64) {
+	for _, probe := range probes {
+		if set.Contains(probe) {
+			sum++
+		}
+	}
+	return sum
+}
+
+func inLite(table *bart.Lite, probes []netip.Addr) (sum uint64) {
+	for _, probe := range probes {
+		if table.Contains(probe) {
+			sum++
+		}
+	}
+	return sum
 }
 
 func lookup(prefixes []netip.Prefix, probes []netip.Addr) side {
@@ -248,6 +278,14 @@ func built(builder *netipx.IPSetBuilder) *netipx.IPSet {
 	set, err := builder.IPSet()
 	must(err)
 	return set
+}
+
+func liteOf(prefixes []netip.Prefix) *bart.Lite {
+	table := new(bart.Lite)
+	for _, prefix := range prefixes {
+		table.Insert(prefix)
+	}
+	return table
 }
 
 // tableOf maps each prefix to its place in the list, counted from 1.
