@@ -1,6 +1,6 @@
 import type * as Address from './address.js'
 import { blocks4, blocks6 } from './blocks.js'
-import { assertAddress, assertLength } from './checks.js'
+import { assertAddress, assertLength, isWord, notAnAddress } from './checks.js'
 import * as Prefix from './prefix.js'
 import type * as Range from './range.js'
 import { assertEnds, notAMember } from './range-check.js'
@@ -118,11 +118,16 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
 export function contains(set: RangeSet, member: Address.Address | Prefix.Prefix | Range.Range | RangeSet): boolean {
   // by its family and not by `in`, which costs more than the search
   const address = member as Address.Address
-  const family = address?.family
-  if (family === 4 || family === 6) {
-    if (family === 4 ? find4(set.v4, address.value) >= 0 : find6(set.v6, address) >= 0) return true
-    assertAddress('member', address)
-    return false
+  if (address?.family === 4) {
+    if (find4(set.v4, address.value) >= 0) return true
+    if (isWord(address.value)) return false
+    throw notAnAddress('member', member)
+  }
+  if (address?.family === 6) {
+    if (find6(set.v6, address) >= 0) return true
+    // the other words are looked at only where the first one does not decide: each costs a step to memory
+    if (isWord(address.w0)) return false
+    throw notAnAddress('member', member)
   }
   return containsAll(set, member as Prefix.Prefix | Range.Range | RangeSet)
 }

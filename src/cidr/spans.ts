@@ -1,5 +1,5 @@
 import type { Address } from './address.js'
-import { assertAddress, assertLength } from './checks.js'
+import { assertLength, isWord, notAnAddress } from './checks.js'
 import { maskWord, type Prefix } from './prefix.js'
 import { assertEnds } from './range-check.js'
 import { none4, normalise4, type Ranges4 } from './ranges4.js'
@@ -27,13 +27,17 @@ export class Spans {
   /** @throws IpamError `INVALID_ARGUMENT`, `INVALID_PREFIX_LENGTH` */
   addPrefix(prefix: Prefix): void {
     const { address, length } = prefix
-    assertAddress('prefix.address', address)
-    assertLength(address.family, length)
-    if (address.family === 4) {
-      this.addBlock4(address.value, length)
+    if (address?.family === 4) {
+      const { value } = address
+      if (!isWord(value)) throw notAnAddress('prefix.address', address)
+      assertLength(4, length)
+      this.addBlock4(value, length)
       return
     }
+    if (address?.family !== 6) throw notAnAddress('prefix.address', address)
     const { w0, w1, w2, w3 } = address
+    if (!(isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3))) throw notAnAddress('prefix.address', address)
+    assertLength(6, length)
     this.#pushBlock6(w0, w1, w2, w3, length)
   }
 
