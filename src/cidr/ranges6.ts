@@ -270,6 +270,8 @@ class Output {
     const previous = this.length - 1
     if (
       previous >= 0 &&
+      // nearly always the first words say that they do not touch
+      firsts[index << 2]! - this.lasts[previous << 2]! <= 1 &&
       (compareAt(firsts, index, this.lasts, previous) <= 0 || isNext(firsts, index, this.lasts, previous))
     ) {
       if (compareAt(lasts, index, this.lasts, previous) > 0) copyAt(lasts, index, this.lasts, previous)
@@ -281,8 +283,13 @@ class Output {
   }
 
   done(): Ranges6 {
-    return new Ranges6(this.firsts.slice(0, this.length * 4), this.lasts.slice(0, this.length * 4))
+    return new Ranges6(used(this.firsts, this.length * 4), used(this.lasts, this.length * 4))
   }
+}
+
+/** The first `length` words. Copied, unless nearly all are: a copy takes as long as all the rest. */
+function used(words: Uint32Array, length: number): Uint32Array {
+  return length * 32 >= words.length * 31 ? words.subarray(0, length) : words.slice(0, length)
 }
 
 /** As {@link windowAt6}, of an address. */
