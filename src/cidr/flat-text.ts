@@ -72,7 +72,7 @@ export function writeLength(length: number, at: number): number {
  * The first `length` characters written, 2 to 43: the longest is an IPv6 prefix, `ffff:...:ffff/128`. `String.fromCharCode` with a fixed number of arguments is what V8
  * turns into one flat string; joined pieces are joined again at each use as a key, and `apply` and spread take five times as long.
  */
-// biome-ignore format: one line a length
+// biome-ignore format: one line a length; broken up by argument, the switch would be a thousand lines long
 export function flatText(length: number): string {
   const b = bytes
   switch (length) {

@@ -47,7 +47,7 @@ export function at(set: RangeSet, index: bigint | number): Address.Address {
 }
 
 /**
- * An address of the set that depends on the seed alone, each as likely as any other; `undefined` if the set is empty. For spreading, not for
+ * An address of the set that depends on the seed alone, all of them as likely; `undefined` if the set is empty. For spreading, not for
  * secrets. O(log n).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a seed that is not a whole number within 2^53

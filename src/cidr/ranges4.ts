@@ -70,6 +70,10 @@ export class Ranges4 {
         if (slot >= slots.length - 1) return high - 1
         low = slots[slot]!
         high = slots[slot + 1]!
+        if (high - low <= 2 && low + 1 < firsts.length) {
+          // what lies behind the slot begins behind the value: counted without a branch, which no processor would foretell
+          return low + 1 - isBelow(value, firsts[low]!) - isBelow(value, firsts[low + 1]!)
+        }
         if (high - low <= 8) {
           while (low < high && firsts[low]! <= value) low++
           return low - 1
@@ -315,6 +319,11 @@ class Output {
   done(): Ranges4 {
     return new Ranges4(this.#firsts.slice(0, this.#length), this.#lasts.slice(0, this.#length))
   }
+}
+
+/** 1 if `left` is less than `right`, both unsigned, else 0: the borrow of their difference. */
+function isBelow(left: number, right: number): number {
+  return ((~left & right) | (~(left ^ right) & (left - right))) >>> 31
 }
 
 function sumsOf(firsts: Uint32Array, lasts: Uint32Array): Uint32Array {

@@ -67,7 +67,7 @@ export function fromNat64(address: Address6, prefix: Prefix): Address4 {
   })
 }
 
-/** IPv4 text of the package, read as strictly as any other. */
+/** IPv4 text of the package, read as strictly as that of a caller. */
 function address4(text: string): Address4 {
   const address = parse(text)
   if (address.family !== 4) throw ipamError('INVARIANT_BROKEN', { what: 'IPv6 in the place of IPv4' })
