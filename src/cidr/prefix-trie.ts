@@ -18,6 +18,9 @@ import { commonStart, lengthOf, PrefixDirectory } from './prefix-directory.js'
  *     sign | length << 23 | index            an entry: negative
  *
  * From 256 entries on a `PrefixDirectory` leads past the first levels.
+ *
+ * One class and a long file, since search, change and removal all work on the same private arrays: an object between would be one more step to
+ * memory in each step of a descent.
  */
 export class PrefixTrie<V> {
   /** The prefix or address that the next call is about, host bits cleared; and a word of zeros. */
