@@ -1,7 +1,8 @@
 import { type Budget, type Goals, type Target, targetOf } from './budget.js'
 import type { Measurement } from './harness.js'
 
-const ATTEMPTS = 3
+/** How long to wait before each further attempt, in milliseconds: a neighbour on the same machine may be busy for a while. */
+const PAUSES_MS = [0, 2000, 10_000, 30_000]
 
 /** A ratio, and what it is held against. */
 export interface Judged extends Measurement {
@@ -23,8 +24,8 @@ export class Gate {
   }
 
   /**
-   * Measures some peers, and those that are below their floor once more, up to three times in all: a machine that was busy for a moment is
-   * no regression.
+   * Measures some peers, and those that are below their floor again, up to five times in all and each time later: a machine that was busy
+   * for a moment is no regression.
    */
   measure(
     work: string,
@@ -37,13 +38,14 @@ export class Gate {
       attempts,
     })
     const best = once(peers).map((result) => judge(result, 1))
-    for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
+    for (const [pause, pauseMs] of PAUSES_MS.entries()) {
       const low = best.filter(isBelow).map(({ peer }) => peer)
       if (low.length === 0) break
+      sleep(pauseMs)
       for (const again of once(low)) {
         const index = best.findIndex(({ peer }) => peer === again.peer)
         const before = best[index]!
-        best[index] = judge(again.ratio > before.ratio ? again : before, attempt + 1)
+        best[index] = judge(again.ratio > before.ratio ? again : before, pause + 2)
       }
     }
     for (const result of best) this.#note(result)
@@ -73,6 +75,11 @@ export class Gate {
       this.#raises.push(`${found}, goal ${asRatio(target.goal)}`)
     }
   }
+}
+
+/** Both sides are measured in one thread, so there is nothing else to do meanwhile. */
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 function isBelow({ ratio, target }: Judged): boolean {

@@ -45,7 +45,7 @@ export function safeParse(
     throw ipamError('INVALID_ARGUMENT', { argument: 'entries', expected, got: shown(entries) })
   }
   Range.assertRangeOptions(options)
-  const spans = new Spans(entries.length)
+  const spans = new Spans(entries)
   const strict = options.profile === undefined || options.profile === 'strict'
   for (let index = 0; index < entries.length; index++) {
     const text = entries[index]!

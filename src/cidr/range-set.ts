@@ -36,7 +36,7 @@ export const empty: RangeSet = { v4: none4, v6: none6 }
  * RangeSet.format(RangeSet.fromRanges([Range.parse('10.0.0.4-10.0.0.6'), Range.parse('10.0.0.1-10.0.0.3')])) // ['10.0.0.1-10.0.0.6']
  */
 export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
-  const spans = new Spans()
+  const spans = new Spans(ranges)
   for (const { first, last } of ranges) spans.addRange(first, last)
   return spans.take()
 }
@@ -48,7 +48,7 @@ export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
  * RangeSet.formatPrefixes(RangeSet.fromPrefixes([Prefix.parse('10.0.1.0/24'), Prefix.parse('10.0.0.0/24')])) // ['10.0.0.0/23']
  */
 export function fromPrefixes(prefixes: Iterable<Prefix.Prefix>): RangeSet {
-  const spans = new Spans()
+  const spans = new Spans(prefixes)
   for (const prefix of prefixes) spans.addPrefix(prefix)
   return spans.take()
 }
@@ -60,7 +60,7 @@ export function fromPrefixes(prefixes: Iterable<Prefix.Prefix>): RangeSet {
  * RangeSet.format(RangeSet.fromAddresses([Address.parse('10.0.0.2'), Address.parse('10.0.0.1')])) // ['10.0.0.1-10.0.0.2']
  */
 export function fromAddresses(addresses: Iterable<Address.Address>): RangeSet {
-  const spans = new Spans()
+  const spans = new Spans(addresses)
   for (const address of addresses) spans.addRange(address, address)
   return spans.take()
 }

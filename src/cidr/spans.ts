@@ -15,9 +15,9 @@ export class Spans {
   #count6 = 0
   readonly #expected: number
 
-  /** Of about `expected` ranges a family, if that is known. */
-  constructor(expected = FEW) {
-    this.#expected = expected
+  /** @param source what they will be made of: an array tells how many there may be */
+  constructor(source?: Iterable<unknown>) {
+    this.#expected = Array.isArray(source) ? Math.min(Math.max(FEW, source.length), MANY) : FEW
   }
 
   get isEmpty(): boolean {
@@ -126,6 +126,8 @@ export class Spans {
 }
 
 const FEW = 8
+/** What an array says about itself is believed up to this: it may be all holes. */
+const MANY = 2 ** 20
 
 function grown(words: Uint32Array, least: number): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(Math.max(least, words.length * 2))
