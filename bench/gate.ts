@@ -2,7 +2,7 @@ import { type Budget, type Goals, type Target, targetOf } from './budget.js'
 import type { Measurement } from './harness.js'
 
 /** How long to wait before each further attempt, in milliseconds: a neighbour on the same machine may be busy for a while. */
-const PAUSES_MS = [0, 2000, 10_000, 30_000]
+const PAUSES_MS = [2000, 10_000, 30_000]
 
 /** A ratio, and what it is held against. */
 export interface Judged extends Measurement {
@@ -24,7 +24,7 @@ export class Gate {
   }
 
   /**
-   * Measures some peers, and those that are below their floor again, up to five times in all and each time later: a machine that was busy
+   * Measures some peers, and those that are below their floor again, up to three times and each time later: a machine that was busy
    * for a moment is no regression.
    */
   measure(
