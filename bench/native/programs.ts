@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runChild } from '../child.js'
 
 /** A program that does the work with the libraries of another language. */
 export interface Program {
@@ -56,6 +57,11 @@ export function run({ language, file }: Program, corpora: string, work: string):
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Reply)
+}
+
+/** Our side of a work, as the programs do theirs: in a process that does nothing else. */
+export function runOurs(work: string): { readonly ns: number; readonly answer: unknown } {
+  return runChild('./native/our-program.ts', { args: [work] })
 }
 
 function go() {

@@ -8,12 +8,12 @@ import { parseArgs } from 'node:util'
 import { readBudget } from '../budget.js'
 import * as corpora from '../corpora.js'
 import { asRatio, Gate } from '../gate.js'
-import { type Measurement, measurement, medians, ROUNDS, type Side } from '../harness.js'
+import { type Measurement, measurement, ROUNDS } from '../harness.js'
 import { measureMemory } from '../memory.js'
 import { ours } from '../ours.js'
 import { nodeName } from '../page.js'
 import { asBytes, OPTIONS, Report } from '../report.js'
-import { build, LANGUAGES, type Program, run, speaks } from './programs.js'
+import { build, LANGUAGES, type Program, run, runOurs, speaks } from './programs.js'
 
 const { values } = parseArgs({ options: { ...OPTIONS, require: { type: 'boolean' } } })
 const isWanted = (name: string) => values.only === undefined || name.includes(values.only)
@@ -26,9 +26,9 @@ const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-bench-'))
 try {
   const programs = built()
   writeCorpora()
-  for (const [work, side] of Object.entries<() => Side>(ours).filter(([name]) => isWanted(name))) {
+  for (const work of Object.keys(ours).filter(isWanted)) {
     const peers = peersOf(work).filter((peer) => programs.some(({ speaksFor }) => speaksFor(peer)))
-    for (const result of gate.measure(work, peers, (some) => measureBeside(programs, work, side, some))) {
+    for (const result of gate.measure(work, peers, (some) => measureBeside(programs, work, some))) {
       report.ratio(result)
     }
   }
@@ -74,28 +74,22 @@ function writeCorpora(): void {
   for (const [name, texts] of Object.entries(lists)) writeFileSync(join(folder, name), `${texts.join('\n')}\n`)
 }
 
-/** Best of three medians. The programs and we take turns. */
-function measureBeside(
-  programs: readonly Program[],
-  work: string,
-  side: () => Side,
-  peers: readonly string[],
-): Measurement[] {
+/** Best of three medians. The programs and we take turns, each in a process of its own for each work. */
+function measureBeside(programs: readonly Program[], work: string, peers: readonly string[]): Measurement[] {
   const best = new Map<string, number>(peers.map((peer) => [peer, Number.POSITIVE_INFINITY]))
   let oursNs = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
-    const us = side()
-    const answer = us.answer()
+    const us = runOurs(work)
+    oursNs = Math.min(oursNs, us.ns)
     for (const program of programs.filter(({ speaksFor }) => peers.some(speaksFor))) {
       for (const reply of run(program, folder, work)) {
         if (reply.ns === undefined || !best.has(reply.peer)) continue
-        if (reply.answer !== answer) {
-          throw new Error(`${work}: ${reply.peer} does not do the same work: ${reply.answer}, not ${answer}`)
+        if (reply.answer !== us.answer) {
+          throw new Error(`${work}: ${reply.peer} does not do the same work: ${reply.answer}, not ${us.answer}`)
         }
         best.set(reply.peer, Math.min(best.get(reply.peer)!, reply.ns))
       }
     }
-    oursNs = Math.min(oursNs, medians([us])[0]!)
   }
   return [...best].map(([peer, theirsNs]) => {
     if (theirsNs === Number.POSITIVE_INFINITY) throw new Error(`${work}: no program knows ${peer}`)

@@ -76,32 +76,31 @@ export class PrefixTrie<V> {
 
   /** As {@link longest}, for IPv4 only and without the key. */
   longest4(address: number, limit: number): number {
-    const directory = this.#directory
-    if (directory !== undefined && limit >= directory.end && ((address ^ directory.base0) & directory.mask0) === 0) {
-      const slot = (address << directory.skip) >>> directory.shift
-      const table = directory.table
-      const best = this.#descend4(table[(slot << 1) + 1]!, table[slot << 1]!, address, limit)
-      return best !== 0 ? best : directory.coarseEntryAt(slot)
-    }
-    const top = this.#branches[0]!
-    // a shift by 32 is one by 0, so a length of 0 is not for the descent
-    if (top < 0 && lengthOf(top) === 0) return this.#descend4(this.#entries[(top & INDEX) << 1]!, top, address, limit)
-    return this.#descend4(top, 0, address, limit)
-  }
-
-  #descend4(ref: number, best: number, address: number, limit: number): number {
     const branches = this.#branches
     const entries = this.#entries
+    const directory = this.#directory
+    let slot = -1
+    let best = 0
+    let ref = branches[0]!
+    if (directory !== undefined && limit >= directory.end && ((address ^ directory.base0) & directory.mask0) === 0) {
+      slot = (address << directory.skip) >>> directory.shift
+      best = directory.table[slot << 1]!
+      ref = directory.table[(slot << 1) + 1]!
+    } else if (ref < 0 && lengthOf(ref) === 0) {
+      // a shift by 32 is one by 0, so a length of 0 is not for the descent
+      best = ref
+      ref = entries[(ref & INDEX) << 1]!
+    }
     for (;;) {
-      while (ref > 0) ref = branches[((ref & INDEX) << 1) + ((address >>> (31 - (ref >>> 23))) & 1)]!
+      while (ref > 0) ref = branches[((ref & INDEX) << 1) + ((address >>> ~(ref >>> 23)) & 1)]!
       if (ref === 0) break
       const length = (ref >>> 23) & 255
       const at = (ref & INDEX) << 1
-      if (length > limit || (address ^ entries[at + 1]!) >>> (32 - length) !== 0) break
+      if (length > limit || (address ^ entries[at + 1]!) >>> -length !== 0) break
       best = ref
       ref = entries[at]!
     }
-    return best
+    return best === 0 && slot >= 0 ? directory!.coarseEntryAt(slot) : best
   }
 
   /** The longest entry of at most `limit` bits that covers the key, or 0. */
