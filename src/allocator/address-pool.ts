@@ -1,4 +1,6 @@
-import { Address, type Family, RangeSet } from '../cidr/index.js'
+import type { Family } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
 import { MultiMap } from './multi-map.js'
 import {
   type AllocationDelta,
@@ -10,6 +12,9 @@ import {
   type PoolCounts,
 } from './request.js'
 import { createSpaces, type Spaces, spaceOf } from './spaces.js'
+
+type Address = Address.Address
+type RangeSet = RangeSet.RangeSet
 
 export interface AddressPoolSpec {
   /** The addresses of the pool. */

@@ -1,7 +1,16 @@
-import { Address, type Address6, Prefix, Range, RangeSet } from '../cidr/index.js'
+import type { Address6 } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import * as Prefix from '../cidr/nouns/prefix.js'
+import * as Range from '../cidr/nouns/range.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
 import { ipamError } from '../errors/index.js'
 import { AddressPool } from './address-pool.js'
 import { assertOwner, type Owner } from './request.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type Range = Range.Range
+type RangeSet = RangeSet.RangeSet
 
 export interface PrefixAllocatorSpec {
   /** The address space to carve, of one family. Overlapping and adjacent parts are one. */

@@ -1,19 +1,61 @@
 import { ipamError } from '../errors/index.js'
 
+/** Slots next to each other, both ends included. */
+export interface SlotRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** Narrows {@link Slots.nextFreeRun}. */
+export interface FreeRunOptions {
+  /** Not below this slot. Default 0. */
+  readonly from?: number | undefined
+  /** The run begins at a multiple of this. Default 1. */
+  readonly alignment?: number | undefined
+}
+
 /**
- * Which of the numbers 0 to size - 1 are taken. Inside an allocator every address is such a number. Mutable, synchronous.
+ * Which of the numbers 0 to size - 1 are taken. Inside an allocator every address is such a number. Mutable, synchronous, deterministic.
+ *
+ * Every method throws `INDEX_OUT_OF_RANGE` for a slot that is not a whole number from 0 to size - 1, where nothing else is said.
  */
 export interface Slots {
+  /** How many slots there are. */
   readonly size: number
-  /** How many are taken. */
+  /** How many of them are taken. O(1). */
   readonly used: number
+  /** Whether a slot is taken. */
   has(index: number): boolean
-  /** Takes a number. False, and nothing changes, if it was taken already. */
+  /** Takes a slot. False, and nothing changes, if it was taken already. */
   take(index: number): boolean
-  /** Frees a number. False, and nothing changes, if it was free already. */
+  /** Frees a slot. False, and nothing changes, if it was free already. */
   release(index: number): boolean
-  /** The lowest free number that is at least `from`, or -1. */
+  /** Takes all slots from `first` to `last`, and returns how many of them were free. */
+  takeRange(first: number, last: number): number
+  /** Frees all slots from `first` to `last`, and returns how many of them were taken. */
+  releaseRange(first: number, last: number): number
+  /** The lowest free slot that is at least `from`, or -1. `from` may be the size itself. */
   nextFree(from: number): number
+  /** As {@link nextFree}, and then from 0 on: the order of a cursor that goes round. */
+  nextFreeAround(from: number): number
+  /** The lowest taken slot that is at least `from`, or -1. `from` may be the size itself. */
+  nextUsed(from: number): number
+  /**
+   * The first slot of the lowest run of `length` free ones, or -1.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1
+   */
+  nextFreeRun(length: number, options?: FreeRunOptions): number
+  /** How many slots from `first` to `last` are taken. */
+  countUsed(first: number, last: number): number
+  /** The free slot that has `rank` free ones before it, or -1 if there are not so many. */
+  freeAt(rank: number): number
+  /** The free slots in order, as ranges that do not touch. A change while they are read ends in unspecified ranges. */
+  freeRanges(): IterableIterator<SlotRange>
+  /** As {@link freeRanges}, of the taken slots. */
+  usedRanges(): IterableIterator<SlotRange>
+  /** Slots that begin as these are, and change apart from them. */
+  fork(): Slots
 }
 
 /** @throws IpamError `INDEX_OUT_OF_RANGE` unless `index` is a whole number from 0 to size - 1 */
@@ -21,4 +63,28 @@ export function assertIndex(index: number, size: number): void {
   if (!Number.isInteger(index) || index < 0 || index >= size) {
     throw ipamError('INDEX_OUT_OF_RANGE', { index: String(index), size: String(size) })
   }
+}
+
+/** @throws IpamError `INDEX_OUT_OF_RANGE`, and `INVALID_ARGUMENT` if the first slot lies above the last */
+export function assertRange(first: number, last: number, size: number): void {
+  assertIndex(first, size)
+  assertIndex(last, size)
+  if (first > last) {
+    throw ipamError('INVALID_ARGUMENT', { argument: 'last', expected: `at least ${first}`, got: String(last) })
+  }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` unless `value` is a whole number from `min` to `max` */
+export function assertWithin(argument: string, value: number, min: number, max: number): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    const expected = `a whole number from ${min} to ${shownLimit(max)}`
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value) })
+  }
+}
+
+/** Powers of two are written as such. */
+function shownLimit(limit: number): string {
+  if (limit === Number.MAX_SAFE_INTEGER) return '2^53 - 1'
+  const exponent = Math.log2(limit)
+  return limit > 1024 && Number.isInteger(exponent) ? `2^${exponent}` : String(limit)
 }

@@ -1,8 +1,12 @@
-import { Address, type Address6, type Range, RangeSet } from '../cidr/index.js'
+import type { Address6, Range } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
 import { createSlots } from './create-slots.js'
 import { lastAtMost } from './search.js'
 import type { Slots } from './slots.js'
 import type { Space } from './space.js'
+
+type RangeSet = RangeSet.RangeSet
 
 /** Slots are numbered up to here. More addresses than this can never be taken in one memory. */
 const MAX_SLOTS = 2 ** 52

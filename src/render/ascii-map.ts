@@ -1,4 +1,4 @@
-import { Address } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
 import { type CellState, type Grid, type GridOptions, gridsOf, type PoolMap } from './grid.js'
 
 export interface AsciiMapOptions extends GridOptions {}

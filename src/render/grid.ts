@@ -1,6 +1,12 @@
-import { Address, type Family, Range, RangeSet } from '../cidr/index.js'
+import type { Family } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import * as Range from '../cidr/nouns/range.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
 import { ipamError } from '../errors/index.js'
 import { oneLine } from './xml.js'
+
+type Range = Range.Range
+type RangeSet = RangeSet.RangeSet
 
 /** What a map of a pool shows. */
 export interface PoolMap {

@@ -1,7 +1,11 @@
-import { Address, type Family, RangeSet } from '../cidr/index.js'
+import type { Family } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
 import { type DrawnState, type Grid, type MapLabel, type PoolMap, type Run, runsOf, windowOf } from './grid.js'
 import { drawnStates, looks } from './svg-theme.js'
 import { cutTo, escapeXml } from './xml.js'
+
+type RangeSet = RangeSet.RangeSet
 
 /** A piece of a picture, and how much of its height it takes. */
 export interface Part {

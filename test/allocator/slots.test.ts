@@ -1,9 +1,9 @@
-import { Bitmap, FreeRanges, type Slots } from 'ipam-kit/allocator'
+import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
 
 const kinds = [
   { name: 'Bitmap', create: (size: number): Slots => new Bitmap(size), bits: 30 },
-  { name: 'FreeRanges', create: (size: number): Slots => new FreeRanges(size), bits: 52 },
+  { name: 'RangeTree', create: (size: number): Slots => new RangeTree(size), bits: 52 },
 ]
 
 describe.each(kinds)('$name', ({ create, bits }) => {
@@ -66,8 +66,8 @@ describe.each(kinds)('$name', ({ create, bits }) => {
   })
 })
 
-test('FreeRanges takes 2^52 slots, and the last one is like any other', () => {
-  const slots = new FreeRanges(2 ** 52)
+test('RangeTree takes 2^52 slots, and the last one is like any other', () => {
+  const slots = new RangeTree(2 ** 52)
   const last = 2 ** 52 - 1
   expect(slots.take(last)).toBe(true)
   expect([slots.has(last), slots.has(last - 1), slots.nextFree(last), slots.nextFree(last - 1)]).toEqual([
@@ -78,8 +78,8 @@ test('FreeRanges takes 2^52 slots, and the last one is like any other', () => {
   ])
 })
 
-test('FreeRanges frees in any order and is one free range again', () => {
-  const slots = new FreeRanges(100)
+test('RangeTree frees in any order and is one free range again', () => {
+  const slots = new RangeTree(100)
   for (let index = 0; index < 100; index++) slots.take(index)
   // evens first: fifty ranges of one slot; then the odds join them
   for (let index = 0; index < 100; index += 2) slots.release(index)
@@ -96,7 +96,7 @@ describe('free ranges that touch are one, so that nothing gets slower by use', (
 
   const each = (indexes: readonly number[], action: (index: number) => void) => () => indexes.forEach(action)
 
-  test.each<[about: string, use: (slots: FreeRanges) => (() => void)[]]>([
+  test.each<[about: string, use: (slots: RangeTree) => (() => void)[]]>([
     [
       'slots freed at once, from above',
       (slots) => [
@@ -115,14 +115,14 @@ describe('free ranges that touch are one, so that nothing gets slower by use', (
       (slots) => [each(down, (i) => slots.take(i)), each(up, (i) => slots.release(i)), each(up, (i) => slots.take(i))],
     ],
   ])('%s', (_, use) => {
-    const fresh = new FreeRanges(2 ** 40)
+    const fresh = new RangeTree(2 ** 40)
     const simplest = msOf(() => {
       for (let i = 0; i < COUNT; i++) {
         fresh.take(0)
         fresh.release(0)
       }
     })
-    const [slowest] = use(new FreeRanges(2 ** 40))
+    const [slowest] = use(new RangeTree(2 ** 40))
       .map(msOf)
       .sort((x, y) => y - x)
     // with a range for each slot, every step would move tens of thousands of them
@@ -136,9 +136,9 @@ function msOf(action: () => void): number {
   return performance.now() - start
 }
 
-test('two hundred thousand takes and releases leave Bitmap and FreeRanges alike', () => {
+test('two hundred thousand takes and releases leave Bitmap and RangeTree alike', () => {
   const size = 5000
-  const [bitmap, ranges, model] = [new Bitmap(size), new FreeRanges(size), new Set<number>()]
+  const [bitmap, ranges, model] = [new Bitmap(size), new RangeTree(size), new Set<number>()]
   let seed = 1
   for (let step = 0; step < 200_000; step++) {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0

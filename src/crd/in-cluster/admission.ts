@@ -1,10 +1,15 @@
-import { Address, Prefix, type Range, RangeSet } from '../../cidr/index.js'
+import type { Range } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import { type Admission, allowed, badRequest, type FieldError, goQuote, invalid } from '../meta/field-error.js'
 import { GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
 import { type InClusterIPPoolSpec, type InClusterPool, type InClusterPrefixPoolSpec, isPrefixPool } from './pools.js'
 import { addressSpace, effectivePrefixLength, isAllocatablePrefix, prefixOf, prefixSpace } from './space.js'
+
+type Address = Address.Address
 
 /** What an admission webhook is asked about a pool. `inUse` are the IPAddress objects of the pool. */
 export type PoolAdmissionRequest =

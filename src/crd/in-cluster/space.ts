@@ -1,7 +1,14 @@
-import { Address, Prefix, Range, RangeSet } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { fail, type Result } from '../../errors/index.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
 import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from './pools.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
 
 /** The length of the prefixes of a prefix pool that does not name one. */
 export const DEFAULT_ALLOCATION_PREFIX_LENGTH = 64

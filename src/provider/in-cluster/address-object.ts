@@ -1,4 +1,4 @@
-import { Address } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'

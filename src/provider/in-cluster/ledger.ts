@@ -1,10 +1,14 @@
 import { AddressPool, type Owner, PrefixAllocator } from '../../allocator/index.js'
-import { Address, Prefix } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { isPrefixPool } from '../../crd/in-cluster/pools.js'
 import { addressSpace, clampCount, isAllocatablePrefix, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
 
 /** What a pool can give to the next claim. */
 export interface Offer {

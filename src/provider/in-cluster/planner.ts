@@ -1,4 +1,4 @@
-import { Address } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
 import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'

@@ -1,0 +1,76 @@
+// Base64 with padding (RFC 4648, section 4), without what a platform may or may not bring.
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+/** By character code; 64 for what is no digit. */
+const DIGITS: Uint8Array = /* @__PURE__ */ digits()
+const NO_DIGIT = 64
+const PADDING = 0x3d
+/** Characters that `String.fromCharCode` is given at once. */
+const CHUNK = 4096
+
+export function toBase64(bytes: Uint8Array): string {
+  const codes = new Uint8Array(Math.ceil(bytes.length / 3) * 4).fill(PADDING)
+  let at = 0
+  for (let i = 0; i < bytes.length; i += 3) {
+    const left = bytes.length - i
+    const bits = (bytes[i]! << 16) | ((left > 1 ? bytes[i + 1]! : 0) << 8) | (left > 2 ? bytes[i + 2]! : 0)
+    codes[at] = ALPHABET.charCodeAt(bits >>> 18)
+    codes[at + 1] = ALPHABET.charCodeAt((bits >>> 12) & 63)
+    if (left > 1) codes[at + 2] = ALPHABET.charCodeAt((bits >>> 6) & 63)
+    if (left > 2) codes[at + 3] = ALPHABET.charCodeAt(bits & 63)
+    at += 4
+  }
+  const parts: string[] = []
+  for (let i = 0; i < codes.length; i += CHUNK) parts.push(String.fromCharCode(...codes.subarray(i, i + CHUNK)))
+  return parts.join('')
+}
+
+/**
+ * The bytes of a text, in `to`, which has to be as long as they are.
+ *
+ * @returns where the text goes wrong, or -1
+ */
+export function fromBase64(text: string, to: Uint8Array): number {
+  const whole = to.length - (to.length % 3)
+  let at = 0
+  let i = 0
+  for (; i < whole; i += 3, at += 4) {
+    const a = digitAt(text, at)
+    const b = digitAt(text, at + 1)
+    const c = digitAt(text, at + 2)
+    const d = digitAt(text, at + 3)
+    if (((a | b | c | d) & NO_DIGIT) !== 0)
+      return a === NO_DIGIT ? at : b === NO_DIGIT ? at + 1 : c === NO_DIGIT ? at + 2 : at + 3
+    to[i] = (a << 2) | (b >>> 4)
+    to[i + 1] = (b << 4) | (c >>> 2)
+    to[i + 2] = (c << 6) | d
+  }
+  return lastGroup(text, at, to, i)
+}
+
+/** The last characters: one or two bytes with padding, or none at all. */
+function lastGroup(text: string, at: number, to: Uint8Array, i: number): number {
+  const left = to.length - i
+  if (left === 0) return text.length === at ? -1 : Math.min(at, text.length)
+  const bits = (digitAt(text, at) << 18) | (digitAt(text, at + 1) << 12) | (left > 1 ? digitAt(text, at + 2) << 6 : 0)
+  for (let k = 0; k < 4; k++) {
+    const code = text.charCodeAt(at + k)
+    if (k > left ? code !== PADDING : digitAt(text, at + k) === NO_DIGIT) return at + k
+  }
+  // bits that no byte has
+  if ((bits & (left > 1 ? 0xff : 0xffff)) !== 0) return at + left
+  to[i] = bits >>> 16
+  if (left > 1) to[i + 1] = bits >>> 8
+  return text.length === at + 4 ? -1 : at + 4
+}
+
+function digitAt(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  return code < 128 ? DIGITS[code]! : NO_DIGIT
+}
+
+function digits(): Uint8Array {
+  const table = new Uint8Array(128).fill(64)
+  for (let i = 0; i < 64; i++) table[ALPHABET.charCodeAt(i)] = i
+  return table
+}
