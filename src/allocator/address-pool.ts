@@ -1,32 +1,34 @@
-import type { Family } from '../cidr/index.js'
+import type { Family, RangeSet } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
-import * as RangeSet from '../cidr/nouns/range-set.js'
-import { MultiMap } from './multi-map.js'
+import { ipamError } from '../errors/index.js'
+import { FAMILIES, PoolBook } from './pool-book.js'
+import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import {
   type AllocationDelta,
   type AllocationOutcome,
   type AllocationRequest,
   assertOwner,
+  type HandOverOutcome,
+  type Hold,
   type Occupation,
   type Owner,
+  ownerId,
   type PoolCounts,
+  type Released,
+  type ReleaseOutcome,
+  type Want,
 } from './request.js'
-import { createSpaces, type Spaces, spaceOf } from './spaces.js'
+import type { Rest } from './resting.js'
+import { assertWithin } from './slots.js'
+import { already, assertWant, familiesOf, isRun, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
-type RangeSet = RangeSet.RangeSet
-
-export interface AddressPoolSpec {
-  /** The addresses of the pool. */
-  readonly ranges: RangeSet
-  /** Addresses never to hand out: exclusions, reserved addresses, the gateway. */
-  readonly exclude?: RangeSet | undefined
-}
 
 /** An address in use, and who holds it: more than one owner only where observed facts contradict each other. */
 export interface PoolEntry {
   readonly address: Address
   readonly owners: readonly Owner[]
+  readonly holds: readonly Hold[]
 }
 
 /** Narrows {@link AddressPool.lowestFree}. */
@@ -36,76 +38,100 @@ export interface LowestFreeOptions {
   readonly from?: Address | undefined
 }
 
+/** What a request has been given so far. */
+interface Given {
+  readonly holds: Hold[]
+  readonly rests: Rest[]
+}
+
+/** When something happens. */
+export interface AtTime {
+  /** Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. */
+  readonly nowMs?: number | undefined
+}
+
+/** Narrows {@link AddressPool.release}. */
+export interface ReleaseOptions extends AtTime {
+  /** Only the hold with this number, not a later one of the same owner. */
+  readonly sequence?: number | undefined
+}
+
+/** What is known of a hold that is read back. */
+export interface OccupyOptions extends AtTime {
+  readonly sequence?: number | undefined
+  readonly stickyKey?: string | undefined
+  readonly expiresAtMs?: number | undefined
+}
+
 /**
- * Which address next? Hands out the addresses of `ranges` minus `exclude`, lowest free first, each to one owner.
+ * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to one owner, by a strategy.
  *
- * Deterministic, synchronous, in memory; mutable, so one pool belongs to one caller. What is observed to be in use, also outside
- * the pool or twice, is recorded by {@link occupy} and never handed out; an address is free again when nobody holds it.
+ * Deterministic, synchronous, in memory; mutable, so one pool belongs to one caller. Time comes in with each call that needs it. What is observed
+ * to be in use, also outside the pool or twice, is recorded by {@link occupy} and never handed out; an address is free again when nobody holds it
+ * and it has cooled down.
  *
- * Cost of an allocation: O(log n) at any size and fill for ranges up to 2^24 addresses; for larger ones O(log r) with r free
- * ranges. Memory: one bit an address up to 2^24 addresses, plus a record for each address in use.
+ * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more with the strategy `hashed` and for runs. Memory: one bit an address for
+ * up to 2^24 addresses of a family, and beyond that 16 bytes a free range; plus a record for each address in use.
  *
+ * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec
  * @example
- * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/29']), exclude: RangeSet.parse(['10.0.0.0']) })
+ * const ranges = RangeSet.parse(['10.0.0.0/29'])
+ * const pool = new AddressPool({ ranges, reserved: reservedAddresses([Prefix.parse('10.0.0.0/29')], 'subnet-edges') })
  * const outcome = pool.allocate({ owner: { uid: 'a' } })
  * outcome.kind === 'allocated' && Address.format(outcome.address) // '10.0.0.1'
+ * pool.counts().free // 5n
  */
 export class AddressPool {
-  #available: RangeSet
-  #spaces: Spaces
-  /** Who holds an address, by its key. */
-  readonly #owners = new MultiMap<number | string, string, Owner>((owner) => owner.uid)
-  /** What an owner holds, by its uid. */
-  readonly #addresses = new MultiMap<string, number | string, Address>(Address.key)
-  #outOfRange = 0
+  readonly #book: PoolBook
+  #sequence = 0
 
   constructor(spec: AddressPoolSpec) {
-    this.#available = availableOf(spec)
-    this.#spaces = createSpaces(this.#available)
+    this.#book = new PoolBook(planOf(spec))
   }
 
   /** What the pool may hand out, in use or not. */
   get available(): RangeSet {
-    return this.#available
+    return this.#book.plan.available
   }
 
   /**
-   * Gives an owner an address. An owner that holds one (of the wanted family) gets the same again, also one that is out of range.
+   * Gives an owner what it wants. An owner that holds it already, or, where any address would do, holds one of the wanted family, gets the same
+   * again, also what is out of range.
    *
    * Whatever can not be given is said in the outcome.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is out of range, a time that is missing
    */
-  allocate(request: AllocationRequest): AllocationOutcome {
+  allocate(request: AllocationRequest, options: AtTime = {}): AllocationOutcome {
     const { owner, want = { kind: 'any' } } = request
     assertOwner(owner)
-    if (want.kind === 'address' && this.#owners.has(Address.key(want.address), owner.uid)) {
-      return { kind: 'already', address: want.address }
+    assertWant(want, request.family)
+    const nowMs = this.#advance(options)
+    const held = this.#book.holdsAnything(owner.uid) ? this.#heldAlready(request, want) : undefined
+    if (held !== undefined) return held
+    switch (want.kind) {
+      case 'any':
+        return this.#allocateMany(request, 1, nowMs)
+      case 'many':
+        return this.#allocateMany(request, want.count, nowMs)
+      case 'address':
+        return this.#refusalOf(want.address, request) ?? this.#give([want.address], request, this.#states())
+      case 'oneOf':
+        return this.#allocateOneOf(want.addresses, request)
+      default:
+        return this.#allocateRun(want, request)
     }
-    const family = want.kind === 'address' ? want.address.family : request.family
-    const held = this.addressesOf(owner.uid).find((address) => family === undefined || address.family === family)
-    if (want.kind === 'any') {
-      if (held !== undefined) return { kind: 'already', address: held }
-      const address = this.lowestFree({ family })
-      return address === undefined ? { kind: 'exhausted' } : this.#give(address, owner)
-    }
-    const { address } = want
-    if (held !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: held }
-    if (!this.#contains(address)) return { kind: 'outOfPool', address }
-    const [by] = this.ownersOf(address)
-    return by === undefined ? this.#give(address, owner) : { kind: 'taken', address, by }
   }
 
-  /** The address that {@link allocate} would give next, or `undefined`. Changes nothing. */
+  /** The lowest free address, or `undefined`; with the strategy `lowest` and no static band that is the next one. Changes nothing. */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
     const { from } = options
-    const family = from?.family ?? options.family
-    if (from?.family === 4) return this.#spaces.v4.lowestFree(from)
-    if (from?.family === 6) return this.#spaces.v6.lowestFree(from)
-    return (
-      (family !== 6 ? this.#spaces.v4.lowestFree() : undefined) ??
-      (family !== 4 ? this.#spaces.v6.lowestFree() : undefined)
-    )
+    const families = from !== undefined ? [from.family] : familiesOf(options.family)
+    for (const family of families) {
+      const lowest = this.#book.space(family).lowestFree(from)
+      if (lowest !== undefined) return lowest
+    }
+    return undefined
   }
 
   /**
@@ -114,104 +140,295 @@ export class AddressPool {
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
-  occupy(address: Address, owner: Owner): Occupation {
+  occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
     assertOwner(owner)
-    const inPool = this.#contains(address)
-    const isNew = !this.#owners.has(Address.key(address), owner.uid)
-    const others = this.ownersOf(address).filter((other) => other.uid !== owner.uid)
-    if (isNew) this.#hold(address, owner)
+    const inPool = this.#book.contains(address)
+    const holds = this.#book.holdsOn(address)
+    const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
+    const isNew = others.length === holds.length
+    if (isNew) {
+      const { sequence = this.#sequence + 1, stickyKey, expiresAtMs } = options
+      assertWithin('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
+      this.#sequence = Math.max(this.#sequence, sequence)
+      this.#book.begin(newHold(address, owner, sequence, { stickyKey, expiresAtMs }))
+    }
     if (!inPool) return { kind: 'outOfPool', others }
     return { kind: isNew ? 'occupied' : 'already', others }
   }
 
   /**
-   * Ends one owner's hold on an address. The address is free when no other owner is left.
+   * Ends one owner's hold on an address. The address is free when no other owner is left and it has cooled down.
    *
-   * @returns false, and nothing changes, if this owner does not hold it
+   * @throws IpamError `INVALID_ARGUMENT` for a time that is missing
    */
-  release(address: Address, owner: Pick<Owner, 'uid'>): boolean {
-    const key = Address.key(address)
-    if (!this.#owners.delete(key, owner.uid)) return false
-    this.#addresses.delete(owner.uid, key)
-    if (this.#owners.hasAny(key)) return true
-    if (this.#contains(address)) spaceOf(this.#spaces, address).release(address)
-    else this.#outOfRange--
-    return true
+  release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
+    const nowMs = this.#advance(options)
+    const hold = this.#book.holdsOn(address).find((one) => ownerId(one.owner) === ownerId(owner))
+    if (hold === undefined) return { kind: 'notHeld' }
+    const { sequence } = hold
+    if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }
+    return { kind: 'released', delta: this.#endAll([hold], nowMs) }
   }
 
-  /** Ends all holds of an owner. Returns the addresses that it held, in the order in which it got them. */
-  releaseOwner(uid: string): Address[] {
-    const held = this.addressesOf(uid)
-    for (const address of held) this.release(address, { uid })
-    return held
+  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  releaseOwner(uid: string, options: AtTime = {}): Released {
+    const nowMs = this.#advance(options)
+    return this.#endAll(this.#book.holdsOfUid(uid), nowMs)
   }
 
-  /** Takes an allocation back. Returns false if the owner no longer holds the address. */
-  undo(delta: AllocationDelta): boolean {
-    return this.release(delta.address, delta.owner)
+  /** Ends all holds whose time is over, in the order in which they began. */
+  releaseExpired(nowMs: number): Released {
+    this.#advance({ nowMs })
+    const holds: Hold[] = []
+    const { expiring } = this.#book
+    for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
+    return this.#endAll(
+      holds.sort((a, b) => a.sequence - b.sequence),
+      nowMs,
+    )
   }
 
   /**
-   * Changes ranges and exclusions under live holds. What falls outside stays known as out of range; what comes back inside counts
+   * Gives what one owner holds to another one, without a moment in which it is free: the machine that moves to another node. All of it, or one
+   * address.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
+   */
+  handOver(from: Owner, to: Owner, options: { readonly address?: Address | undefined } = {}): HandOverOutcome {
+    assertOwner(from)
+    assertOwner(to)
+    const { address } = options
+    const isWanted = (hold: Hold) => address === undefined || Address.equals(hold.address, address)
+    const holds = this.#book.holdsOf(from).filter(isWanted)
+    if (holds.length === 0) return { kind: 'notHeld' }
+    const another = this.#book
+      .holdsOf(to)
+      .find((hold) => holds.some((one) => one.address.family === hold.address.family))
+    if (another !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: another.address }
+    const moved = holds.map((hold) => ({ ...hold, owner: to, sequence: ++this.#sequence }))
+    for (const [i, hold] of holds.entries()) this.#book.replace(hold, moved[i]!)
+    return { kind: 'handedOver', delta: { kind: 'handOver', from: holds, holds: moved } }
+  }
+
+  /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
+  undo(delta: AllocationDelta): boolean {
+    switch (delta.kind) {
+      case 'allocate':
+        return this.#undoAllocation(delta)
+      case 'release':
+        return this.#undoRelease(delta)
+      case 'handOver':
+        if (!delta.holds.every((hold) => this.#book.isCurrent(hold))) return false
+        for (const [i, hold] of delta.holds.entries()) this.#book.replace(hold, delta.from[i]!)
+        return true
+    }
+  }
+
+  /**
+   * Changes the addresses of the pool under live holds. What falls outside stays known as out of range; what comes back inside counts
    * as in use again. O(addresses in use).
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for another strategy: what it remembers would mean nothing
    */
   resize(spec: AddressPoolSpec): void {
-    this.#available = availableOf(spec)
-    this.#spaces = createSpaces(this.#available)
-    this.#outOfRange = 0
-    for (const { address } of this.entries()) this.#mark(address)
+    const plan = planOf(spec)
+    const { kind } = this.#book.plan.strategy
+    if (plan.strategy.kind !== kind) {
+      const expected = `${kind}, as the pool was made with`
+      throw ipamError('INVALID_ARGUMENT', { argument: 'strategy.kind', expected, got: plan.strategy.kind })
+    }
+    this.#book.resize(plan)
   }
 
   /** The owners of an address; none if it is free or unknown. */
   ownersOf(address: Address): Owner[] {
-    return this.#owners.get(Address.key(address))
+    return this.holdsOf(address).map((hold) => hold.owner)
   }
 
-  /** The addresses that an owner holds, in the order in which it got them. */
+  /** The holds on an address; none if it is free or unknown. */
+  holdsOf(address: Address): Hold[] {
+    return this.#book.holdsOn(address)
+  }
+
+  /** The addresses that an owner holds, for whichever interface, in the order in which it got them. */
   addressesOf(uid: string): Address[] {
-    return this.#addresses.get(uid)
+    return this.#book.holdsOfUid(uid).map((hold) => hold.address)
   }
 
   /** Every address in use with its owners, in order. O(n log n). */
   entries(): PoolEntry[] {
-    const found = new Map<number | string, PoolEntry>()
-    for (const address of this.#addresses.values()) {
-      const key = Address.key(address)
-      if (!found.has(key)) found.set(key, { address, owners: this.#owners.get(key) })
+    return this.#book
+      .addresses()
+      .sort(Address.compare)
+      .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
+  }
+
+  /** O(1 + preallocated addresses). With a time, as it is then. */
+  counts(options: AtTime = {}): PoolCounts {
+    if (options.nowMs !== undefined) this.#advance(options)
+    return this.#book.counts()
+  }
+
+  /** Lets what has cooled down go. Returns the time. */
+  #advance({ nowMs }: AtTime): number {
+    const { coolDownMs, holdMs } = this.#book.plan
+    if (nowMs === undefined && coolDownMs === 0 && holdMs === 0) return 0
+    if (!Number.isFinite(nowMs)) {
+      const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time'
+      throw ipamError('INVALID_ARGUMENT', { argument: 'nowMs', expected, got: String(nowMs) })
     }
-    return [...found.values()].sort((a, b) => Address.compare(a.address, b.address))
+    this.#book.advance(nowMs as number)
+    return nowMs as number
   }
 
-  /** O(1). */
-  counts(): PoolCounts {
-    const total = this.#spaces.v4.total + this.#spaces.v6.total
-    const used = BigInt(this.#spaces.v4.used + this.#spaces.v6.used)
-    return { total, used, free: total - used, outOfRange: BigInt(this.#outOfRange) }
+  /** The outcome for an owner that holds something of what it asks for. */
+  #heldAlready({ owner, family }: AllocationRequest, want: Want): AllocationOutcome | undefined {
+    const own = this.#book.holdsOf(owner).map((hold) => hold.address)
+    if (own.length === 0) return undefined
+    const wanted = want.kind === 'address' ? [want.address] : want.kind === 'oneOf' ? want.addresses : undefined
+    const found = wanted && own.find((address) => wanted.some((one) => Address.equals(one, address)))
+    if (found !== undefined) return already([found])
+    const families = wanted?.map((address) => address.family) ?? (family === undefined ? FAMILIES : [family])
+    const candidates = own.filter((address) => families.includes(address.family))
+    const first = candidates[0]
+    if (first === undefined) return undefined
+    if (want.kind === 'any') return already([first])
+    if (want.kind === 'many' && candidates.length === want.count) return already(candidates)
+    if ((want.kind === 'run' || want.kind === 'prefix') && isRun(candidates, want)) return already(candidates)
+    return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }
   }
 
-  #contains(address: Address): boolean {
-    return spaceOf(this.#spaces, address).contains(address)
+  /** Why an address can not be given, or `undefined` if it can. */
+  #refusalOf(address: Address, { stickyKey }: AllocationRequest): AllocationOutcome | undefined {
+    const { plan, resting } = this.#book
+    if (!this.#book.contains(address)) return { kind: 'outOfPool', address }
+    const [by] = this.#book.holdsOn(address)
+    if (by !== undefined) return { kind: 'taken', address, by: by.owner }
+    const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
+    const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
+    if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }
+    const to = plan.preallocatedTo.get(Address.key(address))
+    if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
+    const rest = resting.get(address)
+    if (rest === undefined || !resting.isCooling(address)) return undefined
+    if (rest.stickyKey !== undefined && rest.stickyKey === stickyKey) return undefined
+    return { kind: 'cooling', address, freeAtMs: rest.coolUntilMs }
   }
 
-  #give(address: Address, owner: Owner): AllocationOutcome {
-    this.#hold(address, owner)
-    return { kind: 'allocated', address, delta: { kind: 'allocate', address, owner } }
+  #allocateOneOf(addresses: readonly Address[], request: AllocationRequest): AllocationOutcome {
+    let first: AllocationOutcome | undefined
+    for (const address of addresses) {
+      const refusal = this.#refusalOf(address, request)
+      if (refusal === undefined) return this.#give([address], request, this.#states())
+      first ??= refusal
+    }
+    return first ?? { kind: 'exhausted' }
   }
 
-  #hold(address: Address, owner: Owner): void {
-    const key = Address.key(address)
-    const isFirst = !this.#owners.hasAny(key)
-    this.#owners.add(key, owner)
-    this.#addresses.add(owner.uid, address)
-    if (isFirst) this.#mark(address)
+  /** What is kept for a key: preallocated, or released and held back for it. */
+  #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
+    const { plan, resting } = this.#book
+    const own = plan.preallocated.get(stickyKey)?.find((address) => families.includes(address.family))
+    if (own !== undefined) return own
+    const rests = resting.keptFor(stickyKey)
+    return rests.find(({ address }) => families.includes(address.family) && this.#book.contains(address))?.address
   }
 
-  #mark(address: Address): void {
-    if (this.#contains(address)) spaceOf(this.#spaces, address).take(address)
-    else this.#outOfRange++
+  #allocateMany(request: AllocationRequest, count: number, nowMs: number): AllocationOutcome {
+    const { stickyKey } = request
+    const families = familiesOf(request.family)
+    const states = this.#states()
+    const kept = stickyKey === undefined || count > 1 ? undefined : this.#keptFor(stickyKey, families)
+    if (kept !== undefined) return this.#refusalOf(kept, request) ?? this.#give([kept], request, states)
+    const given: Given = { holds: [], rests: [] }
+    for (const family of families) {
+      while (given.holds.length < count) {
+        const address = this.#choose(family, request)
+        if (address === undefined) break
+        this.#begin(address, request, given)
+      }
+    }
+    const outcome = this.#allocated(given, states)
+    if (given.holds.length === count) return outcome
+    if (given.holds.length > 0) this.undo(outcome.delta)
+    else this.#restore(states)
+    const freeAtMs = this.#book.resting.nextMs(request.family)
+    return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
   }
-}
 
-function availableOf(spec: AddressPoolSpec): RangeSet {
-  return spec.exclude === undefined ? spec.ranges : RangeSet.subtract(spec.ranges, spec.exclude)
+  #allocateRun(want: Extract<Want, { kind: 'run' | 'prefix' }>, request: AllocationRequest): AllocationOutcome {
+    for (const family of familiesOf(request.family)) {
+      const [count, alignment] = shapeOf(want, family)
+      const space = this.#book.space(family)
+      const slot = space.freeRun(count, alignment)
+      if (slot < 0) continue
+      const addresses = Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
+      return this.#give(addresses, request, this.#states())
+    }
+    return { kind: 'exhausted' }
+  }
+
+  /** The next address by the strategy. */
+  #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
+    const space = this.#book.space(family)
+    const chooser = this.#book.chooser(family)
+    const slot = chooser.next(space, stickyKey ?? owner.uid)
+    if (slot < 0) return this.#book.resting.longestIdle(family)
+    chooser.given(slot)
+    return space.addressAt(slot)
+  }
+
+  #give(addresses: readonly Address[], request: AllocationRequest, states: readonly number[]): AllocationOutcome {
+    const given: Given = { holds: [], rests: [] }
+    for (const address of addresses) this.#begin(address, request, given)
+    return this.#allocated(given, states)
+  }
+
+  #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
+    const hold = newHold(address, owner, ++this.#sequence, { stickyKey, expiresAtMs })
+    const rest = this.#book.begin(hold)
+    to.holds.push(hold)
+    if (rest !== undefined) to.rests.push(rest)
+  }
+
+  #allocated({ holds, rests }: Given, states: readonly number[]): Extract<AllocationOutcome, { kind: 'allocated' }> {
+    const addresses = holds.map((hold) => hold.address)
+    const delta: AllocationDelta = { kind: 'allocate', holds, memory: { states, rests } }
+    return { kind: 'allocated', address: addresses[0]!, addresses, delta }
+  }
+
+  #endAll(holds: readonly Hold[], nowMs: number): Released {
+    for (const hold of holds) if (this.#book.end(hold)) this.#book.layDown(hold, nowMs)
+    return { kind: 'release', holds, memory: { sequence: this.#sequence } }
+  }
+
+  #undoAllocation({ holds, memory }: Extract<AllocationDelta, { kind: 'allocate' }>): boolean {
+    if (!holds.every((hold) => this.#book.isCurrent(hold))) return false
+    // what the strategy did after it is not undone with it
+    if (holds.at(-1)?.sequence === this.#sequence) this.#restore(memory.states)
+    for (const hold of holds) {
+      const rest = memory.rests.find(({ address }) => Address.equals(address, hold.address))
+      if (this.#book.end(hold)) this.#book.layBack(hold.address, rest)
+    }
+    return true
+  }
+
+  /** A release can be undone while nobody has been given the address since. */
+  #undoRelease({ holds, memory }: Released): boolean {
+    const isOpen = ({ address, owner }: Hold) =>
+      this.#book
+        .holdsOn(address)
+        .every((other) => other.sequence <= memory.sequence && ownerId(other.owner) !== ownerId(owner))
+    if (!holds.every(isOpen)) return false
+    for (const hold of holds) this.#book.begin(hold)
+    return true
+  }
+
+  #states(): number[] {
+    return [this.#book.chooser(4).state, this.#book.chooser(6).state]
+  }
+
+  #restore(states: readonly number[]): void {
+    for (const [i, family] of FAMILIES.entries()) this.#book.chooser(family).state = states[i]!
+  }
 }

@@ -2,7 +2,16 @@ import { type Result, unwrap } from '../errors/index.js'
 import { bitmapFromBase64, bitmapToBase64, decodeBitmap, encodeBitmap, type StoredBitmap } from './bitmap-codec.js'
 import { BitmapSummary } from './bitmap-summary.js'
 import { bitsBetween, fillBehind, highBits, lowestBit, popCount, selectBit, wordsFor } from './bits.js'
-import { assertIndex, assertRange, assertWithin, type FreeRunOptions, type SlotRange, type Slots } from './slots.js'
+import {
+  alignedFrom,
+  assertIndex,
+  assertRange,
+  assertWithin,
+  checkedRun,
+  type FreeRunOptions,
+  type SlotRange,
+  type Slots,
+} from './slots.js'
 
 /** 2^30 slots are 128 MiB: a larger space is not dense and wants another structure. */
 const MAX_SIZE = 2 ** 30
@@ -164,12 +173,10 @@ export class Bitmap implements Slots {
 
   /** O(n / 32) at worst. */
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
-    const { from = 0, alignment = 1 } = options
-    assertWithin('length', length, 1, Number.MAX_SAFE_INTEGER)
-    assertWithin('alignment', alignment, 1, Number.MAX_SAFE_INTEGER)
+    const { from, alignment, offset } = checkedRun(length, options, this.#size)
     let first = this.nextFree(from)
     while (first >= 0) {
-      const start = Math.ceil(first / alignment) * alignment
+      const start = alignedFrom(first, alignment, offset)
       if (start + length > this.#size) return -1
       const used = this.nextUsed(first)
       if (used < 0 || used - start >= length) return start

@@ -1,7 +1,37 @@
-export { AddressPool, type AddressPoolSpec, type LowestFreeOptions, type PoolEntry } from './address-pool.js'
+export {
+  AddressPool,
+  type AtTime,
+  type LowestFreeOptions,
+  type OccupyOptions,
+  type PoolEntry,
+  type ReleaseOptions,
+} from './address-pool.js'
 export { Bitmap } from './bitmap.js'
+export type { AddressPoolSpec } from './pool-spec.js'
 export { PrefixAllocator, type PrefixAllocatorSpec, type PrefixEntry } from './prefix-allocator.js'
 export { PrefixTree } from './prefix-tree.js'
 export { RangeTree } from './range-tree.js'
-export type { AllocationDelta, AllocationOutcome, AllocationRequest, Occupation, Owner, PoolCounts } from './request.js'
+export { explainRefusal } from './refusal.js'
+export type {
+  AllocationDelta,
+  AllocationOutcome,
+  AllocationRequest,
+  HandOverOutcome,
+  Hold,
+  Occupation,
+  Owner,
+  PoolCounts,
+  Released,
+  ReleaseOutcome,
+  Want,
+} from './request.js'
+export {
+  confusableAddresses,
+  type ReserveRule,
+  type ReserveRuleName,
+  reservedAddresses,
+  type SubnetEdges,
+} from './reserved.js'
+export type { Rest } from './resting.js'
 export type { FreeRunOptions, SlotRange, Slots } from './slots.js'
+export { type Strategy, staticBandOf } from './strategy.js'

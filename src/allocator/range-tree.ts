@@ -1,8 +1,15 @@
 import { RangeInner, RangeLeaf, type RangeNode } from './range-nodes.js'
-import { assertIndex, assertRange, assertWithin, type FreeRunOptions, type SlotRange, type Slots } from './slots.js'
-
-/** Arithmetic on slots stays exact up to here. */
-const MAX_SIZE = 2 ** 52
+import {
+  alignedFrom,
+  assertIndex,
+  assertRange,
+  assertWithin,
+  checkedRun,
+  type FreeRunOptions,
+  MOST_SLOTS,
+  type SlotRange,
+  type Slots,
+} from './slots.js'
 
 /**
  * The free ranges of a space that is too large or too sparse for a bitmap, such as an IPv6 /64, in a B+ tree.
@@ -25,7 +32,7 @@ export class RangeTree implements Slots {
   #root: RangeNode = new RangeLeaf()
 
   constructor(size: number) {
-    assertWithin('size', size, 0, MAX_SIZE)
+    assertWithin('size', size, 0, MOST_SLOTS)
     this.size = size
     if (size > 0) this.#root.insert(0, size - 1)
   }
@@ -85,15 +92,12 @@ export class RangeTree implements Slots {
 
   /** O(log r) for each free range that is long enough but for the alignment. */
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
-    const { from = 0, alignment = 1 } = options
-    assertWithin('length', length, 1, Number.MAX_SAFE_INTEGER)
-    assertWithin('alignment', alignment, 1, Number.MAX_SAFE_INTEGER)
-    if (from !== this.size) assertIndex(from, this.size)
+    const { from, alignment, offset } = checkedRun(length, options, this.size)
     for (let start = from; start < this.size; ) {
       const leaf = this.#root.longEnough(length, start)
       if (leaf === undefined) return -1
       const last = leaf.lasts[leaf.at]!
-      const first = Math.ceil(Math.max(start, leaf.firsts[leaf.at]!) / alignment) * alignment
+      const first = alignedFrom(Math.max(start, leaf.firsts[leaf.at]!), alignment, offset)
       if (last - first + 1 >= length) return first
       start = last + 1
     }

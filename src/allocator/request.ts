@@ -1,12 +1,17 @@
 import type { Address, Family } from '../cidr/index.js'
 import { ipamError } from '../errors/index.js'
+import type { Rest } from './resting.js'
 
-/** Who holds an address. Two requests with the same uid are the same owner. */
+/** Who holds an address. Two requests with the same uid, for the same interface, are the same owner. */
 export interface Owner {
   /** Identity: the uid of the Kubernetes object, or any text that is never used again for another owner. */
   readonly uid: string
   /** How people know the owner, such as `namespace/name`. Only repeated in answers. */
   readonly key?: string | undefined
+  /** What the owner is, such as `IPAddressClaim`. Only repeated in answers. */
+  readonly kind?: string | undefined
+  /** Tells apart what one owner holds for several interfaces, such as `net1`. */
+  readonly interface?: string | undefined
 }
 
 /**
@@ -15,43 +20,123 @@ export interface Owner {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function assertOwner(owner: Owner): void {
-  if (typeof owner?.uid !== 'string' || owner.uid === '') {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'owner.uid',
-      expected: 'a text that is not empty',
-      got: String(owner?.uid),
-    })
+  assertText('owner.uid', owner?.uid)
+  if (owner.interface !== undefined) assertText('owner.interface', owner.interface)
+}
+
+function assertText(argument: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a text that is not empty', got: String(value) })
   }
 }
+
+/** One text for one owner: its uid, and behind a character that no uid has its interface. */
+export function ownerId(owner: Pick<Owner, 'uid' | 'interface'>): string {
+  return owner.interface === undefined ? owner.uid : `${owner.uid}\n${owner.interface}`
+}
+
+/** Which address, or how many of them. */
+export type Want =
+  /** Whatever the strategy of the pool gives. */
+  | { readonly kind: 'any' }
+  /** This one or none. */
+  | { readonly kind: 'address'; readonly address: Address }
+  /** The first of these that can be given. */
+  | { readonly kind: 'oneOf'; readonly addresses: readonly Address[] }
+  /** So many, 1 to 65,536, wherever they are, or none at all. */
+  | { readonly kind: 'many'; readonly count: number }
+  /** So many, 1 to 65,536, one behind the other: the lowest that there are. */
+  | { readonly kind: 'run'; readonly count: number }
+  /** All addresses of a prefix of this length, at most 65,536, of the family that the request names: the lowest that there is. */
+  | { readonly kind: 'prefix'; readonly length: number }
 
 /** What an owner asks for. */
 export interface AllocationRequest {
   readonly owner: Owner
   /** Only addresses of this family. Default: IPv4 before IPv6. */
   readonly family?: Family | undefined
-  /** `any`: the lowest free address. `address`: this one or none. Default `any`. */
-  readonly want?: { readonly kind: 'any' } | { readonly kind: 'address'; readonly address: Address } | undefined
+  /** Default `any`. */
+  readonly want?: Want | undefined
+  /**
+   * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives it what was preallocated for it, what it had
+   * and is still held back for it, and with the strategy `hashed` mostly the same.
+   */
+  readonly stickyKey?: string | undefined
+  /** When `releaseExpired` may take it back, in milliseconds since 1970. Default: never. */
+  readonly expiresAtMs?: number | undefined
 }
 
-/** What an allocation changed: enough to persist it, or to take it back with `undo`. */
-export interface AllocationDelta {
-  readonly kind: 'allocate'
+/** One owner's hold on an address. */
+export interface Hold {
   readonly address: Address
   readonly owner: Owner
+  /** Another number for each time that an address is given: a release that names it ends no later hold of the same owner. */
+  readonly sequence: number
+  readonly stickyKey?: string | undefined
+  readonly expiresAtMs?: number | undefined
+}
+
+/** What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the same pool (`memory`). */
+export type AllocationDelta =
+  | {
+      readonly kind: 'allocate'
+      readonly holds: readonly Hold[]
+      readonly memory: { readonly states: readonly number[]; readonly rests: readonly Rest[] }
+    }
+  | Released
+  /** The holds as they were, and as they are now. */
+  | { readonly kind: 'handOver'; readonly from: readonly Hold[]; readonly holds: readonly Hold[] }
+
+/** What has been released: nothing, where there are no holds. */
+export interface Released {
+  readonly kind: 'release'
+  readonly holds: readonly Hold[]
+  readonly memory: { readonly sequence: number }
 }
 
 /** The answer to a request. Only `allocated` has changed the pool. */
 export type AllocationOutcome =
-  | { readonly kind: 'allocated'; readonly address: Address; readonly delta: AllocationDelta }
-  /** The owner holds this address already; asking again gives the same. */
-  | { readonly kind: 'already'; readonly address: Address }
-  /** No address of the wanted family is free. */
-  | { readonly kind: 'exhausted' }
-  /** The wanted address is held by somebody else. */
+  | {
+      readonly kind: 'allocated'
+      /** The first of the addresses. */
+      readonly address: Address
+      readonly addresses: readonly Address[]
+      readonly delta: AllocationDelta
+    }
+  /** The owner holds this already; asking again gives the same. */
+  | { readonly kind: 'already'; readonly address: Address; readonly addresses: readonly Address[] }
+  /** Nothing that would do is free. `freeAtMs`: when the next address has cooled down, where one is cooling. */
+  | { readonly kind: 'exhausted'; readonly freeAtMs?: number | undefined }
+  /** The wanted address is held by somebody else; where several were wanted, the first of them. */
   | { readonly kind: 'taken'; readonly address: Address; readonly by: Owner }
+  /** The wanted address was released a while ago, and is given to nobody else before this time. */
+  | { readonly kind: 'cooling'; readonly address: Address; readonly freeAtMs: number }
   /** The wanted address is not one that this pool hands out. */
   | { readonly kind: 'outOfPool'; readonly address: Address }
-  /** The owner holds another address than the one it now asks for. */
+  | {
+      readonly kind: 'refused'
+      /**
+       * `OwnerHoldsAnother`: the owner holds another address than it now asks for. `Preallocated`: another address is preallocated for its key.
+       * `PreallocatedForAnother`: the wanted address is preallocated for another key.
+       */
+      readonly reason: 'OwnerHoldsAnother' | 'Preallocated' | 'PreallocatedForAnother'
+      readonly address: Address
+    }
+
+/** What a release has done. Only `released` has changed the pool. */
+export type ReleaseOutcome =
+  | { readonly kind: 'released'; readonly delta: AllocationDelta }
+  /** This owner does not hold the address. */
+  | { readonly kind: 'notHeld' }
+  /** The owner holds the address, but has been given it anew since. */
+  | { readonly kind: 'otherSequence'; readonly sequence: number }
+
+/** What a hand-over has done. Only `handedOver` has changed the pool. */
+export type HandOverOutcome =
+  | { readonly kind: 'handedOver'; readonly delta: AllocationDelta }
+  /** The owner that was to give holds nothing of what was to be given. */
+  | { readonly kind: 'notHeld' }
+  /** The owner that was to get it holds another address of the family. */
   | { readonly kind: 'refused'; readonly reason: 'OwnerHoldsAnother'; readonly address: Address }
 
 /** What {@link AddressPool.occupy} found. The address is in use in every case. */
@@ -62,13 +147,19 @@ export interface Occupation {
   readonly others: readonly Owner[]
 }
 
-/** Distinct addresses, by what they are. `total = used + free`. */
+/** Distinct addresses, by what they are. `total = used + cooling + preallocated + free`. */
 export interface PoolCounts {
   /** Addresses that the pool may hand out, in use or not. */
   readonly total: bigint
   /** Of those, in use. */
   readonly used: bigint
+  /** Of those, released and held back for a while. */
+  readonly cooling: bigint
+  /** Of those, kept for a key, and neither in use nor cooling. */
+  readonly preallocated: bigint
   readonly free: bigint
+  /** Addresses of the ranges that are not handed out: excluded, reserved, the gateway. */
+  readonly reserved: bigint
   /** In use, but not or no longer an address of the pool. */
   readonly outOfRange: bigint
 }

@@ -10,8 +10,10 @@ export interface SlotRange {
 export interface FreeRunOptions {
   /** Not below this slot. Default 0. */
   readonly from?: number | undefined
-  /** The run begins at a multiple of this. Default 1. */
+  /** The first slot of the run plus `offset` is a multiple of this. Default 1. */
   readonly alignment?: number | undefined
+  /** Default 0. */
+  readonly offset?: number | undefined
 }
 
 /**
@@ -43,7 +45,7 @@ export interface Slots {
   /**
    * The first slot of the lowest run of `length` free ones, or -1.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1
+   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1, or an offset below 0
    */
   nextFreeRun(length: number, options?: FreeRunOptions): number
   /** How many slots from `first` to `last` are taken. */
@@ -81,6 +83,24 @@ export function assertWithin(argument: string, value: number, min: number, max: 
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value) })
   }
 }
+
+/** The lowest number from `from` on that is with `offset` a multiple of `alignment`. */
+export function alignedFrom(from: number, alignment: number, offset: number): number {
+  const rest = (from + offset) % alignment
+  return rest === 0 ? from : from + alignment - rest
+}
+
+/** The options of a search for a run. */
+export function checkedRun(length: number, { from = 0, alignment = 1, offset = 0 }: FreeRunOptions, size: number) {
+  assertWithin('length', length, 1, Number.MAX_SAFE_INTEGER)
+  assertWithin('alignment', alignment, 1, MOST_SLOTS)
+  assertWithin('offset', offset, 0, MOST_SLOTS)
+  if (from !== size) assertIndex(from, size)
+  return { from, alignment, offset }
+}
+
+/** Arithmetic on slots stays exact up to here. */
+export const MOST_SLOTS = 2 ** 52
 
 /** Powers of two are written as such. */
 function shownLimit(limit: number): string {

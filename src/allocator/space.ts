@@ -1,4 +1,7 @@
 import type { Address, Family } from '../cidr/index.js'
+import { hashText, jump } from './hashing.js'
+import { lastAtMost } from './search.js'
+import type { Slots } from './slots.js'
 
 /** The addresses of one family that a pool may hand out, and which of them are taken. Mutable. */
 export interface Space<A extends Address = Address> {
@@ -7,6 +10,8 @@ export interface Space<A extends Address = Address> {
   readonly total: bigint
   /** How many are taken. */
   readonly used: number
+  /** The addresses as numbers, in their order. */
+  readonly slots: Slots
   contains(address: A): boolean
   /** Takes an address. The caller knows that it is contained and free. */
   take(address: A): void
@@ -14,4 +19,63 @@ export interface Space<A extends Address = Address> {
   release(address: A): void
   /** The lowest free address, from `from` on if it is given (which itself need not be contained). */
   lowestFree(from?: A): A | undefined
+  /** The address of a slot. */
+  addressAt(slot: number): A
+  /** The slot of the lowest address that is at least `address`; the number of slots if there is none. */
+  slotFrom(address: A): number
+  /** The slot that a key tends to, also when there are other ranges beside the one that it lies in. */
+  slotFor(key: string): number
+  /** The first slot of the lowest run of free addresses one behind the other, which begins at a multiple of `alignment`; or -1. */
+  freeRun(count: number, alignment: number): number
+}
+
+/** Where the ranges of a space begin, as slots; and the number of slots. */
+export interface RangeStarts {
+  readonly starts: Float64Array
+  readonly size: number
+  /** What tells a range apart from others, also in another space: its first address. */
+  keyOf(range: number): string
+  /** The first address of a range, modulo 65,536. */
+  lowBitsOf(range: number): number
+}
+
+/**
+ * Rendezvous hashing over the ranges, by their sizes, and jump hashing within: only keys that go to what is new go elsewhere when a range is
+ * added or one becomes longer. O(ranges).
+ */
+export function rendezvous(key: string, ranges: RangeStarts): number {
+  const { starts, size } = ranges
+  if (size === 0) return 0
+  let best = 0
+  let most = Number.NEGATIVE_INFINITY
+  for (let range = 0; range < starts.length && starts[range]! < size; range++) {
+    const length = lengthOf(range, ranges)
+    // the highest of ln(u) / weight, where u is a number between 0 and 1 for the key and the range
+    const score = Math.log(((hashText(`${key}\n${ranges.keyOf(range)}`) >>> 0) + 0.5) / 2 ** 32) / length
+    if (score <= most) continue
+    most = score
+    best = range
+  }
+  return starts[best]! + jump(hashText(key), lengthOf(best, ranges))
+}
+
+/** Slots follow each other over all ranges; addresses do so only within one. */
+export function freeRunIn(slots: Slots, ranges: RangeStarts, count: number, alignment: number): number {
+  const { starts, size } = ranges
+  for (let range = 0; range < starts.length && starts[range]! < size; ) {
+    const start = starts[range]!
+    // the slot of a multiple of the alignment, and then every so many
+    const offset = (ranges.lowBitsOf(range) + alignment - (start % alignment)) % alignment
+    const found = slots.nextFreeRun(count, { from: start, alignment, offset })
+    if (found < 0 && alignment === 1) return -1
+    const end = start + lengthOf(range, ranges)
+    if (found >= 0 && found + count <= end) return found
+    // with an alignment of its own the next range has to be looked at in any case
+    range = found < end || alignment > 1 ? range + 1 : lastAtMost(starts, found)
+  }
+  return -1
+}
+
+function lengthOf(range: number, { starts, size }: RangeStarts): number {
+  return Math.min(size, range + 1 < starts.length ? starts[range + 1]! : size) - starts[range]!
 }

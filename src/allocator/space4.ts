@@ -2,7 +2,7 @@ import type { Address4, RangeSet } from '../cidr/index.js'
 import { createSlots } from './create-slots.js'
 import { lastAtMost } from './search.js'
 import type { Slots } from './slots.js'
-import type { Space } from './space.js'
+import { freeRunIn, type RangeStarts, rendezvous, type Space } from './space.js'
 
 /**
  * The IPv4 part of a pool. Its addresses are numbered through over all ranges:
@@ -17,7 +17,8 @@ export class Space4 implements Space<Address4> {
   readonly #lasts: Uint32Array
   /** Slot of the first address of each range. */
   readonly #starts: Float64Array
-  readonly #slots: Slots
+  readonly slots: Slots
+  readonly #ranges: RangeStarts
 
   constructor(ranges: RangeSet) {
     this.#firsts = ranges.v4.firsts
@@ -29,11 +30,17 @@ export class Space4 implements Space<Address4> {
       count += this.#lasts[i]! - this.#firsts[i]! + 1
     }
     this.total = BigInt(count)
-    this.#slots = createSlots(count)
+    this.slots = createSlots(count)
+    this.#ranges = {
+      starts: this.#starts,
+      size: count,
+      keyOf: (range) => String(this.#firsts[range]),
+      lowBitsOf: (range) => this.#firsts[range]! % 65_536,
+    }
   }
 
   get used(): number {
-    return this.#slots.used
+    return this.slots.used
   }
 
   contains(address: Address4): boolean {
@@ -41,16 +48,16 @@ export class Space4 implements Space<Address4> {
   }
 
   take(address: Address4): void {
-    this.#slots.take(this.#slotOf(address.value))
+    this.slots.take(this.#slotOf(address.value))
   }
 
   release(address: Address4): void {
-    this.#slots.release(this.#slotOf(address.value))
+    this.slots.release(this.#slotOf(address.value))
   }
 
   lowestFree(from?: Address4): Address4 | undefined {
-    const slot = this.#slots.nextFree(from === undefined ? 0 : this.#slotFrom(from.value))
-    return slot < 0 ? undefined : { family: 4, value: this.#valueAt(slot) }
+    const slot = this.slots.nextFree(from === undefined ? 0 : this.slotFrom(from))
+    return slot < 0 ? undefined : this.addressAt(slot)
   }
 
   /** Index of the last range that begins at `value` or below it, or -1. */
@@ -71,15 +78,22 @@ export class Space4 implements Space<Address4> {
     return this.#starts[range]! + value - this.#firsts[range]!
   }
 
-  /** Slot of the lowest address that is at least `value`; the size if there is none. */
-  #slotFrom(value: number): number {
+  slotFrom({ value }: Address4): number {
     const range = this.#rangeBelow(value)
     if (range >= 0 && value <= this.#lasts[range]!) return this.#starts[range]! + value - this.#firsts[range]!
-    return range + 1 < this.#starts.length ? this.#starts[range + 1]! : this.#slots.size
+    return range + 1 < this.#starts.length ? this.#starts[range + 1]! : this.slots.size
   }
 
-  #valueAt(slot: number): number {
+  addressAt(slot: number): Address4 {
     const range = lastAtMost(this.#starts, slot)
-    return this.#firsts[range]! + slot - this.#starts[range]!
+    return { family: 4, value: this.#firsts[range]! + slot - this.#starts[range]! }
+  }
+
+  slotFor(key: string): number {
+    return rendezvous(key, this.#ranges)
+  }
+
+  freeRun(count: number, alignment: number): number {
+    return freeRunIn(this.slots, this.#ranges, count, alignment)
   }
 }

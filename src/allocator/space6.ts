@@ -4,7 +4,7 @@ import * as RangeSet from '../cidr/nouns/range-set.js'
 import { createSlots } from './create-slots.js'
 import { lastAtMost } from './search.js'
 import type { Slots } from './slots.js'
-import type { Space } from './space.js'
+import { freeRunIn, type RangeStarts, rendezvous, type Space } from './space.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -23,7 +23,8 @@ export class Space6 implements Space<Address6> {
   readonly #ranges: readonly Range[]
   /** Slot of the first address of each range; MAX_SLOTS and more for ranges that lie beyond. */
   readonly #starts: Float64Array
-  readonly #slots: Slots
+  readonly slots: Slots
+  readonly #places: RangeStarts
   readonly #beyond = new Set<string>()
 
   constructor(ranges: RangeSet) {
@@ -36,11 +37,17 @@ export class Space6 implements Space<Address6> {
       count += Address.distance(this.#ranges[i]!.first, this.#ranges[i]!.last) + 1n
     }
     this.total = count
-    this.#slots = createSlots(count < MAX_SLOTS ? Number(count) : MAX_SLOTS)
+    this.slots = createSlots(count < MAX_SLOTS ? Number(count) : MAX_SLOTS)
+    this.#places = {
+      starts: this.#starts,
+      size: this.slots.size,
+      keyOf: (range) => keyOf(this.#ranges[range]!.first as Address6),
+      lowBitsOf: (range) => (this.#ranges[range]!.first as Address6).w3 % 65_536,
+    }
   }
 
   get used(): number {
-    return this.#slots.used + this.#beyond.size
+    return this.slots.used + this.#beyond.size
   }
 
   contains(address: Address6): boolean {
@@ -50,13 +57,13 @@ export class Space6 implements Space<Address6> {
 
   take(address: Address6): void {
     const slot = this.#slotOf(address, this.#rangeBelow(address))
-    if (slot < MAX_SLOTS) this.#slots.take(slot)
+    if (slot < MAX_SLOTS) this.slots.take(slot)
     else this.#beyond.add(keyOf(address))
   }
 
   release(address: Address6): void {
     const slot = this.#slotOf(address, this.#rangeBelow(address))
-    if (slot < MAX_SLOTS) this.#slots.release(slot)
+    if (slot < MAX_SLOTS) this.slots.release(slot)
     else this.#beyond.delete(keyOf(address))
   }
 
@@ -65,9 +72,24 @@ export class Space6 implements Space<Address6> {
     if (start === undefined) return undefined
     const slot = this.#slotOf(start, this.#rangeBelow(start))
     if (slot >= MAX_SLOTS) return this.#lowestFreeBeyond(start)
-    const free = this.#slots.nextFree(slot)
-    if (free >= 0) return this.#addressAt(free)
+    const free = this.slots.nextFree(slot)
+    if (free >= 0) return this.addressAt(free)
     return this.#lowestFreeBeyond(this.#firstBeyond())
+  }
+
+  slotFrom(address: Address6): number {
+    const found = this.#atOrAfter(address)
+    return found === undefined
+      ? this.slots.size
+      : Math.min(this.slots.size, this.#slotOf(found, this.#rangeBelow(found)))
+  }
+
+  slotFor(key: string): number {
+    return rendezvous(key, this.#places)
+  }
+
+  freeRun(count: number, alignment: number): number {
+    return freeRunIn(this.slots, this.#places, count, alignment)
   }
 
   #lowestFreeBeyond(start: Address6 | undefined): Address6 | undefined {
@@ -108,8 +130,7 @@ export class Space6 implements Space<Address6> {
     return slot < MAX_SLOTS ? slot : MAX_SLOTS
   }
 
-  /** The address of a slot. */
-  #addressAt(slot: number): Address6 {
+  addressAt(slot: number): Address6 {
     const range = lastAtMost(this.#starts, slot)
     return plus(this.#ranges[range]!.first as Address6, slot - this.#starts[range]!)
   }

@@ -1,5 +1,4 @@
-import type { Address, RangeSet } from '../cidr/index.js'
-import type { Space } from './space.js'
+import type { RangeSet } from '../cidr/index.js'
 import { Space4 } from './space4.js'
 import { Space6 } from './space6.js'
 
@@ -11,9 +10,4 @@ export interface Spaces {
 
 export function createSpaces(ranges: RangeSet): Spaces {
   return { v4: new Space4(ranges), v6: new Space6(ranges) }
-}
-
-/** The space that an address belongs to by its family. */
-export function spaceOf(spaces: Spaces, address: Address): Space {
-  return (address.family === 4 ? spaces.v4 : spaces.v6) as Space
 }

@@ -4,6 +4,7 @@ import { assertAddress, shown, toIndex } from './checks.js'
 import { eachRange, isEmpty, type RangeSet, size } from './range-set.js'
 import { at4, Ranges4, sumBefore4 } from './ranges4.js'
 import { at6, Ranges6, sumBefore6 } from './ranges6.js'
+import { scramble } from './scramble.js'
 import { bigAt6, compareTo } from './words6.js'
 
 /**
@@ -95,12 +96,4 @@ function noise(seed: number, attempt: number): bigint {
     bits = (bits << 32n) | BigInt(scramble(state) >>> 0)
   }
   return bits
-}
-
-/** The finaliser of MurmurHash3: every bit of the input changes about half of those of the output. */
-function scramble(word: number): number {
-  let mixed = word | 0
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
-  return mixed ^ (mixed >>> 16)
 }

@@ -62,9 +62,9 @@ export class ModelSlots implements Slots {
   }
 
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
-    const { from = 0, alignment = 1 } = options
+    const { from = 0, alignment = 1, offset = 0 } = options
     for (let first = from; first + length <= this.size; first++) {
-      if (first % alignment !== 0) continue
+      if ((first + offset) % alignment !== 0) continue
       let index = first
       while (index < first + length && !this.#taken.has(index)) index++
       if (index === first + length) return first

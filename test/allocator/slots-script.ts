@@ -7,7 +7,13 @@ export type SlotCommand =
   | { readonly do: 'takeRange' | 'releaseRange' | 'countUsed'; readonly first: number; readonly last: number }
   /** Every `step`th slot of a range. */
   | { readonly do: 'takeComb' | 'releaseComb'; readonly first: number; readonly last: number; readonly step: number }
-  | { readonly do: 'nextFreeRun'; readonly length: number; readonly from: number; readonly alignment: number }
+  | {
+      readonly do: 'nextFreeRun'
+      readonly length: number
+      readonly from: number
+      readonly alignment: number
+      readonly offset: number
+    }
   | { readonly do: 'freeAt'; readonly rank: number }
   /** Goes on with a twin, and looks later whether this one has changed. */
   | { readonly do: 'fork' }
@@ -30,7 +36,10 @@ export function slotScript(size: number, maxLength = 25): fc.Arbitrary<SlotComma
     { weight: 6, arbitrary: one('take', 'take', 'release', 'has', 'nextFree', 'nextFreeAround', 'nextUsed') },
     { weight: 3, arbitrary: span('takeRange', 'releaseRange', 'countUsed') },
     { weight: 2, arbitrary: comb },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('nextFreeRun'), length, from: at, alignment }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('nextFreeRun'), length, from: at, alignment, offset: fc.nat(300) }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('freeAt'), rank: fc.nat(size) }) },
     { weight: 1, arbitrary: fc.constant({ do: 'fork' }) },
   )

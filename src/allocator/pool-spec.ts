@@ -1,0 +1,99 @@
+import * as Address from '../cidr/nouns/address.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
+import { ipamError } from '../errors/index.js'
+import { assertWithin } from './slots.js'
+import type { Strategy } from './strategy.js'
+
+type Address = Address.Address
+type RangeSet = RangeSet.RangeSet
+
+export interface AddressPoolSpec {
+  /** The addresses of the pool. */
+  readonly ranges: RangeSet
+  /** Addresses never to hand out. */
+  readonly exclude?: RangeSet | undefined
+  /** Addresses that are not for hosts, such as `reservedAddresses` finds. As `exclude`. */
+  readonly reserved?: RangeSet | undefined
+  /** Never handed out, in the ranges or not. */
+  readonly gateway?: Address | undefined
+  /** Which free address comes next. Default `lowest`. */
+  readonly strategy?: Strategy | undefined
+  /** How many of the lowest addresses of a family are given only when all others are, or on request. Default 0. */
+  readonly staticBand?: number | undefined
+  /** For how long a released address is given to nobody. Default 0. */
+  readonly coolDownSeconds?: number | undefined
+  /** For how long an address that was held with a sticky key is given to nobody else. Default 0. */
+  readonly holdSeconds?: number | undefined
+  /** Addresses by sticky key, given to nobody else: at most one of each family for a key. */
+  readonly preallocated?: Iterable<readonly [stickyKey: string, address: Address]> | undefined
+}
+
+/** A spec with all that it leaves out, and what follows from it. */
+export interface PoolPlan {
+  readonly available: RangeSet
+  /** How many addresses of the ranges are not handed out. */
+  readonly reserved: bigint
+  readonly strategy: Strategy
+  readonly staticBand: number
+  readonly coolDownMs: number
+  readonly holdMs: number
+  /** By sticky key: at most one of each family. */
+  readonly preallocated: ReadonlyMap<string, readonly Address[]>
+  /** The sticky key of an address that is preallocated. */
+  readonly preallocatedTo: ReadonlyMap<number | string, string>
+}
+
+const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed']
+/** A hundred years: more is a mistake about the unit. */
+const MOST_SECONDS = 100 * 366 * 86_400
+
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for an unknown strategy, a seed that is not a whole number, seconds or a band below 0, and an address
+ *   that is preallocated twice
+ */
+export function planOf(spec: AddressPoolSpec): PoolPlan {
+  const { strategy = { kind: 'lowest' }, staticBand = 0, coolDownSeconds = 0, holdSeconds = 0 } = spec
+  if (!STRATEGIES.includes(strategy.kind)) {
+    refuse('strategy.kind', `one of ${STRATEGIES.join(', ')}`, String(strategy.kind))
+  }
+  if (strategy.kind === 'random' && !Number.isSafeInteger(strategy.seed)) {
+    refuse('strategy.seed', 'a whole number', String(strategy.seed))
+  }
+  assertWithin('staticBand', staticBand, 0, 2 ** 52)
+  for (const [name, seconds] of Object.entries({ coolDownSeconds, holdSeconds })) {
+    if (!(seconds >= 0 && seconds <= MOST_SECONDS)) refuse(name, `seconds, 0 to ${MOST_SECONDS}`, String(seconds))
+  }
+  const kept = [spec.exclude, spec.reserved, spec.gateway && RangeSet.fromAddresses([spec.gateway])]
+  const available = kept.reduce<RangeSet>(
+    (left, set) => (set === undefined ? left : RangeSet.subtract(left, set)),
+    spec.ranges,
+  )
+  const preallocated = new Map<string, Address[]>()
+  const preallocatedTo = new Map<number | string, string>()
+  for (const [stickyKey, address] of spec.preallocated ?? []) {
+    const own = preallocated.get(stickyKey) ?? []
+    const other = preallocatedTo.get(Address.key(address))
+    if (other !== undefined || own.some(({ family }) => family === address.family)) {
+      const text = Address.format(address)
+      const what =
+        other === undefined ? `${text} as another one for ${stickyKey}` : `${text} for ${other} and ${stickyKey}`
+      refuse('preallocated', 'one address of a family for a key, and one key for an address', what)
+    }
+    preallocated.set(stickyKey, [...own, address])
+    preallocatedTo.set(Address.key(address), stickyKey)
+  }
+  return {
+    available,
+    reserved: RangeSet.size(spec.ranges) - RangeSet.size(available),
+    strategy,
+    staticBand,
+    coolDownMs: coolDownSeconds * 1000,
+    holdMs: holdSeconds * 1000,
+    preallocated,
+    preallocatedTo,
+  }
+}
+
+function refuse(argument: string, expected: string, got: string): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
+}

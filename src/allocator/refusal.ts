@@ -1,0 +1,46 @@
+import * as Address from '../cidr/nouns/address.js'
+import type { AllocationOutcome, Owner } from './request.js'
+
+/**
+ * Says in words why a request was not given what it wants, for an event or a condition; `undefined` if it was. Names of owners are repeated as
+ * they were given.
+ *
+ * @example
+ * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/30']) })
+ * explainRefusal(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'address', address: Address.parse('10.0.0.9') } }))
+ * // '10.0.0.9 is not an address that the pool hands out'
+ */
+export function explainRefusal(outcome: AllocationOutcome): string | undefined {
+  switch (outcome.kind) {
+    case 'allocated':
+    case 'already':
+      return undefined
+    case 'exhausted':
+      return outcome.freeAtMs === undefined
+        ? 'nothing that would do is free'
+        : `nothing that would do is free, and the next address has cooled down at ${timeOf(outcome.freeAtMs)}`
+    case 'taken':
+      return `${Address.format(outcome.address)} is held by ${nameOf(outcome.by)}`
+    case 'cooling':
+      return `${Address.format(outcome.address)} was released, and is given to nobody else before ${timeOf(outcome.freeAtMs)}`
+    case 'outOfPool':
+      return `${Address.format(outcome.address)} is not an address that the pool hands out`
+    case 'refused':
+      return `${REASONS[outcome.reason]} ${Address.format(outcome.address)}`
+  }
+}
+
+const REASONS = {
+  OwnerHoldsAnother: 'the owner holds another address:',
+  Preallocated: 'another address is preallocated for the key:',
+  PreallocatedForAnother: 'for another key is preallocated',
+} as const
+
+function nameOf({ kind, key, uid }: Owner): string {
+  const name = key ?? `the owner with the uid ${uid}`
+  return kind === undefined ? name : `${kind} ${name}`
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,110 @@
+import * as Address from '../cidr/nouns/address.js'
+import * as Prefix from '../cidr/nouns/prefix.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
+import { ipamError } from '../errors/index.js'
+import { assertWithin } from './slots.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
+
+/** How many addresses at either end of a subnet are not for hosts. */
+export interface SubnetEdges {
+  readonly first: number
+  readonly last: number
+}
+
+/** Which addresses of a subnet are not handed out. The counts are whole numbers from 0 to 2^32. */
+export interface ReserveRule {
+  readonly v4: SubnetEdges
+  readonly v6: SubnetEdges
+  /**
+   * What becomes of subnets of one or two addresses. `usable`: all of them are for hosts (RFC 3021 for IPv4 /31, RFC 6164 for IPv6 /127).
+   * `reserved`: the edges are kept back there too, and there may be nothing left.
+   */
+  readonly pointToPoint: 'usable' | 'reserved'
+}
+
+/** The rules of the systems of the field, by name. */
+export type ReserveRuleName = 'none' | 'subnet-edges' | 'first-and-last' | 'service' | 'windows'
+
+/**
+ * - `none`: every address is for hosts.
+ * - `subnet-edges`: of IPv4 the network and the broadcast address, of IPv6 the subnet-router anycast address (RFC 4291 section 2.6.1); /31,
+ *   /32, /127 and /128 are usable.
+ * - `first-and-last`: the first and the last of both families, with the same exceptions: Cilium.
+ * - `service`: as `subnet-edges` and without exceptions, so that nothing is left of a /31: the allocator of Kubernetes Services.
+ * - `windows`: the first three and the last, as a node with Windows needs them: Calico.
+ */
+const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
+  none: { v4: { first: 0, last: 0 }, v6: { first: 0, last: 0 }, pointToPoint: 'usable' },
+  'subnet-edges': { v4: { first: 1, last: 1 }, v6: { first: 1, last: 0 }, pointToPoint: 'usable' },
+  'first-and-last': { v4: { first: 1, last: 1 }, v6: { first: 1, last: 1 }, pointToPoint: 'usable' },
+  service: { v4: { first: 1, last: 1 }, v6: { first: 1, last: 0 }, pointToPoint: 'reserved' },
+  windows: { v4: { first: 3, last: 1 }, v6: { first: 3, last: 1 }, pointToPoint: 'reserved' },
+}
+
+/**
+ * The addresses of some subnets that are not for hosts, by a rule. Host bits of the prefixes do not count. O(n log n).
+ *
+ *     192.0.2.0/29, subnet-edges     |X|.|.|.|.|.|.|X|
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for a rule that is none
+ * @example
+ * RangeSet.format(reservedAddresses([Prefix.parse('192.0.2.0/24')], 'subnet-edges')) // ['192.0.2.0-192.0.2.0', '192.0.2.255-192.0.2.255']
+ * RangeSet.format(reservedAddresses([Prefix.parse('192.0.2.0/31')], 'subnet-edges')) // []
+ * RangeSet.format(reservedAddresses([Prefix.parse('fd00::/64')], 'subnet-edges')) // ['fd00::-fd00::']
+ */
+export function reservedAddresses(prefixes: Iterable<Prefix>, rule: ReserveRuleName | ReserveRule): RangeSet {
+  const { v4, v6, pointToPoint } = ruleOf(rule)
+  const ranges: { readonly first: Address; readonly last: Address }[] = []
+  for (const prefix of prefixes) {
+    const first = Prefix.first(prefix)
+    const last = Prefix.last(prefix)
+    const edges = first.family === 4 ? v4 : v6
+    const isPointToPoint = prefix.length >= Address.bitsOf(first.family) - 1
+    if (isPointToPoint && pointToPoint === 'usable') continue
+    // edges that are wider than the subnet are all of it
+    if (Prefix.size(prefix) <= edges.first + edges.last) {
+      if (edges.first + edges.last > 0) ranges.push({ first, last })
+      continue
+    }
+    if (edges.first > 0) ranges.push({ first, last: Address.add(first, edges.first - 1) })
+    if (edges.last > 0) ranges.push({ first: Address.add(last, 1 - edges.last), last })
+  }
+  return RangeSet.fromRanges(ranges)
+}
+
+/**
+ * The IPv4 addresses of a set that end in .0 or .255, which some old devices do not reach: MetalLB's `avoidBuggyIPs`. O(addresses of the
+ * set / 256).
+ *
+ * @example
+ * RangeSet.format(confusableAddresses(RangeSet.parse(['192.0.2.200-192.0.3.10']))) // ['192.0.2.255-192.0.3.0']
+ */
+export function confusableAddresses(ranges: RangeSet): RangeSet {
+  const found: { readonly first: Address; readonly last: Address }[] = []
+  for (const { first, last } of RangeSet.ranges(ranges)) {
+    if (first.family === 6 || last.family === 6) break
+    // the .255 and the .0 behind it are one range
+    for (let value = first.value - (first.value % 256) - 1; value <= last.value; value += 256) {
+      const from = Math.max(value, first.value)
+      const to = Math.min(value + 1, last.value)
+      if (from <= to) found.push({ first: { family: 4, value: from }, last: { family: 4, value: to } })
+    }
+  }
+  return RangeSet.fromRanges(found)
+}
+
+function ruleOf(rule: ReserveRuleName | ReserveRule): ReserveRule {
+  if (typeof rule === 'string' && Object.hasOwn(RULES, rule)) return RULES[rule]
+  if (typeof rule !== 'object' || rule === null) {
+    const expected = `a rule or one of ${Object.keys(RULES).join(', ')}`
+    throw ipamError('INVALID_ARGUMENT', { argument: 'rule', expected, got: String(rule).slice(0, 50) })
+  }
+  for (const family of ['v4', 'v6'] as const) {
+    for (const edge of ['first', 'last'] as const)
+      assertWithin(`rule.${family}.${edge}`, rule[family]?.[edge], 0, 2 ** 32)
+  }
+  return rule
+}

@@ -1,0 +1,121 @@
+import * as Address from '../cidr/nouns/address.js'
+import { Deadlines } from './deadlines.js'
+import { MultiMap } from './multi-map.js'
+import { ReusableMap } from './reusable-map.js'
+
+type Address = Address.Address
+type Key = number | string
+
+/** An address that was released and has not been given again since. */
+export interface Rest {
+  readonly address: Address
+  /** The higher, the later it was released. */
+  readonly order: number
+  /** Until then nobody gets it but who asks with its key. */
+  readonly coolUntilMs: number
+  readonly stickyKey?: string | undefined
+}
+
+interface RestingOptions {
+  readonly keepsOrder: boolean
+  readonly isUsable: (address: Address) => boolean
+}
+
+/** The addresses that were released: those that cool down, and, where the order of releases counts, those that have done so. */
+export class Resting {
+  readonly #rests = new ReusableMap<Key, Rest>()
+  readonly #cooling = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
+  /** By the order in which they were released. */
+  readonly #cooled = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
+  readonly #byStickyKey = new MultiMap<string, Key, Rest>((rest) => Address.key(rest.address))
+  readonly #keepsOrder: boolean
+  readonly #isUsable: (address: Address) => boolean
+
+  /**
+   * @param keepsOrder whether what has cooled down is still remembered
+   * @param isUsable whether the strategy may give an address once it has cooled down
+   */
+  constructor({ keepsOrder, isUsable }: RestingOptions) {
+    this.#keepsOrder = keepsOrder
+    this.#isUsable = isUsable
+  }
+
+  get(address: Address): Rest | undefined {
+    return this.#rests.size === 0 ? undefined : this.#rests.get(Address.key(address))
+  }
+
+  isCooling(address: Address): boolean {
+    const rest = this.get(address)
+    return rest !== undefined && this.#cooling[address.family].has(rest)
+  }
+
+  /** What is kept for a key, in the order in which it was released. */
+  keptFor(stickyKey: string): Rest[] {
+    return this.#byStickyKey.get(stickyKey).sort((a, b) => a.order - b.order)
+  }
+
+  /** When the next address of a family, or of any, has cooled down. */
+  nextMs(family: 4 | 6 | undefined): number | undefined {
+    const times = [4, 6] as const
+    const next = times
+      .filter((one) => family === undefined || one === family)
+      .map((one) => this.#cooling[one].earliestMs())
+    const known = next.filter((ms) => ms !== undefined)
+    return known.length === 0 ? undefined : Math.min(...known)
+  }
+
+  /** The address of a family that was released first of those that have cooled down. */
+  longestIdle(family: 4 | 6): Address | undefined {
+    return this.#cooled[family].earliest()?.address
+  }
+
+  /** An address is at rest from now on. One that cools down has to be added before its time has come. */
+  add(rest: Rest, { isCooling }: { readonly isCooling: boolean }): void {
+    const { family } = rest.address
+    if (isCooling) {
+      this.#cooling[family].add(rest, rest.coolUntilMs)
+      if (rest.stickyKey !== undefined) this.#byStickyKey.add(rest.stickyKey, rest)
+    } else if (!this.#keepsOrder) return
+    else if (this.#isUsable(rest.address)) this.#cooled[family].add(rest, rest.order)
+    this.#rests.set(Address.key(rest.address), rest)
+  }
+
+  /** An address is in use again, or known as such. Returns what was remembered of it. */
+  remove(address: Address): Rest | undefined {
+    const rest = this.get(address)
+    if (rest === undefined) return undefined
+    this.#forget(rest)
+    this.#cooling[address.family].remove(rest)
+    this.#cooled[address.family].remove(rest)
+    return rest
+  }
+
+  /** An address that has cooled down by now, one after the other. */
+  cooledDown(nowMs: number): Address | undefined {
+    const rest = this.#cooling[4].due(nowMs) ?? this.#cooling[6].due(nowMs)
+    if (rest === undefined) return undefined
+    this.#forget(rest)
+    if (this.#keepsOrder) this.add(rest, { isCooling: false })
+    return rest.address
+  }
+
+  /** What is usable has changed. */
+  review(): void {
+    for (const rest of this.#rests.values()) {
+      const { family } = rest.address
+      if (this.#cooling[family].has(rest)) continue
+      this.#cooled[family].remove(rest)
+      if (this.#isUsable(rest.address)) this.#cooled[family].add(rest, rest.order)
+    }
+  }
+
+  /** All of them, in the order in which they were released. */
+  all(): Rest[] {
+    return [...this.#rests.values()].sort((a, b) => a.order - b.order)
+  }
+
+  #forget(rest: Rest): void {
+    this.#rests.delete(Address.key(rest.address))
+    if (rest.stickyKey !== undefined) this.#byStickyKey.delete(rest.stickyKey, Address.key(rest.address))
+  }
+}

@@ -1,0 +1,61 @@
+import type { Family } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import { ipamError } from '../errors/index.js'
+import { FAMILIES } from './pool-book.js'
+import type { AllocationOutcome, AllocationRequest, Hold, Owner, Want } from './request.js'
+import { assertWithin } from './slots.js'
+
+type Address = Address.Address
+type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
+
+/** As many as a pool gives at once: each of them has a record. */
+const MOST_ADDRESSES = 65_536
+const MOST_BITS = 16
+
+/** IPv4 before IPv6, where both would do. */
+export function familiesOf(family: Family | undefined): readonly Family[] {
+  return family === undefined ? FAMILIES : [family]
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` for a count or a length that is out of range, and a prefix without a family: its length would mean nothing */
+export function assertWant(want: Want, family: Family | undefined): void {
+  if (want.kind === 'many' || want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
+  if (want.kind !== 'prefix') return
+  if (family === undefined) {
+    throw ipamError('INVALID_ARGUMENT', { argument: 'family', expected: 'that of the prefix', got: 'undefined' })
+  }
+  const bits = Address.bitsOf(family)
+  assertWithin('want.length', want.length, bits - MOST_BITS, bits)
+}
+
+/** How many addresses a run has, and of what its first one is a multiple. */
+export function shapeOf(want: RunWant, family: Family): readonly [count: number, alignment: number] {
+  if (want.kind === 'run') return [want.count, 1]
+  const count = 2 ** (Address.bitsOf(family) - want.length)
+  return [count, count]
+}
+
+/** Whether addresses are what a request for a run would be given. */
+export function isRun(addresses: readonly Address[], want: RunWant): boolean {
+  const sorted = [...addresses].sort(Address.compare)
+  const first = sorted[0]!
+  const last = sorted.at(-1)!
+  if (first.family !== last.family) return false
+  const [count, alignment] = shapeOf(want, first.family)
+  const isAligned = Address.toBigInt(first) % BigInt(alignment) === 0n
+  return isAligned && sorted.length === count && Address.distance(first, last) === BigInt(count - 1)
+}
+
+export function newHold(
+  address: Address,
+  owner: Owner,
+  sequence: number,
+  { stickyKey, expiresAtMs }: Pick<AllocationRequest, 'stickyKey' | 'expiresAtMs'>,
+): Hold {
+  if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
+  return { address, owner, sequence, stickyKey, expiresAtMs }
+}
+
+export function already(addresses: readonly Address[]): AllocationOutcome {
+  return { kind: 'already', address: addresses[0]!, addresses }
+}

@@ -1,0 +1,317 @@
+import type { AddressPoolSpec, AllocationOutcome, AllocationRequest, Hold, Owner, Want } from 'ipam-kit/allocator'
+import { Address, type Family, RangeSet } from 'ipam-kit/cidr'
+
+interface ModelHold {
+  readonly address: string
+  readonly uid: string
+  readonly interface: string | undefined
+  readonly key: string | undefined
+  readonly expiresAtMs: number | undefined
+  readonly sequence: number
+}
+
+interface ModelRest {
+  readonly address: string
+  readonly untilMs: number
+  readonly key: string | undefined
+}
+
+/** What an allocation is expected to be: its kind, and of which addresses each of those that were given has to be. */
+export interface Expected {
+  readonly kind: AllocationOutcome['kind']
+  readonly address?: string
+  /** For each address that is given, those that it may be. */
+  readonly oneOf?: readonly (readonly string[])[]
+  readonly freeAtMs?: number
+  /** Whether the strategy has chosen. */
+  readonly byStrategy?: boolean
+}
+
+/**
+ * An address pool with all of its options, in lists of texts. Addresses that a strategy may choose freely are told as a list of those that would
+ * do; the caller then says which one it was.
+ */
+export class PoolModel {
+  #spec!: AddressPoolSpec
+  #addresses!: readonly string[]
+  #holds: readonly ModelHold[] = []
+  /** Those that were released and are not in use, in the order of their release: cooling, or remembered for their order. */
+  #rests: readonly ModelRest[] = []
+  #used: readonly string[] = []
+  /** Behind which address next-fit goes on, of each family. */
+  #cursor: { readonly [family: number]: string | undefined } = {}
+  nowMs = 0
+
+  constructor(spec: AddressPoolSpec) {
+    this.resize(spec)
+  }
+
+  resize(spec: AddressPoolSpec): void {
+    this.#spec = spec
+    const kept = [spec.exclude, spec.reserved, spec.gateway && RangeSet.fromAddresses([spec.gateway])]
+    const isKept = (address: Address) => kept.some((set) => set && RangeSet.contains(set, address))
+    this.#addresses = [...RangeSet.addresses(spec.ranges)].filter((address) => !isKept(address)).map(Address.format)
+  }
+
+  /** All that can be told about it. */
+  state() {
+    return {
+      holds: [...this.#holds].sort(byAddress).map(({ address, uid, sequence }) => `${address} ${uid} ${sequence}`),
+      counts: this.counts(),
+      lowest: ([undefined, 4, 6] as const).map((family) => this.#free(family)[0]),
+    }
+  }
+
+  counts() {
+    const held = new Set(this.#holds.map((hold) => hold.address))
+    const inPool = (address: string) => this.#addresses.includes(address)
+    const cooling = this.#addresses.filter((address) => !held.has(address) && this.#isCooling(address))
+    const preallocated = this.#preallocated()
+      .map(([, address]) => address)
+      .filter((address) => inPool(address) && !held.has(address) && !cooling.includes(address))
+    const count = (list: readonly unknown[]) => BigInt(list.length)
+    return {
+      total: count(this.#addresses),
+      used: count([...held].filter(inPool)),
+      cooling: count(cooling),
+      preallocated: count(preallocated),
+      free: count(this.#free(undefined)),
+      reserved: RangeSet.size(this.#spec.ranges) - count(this.#addresses),
+      outOfRange: count([...held].filter((address) => !inPool(address))),
+    }
+  }
+
+  /** What a request has to be answered. Changes nothing. */
+  expected(request: AllocationRequest): Expected {
+    const { owner, want = { kind: 'any' }, family, stickyKey } = request
+    const own = this.#holds.filter(({ uid, interface: name }) => uid === owner.uid && name === owner.interface)
+    const wanted = want.kind === 'address' ? [want.address] : want.kind === 'oneOf' ? want.addresses : []
+    const texts = wanted.map(Address.format)
+    const same = own.find(({ address }) => texts.includes(address))
+    if (same !== undefined) return { kind: 'already', address: same.address }
+    const families = wanted.length > 0 ? wanted.map((address) => address.family) : family ? [family] : [4, 6]
+    const isCandidate = ({ address }: ModelHold) => families.includes(familyOf(address))
+    const candidates = want.kind === 'oneOf' && wanted.length === 0 ? [] : own.filter(isCandidate)
+    if (candidates.length > 0) {
+      const first = candidates[0]!.address
+      const isSame =
+        want.kind === 'any' ||
+        fits(
+          candidates.map((hold) => hold.address),
+          want,
+        )
+      return { kind: isSame ? 'already' : 'refused', address: first }
+    }
+    if (want.kind === 'address') return this.#refusal(texts[0]!, stickyKey) ?? { kind: 'allocated', oneOf: [texts] }
+    if (want.kind === 'oneOf') {
+      const found = texts.find((text) => this.#refusal(text, stickyKey) === undefined)
+      if (found !== undefined) return { kind: 'allocated', oneOf: [[found]] }
+      return texts.length === 0 ? { kind: 'exhausted' } : this.#refusal(texts[0]!, stickyKey)!
+    }
+    if (want.kind === 'run' || want.kind === 'prefix') {
+      const run = this.#run(want, family)
+      return run === undefined ? { kind: 'exhausted' } : { kind: 'allocated', oneOf: run.map((address) => [address]) }
+    }
+    const count = want.kind === 'many' ? want.count : 1
+    const kept = stickyKey === undefined || count > 1 ? undefined : this.#keptFor(stickyKey, family)
+    if (kept !== undefined) return this.#refusal(kept, stickyKey) ?? { kind: 'allocated', oneOf: [[kept]] }
+    const chosen = this.#choose(count, family)
+    if (chosen.length === count) return { kind: 'allocated', oneOf: chosen, byStrategy: true }
+    const times = this.#rests
+      .filter((rest) => rest.untilMs > this.nowMs && (family === undefined || familyOf(rest.address) === family))
+      .map((rest) => rest.untilMs)
+    return times.length === 0 ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs: Math.min(...times) }
+  }
+
+  /** These holds have begun. `byStrategy`: the strategy has chosen the addresses. */
+  begin(holds: readonly Hold[], { byStrategy }: { readonly byStrategy: boolean }): void {
+    for (const { address, owner, sequence, stickyKey, expiresAtMs } of holds) {
+      const text = Address.format(address)
+      const { uid, interface: name } = owner
+      this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, expiresAtMs, sequence }]
+      this.#rests = this.#rests.filter((rest) => rest.address !== text)
+      this.#used = [...this.#used, text]
+      if (byStrategy) this.#cursor = { ...this.#cursor, [address.family]: text }
+    }
+  }
+
+  holdsOf(uid: string): readonly ModelHold[] {
+    return this.#holds.filter((hold) => hold.uid === uid)
+  }
+
+  find(address: string, owner: Pick<Owner, 'uid' | 'interface'>): ModelHold | undefined {
+    return this.#holds.find(
+      (hold) => hold.address === address && hold.uid === owner.uid && hold.interface === owner.interface,
+    )
+  }
+
+  expired(nowMs: number): readonly ModelHold[] {
+    return this.#holds.filter((hold) => hold.expiresAtMs !== undefined && hold.expiresAtMs <= nowMs)
+  }
+
+  end(holds: readonly ModelHold[]): void {
+    const { coolDownSeconds = 0, holdSeconds = 0 } = this.#spec
+    for (const hold of holds) {
+      this.#holds = this.#holds.filter((other) => other !== hold)
+      if (this.#holds.some((other) => other.address === hold.address)) continue
+      const seconds = Math.max(coolDownSeconds, hold.key === undefined ? 0 : holdSeconds)
+      this.#rests = [...this.#rests, { address: hold.address, untilMs: this.nowMs + seconds * 1000, key: hold.key }]
+    }
+  }
+
+  /** Other owners have what these held. */
+  handOver(from: readonly Hold[], to: readonly Hold[]): void {
+    const gone = new Set(from.map((hold) => hold.sequence))
+    const rests = this.#rests
+    const used = this.#used
+    this.#holds = this.#holds.filter((hold) => !gone.has(hold.sequence))
+    this.begin(to, { byStrategy: false })
+    this.#rests = rests
+    this.#used = used
+  }
+
+  /** A copy that goes its own way: what it was before a call, for `undo` of that call. */
+  copy(): PoolModel {
+    const twin = new PoolModel(this.#spec)
+    twin.#holds = this.#holds
+    twin.#rests = this.#rests
+    twin.#used = this.#used
+    twin.#cursor = this.#cursor
+    twin.nowMs = this.nowMs
+    return twin
+  }
+
+  #preallocated(): (readonly [key: string, address: string])[] {
+    return [...(this.#spec.preallocated ?? [])].map(([key, address]) => [key, Address.format(address)])
+  }
+
+  #isCooling(address: string): boolean {
+    return this.#rests.some((rest) => rest.address === address && rest.untilMs > this.nowMs)
+  }
+
+  #isFree(address: string): boolean {
+    return (
+      this.#addresses.includes(address) &&
+      !this.#holds.some((hold) => hold.address === address) &&
+      !this.#isCooling(address) &&
+      !this.#preallocated().some(([, other]) => other === address)
+    )
+  }
+
+  #free(family: Family | undefined): string[] {
+    return this.#addresses.filter(
+      (address) => (family ?? familyOf(address)) === familyOf(address) && this.#isFree(address),
+    )
+  }
+
+  #refusal(address: string, key: string | undefined): Expected | undefined {
+    if (!this.#addresses.includes(address)) return { kind: 'outOfPool', address }
+    if (this.#holds.some((hold) => hold.address === address)) return { kind: 'taken', address }
+    const isSameFamily = (other: string) => familyOf(other) === familyOf(address)
+    const own = this.#preallocated().find(([to, other]) => to === key && isSameFamily(other))?.[1]
+    if (own !== undefined && own !== address) return { kind: 'refused', address: own }
+    const to = this.#preallocated().find(([, other]) => other === address)?.[0]
+    if (to !== undefined && to !== key) return { kind: 'refused', address }
+    const rest = this.#rests.find((other) => other.address === address && other.untilMs > this.nowMs)
+    if (rest === undefined || (rest.key !== undefined && rest.key === key)) return undefined
+    return { kind: 'cooling', address, freeAtMs: rest.untilMs }
+  }
+
+  #keptFor(key: string, family: Family | undefined): string | undefined {
+    const isWanted = (address: string) => (family ?? familyOf(address)) === familyOf(address)
+    const own = this.#preallocated().find(([to, address]) => to === key && isWanted(address))
+    if (own !== undefined) return own[1]
+    const rest = this.#rests.find(
+      ({ address, untilMs, key: other }) =>
+        other === key && untilMs > this.nowMs && isWanted(address) && this.#addresses.includes(address),
+    )
+    return rest?.address
+  }
+
+  /** For each of `count` addresses those that it may be; fewer if there are not so many. */
+  #choose(count: number, family: Family | undefined): string[][] {
+    const { strategy = { kind: 'lowest' }, staticBand = 0 } = this.#spec
+    const inBand = (address: string) =>
+      this.#addresses.filter((other) => familyOf(other) === familyOf(address)).indexOf(address) < staticBand
+    const chosen: string[][] = []
+    for (const one of family === undefined ? ([4, 6] as const) : [family]) {
+      let free = this.#free(one)
+      if (strategy.kind === 'random' || strategy.kind === 'hashed') {
+        const above = free.filter((address) => !inBand(address))
+        const lists = free.map((_, i) => (i < above.length ? above : free))
+        chosen.push(...lists.slice(0, count - chosen.length))
+        continue
+      }
+      let cursor = this.#cursor[one]
+      while (chosen.length < count && free.length > 0) {
+        const above = free.filter((address) => !inBand(address))
+        const rests = this.#rests.map((rest) => rest.address)
+        const next = chooseOne(strategy.kind, above.length > 0 ? above : free, free, cursor, this.#used, rests)
+        chosen.push([next])
+        free = free.filter((address) => address !== next)
+        cursor = next
+      }
+    }
+    return chosen
+  }
+
+  #run(want: Want, family: Family | undefined): string[] | undefined {
+    for (const one of family === undefined ? ([4, 6] as const) : [family]) {
+      const free = this.#free(one)
+      for (const first of free) {
+        const count =
+          want.kind === 'run' ? want.count : 2 ** (Address.bitsOf(one) - (want as { length: number }).length)
+        const start = Address.toBigInt(Address.parse(first))
+        if (want.kind === 'prefix' && start % BigInt(count) !== 0n) continue
+        const run = Array.from({ length: count }, (_, i) => start + BigInt(i))
+        if (start + BigInt(count) > 1n << BigInt(Address.bitsOf(one))) continue
+        const texts = run.map((value) => Address.format(Address.fromBigInt(one, value)))
+        if (texts.every((text) => free.includes(text))) return texts
+      }
+    }
+    return undefined
+  }
+}
+
+function chooseOne(
+  strategy: string,
+  from: readonly string[],
+  free: readonly string[],
+  cursor: string | undefined,
+  used: readonly string[],
+  rests: readonly string[],
+): string {
+  if (strategy === 'next-fit') {
+    return from.find((address) => cursor !== undefined && compare(address, cursor) > 0) ?? from[0]!
+  }
+  if (strategy === 'least-recently-released') {
+    // never used ones above the band, then those in it; then the one that was released first
+    const fresh = [...from, ...free].find((address) => !used.includes(address))
+    return fresh ?? rests.find((address) => free.includes(address)) ?? from[0]!
+  }
+  return from[0]!
+}
+
+function fits(addresses: readonly string[], want: Want): boolean {
+  if (want.kind === 'many') return addresses.length === want.count
+  if (want.kind !== 'run' && want.kind !== 'prefix') return false
+  const sorted = addresses.map((text) => Address.parse(text)).sort(Address.compare)
+  const { family } = sorted[0]!
+  if (sorted.some((address) => address.family !== family)) return false
+  const values = sorted.map(Address.toBigInt)
+  const count = want.kind === 'run' ? want.count : 2 ** (Address.bitsOf(family) - want.length)
+  const isAligned = want.kind === 'run' || values[0]! % BigInt(count) === 0n
+  return isAligned && values.length === count && values.every((value, i) => value === values[0]! + BigInt(i))
+}
+
+function familyOf(address: string): Family {
+  return address.includes(':') ? 6 : 4
+}
+
+function compare(a: string, b: string): number {
+  return Address.compare(Address.parse(a), Address.parse(b))
+}
+
+function byAddress(a: { readonly address: string }, b: { readonly address: string }): number {
+  return compare(a.address, b.address)
+}

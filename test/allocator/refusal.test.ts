@@ -1,0 +1,49 @@
+import { AddressPool, type AllocationRequest, explainRefusal } from 'ipam-kit/allocator'
+import { Address, RangeSet } from 'ipam-kit/cidr'
+import { expect, test } from 'vitest'
+
+const at = (text: string) => Address.parse(text)
+const want = (text: string) => ({ kind: 'address', address: at(text) }) as const
+const [a, b] = [{ uid: 'a', key: 'default/a', kind: 'IPAddressClaim' }, { uid: 'b' }]
+
+/** Four addresses: one held by each owner, one cooling, one preallocated. */
+function pool(): AddressPool {
+  const made = new AddressPool({
+    ranges: RangeSet.parse(['10.0.0.0/30']),
+    coolDownSeconds: 60,
+    preallocated: [['mac-1', at('10.0.0.3')]],
+  })
+  for (const [text, owner] of [
+    ['10.0.0.0', a],
+    ['10.0.0.1', b],
+    ['10.0.0.2', b],
+  ] as const)
+    made.occupy(at(text), owner)
+  made.release(at('10.0.0.2'), b, { nowMs: 0 })
+  return made
+}
+
+test.each<[request: AllocationRequest, words: string | undefined]>([
+  [{ owner: a }, undefined],
+  [{ owner: { uid: 'c' }, stickyKey: 'mac-1' }, undefined],
+  [
+    { owner: { uid: 'c' } },
+    'nothing that would do is free, and the next address has cooled down at 1970-01-01T00:01:00.000Z',
+  ],
+  [{ owner: { uid: 'c' }, family: 6 }, 'nothing that would do is free'],
+  [{ owner: { uid: 'c' }, want: want('10.0.0.0') }, '10.0.0.0 is held by IPAddressClaim default/a'],
+  [{ owner: { uid: 'c' }, want: want('10.0.0.1') }, '10.0.0.1 is held by the owner with the uid b'],
+  [
+    { owner: { uid: 'c' }, want: want('10.0.0.2') },
+    '10.0.0.2 was released, and is given to nobody else before 1970-01-01T00:01:00.000Z',
+  ],
+  [{ owner: { uid: 'c' }, want: want('10.0.0.3') }, 'for another key is preallocated 10.0.0.3'],
+  [
+    { owner: { uid: 'c' }, want: want('10.0.0.2'), stickyKey: 'mac-1' },
+    'another address is preallocated for the key: 10.0.0.3',
+  ],
+  [{ owner: { uid: 'c' }, want: want('10.0.0.4') }, '10.0.0.4 is not an address that the pool hands out'],
+  [{ owner: b, want: want('10.0.0.3') }, 'the owner holds another address: 10.0.0.1'],
+])('%j', (request, words) => {
+  expect(explainRefusal(pool().allocate(request, { nowMs: 1000 }))).toBe(words)
+})
