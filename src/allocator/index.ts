@@ -8,7 +8,16 @@ export {
 } from './address-pool.js'
 export { Bitmap } from './bitmap.js'
 export type { AddressPoolSpec } from './pool-spec.js'
-export { PrefixAllocator, type PrefixAllocatorSpec, type PrefixEntry } from './prefix-allocator.js'
+export {
+  PrefixAllocator,
+  type PrefixAllocatorSpec,
+  type PrefixDelta,
+  type PrefixEntry,
+  type PrefixHold,
+  type PrefixOutcome,
+  type PrefixReleaseOutcome,
+  type PrefixRequest,
+} from './prefix-allocator.js'
 export { PrefixTree } from './prefix-tree.js'
 export { RangeTree } from './range-tree.js'
 export { explainRefusal } from './refusal.js'

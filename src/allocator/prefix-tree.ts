@@ -29,7 +29,7 @@ type RangeSet = RangeSet.RangeSet
  * tree.countFree(12) // 15n
  */
 export class PrefixTree {
-  /** That of the parents; 6 if there are none. */
+  /** That of the parents. */
   readonly family: Family
   /** 32 or 128. */
   readonly bits: number
@@ -51,14 +51,15 @@ export class PrefixTree {
   /** How many free prefixes there are of each length, of those that are not part of another. */
   readonly #free: Float64Array
 
-  constructor(parents: RangeSet) {
+  /** @param family that of a tree without parents; 6 where nothing is said */
+  constructor(parents: RangeSet, family: Family = 6) {
     const prefixes = RangeSet.prefixes(parents)
     const first = prefixes[0]?.address
     const last = prefixes.at(-1)?.address
     if (first !== undefined && last !== undefined && first.family !== last.family) {
       throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last) })
     }
-    this.family = first?.family ?? 6
+    this.family = first?.family ?? family
     this.bits = Address.bitsOf(this.family)
     this.#key = new Int32Array(this.bits / 32)
     this.#path = new Int32Array(this.bits + 1)

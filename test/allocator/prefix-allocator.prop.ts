@@ -139,7 +139,7 @@ describe.each(places)('beside the model, in units of 2^$scale addresses at $base
         const length = Math.min(bits, Math.max(0, childLength + command.longer))
         const wanted = Prefix.of(at(command.unit), length)
         allocator.occupy(wanted, { uid: command.uid })
-        const prefix = Prefix.masked(length > childLength ? Prefix.of(wanted.address, childLength) : wanted)
+        const prefix = Prefix.masked(wanted)
         const offset = (address: Address) => (Address.toBigInt(address) - Address.toBigInt(start)) >> BigInt(scale)
         const held = { prefix, uid: command.uid, first: offset(prefix.address), last: offset(Prefix.last(prefix)) }
         const known = model.holds.some(

@@ -112,7 +112,8 @@ describe('prefixes in use', () => {
     some.occupy(prefix('10.0.0.3/32'), { uid: 'a' })
     expect(lowest(some)).toBe('10.0.0.4/30')
     expect(some.free()).toBe(3n)
-    expect(entriesOf(some)).toEqual([['10.0.0.0/30', ['a']]])
+    expect(some.free(32)).toBe(15n)
+    expect(entriesOf(some)).toEqual([['10.0.0.3/32', ['a']]])
   })
 
   test('that are shorter take all children in them', () => {

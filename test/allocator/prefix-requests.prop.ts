@@ -1,0 +1,210 @@
+import fc from 'fast-check'
+import { PrefixAllocator, type PrefixDelta, type PrefixRequest } from 'ipam-kit/allocator'
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { rangeSetIn } from 'ipam-kit/testing'
+import { describe, expect, test } from 'vitest'
+import { property } from '../cidr/property.js'
+
+const SIZE = 64
+const uid = fc.constantFrom('a', 'b', 'c', 'd')
+
+interface ModelHold {
+  readonly prefix: Prefix
+  readonly uid: string
+}
+
+/** Who holds which prefix, as a list, and a loop over all prefixes of a window. */
+class PrefixModel {
+  readonly #space: RangeSet
+  readonly #all: readonly Prefix[]
+  readonly #isNextFit: boolean
+  holds: readonly ModelHold[] = []
+  cursor: bigint | undefined
+
+  constructor(space: RangeSet, all: readonly Prefix[], isNextFit: boolean) {
+    this.#space = space
+    this.#all = all
+    this.#isNextFit = isNextFit
+  }
+
+  overlapping(prefix: Prefix): ModelHold[] {
+    return this.holds.filter((hold) => Prefix.overlaps(hold.prefix, prefix))
+  }
+
+  next(length: number): Prefix | undefined {
+    const free = this.#all.filter(
+      (prefix) =>
+        prefix.length === length && RangeSet.contains(this.#space, prefix) && this.overlapping(prefix).length === 0,
+    )
+    return free.find(({ address }) => this.cursor !== undefined && Address.toBigInt(address) >= this.cursor) ?? free[0]
+  }
+
+  expected(request: PrefixRequest, childLength: number): { readonly kind: string; readonly prefix?: Prefix } {
+    const { owner, prefix } = request
+    const length = prefix?.length ?? request.length ?? childLength
+    const own = this.holds.find((hold) => hold.uid === owner.uid && hold.prefix.length === length)?.prefix
+    if (own !== undefined) {
+      return { kind: prefix === undefined || Prefix.equals(prefix, own) ? 'already' : 'refused', prefix: own }
+    }
+    if (prefix === undefined) {
+      const next = this.next(length)
+      return next === undefined ? { kind: 'exhausted' } : { kind: 'allocated', prefix: next }
+    }
+    if (!RangeSet.contains(this.#space, prefix)) return { kind: 'outOfPool', prefix }
+    return { kind: this.overlapping(prefix).length > 0 ? 'taken' : 'allocated', prefix }
+  }
+
+  given(hold: ModelHold): void {
+    this.holds = [...this.holds, hold]
+    if (!this.#isNextFit) return
+    const behind = Address.toBigInt(Prefix.last(hold.prefix)) + 1n
+    this.cursor = behind === 1n << BigInt(Address.bitsOf(hold.prefix.address.family)) ? undefined : behind
+  }
+
+  release(gone: readonly ModelHold[]): void {
+    this.holds = this.holds.filter((hold) => !gone.includes(hold))
+  }
+}
+
+type Command =
+  | { readonly do: 'any' | 'exact' | 'occupy' | 'release'; readonly uid: string; readonly which: number }
+  | { readonly do: 'releaseOwner'; readonly uid: string }
+  | { readonly do: 'undo' }
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constantFrom('any', 'any', 'exact', 'occupy', 'release'), uid, which: fc.nat() }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('releaseOwner'), uid }) },
+  { weight: 2, arbitrary: fc.constant({ do: 'undo' }) },
+) as never
+
+describe.each(['10.0.0.192', '255.255.255.192', 'fd00::ffff:ffc0', 'fd00::ffff:ffff:ffff:ffc0'])(
+  'an allocator of prefixes of many lengths does what a list does, at %s',
+  (base) => {
+    const start = Address.parse(base)
+    const bits = Address.bitsOf(start.family)
+    const all = Array.from({ length: 7 }, (_, i) => bits - 6 + i).flatMap((length) => {
+      const step = 2 ** (bits - length)
+      return Array.from({ length: SIZE / step }, (_, i) => Prefix.of(Address.add(start, i * step), length))
+    })
+
+    property([
+      rangeSetIn(start, SIZE),
+      rangeSetIn(start, SIZE),
+      fc.nat(6),
+      fc.constantFrom('lowest' as const, 'next-fit' as const),
+      fc.array(command, { maxLength: 25, size: 'max' }),
+    ])('whatever is asked', (ranges, exclude, child, kind, commands) => {
+      const childLength = bits - child
+      const parents = RangeSet.union(ranges, RangeSet.fromPrefixes([all.at(-1)!]))
+      const allocator = new PrefixAllocator({ parents, exclude, childLength, strategy: { kind } })
+      const model = new PrefixModel(RangeSet.subtract(parents, exclude), all, kind === 'next-fit')
+      let undo:
+        | { readonly delta: PrefixDelta; readonly holds: readonly ModelHold[]; readonly cursor: bigint | undefined }
+        | undefined
+      for (const command of commands) {
+        const before = { holds: model.holds, cursor: model.cursor }
+        const last = undo
+        undo = undefined
+        if (command.do === 'undo') {
+          if (last === undefined) continue
+          expect(allocator.undo(last.delta)).toBe(true)
+          model.holds = last.holds
+          model.cursor = last.cursor
+        } else if (command.do === 'releaseOwner') {
+          const gone = model.holds.filter((hold) => hold.uid === command.uid)
+          const delta = allocator.releaseOwner(command.uid)
+          expect(delta.holds.map((hold) => hold.prefix)).toEqual(gone.map((hold) => hold.prefix))
+          model.release(gone)
+          undo = { delta, ...before }
+        } else {
+          const owner = { uid: command.uid }
+          const prefix = all[command.which % all.length]!
+          const known = model.holds.find((hold) => hold.uid === command.uid && Prefix.equals(hold.prefix, prefix))
+          if (command.do === 'occupy') {
+            const others = allocator
+              .occupy(prefix, owner)
+              .map((hold) => `${Prefix.format(hold.prefix)} ${hold.owner.uid}`)
+            const expected = model.overlapping(prefix).filter((hold) => hold.uid !== command.uid)
+            expect(others.sort()).toEqual(expected.map((hold) => `${Prefix.format(hold.prefix)} ${hold.uid}`).sort())
+            if (known === undefined) model.holds = [...model.holds, { prefix, uid: command.uid }]
+          } else if (command.do === 'release') {
+            const outcome = allocator.release(prefix, owner)
+            expect(outcome.kind).toBe(known === undefined ? 'notHeld' : 'released')
+            if (known !== undefined) model.release([known])
+            if (outcome.kind === 'released') undo = { delta: outcome.delta, ...before }
+          } else {
+            const request =
+              command.do === 'exact'
+                ? { owner, prefix }
+                : { owner, length: command.which % 2 ? undefined : prefix.length }
+            const { kind: expectedKind, prefix: expected } = model.expected(request, childLength)
+            const outcome = allocator.allocate(request)
+            expect(outcome.kind).toBe(expectedKind)
+            expect('prefix' in outcome ? outcome.prefix : undefined).toEqual(expected)
+            if (outcome.kind === 'taken') {
+              expect(model.overlapping(prefix).map((hold) => hold.uid)).toContain(outcome.by.uid)
+              expect(Prefix.overlaps(outcome.held, prefix)).toBe(true)
+            }
+            if (outcome.kind === 'allocated') {
+              model.given({ prefix: outcome.prefix, uid: command.uid })
+              undo = { delta: outcome.delta, ...before }
+            }
+          }
+        }
+        for (const prefix of all) {
+          const owners = model.holds.filter((hold) => Prefix.equals(hold.prefix, prefix)).map((hold) => hold.uid)
+          expect(
+            allocator
+              .ownersOf(prefix)
+              .map((owner) => owner.uid)
+              .sort(),
+          ).toEqual(owners.sort())
+        }
+        for (let length = bits - 6; length <= bits; length++) expect(allocator.next(length)).toEqual(model.next(length))
+      }
+    })
+  },
+)
+
+test('an allocator of a family whose parents are all excluded stays one of that family', () => {
+  const parents = RangeSet.parse(['10.0.0.0/24'])
+  const allocator = new PrefixAllocator({ parents, exclude: parents, childLength: 28 })
+  expect([allocator.family, allocator.total, allocator.next()]).toEqual([4, 0n, undefined])
+  expect(allocator.allocate({ owner: { uid: 'a' } })).toEqual({ kind: 'exhausted' })
+})
+
+test('a late release ends no later hold, and a release is not undone over somebody else', () => {
+  const allocator = new PrefixAllocator({ parents: RangeSet.parse(['10.0.0.0/24']), childLength: 24 })
+  const first = allocator.allocate({ owner: { uid: 'a' } })
+  const prefix = Prefix.parse('10.0.0.0/24')
+  expect(first).toMatchObject({ kind: 'allocated', prefix, delta: { holds: [{ sequence: 1 }] } })
+  const delta = allocator.releaseOwner('a')
+  allocator.allocate({ owner: { uid: 'a' } })
+  expect(allocator.release(prefix, { uid: 'a' }, { sequence: 1 })).toEqual({ kind: 'otherSequence', sequence: 2 })
+  allocator.releaseOwner('a')
+  allocator.allocate({ owner: { uid: 'b' }, length: 28 })
+  expect(allocator.undo(delta)).toBe(false)
+  expect(first.kind === 'allocated' && allocator.undo(first.delta)).toBe(false)
+})
+
+test.each<[code: string, make: () => unknown]>([
+  ['INVALID_PREFIX_LENGTH', () => new PrefixAllocator({ parents: RangeSet.parse(['10.0.0.0/8']), childLength: 33 })],
+  ['FAMILY_MISMATCH', () => new PrefixAllocator({ parents: RangeSet.parse(['10.0.0.0/8', '::/8']), childLength: 24 })],
+  [
+    'INVALID_ARGUMENT',
+    () => new PrefixAllocator({ parents: RangeSet.empty, childLength: 24, strategy: { kind: 'best' as 'lowest' } }),
+  ],
+  [
+    'INVALID_PREFIX_LENGTH',
+    () =>
+      new PrefixAllocator({ parents: RangeSet.parse(['10.0.0.0/8']), childLength: 24 }).allocate({
+        owner: { uid: 'a' },
+        length: 40,
+      }),
+  ],
+])('%s for a mistake of the caller', (code, make) => {
+  expect(make).toThrow(expect.objectContaining({ code }))
+})
