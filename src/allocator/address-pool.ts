@@ -238,6 +238,8 @@ export class AddressPool {
       throw ipamError('INVALID_ARGUMENT', { argument: 'strategy.kind', expected, got: plan.strategy.kind })
     }
     this.#book.resize(plan)
+    // what an undo remembers of a strategy belongs to the addresses before
+    this.#sequence++
   }
 
   /** The owners of an address; none if it is free or unknown. */

@@ -62,7 +62,7 @@ export interface AllocationRequest {
    * and is still held back for it, and with the strategy `hashed` mostly the same.
    */
   readonly stickyKey?: string | undefined
-  /** When `releaseExpired` may take it back, in milliseconds since 1970. Default: never. */
+  /** When `releaseExpired` may take it back, in milliseconds since 1970. Default: never. Asking again for what is held does not move it. */
   readonly expiresAtMs?: number | undefined
 }
 

@@ -257,6 +257,16 @@ test('what is kept back is counted, and comes back when the pool is changed', ()
   expect(give(made, 'b')).toBe('10.0.0.1')
 })
 
+test('an allocation is undone after the pool was changed, and next-fit goes on where it is then', () => {
+  const made = new AddressPool({ ranges: ranges('10.0.0.8/29'), strategy: { kind: 'next-fit' } })
+  give(made, 'a')
+  const outcome = made.allocate({ owner: { uid: 'b' } })
+  made.resize({ ranges: ranges('10.0.0.0/28'), strategy: { kind: 'next-fit' } })
+  expect(outcome.kind === 'allocated' && made.undo(outcome.delta)).toBe(true)
+  expect(made.counts()).toMatchObject({ used: 1n, free: 15n })
+  expect(give(made, 'c')).toBe('10.0.0.10')
+})
+
 describe('mistakes of the caller', () => {
   const spec = (more: object) => ({ ranges: ranges('10.0.0.0/28'), ...more }) as AddressPoolSpec
   test.each<[argument: string, more: object]>([

@@ -66,12 +66,13 @@ describe.each(['README.md', 'docs/guides/in-cluster.md'])('%s', (page) => {
   })
 })
 
-test('docs/guides/cidr.md shows what its example prints', async () => {
+test.each(['cidr', 'allocators'])('docs/guides/%s.md shows what its example prints', async (name) => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
   vi.resetModules()
-  await import(/* @vite-ignore */ `${root}docs/examples/cidr.ts`)
+  await import(/* @vite-ignore */ `${root}docs/examples/${name}.ts`)
   const printed = log.mock.calls.map((call) => format(...call)).join('\n')
-  expect(blocks('docs/guides/cidr.md', 'text').map((text) => text.trimEnd())).toEqual([printed])
+  log.mockRestore()
+  expect(blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())).toEqual([printed])
 })
 
 describe.each(guides)('%s', (page) => {

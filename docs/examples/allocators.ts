@@ -1,0 +1,68 @@
+// Which address next? docs/guides/allocators.md shows this file, and what it prints.
+import {
+  AddressPool,
+  explainRefusal,
+  type PoolEntry,
+  PrefixAllocator,
+  reservedAddresses,
+  type Strategy,
+} from 'ipam-kit/allocator'
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { asciiMap } from 'ipam-kit/render'
+
+// A pool knows its ranges and what of them is not for hosts. Owners are told apart by their uid.
+const subnet = Prefix.parse('10.20.0.0/27')
+const ranges = RangeSet.fromPrefixes([subnet])
+const reserved = reservedAddresses([subnet], 'subnet-edges')
+const pool = new AddressPool({ ranges, reserved, gateway: Address.parse('10.20.0.1') })
+const first = pool.allocate({ owner: { uid: 'uid-1', key: 'default/web-0' } })
+if (first.kind === 'allocated') console.log(Address.format(first.address), first.delta.holds[0]?.sequence)
+console.log(pool.allocate({ owner: { uid: 'uid-1' } }).kind)
+
+// What can not be given is an outcome that a switch has to finish, and can be put in words.
+const wanted = pool.allocate({
+  owner: { uid: 'uid-2' },
+  want: { kind: 'address', address: Address.parse('10.20.0.2') },
+})
+console.log(explainRefusal(wanted))
+
+// Every change is a delta: what to persist, and what takes it back.
+if (first.kind === 'allocated') console.log(pool.undo(first.delta), pool.counts().free)
+
+// Half a pool is given away, every third of that comes back, and six more owners come.
+const strategies: Strategy[] = [
+  { kind: 'lowest' },
+  { kind: 'next-fit' },
+  { kind: 'least-recently-released' },
+  { kind: 'random', seed: 42 },
+  { kind: 'hashed' },
+]
+for (const strategy of strategies) {
+  const tried = new AddressPool({ ranges, reserved, strategy })
+  for (let i = 0; i < 15; i++) tried.allocate({ owner: { uid: `early-${i}` } })
+  for (let i = 0; i < 15; i += 3) tried.releaseOwner(`early-${i}`)
+  for (let i = 0; i < 6; i++) tried.allocate({ owner: { uid: `late-${i}` } })
+  const inUse = RangeSet.fromAddresses(tried.entries().map((entry: PoolEntry) => entry.address))
+  console.log(strategy.kind)
+  for (const line of asciiMap({ addresses: ranges, available: tried.available, inUse })) console.log(line)
+}
+
+// An address that was released is given to nobody for a while, but to who comes with the same key.
+const sticky = new AddressPool({ ranges, coolDownSeconds: 60, holdSeconds: 600 })
+const pod = (uid: string) => ({ owner: { uid }, stickyKey: 'default/web-0' })
+sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })
+sticky.allocate(pod('before'), { nowMs: 0 })
+sticky.releaseOwner('before', { nowMs: 1000 })
+console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
+
+// Prefixes of many lengths from one space.
+const delegation = new PrefixAllocator({ parents: RangeSet.parse(['fd00:20::/44']), childLength: 64 })
+for (const [uid, length] of [
+  ['site-a', 48],
+  ['lab', 64],
+  ['site-b', 48],
+] as const) {
+  const outcome = delegation.allocate({ owner: { uid }, length })
+  if (outcome.kind === 'allocated') console.log(uid, Prefix.format(outcome.prefix))
+}
+console.log(delegation.free(48), delegation.free(64))
