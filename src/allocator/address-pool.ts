@@ -242,6 +242,11 @@ export class AddressPool {
     this.#sequence++
   }
 
+  /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
+  hasAddress(address: Address): boolean {
+    return this.#book.contains(address)
+  }
+
   /** The owners of an address; none if it is free or unknown. */
   ownersOf(address: Address): Owner[] {
     return this.holdsOf(address).map((hold) => hold.owner)

@@ -20,6 +20,15 @@ export {
 } from './prefix-allocator.js'
 export { PrefixTree } from './prefix-tree.js'
 export { RangeTree } from './range-tree.js'
+export {
+  type ObservedHold,
+  type RebuildFinding,
+  type RebuildOptions,
+  type RebuildStep,
+  type Rebuilt,
+  rebuildPool,
+  rebuildPoolInSteps,
+} from './rebuild.js'
 export { explainRefusal } from './refusal.js'
 export type {
   AllocationDelta,
