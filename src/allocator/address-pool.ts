@@ -1,67 +1,34 @@
 import type { Family, RangeSet } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
-import { ipamError } from '../errors/index.js'
+import { fromAddresses } from '../cidr/range-set.js'
+import { ipamError, type Result, unwrap } from '../errors/index.js'
 import { FAMILIES, PoolBook } from './pool-book.js'
+import { decodePool, encodePool } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import {
   type AllocationDelta,
   type AllocationOutcome,
   type AllocationRequest,
+  type AtTime,
   assertOwner,
   type HandOverOutcome,
   type Hold,
+  type LowestFreeOptions,
   type Occupation,
+  type OccupyOptions,
   type Owner,
   ownerId,
   type PoolCounts,
+  type PoolEntry,
   type Released,
+  type ReleaseOptions,
   type ReleaseOutcome,
   type Want,
 } from './request.js'
-import type { Rest } from './resting.js'
 import { assertWithin } from './slots.js'
-import { already, assertWant, familiesOf, isRun, newHold, shapeOf } from './want.js'
+import { already, assertExpiry, assertWant, familiesOf, type Given, isRun, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
-
-/** An address in use, and who holds it: more than one owner only where observed facts contradict each other. */
-export interface PoolEntry {
-  readonly address: Address
-  readonly owners: readonly Owner[]
-  readonly holds: readonly Hold[]
-}
-
-/** Narrows {@link AddressPool.lowestFree}. */
-export interface LowestFreeOptions {
-  readonly family?: Family | undefined
-  /** Not below this address. Implies its family. */
-  readonly from?: Address | undefined
-}
-
-/** What a request has been given so far. */
-interface Given {
-  readonly holds: Hold[]
-  readonly rests: Rest[]
-}
-
-/** When something happens. */
-export interface AtTime {
-  /** Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. */
-  readonly nowMs?: number | undefined
-}
-
-/** Narrows {@link AddressPool.release}. */
-export interface ReleaseOptions extends AtTime {
-  /** Only the hold with this number, not a later one of the same owner. */
-  readonly sequence?: number | undefined
-}
-
-/** What is known of a hold that is read back. */
-export interface OccupyOptions extends AtTime {
-  readonly sequence?: number | undefined
-  readonly stickyKey?: string | undefined
-  readonly expiresAtMs?: number | undefined
-}
 
 /**
  * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to one owner, by a strategy.
@@ -82,11 +49,44 @@ export interface OccupyOptions extends AtTime {
  * pool.counts().free // 5n
  */
 export class AddressPool {
-  readonly #book: PoolBook
+  #book: PoolBook
   #sequence = 0
 
   constructor(spec: AddressPoolSpec) {
     this.#book = new PoolBook(planOf(spec))
+  }
+
+  /**
+   * A pool as compact bytes, with a version: its addresses, options, owners, what cools down and what its strategy remembers. `RangeSet.encode(
+   * pool.inUse())` is what is left of it without owners. O(n log n).
+   *
+   * @example
+   * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/24']) })
+   * pool.allocate({ owner: { uid: 'a' } })
+   * AddressPool.decode(AddressPool.encode(pool)).counts().used // 1n
+   */
+  static encode(pool: AddressPool): Uint8Array {
+    return encodePool({ plan: pool.#book.plan, state: pool.#book.state(), sequence: pool.#sequence })
+  }
+
+  /**
+   * The pool that {@link encode} made bytes of: it gives the same answers. O(n log n).
+   *
+   * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write
+   */
+  static decode(bytes: Uint8Array): AddressPool {
+    return unwrap(AddressPool.safeDecode(bytes))
+  }
+
+  /** As {@link decode}, with the failure as a value. */
+  static safeDecode(bytes: Uint8Array): Result<AddressPool, 'MALFORMED_BYTES'> {
+    const stored = decodePool(bytes)
+    if (!stored.ok) return stored
+    const { spec, state, sequence } = stored.value
+    const pool = new AddressPool(spec)
+    pool.#book = PoolBook.restored(pool.#book.plan, state)
+    pool.#sequence = sequence
+    return { ok: true, value: pool }
   }
 
   /** What the pool may hand out, in use or not. */
@@ -106,6 +106,7 @@ export class AddressPool {
     const { owner, want = { kind: 'any' } } = request
     assertOwner(owner)
     assertWant(want, request.family)
+    if (request.expiresAtMs !== undefined) assertExpiry(request.expiresAtMs)
     const nowMs = this.#advance(options)
     const held = this.#book.holdsAnything(owner.uid) ? this.#heldAlready(request, want) : undefined
     if (held !== undefined) return held
@@ -149,6 +150,7 @@ export class AddressPool {
     if (isNew) {
       const { sequence = this.#sequence + 1, stickyKey, expiresAtMs } = options
       assertWithin('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
+      if (expiresAtMs !== undefined) assertExpiry(expiresAtMs)
       this.#sequence = Math.max(this.#sequence, sequence)
       this.#book.begin(newHold(address, owner, sequence, { stickyKey, expiresAtMs }))
     }
@@ -270,6 +272,11 @@ export class AddressPool {
       .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
   }
 
+  /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
+  inUse(): RangeSet {
+    return fromAddresses(this.#book.addresses())
+  }
+
   /** O(1 + preallocated addresses). With a time, as it is then. */
   counts(options: AtTime = {}): PoolCounts {
     if (options.nowMs !== undefined) this.#advance(options)
@@ -280,12 +287,13 @@ export class AddressPool {
   #advance({ nowMs }: AtTime): number {
     const { coolDownMs, holdMs } = this.#book.plan
     if (nowMs === undefined && coolDownMs === 0 && holdMs === 0) return 0
-    if (!Number.isFinite(nowMs)) {
+    if (nowMs === undefined) {
       const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time'
-      throw ipamError('INVALID_ARGUMENT', { argument: 'nowMs', expected, got: String(nowMs) })
+      throw ipamError('INVALID_ARGUMENT', { argument: 'nowMs', expected, got: 'undefined' })
     }
-    this.#book.advance(nowMs as number)
-    return nowMs as number
+    assertWithin('nowMs', nowMs, 0, Number.MAX_SAFE_INTEGER)
+    this.#book.advance(nowMs)
+    return nowMs
   }
 
   /** The outcome for an owner that holds something of what it asks for. */

@@ -1,11 +1,4 @@
-export {
-  AddressPool,
-  type AtTime,
-  type LowestFreeOptions,
-  type OccupyOptions,
-  type PoolEntry,
-  type ReleaseOptions,
-} from './address-pool.js'
+export { AddressPool } from './address-pool.js'
 export { Bitmap } from './bitmap.js'
 export type { AddressPoolSpec } from './pool-spec.js'
 export {
@@ -34,12 +27,17 @@ export type {
   AllocationDelta,
   AllocationOutcome,
   AllocationRequest,
+  AtTime,
   HandOverOutcome,
   Hold,
+  LowestFreeOptions,
   Occupation,
+  OccupyOptions,
   Owner,
   PoolCounts,
+  PoolEntry,
   Released,
+  ReleaseOptions,
   ReleaseOutcome,
   Want,
 } from './request.js'

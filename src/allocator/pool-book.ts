@@ -13,6 +13,20 @@ type Address = Address.Address
 
 export const FAMILIES = [4, 6] as const
 
+/** What books know beside the plan of the pool. */
+export interface BookState {
+  readonly order: number
+  readonly nowMs: number
+  /** By sequence. */
+  readonly holds: readonly Hold[]
+  /** By order. */
+  readonly rests: readonly Rest[]
+  /** What random draws follow from, of each family. */
+  readonly draws: readonly number[]
+  /** Behind which address next-fit goes on, of each family. */
+  readonly behind: readonly (Address | undefined)[]
+}
+
 /**
  * The books of a pool: who holds what, what is at rest, and so which slots are taken. An address is taken while somebody holds it, while it cools
  * down, and while it is kept for a key. It knows no rules about who may have what.
@@ -197,6 +211,36 @@ export class PoolBook {
       reserved: this.#plan.reserved,
       outOfRange: BigInt(this.#outOfRange),
     }
+  }
+
+  /** All that is not in the plan. */
+  state(): BookState {
+    return {
+      order: this.#order,
+      nowMs: this.#nowMs,
+      holds: inOrder([...this.#held.values()]),
+      rests: this.resting.all(),
+      draws: FAMILIES.map((family) => this.#choosers[family].state),
+      behind: FAMILIES.map((family) => this.#choosers[family].cursorIn(this.space(family))),
+    }
+  }
+
+  /** Books of the same plan, in a state that others were in. */
+  static restored(plan: PoolPlan, state: BookState): PoolBook {
+    const book = new PoolBook(plan)
+    book.#order = state.order
+    book.#nowMs = state.nowMs
+    for (const hold of state.holds) book.begin(hold)
+    for (const rest of state.rests) {
+      book.resting.add(rest, { isCooling: rest.coolUntilMs > state.nowMs })
+      book.remember(rest.address, true)
+      if (book.contains(rest.address) && book.#isTaken(rest.address)) book.space(rest.address.family).take(rest.address)
+    }
+    for (const [i, family] of FAMILIES.entries()) {
+      book.#choosers[family].state = state.draws[i]!
+      book.#choosers[family].moveCursor(book.space(family), state.behind[i])
+    }
+    return book
   }
 
   #isTaken(address: Address): boolean {

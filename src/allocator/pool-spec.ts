@@ -30,6 +30,7 @@ export interface AddressPoolSpec {
 
 /** A spec with all that it leaves out, and what follows from it. */
 export interface PoolPlan {
+  readonly ranges: RangeSet
   readonly available: RangeSet
   /** How many addresses of the ranges are not handed out. */
   readonly reserved: bigint
@@ -43,7 +44,7 @@ export interface PoolPlan {
   readonly preallocatedTo: ReadonlyMap<number | string, string>
 }
 
-const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed']
+export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed'] as const
 /** A hundred years: more is a mistake about the unit. */
 const MOST_SECONDS = 100 * 366 * 86_400
 
@@ -83,12 +84,13 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     preallocatedTo.set(Address.key(address), stickyKey)
   }
   return {
+    ranges: spec.ranges,
     available,
     reserved: RangeSet.size(spec.ranges) - RangeSet.size(available),
     strategy,
     staticBand,
-    coolDownMs: coolDownSeconds * 1000,
-    holdMs: holdSeconds * 1000,
+    coolDownMs: Math.round(coolDownSeconds * 1000),
+    holdMs: Math.round(holdSeconds * 1000),
     preallocated,
     preallocatedTo,
   }

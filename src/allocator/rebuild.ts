@@ -1,7 +1,7 @@
 import * as Address from '../cidr/nouns/address.js'
-import { AddressPool, type OccupyOptions } from './address-pool.js'
+import { AddressPool } from './address-pool.js'
 import type { AddressPoolSpec } from './pool-spec.js'
-import { assertOwner, type Owner, ownerId } from './request.js'
+import { assertOwner, type OccupyOptions, type Owner, ownerId } from './request.js'
 import { assertWithin } from './slots.js'
 
 type Address = Address.Address

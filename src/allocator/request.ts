@@ -163,3 +163,36 @@ export interface PoolCounts {
   /** In use, but not or no longer an address of the pool. */
   readonly outOfRange: bigint
 }
+
+/** An address in use, and who holds it: more than one owner only where observed facts contradict each other. */
+export interface PoolEntry {
+  readonly address: Address
+  readonly owners: readonly Owner[]
+  readonly holds: readonly Hold[]
+}
+
+/** Narrows {@link AddressPool.lowestFree}. */
+export interface LowestFreeOptions {
+  readonly family?: Family | undefined
+  /** Not below this address. Implies its family. */
+  readonly from?: Address | undefined
+}
+
+/** When something happens. */
+export interface AtTime {
+  /** Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. */
+  readonly nowMs?: number | undefined
+}
+
+/** Narrows {@link AddressPool.release}. */
+export interface ReleaseOptions extends AtTime {
+  /** Only the hold with this number, not a later one of the same owner. */
+  readonly sequence?: number | undefined
+}
+
+/** What is known of a hold that is read back. */
+export interface OccupyOptions extends AtTime {
+  readonly sequence?: number | undefined
+  readonly stickyKey?: string | undefined
+  readonly expiresAtMs?: number | undefined
+}

@@ -3,10 +3,17 @@ import * as Address from '../cidr/nouns/address.js'
 import { ipamError } from '../errors/index.js'
 import { FAMILIES } from './pool-book.js'
 import type { AllocationOutcome, AllocationRequest, Hold, Owner, Want } from './request.js'
+import type { Rest } from './resting.js'
 import { assertWithin } from './slots.js'
 
 type Address = Address.Address
 type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
+
+/** What a request has been given so far. */
+export interface Given {
+  readonly holds: Hold[]
+  readonly rests: Rest[]
+}
 
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
@@ -26,6 +33,11 @@ export function assertWant(want: Want, family: Family | undefined): void {
   }
   const bits = Address.bitsOf(family)
   assertWithin('want.length', want.length, bits - MOST_BITS, bits)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` for what is no whole number of milliseconds from 1970 on */
+export function assertExpiry(expiresAtMs: number): void {
+  assertWithin('expiresAtMs', expiresAtMs, 0, Number.MAX_SAFE_INTEGER)
 }
 
 /** How many addresses a run has, and of what its first one is a multiple. */

@@ -72,7 +72,7 @@ export class ByteReader {
     const at = this.position
     const count = this.number()
     if (count * 2 > this.#bytes.length - this.position) {
-      this.refuse(at, 'more ranges than there are bytes for')
+      this.refuse(at, 'more things than there are bytes for')
       return 0
     }
     return count

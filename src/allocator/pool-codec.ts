@@ -1,0 +1,277 @@
+import type { Address, RangeSet } from '../cidr/index.js'
+import * as Sets from '../cidr/nouns/range-set.js'
+import { ByteReader, ByteWriter } from '../cidr/varints.js'
+import { fail, isIpamError, type Result } from '../errors/index.js'
+import { type BookState, FAMILIES } from './pool-book.js'
+import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
+import { type Hold, type Owner, ownerId } from './request.js'
+import type { Rest } from './resting.js'
+import type { Strategy } from './strategy.js'
+
+// The stored form of a pool: a version; its addresses, and those of its ranges that it does not hand out, as the bytes of sets; its options; its
+// counters; its holds by sequence; what is at rest, by order. Numbers are varints, those of up to 53 bits in two halves. A text is the place
+// of the same text before it, or 0 and its characters.
+
+const VERSION = 1
+const WHAT = 'a pool of addresses'
+const HALF = 2 ** 32
+
+export interface PoolToStore {
+  readonly plan: PoolPlan
+  readonly state: BookState
+  readonly sequence: number
+}
+
+export interface StoredPool {
+  readonly spec: AddressPoolSpec
+  readonly state: BookState
+  readonly sequence: number
+}
+
+export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
+  const to = new PoolWriter()
+  to.byte(VERSION)
+  to.set(plan.available)
+  to.set(Sets.subtract(plan.ranges, plan.available))
+  to.byte(STRATEGIES.indexOf(plan.strategy.kind))
+  to.large(plan.staticBand)
+  to.large(plan.coolDownMs)
+  to.large(plan.holdMs)
+  to.number(plan.preallocatedTo.size)
+  for (const [key, addresses] of plan.preallocated) {
+    for (const address of addresses) {
+      to.text(key)
+      to.address(address)
+    }
+  }
+  to.large(sequence)
+  to.large(state.order)
+  to.large(state.nowMs)
+  for (const draw of state.draws) to.number(draw >>> 0)
+  for (const address of state.behind) to.optional(address, (one) => to.address(one))
+  to.number(state.holds.length)
+  for (const hold of state.holds) to.hold(hold)
+  to.number(state.rests.length)
+  for (const rest of state.rests) to.rest(rest)
+  return to.done()
+}
+
+export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYTES'> {
+  const from = new PoolReader(bytes)
+  const version = from.byte()
+  if (from.problem === undefined && version !== VERSION) from.refuse(0, `version ${version}, expected ${VERSION}`)
+  const available = from.set()
+  const kept = from.set()
+  const strategyAt = from.position
+  const kind = STRATEGIES[from.byte()]
+  if (kind === undefined) from.refuse(strategyAt, 'an unknown strategy')
+  const staticBand = from.large()
+  const coolDownSeconds = from.large() / 1000
+  const holdSeconds = from.large() / 1000
+  const preallocated = from.list((): [string, Address] => [from.text(), from.address()])
+  const sequence = from.large()
+  const order = from.large()
+  const nowMs = from.large()
+  const draws = FAMILIES.map(() => from.number() | 0)
+  const behind = FAMILIES.map(() => from.optional(() => from.address()))
+  const holds = from.list(() => from.hold(sequence))
+  from.refuseTwins(holds.map(({ address, owner }) => `${from.keyOf(address)} ${ownerId(owner)}`))
+  const rests = from.list(() => from.rest(order))
+  from.refuseTwins([
+    ...new Set(holds.map(({ address }) => from.keyOf(address))),
+    ...rests.map((rest) => from.keyOf(rest.address)),
+  ])
+  if (from.position < bytes.length) from.refuse(from.position, 'more than a pool')
+  if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
+  // the seed is where the draws have come to
+  const strategy = (kind === 'random' ? { kind, seed: 0 } : { kind }) as Strategy
+  const options = { strategy, staticBand, coolDownSeconds, holdSeconds, preallocated }
+  const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
+  const problem = problemOf(spec)
+  if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: strategyAt, problem })
+  return { ok: true, value: { spec, state: { order, nowMs, holds, rests, draws, behind }, sequence } }
+}
+
+/** What no pool can be made of. */
+function problemOf(spec: AddressPoolSpec): string | undefined {
+  try {
+    planOf(spec)
+    return undefined
+  } catch (error) {
+    if (isIpamError(error)) return error.message
+    throw error
+  }
+}
+
+class PoolWriter extends ByteWriter {
+  readonly #texts = new Map<string, number>()
+
+  /** A whole number from 0 to 2^53 - 1. */
+  large(value: number): void {
+    this.number(value % HALF)
+    this.number(Math.floor(value / HALF))
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.number(bytes.length)
+    for (const byte of bytes) this.byte(byte)
+  }
+
+  set(set: RangeSet): void {
+    this.bytes(Sets.encode(set))
+  }
+
+  text(text: string): void {
+    const known = this.#texts.get(text)
+    this.number(known ?? 0)
+    if (known !== undefined) return
+    this.#texts.set(text, this.#texts.size + 1)
+    this.number(text.length)
+    for (let i = 0; i < text.length; i++) this.number(text.charCodeAt(i))
+  }
+
+  address(address: Address): void {
+    this.byte(address.family)
+    if (address.family === 4) this.number(address.value)
+    else this.words(Uint32Array.of(address.w0, address.w1, address.w2, address.w3))
+  }
+
+  optional<T>(value: T | undefined, write: (value: T) => void): void {
+    this.byte(value === undefined ? 0 : 1)
+    if (value !== undefined) write(value)
+  }
+
+  hold({ address, owner, sequence, stickyKey, expiresAtMs }: Hold): void {
+    this.address(address)
+    this.text(owner.uid)
+    for (const text of [owner.key, owner.kind, owner.interface, stickyKey]) this.optional(text, (one) => this.text(one))
+    this.large(sequence)
+    this.optional(expiresAtMs, (ms) => this.large(ms))
+  }
+
+  rest({ address, order, coolUntilMs, stickyKey }: Rest): void {
+    this.address(address)
+    this.large(order)
+    this.large(coolUntilMs)
+    this.optional(stickyKey, (text) => this.text(text))
+  }
+}
+
+class PoolReader extends ByteReader {
+  readonly #bytes: Uint8Array
+  readonly #texts: string[] = []
+
+  constructor(bytes: Uint8Array) {
+    super(bytes)
+    this.#bytes = bytes
+  }
+
+  large(): number {
+    const at = this.position
+    const low = this.number()
+    const high = this.number()
+    if (high >= 2 ** 21) this.refuse(at, 'a number of more than 53 bits')
+    return high * HALF + low
+  }
+
+  set(): RangeSet {
+    const length = this.number()
+    const at = this.position
+    if (length > this.#bytes.length - at) {
+      this.refuse(at, 'the bytes end too early')
+      return Sets.empty
+    }
+    const set = Sets.safeDecode(this.#bytes.subarray(at, at + length))
+    this.position = at + length
+    if (set.ok) return set.value
+    const { position, problem } = set.failure.context
+    this.refuse(at + position, problem)
+    return Sets.empty
+  }
+
+  text(): string {
+    const at = this.position
+    const place = this.number()
+    if (place > 0) {
+      const known = this.#texts[place - 1]
+      if (known === undefined) this.refuse(at, 'a text that does not stand before it')
+      return known ?? ''
+    }
+    const length = this.number()
+    if (length > this.#bytes.length - this.position) {
+      this.refuse(at, 'the bytes end too early')
+      return ''
+    }
+    const parts: string[] = []
+    for (let i = 0; i < length; i++) {
+      const code = this.number()
+      if (code > 0xffff) this.refuse(at, 'a character of more than 16 bits')
+      parts.push(String.fromCharCode(code))
+    }
+    const text = parts.join('')
+    this.#texts.push(text)
+    return text
+  }
+
+  address(): Address {
+    const at = this.position
+    const family = this.byte()
+    if (family === 4) return { family, value: this.number() }
+    if (family !== 6) this.refuse(at, `the family ${family}`)
+    const words = new Uint32Array(4)
+    this.words(words)
+    return { family: 6, w0: words[0]!, w1: words[1]!, w2: words[2]!, w3: words[3]! }
+  }
+
+  optional<T>(read: () => T): T | undefined {
+    const at = this.position
+    const flag = this.byte()
+    if (flag > 1) this.refuse(at, 'neither 0 nor 1')
+    return flag === 1 ? read() : undefined
+  }
+
+  /** Things of two bytes at least. */
+  list<T>(read: () => T): T[] {
+    const count = this.count()
+    const things: T[] = []
+    for (let i = 0; i < count && this.problem === undefined; i++) things.push(read())
+    return things
+  }
+
+  hold(most: number): Hold {
+    const at = this.position
+    const address = this.address()
+    const uid = this.text()
+    if (uid === '') this.refuse(at, 'an owner without a uid')
+    const [key, kind, name, stickyKey] = [0, 1, 2, 3].map(() => this.optional(() => this.text()))
+    if (name === '') this.refuse(at, 'an interface without a name')
+    const owner: Owner = {
+      uid,
+      ...(key === undefined ? {} : { key }),
+      ...(kind === undefined ? {} : { kind }),
+      ...(name === undefined ? {} : { interface: name }),
+    }
+    const sequence = this.large()
+    if (sequence > most) this.refuse(at, 'a sequence that the pool has not come to')
+    const expiresAtMs = this.optional(() => this.large())
+    if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
+    return { address, owner, sequence, stickyKey, expiresAtMs }
+  }
+
+  rest(most: number): Rest {
+    const at = this.position
+    const address = this.address()
+    const order = this.large()
+    if (order > most) this.refuse(at, 'an order that the pool has not come to')
+    const coolUntilMs = this.large()
+    return { address, order, coolUntilMs, stickyKey: this.optional(() => this.text()) }
+  }
+
+  keyOf(address: Address): string {
+    return address.family === 4 ? String(address.value) : `${address.w0}:${address.w1}:${address.w2}:${address.w3}`
+  }
+
+  refuseTwins(keys: readonly string[]): void {
+    if (new Set(keys).size < keys.length) this.refuse(this.position, 'what can be there once is there twice')
+  }
+}
