@@ -157,6 +157,7 @@ export class PoolBook {
 
   /** Takes an address out of what was never used, or puts it back. */
   remember(address: Address, isUsed: boolean): void {
+    if (this.#plan.strategy.kind !== 'least-recently-released') return
     const space = this.space(address.family)
     if (!space.contains(address)) return
     this.#choosers[address.family].remember(space, space.slotFrom(address), isUsed)

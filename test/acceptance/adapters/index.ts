@@ -1,7 +1,11 @@
 import { type Adapter, onlyFor } from '../answer.js'
 import { capiPoolStatus } from './capi-pool-status.js'
 import { capiPoolutil } from './capi-poolutil.js'
+import { nodeipamCidrset } from './nodeipam-cidrset.js'
+import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
+import { persistentAllocators } from './persistent-allocators.js'
 import { securityCidr } from './security-cidr.js'
+import { whereaboutsAllocate } from './whereabouts-allocate.js'
 import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
 import { poolTexts, whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
 
@@ -9,7 +13,11 @@ import { poolTexts, whereaboutsMetallbPools } from './whereabouts-metallb-pools.
 export const adapters: Readonly<Record<string, Adapter>> = {
   'capi-pool-status': capiPoolStatus,
   'capi-poolutil': capiPoolutil,
+  'nodeipam-cidrset': nodeipamCidrset,
+  'nodeipam-service-ipallocator': nodeipamServiceIpallocator,
+  'persistent-allocators': persistentAllocators,
   'security-cidr': securityCidr,
+  'whereabouts-allocate': whereaboutsAllocate,
   'whereabouts-iphelpers': whereaboutsIphelpers,
   'whereabouts-metallb-pools': onlyFor(poolTexts, whereaboutsMetallbPools),
 }
