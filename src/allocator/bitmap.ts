@@ -1,4 +1,4 @@
-import { type Result, unwrap } from '../errors/index.js'
+import { ipamError, type Result, unwrap } from '../errors/index.js'
 import { bitmapFromBase64, bitmapToBase64, decodeBitmap, encodeBitmap, type StoredBitmap } from './bitmap-codec.js'
 import { BitmapSummary } from './bitmap-summary.js'
 import { bitsBetween, fillBehind, highBits, lowestBit, popCount, selectBit, wordsFor } from './bits.js'
@@ -34,7 +34,8 @@ const FULL = /* @__PURE__ */ new Int32Array(LEAF_WORDS).fill(-1)
  * Finding the lowest free slot descends one word a level: O(log32 n) at any fill, 4 levels for a /12. Memory is a bit a slot and a
  * thirty-first of that; level 0 lies in leaves of 4 KiB, and those that are wholly free or wholly taken by {@link takeRange} cost nothing.
  *
- * {@link fork} makes a twin that shares the leaves until one of both writes to them: O(n / 1024), so that a plan can be tried out and dropped.
+ * {@link fork} makes a twin that shares all of it until one of both writes: O(n / 32,768), so that a plan can be tried out and dropped. The first
+ * write then copies a leaf, and the first that fills a word, or makes room in a full one, the levels above: O(n / 1024).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^30; `INDEX_OUT_OF_RANGE`
  * @example
@@ -123,7 +124,6 @@ export class Bitmap implements Slots {
     return this.#setRange(first, last, true)
   }
 
-  /** As {@link takeRange}. */
   releaseRange(first: number, last: number): number {
     assertRange(first, last, this.#size)
     return this.#setRange(first, last, false)
@@ -171,7 +171,7 @@ export class Bitmap implements Slots {
     }
   }
 
-  /** O(n / 32) at worst. */
+  /** O(n / 32 + free ranges) at worst. */
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
     const { from, alignment, offset } = checkedRun(length, options, this.#size)
     let first = this.nextFree(from)
@@ -197,12 +197,7 @@ export class Bitmap implements Slots {
     if (rank >= this.#size - this.#used) return -1
     let leaf = 0
     let left = rank
-    for (;;) {
-      const free = Math.min(LEAF_SLOTS, this.#size - leaf * LEAF_SLOTS) - this.#leafUsed[leaf]!
-      if (left < free) break
-      left -= free
-      leaf++
-    }
+    for (; left >= LEAF_SLOTS - this.#leafUsed[leaf]!; leaf++) left -= LEAF_SLOTS - this.#leafUsed[leaf]!
     const words = this.#leaves[leaf]!
     for (let at = 0; ; at++) {
       const free = 32 - popCount(words[at]!)
@@ -231,7 +226,7 @@ export class Bitmap implements Slots {
     }
   }
 
-  /** O(n / 1024). */
+  /** O(n / 32,768). */
   fork(): Bitmap {
     const twin = new Bitmap(0)
     twin.#size = this.#size
@@ -271,7 +266,11 @@ export class Bitmap implements Slots {
    */
   static fromWords(size: number, words: Int32Array): Bitmap {
     const bitmap = new Bitmap(size)
-    assertWithin('words.length', words.length, Math.ceil(size / 32), Math.ceil(size / 32))
+    const count = Math.ceil(size / 32)
+    if (!(words instanceof Int32Array) || words.length !== count) {
+      const got = words instanceof Int32Array ? `${words.length} words` : typeof words
+      throw ipamError('INVALID_ARGUMENT', { argument: 'words', expected: `an Int32Array of ${count} words`, got })
+    }
     const rest = size & 31
     if (rest > 0) {
       assertWithin('the last word', words[words.length - 1]! >>> 0, 0, 2 ** rest - 1)
@@ -294,9 +293,10 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * The bitmap that {@link encode} made bytes of. O(n / 32), and for ranges O(n / 1024 + ranges).
+   * The bitmap that {@link encode} made bytes of. O(n / 32).
    *
-   * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write
+   * @throws IpamError `MALFORMED_BYTES` for what is none: another version, bytes that are missing or too many, slots beyond the last; of the two
+   *   forms either is read, also the longer one
    * @example
    * Bitmap.decode(Uint8Array.of(1, 1, 232, 7, 1, 100, 49)).used // 50
    */
@@ -349,6 +349,9 @@ export class Bitmap implements Slots {
    */
   static safeFromBase64(size: number, text: string): Result<Bitmap, 'MALFORMED_BYTES'> {
     assertWithin('size', size, 0, MAX_SIZE)
+    if (typeof text !== 'string') {
+      throw ipamError('INVALID_ARGUMENT', { argument: 'text', expected: 'a string', got: typeof text })
+    }
     return restored(bitmapFromBase64(size, text))
   }
 

@@ -243,8 +243,8 @@ export class PrefixAllocator {
     return Array.from(this.#holders, ([prefix, holds]) => ({ prefix, owners: ownersIn(holds) }))
   }
 
-  /** What is free, as the fewest prefixes, in order. */
-  freePrefixes(): IterableIterator<Prefix> {
+  /** What is free, as the fewest prefixes, in order. O(n). */
+  freePrefixes(): Prefix[] {
     return this.#tree.freePrefixes()
   }
 

@@ -17,8 +17,8 @@ type RangeSet = RangeSet.RangeSet
  * What is taken may overlap, as it may where live objects are read back: a prefix is free when nothing in it, and nothing around it, is taken.
  * Outside of the parents nothing is ever free, and what is taken there is remembered.
  *
- * O(length of the prefix) where nothing else is said; nothing of the size 2^n is ever built. About 30 bytes for each prefix taken beside others,
- * at most 13 bytes for each bit of one that stands alone.
+ * O(length of the prefix) where nothing else is said; nothing of the size 2^n is ever built. About 50 bytes for each prefix taken beside others,
+ * and for one that stands alone 13 to 26 for each bit; the room of what was released is used again, and not given back.
  *
  * @throws IpamError `FAMILY_MISMATCH` for parents of both families
  * @example
@@ -85,7 +85,7 @@ export class PrefixTree {
     return true
   }
 
-  /** Takes a prefix, whatever is taken in it or around it. It is free again when it has been released as often. */
+  /** Takes a prefix, whatever is taken in it or around it. It is free again when it has been released as often. O(length + what is taken in it). */
   occupy(prefix: Prefix): void {
     const length = this.#aimAt(prefix)
     let isCovered = false
@@ -168,8 +168,9 @@ export class PrefixTree {
     return count
   }
 
-  /** The free space as the fewest prefixes, in order. A change while they are read ends in unspecified prefixes. */
-  *freePrefixes(): IterableIterator<Prefix> {
+  /** The free space as the fewest prefixes, in order, as it is now. O(what is taken). */
+  freePrefixes(): Prefix[] {
+    const found: Prefix[] = []
     const key = new Int32Array(this.#key.length)
     const rest: { readonly part: number; readonly depth: number; readonly bit: number }[] = [
       { part: this.#root, depth: 0, bit: 0 },
@@ -177,11 +178,12 @@ export class PrefixTree {
     for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
       const { part, depth, bit } = next
       if (depth > 0) setBits(key, depth - 1, bit)
-      if (part === FREE) yield { address: addressOf(key, this.family), length: depth }
+      if (part === FREE) found.push({ address: addressOf(key, this.family), length: depth })
       if (part <= 0 || this.#shortest[part] === NONE) continue
       rest.push({ part: this.#half(part, 1), depth: depth + 1, bit: 1 })
       rest.push({ part: this.#half(part, 0), depth: depth + 1, bit: 0 })
     }
+    return found
   }
 
   /** A prefix of the parents: they do not overlap. */
@@ -216,12 +218,13 @@ export class PrefixTree {
     else this.#nodes[this.#path[depth - 1]! * NODE + this.#bit(depth - 1)] = part
   }
 
-  /** After a change at a depth: what is free in the nodes on the way to it, and which of them are none any more. */
-  #settle(from: number, isCoveredThere: boolean): void {
-    let isCovered = isCoveredThere
+  /**
+   * After a change at a depth: what is free in the nodes on the way to it, and which of them are none any more. Above a node that is taken as a
+   * whole none goes: it stays.
+   */
+  #settle(from: number, isCovered: boolean): void {
     for (let depth = from; depth >= 0; depth--) {
       const node = this.#path[depth]!
-      if (isCovered && depth < from) isCovered = this.#isCovered(depth)
       const lower = this.#half(node, 0)
       if (this.#timesTaken(node) === 0 && lower <= 0 && lower === this.#half(node, 1)) {
         this.#dropNode(node)
@@ -230,17 +233,8 @@ export class PrefixTree {
           this.#free[depth]!++
           this.#free[depth + 1]! -= 2
         }
-      } else {
-        const shortest = this.#timesTaken(node) > 0 ? NONE : this.#shortestIn(node, depth)
-        this.#shortest[node] = shortest
-      }
+      } else this.#shortest[node] = this.#timesTaken(node) > 0 ? NONE : this.#shortestIn(node, depth)
     }
-  }
-
-  /** Whether a node above a depth on the path is taken as a whole. */
-  #isCovered(depth: number): boolean {
-    for (let above = 0; above < depth; above++) if (this.#timesTaken(this.#path[above]!) > 0) return true
-    return false
   }
 
   /** Counts the free prefixes in a node in or out. */

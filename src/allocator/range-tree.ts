@@ -18,8 +18,8 @@ import {
  *           5   9    12         2^52-1      what is kept: 5-9, 12-(2^52-1)
  *
  * Each part of the tree knows how many slots are free in it and how long its longest free range is, so that counting, the n-th free slot and
- * the lowest run of a length need no walk. O(log r) with r free ranges, where nothing else is said; 16 bytes a free range, or up to twice
- * that as parts fill and empty.
+ * the lowest run of a length need no walk. O(log r) with r free ranges, where nothing else is said; 25 bytes a free range where they come in
+ * order, about 37 in any other, and up to 100 where most of many have gone.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^52; `INDEX_OUT_OF_RANGE`
  * @example
@@ -28,13 +28,18 @@ import {
  * tree.nextFree(0) // 1000000
  */
 export class RangeTree implements Slots {
-  readonly size: number
+  readonly #size: number
   #root: RangeNode = new RangeLeaf()
 
   constructor(size: number) {
     assertWithin('size', size, 0, MOST_SLOTS)
-    this.size = size
+    // minus zero is a whole number too
+    this.#size = size + 0
     if (size > 0) this.#root.insert(0, size - 1)
+  }
+
+  get size(): number {
+    return this.#size
   }
 
   get used(): number {
@@ -73,7 +78,7 @@ export class RangeTree implements Slots {
     if (from === this.size) return -1
     assertIndex(from, this.size)
     const leaf = this.#root.atOrAbove(from)
-    return leaf === undefined ? -1 : Math.max(from, leaf.firsts[leaf.at]!)
+    return leaf === undefined ? -1 : Math.max(from + 0, leaf.firsts[leaf.at]!)
   }
 
   nextFreeAround(from: number): number {
@@ -85,7 +90,7 @@ export class RangeTree implements Slots {
     if (from === this.size) return -1
     assertIndex(from, this.size)
     const leaf = this.#root.atOrAbove(from)
-    if (leaf === undefined || leaf.firsts[leaf.at]! > from) return from
+    if (leaf === undefined || leaf.firsts[leaf.at]! > from) return from + 0
     const behind = leaf.lasts[leaf.at]! + 1
     return behind === this.size ? -1 : behind
   }
@@ -166,8 +171,8 @@ export class RangeTree implements Slots {
    */
   #release(first: number, last: number): number {
     const before = this.#root.free
-    let from = first
-    let to = last
+    let from = first + 0
+    let to = last + 0
     /** Where the lowest range begins that becomes part of it: that one stays, with other ends. */
     let kept = -1
     for (let at = Math.max(0, first - 1); ; ) {
@@ -178,7 +183,7 @@ export class RangeTree implements Slots {
       if (start > last + 1) break
       if (kept < 0) {
         kept = start
-        from = Math.min(first, start)
+        from = Math.min(from, start)
       } else this.#remove(start)
       to = Math.max(to, end)
       at = end + 1

@@ -45,7 +45,7 @@ export interface Slots {
   /**
    * The first slot of the lowest run of `length` free ones, or -1.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1, or an offset below 0
+   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1, or an offset below 0; both go up to 2^52
    */
   nextFreeRun(length: number, options?: FreeRunOptions): number
   /** How many slots from `first` to `last` are taken. */

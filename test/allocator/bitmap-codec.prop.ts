@@ -50,6 +50,19 @@ describe('a bitmap is read as it was written', () => {
   })
 })
 
+test.each<[about: string, size: number, ranges: [first: number, last: number][], bytes: number[]]>([
+  ['ranges where they are shorter', 32, [[5, 5]], [1, 1, 32, 1, 5, 0]],
+  ['bits where both are as long', 24, [[5, 5]], [1, 0, 24, 32, 0, 0]],
+  ['bits where ranges have one byte more', 16, [[5, 8]], [1, 0, 16, 224, 1]],
+  ['no range', 8000, [], [1, 1, 192, 62, 0]],
+  ['one range over all', 8000, [[0, 7999]], [1, 1, 192, 62, 1, 0, 191, 62]],
+])('%s are written', (_, size, ranges, bytes) => {
+  const written = new Bitmap(size)
+  for (const [first, last] of ranges) written.takeRange(first, last)
+  expect([...Bitmap.encode(written)]).toEqual(bytes)
+  expect(contentOf(Bitmap.decode(Uint8Array.from(bytes)))).toEqual(contentOf(written))
+})
+
 describe('bytes that no bitmap is', () => {
   property([bitmap, fc.nat(), fc.integer({ min: 0, max: 255 })], 3)(
     'are refused or are those of another',
@@ -98,6 +111,8 @@ describe('texts that no bitmap is', () => {
     [8, 'AAA=', 2, 'no digit of Base64'],
     [8, 'AB==', 1, 'no digit of Base64'],
     [24, 'AA\u0100A', 2, 'no digit of Base64'],
+    [24, 'A\u00e9AA', 1, 'no digit of Base64'],
+    [8, 'A\u00ff==', 1, 'no digit of Base64'],
     [24, 'AAA=', 3, 'no digit of Base64'],
     [48, '=AAAAAAA', 0, 'no digit of Base64'],
     [12, 'AAg=', -1, ''],
@@ -120,6 +135,21 @@ describe('texts that no bitmap is', () => {
       expect(result.ok).toBe(isOne)
     },
   )
+})
+
+test('a bitmap that has been read finds what is free behind its full words', () => {
+  const written = new Bitmap(70_000)
+  written.takeRange(0, 40_000)
+  for (const read of [
+    Bitmap.fromWords(70_000, written.toWords()),
+    Bitmap.decode(Bitmap.encode(written)),
+    Bitmap.fromBase64(70_000, Bitmap.toBase64(written)),
+  ]) {
+    expect([0, 31, 32, 32_767, 32_768, 40_000].map((index) => read.nextFree(index))).toEqual(Array(6).fill(40_001))
+    expect([read.used, read.freeAt(0), read.countUsed(1000, 69_999)]).toEqual([40_001, 40_001, 39_001])
+    read.takeRange(40_001, 69_999)
+    expect(read.nextFree(0)).toBe(-1)
+  }
 })
 
 test.each([-1, 2 ** 30 + 1, 0.5, Number.NaN])('Base64 for %d slots is a mistake of the caller', (size) => {

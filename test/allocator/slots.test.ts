@@ -1,5 +1,13 @@
-import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
+import { memoryUsage } from 'node:process'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Bitmap, RangeTree, type SlotRange, type Slots } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { contentOf } from './slots-script.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const kinds = [
   { name: 'Bitmap', create: (size: number): Slots => new Bitmap(size), bits: 30 },
@@ -34,6 +42,10 @@ describe.each(kinds)('$name', ({ create, bits }) => {
   test('without slots has none to give', () => {
     const slots = create(0)
     expect([slots.size, slots.used, slots.nextFree(0)]).toEqual([0, 0, -1])
+    expect([slots.nextUsed(0), slots.nextFreeAround(0), slots.nextFreeRun(1), slots.freeAt(0)]).toEqual([
+      -1, -1, -1, -1,
+    ])
+    expect(contentOf(slots.fork())).toEqual({ size: 0, used: 0, free: [], taken: [] })
     expect(() => slots.take(0)).toThrow(expect.objectContaining({ code: 'INDEX_OUT_OF_RANGE' }))
   })
 
@@ -64,6 +76,121 @@ describe.each(kinds)('$name', ({ create, bits }) => {
       }),
     )
   })
+})
+
+function firstOf(ranges: Iterable<SlotRange>, limit: number): SlotRange[] {
+  const read: SlotRange[] = []
+  for (const range of ranges) if (read.push(range) === limit) break
+  return read
+}
+
+describe.each(kinds)('a $name and its fork change apart', ({ create }) => {
+  // a leaf of the bitmap has 32,768 slots; with more than 32 leaves it has all of its levels
+  const LEAF = 32_768
+  const size = 32 * LEAF + 40_000
+  const full = (slots: Slots) => slots.takeRange(0, size - 1)
+  const nearlyFull = (slots: Slots) => slots.takeRange(0, 32 * LEAF + 5)
+  const scattered = (slots: Slots) => {
+    for (let index = 0; index < size; index += 10_000) slots.takeRange(index, index + 3000)
+  }
+
+  test.each<[about: string, before: (slots: Slots) => void, change: (slots: Slots) => void]>([
+    ['a slot taken', scattered, (slots) => slots.take(1_055_000)],
+    ['a slot freed', scattered, (slots) => slots.release(1_052_000)],
+    ['a slot taken that was the last free one', (slots) => slots.takeRange(1, size - 1), (slots) => slots.take(0)],
+    ['a slot freed that was like all others', full, (slots) => slots.release(3 * LEAF)],
+    ['slots taken to the end', nearlyFull, (slots) => slots.takeRange(32 * LEAF, size - 1)],
+    ['some slots of a leaf taken', scattered, (slots) => slots.takeRange(LEAF + 5, LEAF + 5000)],
+    ['some slots of a leaf freed', full, (slots) => slots.releaseRange(LEAF + 5, LEAF + 5000)],
+    ['a leaf taken', scattered, (slots) => slots.takeRange(LEAF, 2 * LEAF - 1)],
+    ['a leaf freed', full, (slots) => slots.releaseRange(LEAF, 2 * LEAF - 1)],
+    ['all taken', scattered, full],
+    ['all freed', full, (slots) => slots.releaseRange(0, size - 1)],
+  ])('%s', (_, before, change) => {
+    const make = (...steps: ((slots: Slots) => void)[]) => {
+      const slots = create(size)
+      for (const step of [before, ...steps]) step(slots)
+      return slots
+    }
+    const asBefore = answersOf(make())
+    const changed = answersOf(make(change))
+    expect(changed).not.toEqual(asBefore)
+
+    const first = make()
+    const second = first.fork()
+    const [third, fourth] = [second.fork(), second.fork()]
+    change(first)
+    expect([first, second, third, fourth].map(answersOf)).toEqual([changed, asBefore, asBefore, asBefore])
+    change(third)
+    expect([first, second, third, fourth].map(answersOf)).toEqual([changed, asBefore, changed, asBefore])
+    change(second)
+    expect([first, second, third, fourth].map(answersOf)).toEqual([changed, changed, changed, asBefore])
+    change(fourth)
+    expect([first, second, third, fourth].map(answersOf)).toEqual([changed, changed, changed, changed])
+  })
+
+  /** What slots contain, and what they count and find where leaves meet. */
+  function answersOf(slots: Slots) {
+    const borders = Array.from({ length: 33 }, (_, leaf) => leaf * LEAF)
+    // a search that goes back ends in ranges without end
+    const [free, taken] = [firstOf(slots.freeRanges(), 500), firstOf(slots.usedRanges(), 500)]
+    return {
+      used: slots.used,
+      free,
+      taken,
+      counts: borders.map((border) => slots.countUsed(border, Math.min(size, border + LEAF) - 1)),
+      next: borders.map((border) => [slots.nextFree(border), slots.nextUsed(border)]),
+      ranks: borders.map((border) => slots.freeAt(border)),
+    }
+  }
+})
+
+test.each([2 ** 20, 2 ** 20 + 40_000, 2 ** 21 + 1])('Bitmap finds the only free slot of %d, wherever it is', (size) => {
+  const bitmap = new Bitmap(size)
+  // in parts, so that words, words of words and leaves become full one after the other
+  for (let first = 0; first < size; first += 5000) bitmap.takeRange(first, Math.min(size, first + 5000) - 1)
+  expect([bitmap.used, bitmap.nextFree(0)]).toEqual([size, -1])
+  const borders = [0, 32, 1024, 32_768, 32_768 * 31, 2 ** 20, 2 ** 20 + 32_768, 2 ** 21, size]
+  for (const index of borders.flatMap((border) => [border - 1, border, border + 1])) {
+    if (index < 0 || index >= size) continue
+    bitmap.release(index)
+    expect([bitmap.nextFree(0), bitmap.nextFree(index), bitmap.nextFree(index + 1)]).toEqual([index, index, -1])
+    bitmap.take(index)
+    expect(bitmap.nextFree(0)).toBe(-1)
+  }
+  for (let first = 0; first < size; first += 5000) {
+    bitmap.releaseRange(first, Math.min(size, first + 5000) - 1)
+    expect(bitmap.nextFree(Math.max(0, first - 1))).toBe(Math.max(0, first - 1))
+  }
+  expect(bitmap.used).toBe(0)
+})
+
+test('Bitmap knows of every slot of a leaf that was taken or freed as a whole', () => {
+  const LEAF = 32_768
+  const bitmap = new Bitmap(3 * LEAF)
+  bitmap.takeRange(LEAF, 2 * LEAF - 1)
+  for (let index = LEAF; index < 2 * LEAF; index += 31) expect(bitmap.nextFree(index)).toBe(2 * LEAF)
+
+  const full = new Bitmap(3 * LEAF)
+  full.takeRange(0, 3 * LEAF - 1)
+  for (let part = LEAF; part < 2 * LEAF; part += 1024) {
+    for (const index of [part, part + 32, part + 1023]) {
+      full.releaseRange(LEAF, 2 * LEAF - 1)
+      expect(full.nextFree(0)).toBe(LEAF)
+      if (index > LEAF) full.takeRange(LEAF, index - 1)
+      if (index < 2 * LEAF - 1) full.takeRange(index + 1, 2 * LEAF - 1)
+      expect([full.nextFree(0), full.nextFree(index), full.nextFree(index + 1)]).toEqual([index, index, -1])
+    }
+  }
+})
+
+test.each(kinds)('$name looks for an aligned run in the very next range', ({ create }) => {
+  const slots = create(40)
+  for (const index of [0, 5, 12]) slots.take(index)
+  // 1-4 is long enough, but begins in the wrong place
+  expect(slots.nextFreeRun(4, { alignment: 2 })).toBe(6)
+  expect(slots.nextFreeRun(4, { alignment: 3 })).toBe(6)
+  expect(slots.nextFreeRun(7, { alignment: 13 })).toBe(13)
 })
 
 test('RangeTree takes 2^52 slots, and the last one is like any other', () => {
@@ -130,10 +257,156 @@ describe('free ranges that touch are one, so that nothing gets slower by use', (
   })
 })
 
+describe('parts of RangeTree that are joined and parted', () => {
+  // free ranges of one slot, at even places, and one of three slots
+  const count = 600
+  const places = Array.from({ length: count }, (_, i) => 2 * i)
+
+  test.each([
+    [1, 1],
+    [1, -1],
+    [-1, 1],
+    [-1, -1],
+  ])('keep the longest range where it is, built in steps of %d and taken in steps of %d', (built, taken) => {
+    const order = (step: number) => (step > 0 ? places : [...places].reverse())
+    for (let longest = 0; longest < 2 * count - 2; longest += 74) {
+      const slots = new RangeTree(2 * count)
+      for (const place of order(built)) if (place !== longest) slots.take(place + 1)
+      for (const place of order(taken)) {
+        if (place === longest || place === longest + 2) continue
+        slots.take(place)
+        if (slots.nextFreeRun(3) !== longest) throw new Error(`${place} taken: ${slots.nextFreeRun(3)}, not ${longest}`)
+      }
+      expect([...slots.freeRanges()]).toEqual([{ first: longest, last: longest + 2 }])
+    }
+  })
+
+  test('a part that is full splits wherever one below it does', () => {
+    // 64 leaves of 64 ranges of three slots: the root has as many children as it may have
+    const size = 64 * 64 * 4
+    const tree = new RangeTree(size)
+    const bitmap = new Bitmap(size)
+    for (let index = 3; index < size - 1; index += 4) for (const slots of [tree, bitmap]) slots.take(index)
+    for (let leaf = 0; leaf < 64; leaf++) {
+      for (const place of [0, 31, 32, 63]) {
+        const both = [tree.fork(), bitmap.fork()] as const
+        const middle = (leaf * 64 + place) * 4 + 1
+        for (const slots of both) slots.take(middle)
+        const [parted, expected] = both.map((slots) => ({
+          used: slots.used,
+          near: [middle - 300, middle - 1, middle, middle + 1, middle + 300]
+            .filter((index) => index >= 0 && index < size)
+            .map((index) => [
+              slots.nextFree(index),
+              slots.nextUsed(index),
+              slots.countUsed(0, index),
+              slots.freeAt(index >> 1),
+            ]),
+          run: slots.nextFreeRun(3, { from: middle }),
+        }))
+        expect(parted).toEqual(expected)
+        if (place === 32) expect([...both[0].freeRanges()]).toEqual([...both[1].freeRanges()])
+      }
+    }
+  })
+})
+
+test('RangeTree forgets a long free range that is gone, so that no search looks for it', () => {
+  const size = 200_000
+  const comb = () => {
+    const slots = new RangeTree(size)
+    for (let index = 1; index < size; index += 2) slots.take(index)
+    return slots
+  }
+  const [fresh, used] = [comb(), comb()]
+  // in every part of the tree there is a range of three slots for a while
+  for (let index = 1; index < size - 1; index += 40) used.release(index)
+  expect(used.nextFreeRun(3)).toBe(0)
+  for (let index = 1; index < size - 1; index += 40) used.take(index)
+  const search = (slots: RangeTree) =>
+    msOf(() => {
+      for (let i = 0; i < 5000; i++) if (slots.nextFreeRun(2) !== -1) throw new Error('there is no such run')
+    })
+  const best = (slots: RangeTree) => Math.min(...Array.from({ length: 5 }, () => search(slots)))
+  best(fresh)
+  expect(best(used)).toBeLessThan(1 + 4 * best(fresh))
+})
+
+test('ranges that come in order fill the leaves of RangeTree', async () => {
+  const slots = new RangeTree(2 ** 40)
+  const count = 200_000
+  const bytesBefore = await arrayBytes()
+  for (let i = 0; i < count; i++) slots.take(2 * i + 1)
+  const bytes = (await arrayBytes()) - bytesBefore
+  // 16 bytes each; it would be 32 if every leaf stayed half full
+  expect(bytes / count).toBeGreaterThan(15)
+  expect(bytes / count).toBeLessThan(24)
+  expect(slots.used).toBe(count)
+})
+
+/** What all arrays need that are still in use. What the tests before have left is collected in the next turn. */
+async function arrayBytes(): Promise<number> {
+  for (let turn = 0; turn < 3; turn++) {
+    await setImmediate()
+    collectGarbage()
+  }
+  return memoryUsage().arrayBuffers
+}
+
 function msOf(action: () => void): number {
   const start = performance.now()
   action()
   return performance.now() - start
+}
+
+test('RangeTree of several levels answers what a Bitmap answers, whatever is taken and freed', () => {
+  const size = 60_000
+  const [bitmap, tree] = [new Bitmap(size), new RangeTree(size)]
+  const random = randomBelow(7)
+  /** Takes many ranges, and then frees many, so that parts split, are joined and give each other some of what they have. */
+  for (const [chance, steps] of [
+    [95, 12_000],
+    [10, 8000],
+    [60, 8000],
+    [2, 9000],
+  ] as const) {
+    for (let step = 0; step < steps; step++) {
+      const first = random(size)
+      const last = Math.min(size - 1, first + random(4))
+      const change = random(100) < chance ? 'takeRange' : 'releaseRange'
+      if (tree[change](first, last) !== bitmap[change](first, last)) throw new Error(`${change}(${first}, ${last})`)
+      if (step % 250 === 0) compare(first)
+    }
+    expect(contentOf(tree)).toEqual(contentOf(bitmap))
+  }
+
+  function compare(index: number): void {
+    const free = [...bitmap.freeRanges()]
+    const longest = free.reduce((most, { first, last }) => Math.max(most, last - first + 1), 0)
+    // what is just long enough, what just is not, and what is among many
+    for (const length of [1, 2, 3, longest - 1, longest, longest + 1]) {
+      if (length < 1) continue
+      expect(tree.nextFreeRun(length)).toBe(bitmap.nextFreeRun(length))
+      const options = { from: index, alignment: 1 + random(9) }
+      expect(tree.nextFreeRun(length, options)).toBe(bitmap.nextFreeRun(length, options))
+    }
+    const rank = random(size)
+    const last = index + random(size - index)
+    expect([tree.freeAt(rank), tree.countUsed(index, last)]).toEqual([
+      bitmap.freeAt(rank),
+      bitmap.countUsed(index, last),
+    ])
+    expect([tree.nextFree(index), tree.nextUsed(index)]).toEqual([bitmap.nextFree(index), bitmap.nextUsed(index)])
+  }
+})
+
+/** Whole numbers below a limit, the same ones for the same seed. */
+function randomBelow(seed: number): (limit: number) => number {
+  let state = seed
+  return (limit) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
 }
 
 test('two hundred thousand takes and releases leave Bitmap and RangeTree alike', () => {
