@@ -165,7 +165,7 @@ export class AddressPool {
    */
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
     const nowMs = this.#advance(options)
-    const hold = this.#book.holdsOn(address).find((one) => ownerId(one.owner) === ownerId(owner))
+    const hold = this.#book.holdOf(address, owner)
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
     if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }

@@ -22,6 +22,14 @@ export class MultiMap<K, I, T extends object> {
     return place instanceof Map ? [...place.values()] : [place]
   }
 
+  /** One value under a key, or `undefined`. */
+  find(key: K, inner: I): T | undefined {
+    const place = this.#places.get(key)
+    if (place === undefined) return undefined
+    if (place instanceof Map) return place.get(inner)
+    return this.#keyOf(place) === inner ? place : undefined
+  }
+
   has(key: K, inner: I): boolean {
     const place = this.#places.get(key)
     if (place === undefined) return false
@@ -48,12 +56,13 @@ export class MultiMap<K, I, T extends object> {
 
   /** Removes a value. False if it was not there. */
   delete(key: K, inner: I): boolean {
-    if (!this.has(key, inner)) return false
     const place = this.#places.get(key)
+    if (place === undefined) return false
     if (place instanceof Map) {
-      place.delete(inner)
-      if (place.size === 0) this.#places.delete(key)
-    } else this.#places.delete(key)
+      if (!place.delete(inner)) return false
+      if (place.size > 0) return true
+    } else if (this.#keyOf(place) !== inner) return false
+    this.#places.delete(key)
     return true
   }
 

@@ -78,6 +78,10 @@ export class PoolBook {
     return inOrder(this.#holders.get(Address.key(address)))
   }
 
+  holdOf(address: Address, owner: Pick<Owner, 'uid' | 'interface'>): Hold | undefined {
+    return this.#holders.find(Address.key(address), ownerId(owner))
+  }
+
   /** In the order in which they began, of all interfaces. */
   holdsOfUid(uid: string): Hold[] {
     return inOrder(this.#held.get(uid))
@@ -97,8 +101,7 @@ export class PoolBook {
 
   /** Whether this very hold goes on. */
   isCurrent({ address, owner, sequence }: Hold): boolean {
-    const id = ownerId(owner)
-    return this.holdsOn(address).some((hold) => hold.sequence === sequence && ownerId(hold.owner) === id)
+    return this.holdOf(address, owner)?.sequence === sequence
   }
 
   /** Records a hold. Returns what was remembered of the address, which is at rest no longer. */
@@ -125,8 +128,10 @@ export class PoolBook {
     const { coolDownMs, holdMs } = this.#plan
     const { address, stickyKey } = hold
     const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
-    const rest: Rest = { address, order: ++this.#order, coolUntilMs, stickyKey }
-    this.resting.add(rest, { isCooling: coolUntilMs > nowMs })
+    const isCooling = coolUntilMs > nowMs
+    if (isCooling || this.#plan.strategy.kind === 'least-recently-released') {
+      this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
+    }
     this.unblock(address)
   }
 
