@@ -338,8 +338,7 @@ test('ranges that come in order fill the leaves of RangeTree', async () => {
   const bytesBefore = await arrayBytes()
   for (let i = 0; i < count; i++) slots.take(2 * i + 1)
   const bytes = (await arrayBytes()) - bytesBefore
-  // 16 bytes each; it would be 32 if every leaf stayed half full
-  expect(bytes / count).toBeGreaterThan(15)
+  // 16 bytes each, and it would be 32 if every leaf stayed half full; less, where what came before was collected meanwhile
   expect(bytes / count).toBeLessThan(24)
   expect(slots.used).toBe(count)
 })
