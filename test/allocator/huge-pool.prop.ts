@@ -4,6 +4,9 @@ import { Address, type Range, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 import { property } from '../cidr/property.js'
 
+/** Nothing here cools down or is kept for a key. */
+const idle = { cooling: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
+
 const SLOTS = 1n << 52n
 const TOP = (1n << 128n) - 1n
 const value = Address.toBigInt
@@ -121,7 +124,7 @@ describe.each(pools)('%s', (_, entries) => {
       }
       outOfRange = BigInt(outside.size)
       const used = BigInt(model.taken.size)
-      expect(pool.counts()).toMatchObject({ total: model.total, used, free: model.total - used, outOfRange })
+      expect(pool.counts()).toEqual({ ...idle, total: model.total, used, free: model.total - used, outOfRange })
     }
     for (const border of [model.ranges[0]?.first as bigint, ...borders]) {
       const lowest = pool.lowestFree({ from: Address.fromBigInt(6, border) })
@@ -165,7 +168,7 @@ test('IPv4 pools reach over the whole space', () => {
   const pool = new AddressPool({ ranges: RangeSet.parse(['0.0.0.0/0']) })
   const at = (address: string) => Address.parse(address)
   for (const taken of ['0.0.0.0', '0.0.0.1', '128.0.0.0', '255.255.255.255']) pool.occupy(at(taken), { uid: 'a' })
-  expect(pool.counts()).toMatchObject({ total: 1n << 32n, used: 4n, free: (1n << 32n) - 4n, outOfRange: 0n })
+  expect(pool.counts()).toEqual({ ...idle, total: 1n << 32n, used: 4n, free: (1n << 32n) - 4n, outOfRange: 0n })
   expect(pool.lowestFree()).toEqual(at('0.0.0.2'))
   expect(pool.lowestFree({ from: at('127.255.255.255') })).toEqual(at('127.255.255.255'))
   expect(pool.lowestFree({ from: at('128.0.0.0') })).toEqual(at('128.0.0.1'))

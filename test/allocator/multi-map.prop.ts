@@ -24,6 +24,7 @@ test('a multi map is a map of maps', () => {
           expect(map.delete(key, inner)).toBe(under.delete(inner))
         }
         expect(map.has(key, inner)).toBe(under.has(inner))
+        expect(map.find(key, inner)).toBe(under.get(inner))
         expect(map.hasAny(key)).toBe(under.size > 0)
         expect(map.get(key)).toEqual([...under.values()])
       }
