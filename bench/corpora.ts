@@ -59,6 +59,24 @@ export function once<T, Argument = void>(make: (argument: Argument) => T): (argu
   }
 }
 
+/**
+ * Numbers from a seed for a loop that is timed: a linear congruential generator of 32 bits. The programs in Go have the same, so that they
+ * draw the same numbers.
+ */
+export class Draws {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed
+  }
+
+  /** A whole number from 0 to limit - 1, for a limit of up to 2^21: the upper bits count. */
+  below(limit: number): number {
+    this.#state = (Math.imul(this.#state, 1664525) + 1013904223) | 0
+    return Math.floor(((this.#state >>> 0) * limit) / 2 ** 32)
+  }
+}
+
 /** A small generator of numbers from a seed (mulberry32). */
 function random(seed: number): () => number {
   let state = seed

@@ -1,7 +1,9 @@
 // Started by memory.ts with --expose-gc. Prints what each value takes.
+import { RangeTree } from 'ipam-kit/allocator'
 import { Address, type Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
-import { once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
+import { Draws, once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
 import type { Memory } from './memory.js'
+import { MILLION, takenAtRandom } from './slots.js'
 
 const COPIES = 10
 
@@ -12,6 +14,10 @@ console.log(
     each('memory of a set, each IPv4 range', rangesOf(prefixes4()), () => setOf(prefixes4())),
     each('memory of a set, each IPv6 range', rangesOf(prefixes6()), () => setOf(prefixes6())),
     each('memory of a map, each IPv4 prefix', distinct4(), () => mapOf(parsedPrefixes(prefixes4()))),
+    each('memory of a bitmap half full at random, each slot', MILLION, () =>
+      takenAtRandom(MILLION, MILLION / 2, new Draws(2)),
+    ),
+    each('memory of a range tree, each free range', [...treeAtRandom().freeRanges()].length, treeAtRandom),
   ] satisfies Memory[]),
 )
 
@@ -39,6 +45,14 @@ function mapOf(prefixes: readonly Prefix[]): PrefixMap<number> {
   for (const [index, prefix] of prefixes.entries()) map.set(prefix, index + 1)
   map.longestMatch(Address.parse('10.0.0.1'))
   return map
+}
+
+/** Nine of ten slots taken, one after the other, anywhere: about 10,000 free ranges, in parts that are as full as they happen to be. */
+function treeAtRandom(): RangeTree {
+  const draws = new Draws(5)
+  const tree = new RangeTree(112_000)
+  while (tree.used < 100_800) tree.take(draws.below(tree.size))
+  return tree
 }
 
 /** The bytes of what `build` makes. */

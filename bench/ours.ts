@@ -2,6 +2,7 @@
 import { Address, Prefix, PrefixMap, type Prefix as PrefixValue, RangeSet } from 'ipam-kit/cidr'
 import * as corpora from './corpora.js'
 import { each, ending, hashOf, type Side, sum } from './harness.js'
+import { oursOfAllocators } from './ours-allocators.js'
 
 /** What is measured, by the name of the work. `answer` is a number that a program in another language can print too. */
 export const ours = {
@@ -35,6 +36,8 @@ export const ours = {
       return found === undefined ? 0 : found.value + found.prefix.length
     })
   },
+
+  ...oursOfAllocators,
 } satisfies Record<string, () => Side>
 
 /** A map from each prefix of a list to its place in the list, counted from 1; of equal prefixes the last. */

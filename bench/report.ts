@@ -68,7 +68,7 @@ export class Report {
 }
 
 export function asBytes(bytes: number): string {
-  return `${bytes.toFixed(1)} bytes`
+  return `${bytes.toFixed(bytes < 1 ? 3 : 1)} bytes`
 }
 
 function time(ns: number): string {

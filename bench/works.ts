@@ -1,8 +1,17 @@
 import type { Work } from './harness.js'
 import { allocateWorks } from './works/allocate.js'
 import { planWorks } from './works/plan.js'
+import { prefixWorks } from './works/prefixes.js'
 import { setWorks } from './works/sets.js'
+import { slotWorks } from './works/slots.js'
 import { textWorks } from './works/text.js'
 
 /** Everything that is measured beside peers in JavaScript. */
-export const works: readonly Work[] = [...textWorks, ...setWorks, ...allocateWorks, ...planWorks]
+export const works: readonly Work[] = [
+  ...textWorks,
+  ...setWorks,
+  ...allocateWorks,
+  ...planWorks,
+  ...slotWorks,
+  ...prefixWorks,
+]

@@ -1,7 +1,11 @@
 import { AddressPool, type Owner } from 'ipam-kit/allocator'
 import { Address, type Address4, RangeSet } from 'ipam-kit/cidr'
 import type { Side, Work } from '../harness.js'
+import { GoIpamModel } from '../peers/go-ipam-model.js'
+import { findFreeAddress } from '../peers/in-cluster-model.js'
 import { SetAndLoop } from '../peers/set-and-loop.js'
+import { WhereaboutsModel } from '../peers/whereabouts-model.js'
+import { FIRST } from '../slots.js'
 
 export const allocateWorks: readonly Work[] = [
   ...[1000, 4000].map((used) => ({
@@ -30,10 +34,79 @@ export const allocateWorks: readonly Work[] = [
     ours: () => allocateAndRelease('10.0.0.0/16', 65_535),
     peers: { 'the first one of it': () => allocateAndRelease('10.0.0.0/16', 0) },
   },
+  {
+    name: 'serve a claim, with text and record, /16, 1,000 in use',
+    ours: () => {
+      const pool = filledPool('10.0.0.0/16', 1000)
+      const records = new Map<string, string>()
+      return serve(
+        (uid) => {
+          const outcome = pool.allocate({ owner: { uid } })
+          if (outcome.kind !== 'allocated') throw new Error(`the pool of the benchmark is ${outcome.kind}`)
+          const text = Address.format(outcome.address)
+          records.set(uid, text)
+          return text
+        },
+        (uid) => {
+          pool.releaseOwner(uid)
+          records.delete(uid)
+        },
+      )
+    },
+    peers: {
+      'model of the in-cluster algorithm': () => {
+        const available = RangeSet.parse(['10.0.0.0/16'])
+        const texts = Array.from({ length: 1000 }, (_, index) => Address.format(Address.from4(FIRST + index)))
+        return serve(
+          () => {
+            const text = Address.format(findFreeAddress(available, texts)!)
+            texts.push(text)
+            return text
+          },
+          () => texts.pop(),
+        )
+      },
+      'model of the whereabouts algorithm': () => {
+        const model = new WhereaboutsModel(FIRST, FIRST + 0xffff)
+        for (let i = 0; i < 1000; i++) model.allocate(String(i), 'net1')
+        return serve(
+          (uid) => model.allocate(uid, 'net1')!,
+          (uid) => model.release(uid, 'net1'),
+        )
+      },
+      'model of the go-ipam algorithm': () => {
+        const model = new GoIpamModel(FIRST, FIRST + 0xffff)
+        for (let i = 0; i < 1000; i++) model.acquire()
+        const records = new Map<string, string>()
+        return serve(
+          (uid) => {
+            const text = model.acquire()!
+            records.set(uid, text)
+            return text
+          },
+          (uid) => {
+            model.release(records.get(uid)!)
+            records.delete(uid)
+          },
+        )
+      },
+    },
+  },
 ]
 
-/** Of every pool. */
-const FIRST = 0x0a000000
+const uids: readonly string[] = Array.from({ length: 4096 }, (_, index) => `claim-${index}`)
+
+/** Claims come and go, one after the other. */
+function serve(allocate: (uid: string) => string, release: (uid: string) => void): Side {
+  let claim = 0
+  const run = () => {
+    const uid = uids[claim++ & (uids.length - 1)]!
+    const text = allocate(uid)
+    release(uid)
+    return text
+  }
+  return { run, operations: 1, answer: run }
+}
 
 const claimant: Owner = { uid: 'claimant' }
 

@@ -1,4 +1,4 @@
-// Command native does the work of the benchmarks with net/netip, netipx and bart.
+// Command native does the work of the benchmarks with libraries of Go: what go.mod names.
 //
 //	native CORPORA [WORK...]
 //
@@ -56,13 +56,13 @@ func main() {
 	texts, wanted := corpora{folder: os.Args[1]}, os.Args[2:]
 	isWanted := func(work string) bool { return len(wanted) == 0 || slices.Contains(wanted, work) }
 	output := json.NewEncoder(os.Stdout)
-	for _, row := range rows(texts) {
+	for _, row := range append(rows(texts), allocatorRows()...) {
 		if isWanted(row.work) {
 			side := row.prepare()
 			must(output.Encode(result{row.work, row.peer, medianNs(side.run) / float64(side.operations), side.answer()}))
 		}
 	}
-	for _, row := range memoryRows(texts) {
+	for _, row := range append(memoryRows(texts), allocatorMemoryRows()...) {
 		if isWanted(row.work) {
 			must(output.Encode(memoryResult{row.work, row.peer, row.bytes()}))
 		}

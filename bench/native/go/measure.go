@@ -9,22 +9,29 @@ import (
 const (
 	samples  = 7
 	sampleNs = 20e6
+	// work that takes so long for one run is sampled less often
+	slowNs      = 100e6
+	slowSamples = 3
 )
 
 // medianNs is the time of one run, the median of some samples of at least 20 ms.
 func medianNs(run func()) float64 {
 	run()
 	runtime.GC()
-	runs := 1
-	for timeOf(run, runs)*float64(runs) < sampleNs {
+	runs, first := 1, timeOf(run, 1)
+	for took := first; took < sampleNs; took = timeOf(run, runs) * float64(runs) {
 		runs *= 2
 	}
-	times := make([]float64, samples)
+	count := samples
+	if first > slowNs {
+		count = slowSamples
+	}
+	times := make([]float64, count)
 	for i := range times {
 		times[i] = timeOf(run, runs)
 	}
 	slices.Sort(times)
-	return times[samples/2]
+	return times[count/2]
 }
 
 func timeOf(run func(), runs int) float64 {
