@@ -48,6 +48,8 @@ const FULL = /* @__PURE__ */ new Int32Array(LEAF_WORDS).fill(-1)
 export class Bitmap implements Slots {
   #size: number
   #used = 0
+  /** All words below are full. */
+  #low = 0
   #leaves: Int32Array[]
   /** How many slots of a leaf are taken. */
   #leafUsed: Int32Array
@@ -114,7 +116,11 @@ export class Bitmap implements Slots {
     words[at] = before & ~bit
     this.#leafUsed[leaf]!--
     this.#used--
-    if (before === -1) this.#summary.markRoom(index >>> 5)
+    if (before === -1) {
+      const word = index >>> 5
+      if (word < this.#low) this.#low = word
+      this.#summary.markRoom(word)
+    }
     return true
   }
 
@@ -126,6 +132,7 @@ export class Bitmap implements Slots {
 
   releaseRange(first: number, last: number): number {
     assertRange(first, last, this.#size)
+    this.#low = Math.min(this.#low, first >>> 5)
     return this.#setRange(first, last, false)
   }
 
@@ -133,10 +140,19 @@ export class Bitmap implements Slots {
   nextFree(from: number): number {
     if (from === this.#size) return -1
     assertIndex(from, this.#size)
-    const word = from >>> 5
-    const free = ~this.#leaves[word >>> LEAF_BITS]![word & (LEAF_WORDS - 1)]! & (-1 << (from & 31))
+    let word = from >>> 5
+    let start = from
+    const low = this.#low
+    const isLowest = word <= low
+    if (word < low) {
+      if (low * 32 >= this.#size) return -1
+      word = low
+      start = low * 32
+    }
+    const free = ~this.#leaves[word >>> LEAF_BITS]![word & (LEAF_WORDS - 1)]! & (-1 << (start & 31))
     if (free !== 0) return word * 32 + lowestBit(free)
     const next = this.#summary.next(word + 1)
+    if (isLowest && (start & 31) === 0) this.#low = next < 0 ? Math.ceil(this.#size / 32) : next
     if (next < 0) return -1
     return next * 32 + lowestBit(~this.#leaves[next >>> LEAF_BITS]![next & (LEAF_WORDS - 1)]!)
   }
@@ -231,6 +247,7 @@ export class Bitmap implements Slots {
     const twin = new Bitmap(0)
     twin.#size = this.#size
     twin.#used = this.#used
+    twin.#low = this.#low
     twin.#leaves = [...this.#leaves]
     twin.#leafUsed = this.#leafUsed.slice()
     twin.#leafOwned = new Uint8Array(this.#leaves.length)
