@@ -233,7 +233,11 @@ export class PrefixTree {
           this.#free[depth]!++
           this.#free[depth + 1]! -= 2
         }
-      } else this.#shortest[node] = this.#timesTaken(node) > 0 ? NONE : this.#shortestIn(node, depth)
+      } else {
+        const shortest = this.#timesTaken(node) > 0 ? NONE : this.#shortestIn(node, depth)
+        if (this.#shortest[node] === shortest) return
+        this.#shortest[node] = shortest
+      }
     }
   }
 
@@ -281,6 +285,8 @@ export class PrefixTree {
     this.#nodes[node * NODE] = part
     this.#nodes[node * NODE + 1] = part
     this.#nodes[node * NODE + 2] = 0
+    // not known yet: unlike whatever is found
+    this.#shortest[node] = UNKNOWN
     return node
   }
 
@@ -343,6 +349,7 @@ const OUTSIDE = -1
 /** Integers of a node. */
 const NODE = 3
 const NONE = 255
+const UNKNOWN = 254
 
 function writeKey(key: Int32Array, address: Address): void {
   if (address.family === 4) key[0] = address.value
