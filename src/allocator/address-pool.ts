@@ -1,10 +1,11 @@
-import type { Family, RangeSet } from '../cidr/index.js'
+import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
-import { fromAddresses } from '../cidr/range-set.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
 import { ipamError, type Result, unwrap } from '../errors/index.js'
 import { FAMILIES, PoolBook } from './pool-book.js'
 import { decodePool, encodePool } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
+import { restOf, undoDelta } from './pool-undo.js'
 import {
   type AllocationDelta,
   type AllocationOutcome,
@@ -23,12 +24,25 @@ import {
   type Released,
   type ReleaseOptions,
   type ReleaseOutcome,
+  type StrategyState,
   type Want,
 } from './request.js'
 import { assertWithin } from './slots.js'
-import { already, assertExpiry, assertWant, familiesOf, type Given, isRun, newHold, shapeOf } from './want.js'
+import {
+  allocated,
+  already,
+  assertExpiry,
+  assertWant,
+  familiesOf,
+  type Given,
+  isOneOfEach,
+  isRun,
+  newHold,
+  shapeOf,
+} from './want.js'
 
 type Address = Address.Address
+type RangeSet = RangeSet.RangeSet
 
 /**
  * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to one owner, by a strategy.
@@ -112,11 +126,13 @@ export class AddressPool {
     if (held !== undefined) return held
     switch (want.kind) {
       case 'any':
-        return this.#allocateMany(request, 1, nowMs)
+        return this.#allocateOne(request, nowMs)
       case 'many':
-        return this.#allocateMany(request, want.count, nowMs)
+        return want.count === 1 ? this.#allocateOne(request, nowMs) : this.#allocateMany(request, want.count, nowMs)
+      case 'dualStack':
+        return this.#allocateDualStack(request, nowMs)
       case 'address':
-        return this.#refusalOf(want.address, request) ?? this.#give([want.address], request, this.#states())
+        return this.#refusalOf(want.address, request) ?? this.#give([want.address], request, this.#book.strategyState)
       case 'oneOf':
         return this.#allocateOneOf(want.addresses, request)
       default:
@@ -152,7 +168,7 @@ export class AddressPool {
       assertWithin('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
       if (expiresAtMs !== undefined) assertExpiry(expiresAtMs)
       this.#sequence = Math.max(this.#sequence, sequence)
-      this.#book.begin(newHold(address, owner, sequence, { stickyKey, expiresAtMs }))
+      this.#book.begin(newHold(address, owner, sequence, stickyKey, expiresAtMs))
     }
     if (!inPool) return { kind: 'outOfPool', others }
     return { kind: isNew ? 'occupied' : 'already', others }
@@ -214,16 +230,7 @@ export class AddressPool {
 
   /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
   undo(delta: AllocationDelta): boolean {
-    switch (delta.kind) {
-      case 'allocate':
-        return this.#undoAllocation(delta)
-      case 'release':
-        return this.#undoRelease(delta)
-      case 'handOver':
-        if (!delta.holds.every((hold) => this.#book.isCurrent(hold))) return false
-        for (const [i, hold] of delta.holds.entries()) this.#book.replace(hold, delta.from[i]!)
-        return true
-    }
+    return undoDelta(this.#book, delta, this.#sequence)
   }
 
   /**
@@ -274,7 +281,7 @@ export class AddressPool {
 
   /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
   inUse(): RangeSet {
-    return fromAddresses(this.#book.addresses())
+    return RangeSet.fromAddresses(this.#book.addresses())
   }
 
   /** O(1 + preallocated addresses). With a time, as it is then. */
@@ -309,6 +316,7 @@ export class AddressPool {
     if (first === undefined) return undefined
     if (want.kind === 'any') return already([first])
     if (want.kind === 'many' && candidates.length === want.count) return already(candidates)
+    if (want.kind === 'dualStack' && isOneOfEach(candidates)) return already(candidates)
     if ((want.kind === 'run' || want.kind === 'prefix') && isRun(candidates, want)) return already(candidates)
     return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }
   }
@@ -316,7 +324,10 @@ export class AddressPool {
   /** Why an address can not be given, or `undefined` if it can. */
   #refusalOf(address: Address, { stickyKey }: AllocationRequest): AllocationOutcome | undefined {
     const { plan, resting } = this.#book
-    if (!this.#book.contains(address)) return { kind: 'outOfPool', address }
+    if (!this.#book.contains(address)) {
+      const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
+      return { kind: 'outOfPool', address, reason }
+    }
     const [by] = this.#book.holdsOn(address)
     if (by !== undefined) return { kind: 'taken', address, by: by.owner }
     const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
@@ -334,7 +345,7 @@ export class AddressPool {
     let first: AllocationOutcome | undefined
     for (const address of addresses) {
       const refusal = this.#refusalOf(address, request)
-      if (refusal === undefined) return this.#give([address], request, this.#states())
+      if (refusal === undefined) return this.#give([address], request, this.#book.strategyState)
       first ??= refusal
     }
     return first ?? { kind: 'exhausted' }
@@ -349,12 +360,24 @@ export class AddressPool {
     return rests.find(({ address }) => families.includes(address.family) && this.#book.contains(address))?.address
   }
 
-  #allocateMany(request: AllocationRequest, count: number, nowMs: number): AllocationOutcome {
+  /** One address of the first family that has one, or one of each. */
+  #allocateOne(request: AllocationRequest, nowMs: number): AllocationOutcome {
     const { stickyKey } = request
     const families = familiesOf(request.family)
-    const states = this.#states()
-    const kept = stickyKey === undefined || count > 1 ? undefined : this.#keptFor(stickyKey, families)
-    if (kept !== undefined) return this.#refusalOf(kept, request) ?? this.#give([kept], request, states)
+    const before = this.#book.strategyState
+    const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
+    if (kept !== undefined) return this.#refusalOf(kept, request) ?? this.#give([kept], request, before)
+    for (const family of families) {
+      const address = this.#choose(family, request)
+      if (address !== undefined) return this.#give([address], request, before)
+    }
+    this.#book.strategyState = before
+    return this.#exhausted(families, nowMs)
+  }
+
+  #allocateMany(request: AllocationRequest, count: number, nowMs: number): AllocationOutcome {
+    const families = familiesOf(request.family)
+    const before = this.#book.strategyState
     const given: Given = { holds: [], rests: [] }
     for (const family of families) {
       while (given.holds.length < count) {
@@ -363,12 +386,24 @@ export class AddressPool {
         this.#begin(address, request, given)
       }
     }
-    const outcome = this.#allocated(given, states)
-    if (given.holds.length === count) return outcome
-    if (given.holds.length > 0) this.undo(outcome.delta)
-    else this.#restore(states)
-    const freeAtMs = this.#book.resting.nextMs(request.family)
-    return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
+    if (given.holds.length === count) return allocated(given, before)
+    this.#takeBack(given, before)
+    return this.#exhausted(families, nowMs)
+  }
+
+  #allocateDualStack(request: AllocationRequest, nowMs: number): AllocationOutcome {
+    const before = this.#book.strategyState
+    const given: Given = { holds: [], rests: [] }
+    for (const family of FAMILIES) {
+      const outcome = this.#allocateOne({ ...request, family }, nowMs)
+      if (outcome.kind !== 'allocated') {
+        this.#takeBack(given, before)
+        return outcome
+      }
+      given.holds.push(...outcome.delta.holds)
+      given.rests.push(...outcome.delta.memory.rests)
+    }
+    return allocated(given, before)
   }
 
   #allocateRun(want: Extract<Want, { kind: 'run' | 'prefix' }>, request: AllocationRequest): AllocationOutcome {
@@ -378,7 +413,7 @@ export class AddressPool {
       const slot = space.freeRun(count, alignment)
       if (slot < 0) continue
       const addresses = Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
-      return this.#give(addresses, request, this.#states())
+      return this.#give(addresses, request, this.#book.strategyState)
     }
     return { kind: 'exhausted' }
   }
@@ -393,57 +428,32 @@ export class AddressPool {
     return space.addressAt(slot)
   }
 
-  #give(addresses: readonly Address[], request: AllocationRequest, states: readonly number[]): AllocationOutcome {
+  #give(addresses: readonly Address[], request: AllocationRequest, before: StrategyState): AllocationOutcome {
     const given: Given = { holds: [], rests: [] }
     for (const address of addresses) this.#begin(address, request, given)
-    return this.#allocated(given, states)
+    return allocated(given, before)
   }
 
   #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
-    const hold = newHold(address, owner, ++this.#sequence, { stickyKey, expiresAtMs })
+    const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
     const rest = this.#book.begin(hold)
     to.holds.push(hold)
     if (rest !== undefined) to.rests.push(rest)
   }
 
-  #allocated({ holds, rests }: Given, states: readonly number[]): Extract<AllocationOutcome, { kind: 'allocated' }> {
-    const addresses = holds.map((hold) => hold.address)
-    const delta: AllocationDelta = { kind: 'allocate', holds, memory: { states, rests } }
-    return { kind: 'allocated', address: addresses[0]!, addresses, delta }
+  /** Not all that was wanted could be given. */
+  #takeBack({ holds, rests }: Given, before: StrategyState): void {
+    for (const hold of holds) this.#book.takeBack(hold, restOf(hold, rests))
+    this.#book.strategyState = before
+  }
+
+  #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
+    const freeAtMs = this.#book.resting.nextMs(families)
+    return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
   }
 
   #endAll(holds: readonly Hold[], nowMs: number): Released {
-    for (const hold of holds) if (this.#book.end(hold)) this.#book.layDown(hold, nowMs)
+    for (const hold of holds) this.#book.end(hold, nowMs)
     return { kind: 'release', holds, memory: { sequence: this.#sequence } }
-  }
-
-  #undoAllocation({ holds, memory }: Extract<AllocationDelta, { kind: 'allocate' }>): boolean {
-    if (!holds.every((hold) => this.#book.isCurrent(hold))) return false
-    // what the strategy did after it is not undone with it
-    if (holds.at(-1)?.sequence === this.#sequence) this.#restore(memory.states)
-    for (const hold of holds) {
-      const rest = memory.rests.find(({ address }) => Address.equals(address, hold.address))
-      if (this.#book.end(hold)) this.#book.layBack(hold.address, rest)
-    }
-    return true
-  }
-
-  /** A release can be undone while nobody has been given the address since. */
-  #undoRelease({ holds, memory }: Released): boolean {
-    const isOpen = ({ address, owner }: Hold) =>
-      this.#book
-        .holdsOn(address)
-        .every((other) => other.sequence <= memory.sequence && ownerId(other.owner) !== ownerId(owner))
-    if (!holds.every(isOpen)) return false
-    for (const hold of holds) this.#book.begin(hold)
-    return true
-  }
-
-  #states(): number[] {
-    return [this.#book.chooser(4).state, this.#book.chooser(6).state]
-  }
-
-  #restore(states: readonly number[]): void {
-    for (const [i, family] of FAMILIES.entries()) this.#book.chooser(family).state = states[i]!
   }
 }

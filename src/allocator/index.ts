@@ -24,6 +24,7 @@ export {
 } from './rebuild.js'
 export { explainRefusal } from './refusal.js'
 export type {
+  Allocated,
   AllocationDelta,
   AllocationOutcome,
   AllocationRequest,
@@ -39,6 +40,7 @@ export type {
   Released,
   ReleaseOptions,
   ReleaseOutcome,
+  StrategyState,
   Want,
 } from './request.js'
 export {

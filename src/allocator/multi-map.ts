@@ -41,28 +41,32 @@ export class MultiMap<K, I, T extends object> {
     return this.#places.get(key) !== undefined
   }
 
-  /** Adds a value that is not there yet. */
-  add(key: K, value: T): void {
+  /** Adds a value that is not there yet. Returns whether it is the only one under its key. */
+  add(key: K, value: T): boolean {
     const place = this.#places.get(key)
-    if (place === undefined) this.#places.set(key, value)
-    else if (place instanceof Map) place.set(this.#keyOf(value), value)
+    if (place === undefined) {
+      this.#places.add(key, value)
+      return true
+    }
+    if (place instanceof Map) place.set(this.#keyOf(value), value)
     else {
       const both = new Map<I, T>()
       both.set(this.#keyOf(place), place)
       both.set(this.#keyOf(value), value)
-      this.#places.set(key, both)
+      this.#places.replace(key, both)
     }
+    return false
   }
 
-  /** Removes a value. False if it was not there. */
+  /** Removes a value, if it is there. Returns whether there is none under its key any more. */
   delete(key: K, inner: I): boolean {
     const place = this.#places.get(key)
-    if (place === undefined) return false
+    if (place === undefined) return true
     if (place instanceof Map) {
-      if (!place.delete(inner)) return false
-      if (place.size > 0) return true
+      place.delete(inner)
+      if (place.size > 0) return false
     } else if (this.#keyOf(place) !== inner) return false
-    this.#places.delete(key)
+    this.#places.remove(key)
     return true
   }
 

@@ -4,9 +4,9 @@ import { Chooser } from './chooser.js'
 import { Deadlines } from './deadlines.js'
 import { MultiMap } from './multi-map.js'
 import type { PoolPlan } from './pool-spec.js'
-import { type Hold, type Owner, ownerId, type PoolCounts } from './request.js'
+import { type Hold, type Owner, ownerId, type PoolCounts, type StrategyState } from './request.js'
 import { type Rest, Resting } from './resting.js'
-import type { Space } from './space.js'
+import { isInside, type Place, type Space } from './space.js'
 import { createSpaces, type Spaces } from './spaces.js'
 
 type Address = Address.Address
@@ -37,10 +37,10 @@ export class PoolBook {
   #choosers: { readonly 4: Chooser; readonly 6: Chooser }
   readonly resting: Resting
   readonly expiring = new Deadlines<Hold>()
-  /** Who holds an address, by its key. */
-  readonly #holders = new MultiMap<number | string, string, Hold>((hold) => ownerId(hold.owner))
+  /** Who holds an address, by its place. */
+  #holders = holdersOfFamilies()
   /** What an owner holds, by its uid. */
-  readonly #held = new MultiMap<string, number | string, Hold>(placeOf)
+  readonly #held = new MultiMap<string, Hold, Hold>((hold) => hold)
   #inUse = 0
   #outOfRange = 0
   #order = 0
@@ -52,7 +52,7 @@ export class PoolBook {
     this.#choosers = choosersFor(plan)
     this.resting = new Resting({
       keepsOrder: plan.strategy.kind === 'least-recently-released',
-      isUsable: (address) => this.contains(address) && !this.#plan.preallocatedTo.has(Address.key(address)),
+      isUsable: (address) => this.contains(address) && !this.#isPreallocated(address),
     })
     this.#blockPreallocated()
   }
@@ -75,11 +75,11 @@ export class PoolBook {
 
   /** In the order in which they began. */
   holdsOn(address: Address): Hold[] {
-    return inOrder(this.#holders.get(Address.key(address)))
+    return inOrder(this.#holders[address.family].get(this.#placeOf(address)))
   }
 
   holdOf(address: Address, owner: Pick<Owner, 'uid' | 'interface'>): Hold | undefined {
-    return this.#holders.find(Address.key(address), ownerId(owner))
+    return this.#holders[address.family].find(this.#placeOf(address), ownerId(owner))
   }
 
   /** In the order in which they began, of all interfaces. */
@@ -95,77 +95,71 @@ export class PoolBook {
     return this.holdsOfUid(owner.uid).filter((hold) => hold.owner.interface === owner.interface)
   }
 
-  allHolds(): IterableIterator<Hold> {
-    return this.#held.values()
-  }
-
-  /** Whether this very hold goes on. */
-  isCurrent({ address, owner, sequence }: Hold): boolean {
-    return this.holdOf(address, owner)?.sequence === sequence
+  /** This very hold, if it goes on. */
+  current({ address, owner, sequence }: Hold): Hold | undefined {
+    const hold = this.holdOf(address, owner)
+    return hold?.sequence === sequence ? hold : undefined
   }
 
   /** Records a hold. Returns what was remembered of the address, which is at rest no longer. */
   begin(hold: Hold): Rest | undefined {
     const { address } = hold
-    const isFirst = !this.#holders.hasAny(Address.key(address))
+    const place = this.#placeOf(address)
     const rest = this.resting.remove(address)
-    this.#enter(hold)
-    if (isFirst) this.#countIn(address)
+    if (this.#enter(hold, place)) this.#countIn(address, place)
     return rest
   }
 
-  /** Records that a hold is over. Returns whether nobody else holds the address. */
-  end(hold: Hold): boolean {
-    this.#strike(hold)
-    if (this.#holders.hasAny(Address.key(hold.address))) return false
-    if (this.contains(hold.address)) this.#inUse--
-    else this.#outOfRange--
-    return true
-  }
-
-  /** An address is in nobody's hands any more, and at rest for a while. */
-  layDown(hold: Hold, nowMs: number): void {
-    const { coolDownMs, holdMs } = this.#plan
+  /** Records that a hold is over. An address that nobody else holds is at rest for a while, or free. */
+  end(hold: Hold, nowMs: number): void {
     const { address, stickyKey } = hold
+    const place = this.#placeOf(address)
+    if (!this.#strike(hold, place)) return
+    this.#countOut(place)
+    const { coolDownMs, holdMs, strategy } = this.#plan
     const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
     const isCooling = coolUntilMs > nowMs
-    if (isCooling || this.#plan.strategy.kind === 'least-recently-released') {
+    if (isCooling || strategy.kind === 'least-recently-released') {
       this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
     }
-    this.unblock(address)
+    this.#unblock(address, place)
   }
 
-  /** An address is in nobody's hands any more, and as it was before: at rest, or never used. */
-  layBack(address: Address, rest: Rest | undefined): void {
-    if (rest === undefined) this.remember(address, this.#plan.preallocatedTo.has(Address.key(address)))
+  /** As if a hold had never been: the address is as it was before, at rest or never used. */
+  takeBack(hold: Hold, rest: Rest | undefined): void {
+    const { address } = hold
+    const place = this.#placeOf(address)
+    if (!this.#strike(hold, place)) return
+    this.#countOut(place)
+    if (rest === undefined) this.#remember(address, place, this.#isPreallocated(address))
     else this.resting.add(rest, { isCooling: rest.coolUntilMs > this.#nowMs })
-    this.unblock(address)
+    this.#unblock(address, place)
   }
 
   /** Records a hold in the place of another one on the same address. */
   replace(hold: Hold, by: Hold): void {
-    this.#strike(hold)
-    this.#enter(by)
-  }
-
-  /** Makes an address free unless there is still a reason why it is not. */
-  unblock(address: Address): void {
-    if (this.contains(address) && !this.#isTaken(address)) this.space(address.family).release(address)
+    const place = this.#placeOf(hold.address)
+    this.#strike(hold, place)
+    this.#enter(by, place)
   }
 
   /** Lets what has cooled down go. */
   advance(nowMs: number): void {
     this.#nowMs = nowMs
     let address = this.resting.cooledDown(nowMs)
-    for (; address !== undefined; address = this.resting.cooledDown(nowMs)) this.unblock(address)
+    for (; address !== undefined; address = this.resting.cooledDown(nowMs)) {
+      this.#unblock(address, this.#placeOf(address))
+    }
   }
 
-  /** Takes an address out of what was never used, or puts it back. */
-  remember(address: Address, isUsed: boolean): void {
-    if (this.#plan.strategy.kind !== 'least-recently-released') return
-    const space = this.space(address.family)
-    if (!space.contains(address)) return
-    this.#choosers[address.family].remember(space, space.slotFrom(address), isUsed)
+  /** What the strategy goes by, which an undo brings back. */
+  get strategyState(): StrategyState {
+    return { v4: this.#choosers[4].state, v6: this.#choosers[6].state }
+  }
+
+  set strategyState({ v4, v6 }: StrategyState) {
+    this.#choosers[4].state = v4
+    this.#choosers[6].state = v6
   }
 
   /** Other addresses under the same books. */
@@ -182,10 +176,17 @@ export class PoolBook {
     this.#inUse = 0
     this.#outOfRange = 0
     this.#blockPreallocated()
-    for (const address of this.addresses()) this.#countIn(address)
+    // every address has another place now
+    this.#holders = holdersOfFamilies()
+    for (const hold of this.#held.values()) {
+      const { address } = hold
+      const place = this.#placeOf(address)
+      if (this.#holders[address.family].add(place, hold)) this.#countIn(address, place)
+    }
     for (const { address } of this.resting.all()) {
-      this.remember(address, true)
-      if (this.contains(address) && this.resting.isCooling(address)) this.space(address.family).take(address)
+      const place = this.#placeOf(address)
+      this.#remember(address, place, true)
+      if (isInside(place) && this.resting.isCooling(address)) this.space(address.family).take(place)
     }
     this.resting.review()
   }
@@ -204,8 +205,9 @@ export class PoolBook {
     let preallocated = 0
     for (const addresses of this.#plan.preallocated.values()) {
       for (const address of addresses) {
-        const isIdle = !this.#holders.hasAny(Address.key(address)) && !this.resting.isCooling(address)
-        if (isIdle && this.contains(address)) preallocated++
+        const place = this.#placeOf(address)
+        const isIdle = !this.#holders[address.family].hasAny(place) && !this.resting.isCooling(address)
+        if (isIdle && isInside(place)) preallocated++
       }
     }
     return {
@@ -238,9 +240,12 @@ export class PoolBook {
     book.#nowMs = state.nowMs
     for (const hold of state.holds) book.begin(hold)
     for (const rest of state.rests) {
-      book.resting.add(rest, { isCooling: rest.coolUntilMs > state.nowMs })
-      book.remember(rest.address, true)
-      if (book.contains(rest.address) && book.#isTaken(rest.address)) book.space(rest.address.family).take(rest.address)
+      const { address } = rest
+      const place = book.#placeOf(address)
+      const isCooling = rest.coolUntilMs > state.nowMs
+      book.resting.add(rest, { isCooling })
+      book.#remember(address, place, true)
+      if (isCooling && isInside(place)) book.space(address.family).take(place)
     }
     for (const [i, family] of FAMILIES.entries()) {
       book.#choosers[family].state = state.draws[i]!
@@ -249,40 +254,64 @@ export class PoolBook {
     return book
   }
 
-  #isTaken(address: Address): boolean {
-    const key = Address.key(address)
-    return this.#holders.hasAny(key) || this.#plan.preallocatedTo.has(key) || this.resting.isCooling(address)
+  #placeOf(address: Address): Place {
+    return this.space(address.family).placeOf(address)
   }
 
-  #countIn(address: Address): void {
-    if (!this.contains(address)) {
+  #isPreallocated(address: Address): boolean {
+    const { preallocatedTo } = this.#plan
+    return preallocatedTo.size > 0 && preallocatedTo.has(Address.key(address))
+  }
+
+  #countIn(address: Address, place: Place): void {
+    if (!isInside(place)) {
       this.#outOfRange++
       return
     }
     this.#inUse++
-    this.space(address.family).take(address)
-    this.remember(address, true)
+    this.space(address.family).take(place)
+    this.#remember(address, place, true)
+  }
+
+  #countOut(place: Place): void {
+    if (isInside(place)) this.#inUse--
+    else this.#outOfRange--
+  }
+
+  /** An address that nobody holds is free, unless there is still a reason why it is not. */
+  #unblock(address: Address, place: Place): void {
+    if (!isInside(place) || this.#isPreallocated(address) || this.resting.isCooling(address)) return
+    this.space(address.family).release(place)
+  }
+
+  /** Takes an address out of what was never used, or puts it back. */
+  #remember({ family }: Address, place: Place, isUsed: boolean): void {
+    if (this.#plan.strategy.kind !== 'least-recently-released' || typeof place !== 'number' || place < 0) return
+    this.#choosers[family].remember(this.space(family), place, isUsed)
   }
 
   #blockPreallocated(): void {
     for (const address of [...this.#plan.preallocated.values()].flat()) {
-      if (!this.contains(address)) continue
-      this.space(address.family).take(address)
+      const place = this.#placeOf(address)
+      if (!isInside(place)) continue
+      this.space(address.family).take(place)
       // not to be given as one that was never used
-      this.remember(address, true)
+      this.#remember(address, place, true)
     }
   }
 
-  #enter(hold: Hold): void {
-    this.#holders.add(Address.key(hold.address), hold)
+  /** Returns whether the address has no other hold. */
+  #enter(hold: Hold, place: Place): boolean {
     this.#held.add(hold.owner.uid, hold)
     if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
+    return this.#holders[hold.address.family].add(place, hold)
   }
 
-  #strike(hold: Hold): void {
-    this.#holders.delete(Address.key(hold.address), ownerId(hold.owner))
-    this.#held.delete(hold.owner.uid, placeOf(hold))
+  /** Returns whether the address has no other hold. */
+  #strike(hold: Hold, place: Place): boolean {
+    this.#held.delete(hold.owner.uid, hold)
     if (hold.expiresAtMs !== undefined) this.expiring.remove(hold)
+    return this.#holders[hold.address.family].delete(place, ownerId(hold.owner))
   }
 }
 
@@ -291,10 +320,9 @@ function inOrder(holds: Hold[]): Hold[] {
   return holds.length > 1 ? holds.sort((a, b) => a.sequence - b.sequence) : holds
 }
 
-/** Tells apart what one uid holds. */
-function placeOf({ address, owner }: Hold): number | string {
-  const key = Address.key(address)
-  return owner.interface === undefined ? key : `${key}\n${owner.interface}`
+function holdersOfFamilies() {
+  const ownerOf = (hold: Hold) => ownerId(hold.owner)
+  return { 4: new MultiMap<Place, string, Hold>(ownerOf), 6: new MultiMap<Place, string, Hold>(ownerOf) }
 }
 
 function choosersFor({ strategy, staticBand }: PoolPlan) {

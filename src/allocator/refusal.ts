@@ -8,7 +8,7 @@ import type { AllocationOutcome, Owner } from './request.js'
  * @example
  * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/30']) })
  * explainRefusal(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'address', address: Address.parse('10.0.0.9') } }))
- * // '10.0.0.9 is not an address that the pool hands out'
+ * // '10.0.0.9 is not an address of the pool'
  */
 export function explainRefusal(outcome: AllocationOutcome): string | undefined {
   switch (outcome.kind) {
@@ -24,11 +24,16 @@ export function explainRefusal(outcome: AllocationOutcome): string | undefined {
     case 'cooling':
       return `${Address.format(outcome.address)} was released, and is given to nobody else before ${timeOf(outcome.freeAtMs)}`
     case 'outOfPool':
-      return `${Address.format(outcome.address)} is not an address that the pool hands out`
+      return `${Address.format(outcome.address)} is ${WHERE[outcome.reason]}`
     case 'refused':
       return `${REASONS[outcome.reason]} ${Address.format(outcome.address)}`
   }
 }
+
+const WHERE = {
+  Outside: 'not an address of the pool',
+  Reserved: 'an address that the pool keeps back: excluded, reserved or the gateway',
+} as const
 
 const REASONS = {
   OwnerHoldsAnother: 'the owner holds another address:',

@@ -47,13 +47,15 @@ export type Want =
   | { readonly kind: 'many'; readonly count: number }
   /** So many, 1 to 65,536, one behind the other: the lowest that there are. */
   | { readonly kind: 'run'; readonly count: number }
+  /** One IPv4 and one IPv6 address, or none at all. */
+  | { readonly kind: 'dualStack' }
   /** All addresses of a prefix of this length, at most 65,536, of the family that the request names: the lowest that there is. */
   | { readonly kind: 'prefix'; readonly length: number }
 
 /** What an owner asks for. */
 export interface AllocationRequest {
   readonly owner: Owner
-  /** Only addresses of this family. Default: IPv4 before IPv6. */
+  /** Only addresses of this family. Default: IPv4 before IPv6. Not with `dualStack`, which wants both. */
   readonly family?: Family | undefined
   /** Default `any`. */
   readonly want?: Want | undefined
@@ -78,14 +80,23 @@ export interface Hold {
 
 /** What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the same pool (`memory`). */
 export type AllocationDelta =
-  | {
-      readonly kind: 'allocate'
-      readonly holds: readonly Hold[]
-      readonly memory: { readonly states: readonly number[]; readonly rests: readonly Rest[] }
-    }
+  | Allocated
   | Released
   /** The holds as they were, and as they are now. */
   | { readonly kind: 'handOver'; readonly from: readonly Hold[]; readonly holds: readonly Hold[] }
+
+/** What has been given. */
+export interface Allocated {
+  readonly kind: 'allocate'
+  readonly holds: readonly Hold[]
+  readonly memory: { readonly strategy: StrategyState; readonly rests: readonly Rest[] }
+}
+
+/** What a strategy goes by: the slot behind the last one given, or what draws follow from. */
+export interface StrategyState {
+  readonly v4: number
+  readonly v6: number
+}
 
 /** What has been released: nothing, where there are no holds. */
 export interface Released {
@@ -101,7 +112,7 @@ export type AllocationOutcome =
       /** The first of the addresses. */
       readonly address: Address
       readonly addresses: readonly Address[]
-      readonly delta: AllocationDelta
+      readonly delta: Allocated
     }
   /** The owner holds this already; asking again gives the same. */
   | { readonly kind: 'already'; readonly address: Address; readonly addresses: readonly Address[] }
@@ -111,8 +122,11 @@ export type AllocationOutcome =
   | { readonly kind: 'taken'; readonly address: Address; readonly by: Owner }
   /** The wanted address was released a while ago, and is given to nobody else before this time. */
   | { readonly kind: 'cooling'; readonly address: Address; readonly freeAtMs: number }
-  /** The wanted address is not one that this pool hands out. */
-  | { readonly kind: 'outOfPool'; readonly address: Address }
+  /**
+   * The wanted address is not one that this pool hands out. `Outside`: it is in none of the ranges. `Reserved`: it is kept back, as excluded, reserved
+   * or the gateway.
+   */
+  | { readonly kind: 'outOfPool'; readonly address: Address; readonly reason: 'Outside' | 'Reserved' }
   | {
       readonly kind: 'refused'
       /**
@@ -125,7 +139,7 @@ export type AllocationOutcome =
 
 /** What a release has done. Only `released` has changed the pool. */
 export type ReleaseOutcome =
-  | { readonly kind: 'released'; readonly delta: AllocationDelta }
+  | { readonly kind: 'released'; readonly delta: Released }
   /** This owner does not hold the address. */
   | { readonly kind: 'notHeld' }
   /** The owner holds the address, but has been given it anew since. */

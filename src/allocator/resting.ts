@@ -54,13 +54,9 @@ export class Resting {
     return this.#byStickyKey.get(stickyKey).sort((a, b) => a.order - b.order)
   }
 
-  /** When the next address of a family, or of any, has cooled down. */
-  nextMs(family: 4 | 6 | undefined): number | undefined {
-    const times = [4, 6] as const
-    const next = times
-      .filter((one) => family === undefined || one === family)
-      .map((one) => this.#cooling[one].earliestMs())
-    const known = next.filter((ms) => ms !== undefined)
+  /** When the next address of these families has cooled down. */
+  nextMs(families: readonly (4 | 6)[]): number | undefined {
+    const known = families.map((family) => this.#cooling[family].earliestMs()).filter((ms) => ms !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
   }
 
@@ -77,7 +73,7 @@ export class Resting {
       if (rest.stickyKey !== undefined) this.#byStickyKey.add(rest.stickyKey, rest)
     } else if (!this.#keepsOrder) return
     else if (this.#isUsable(rest.address)) this.#cooled[family].add(rest, rest.order)
-    this.#rests.set(Address.key(rest.address), rest)
+    this.#rests.add(Address.key(rest.address), rest)
   }
 
   /** An address is in use again, or known as such. Returns what was remembered of it. */
@@ -115,7 +111,7 @@ export class Resting {
   }
 
   #forget(rest: Rest): void {
-    this.#rests.delete(Address.key(rest.address))
+    this.#rests.remove(Address.key(rest.address))
     if (rest.stickyKey !== undefined) this.#byStickyKey.delete(rest.stickyKey, Address.key(rest.address))
   }
 }

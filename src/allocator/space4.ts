@@ -44,15 +44,21 @@ export class Space4 implements Space<Address4> {
   }
 
   contains(address: Address4): boolean {
-    return this.#slotOf(address.value) >= 0
+    return this.placeOf(address) >= 0
   }
 
-  take(address: Address4): void {
-    this.slots.take(this.#slotOf(address.value))
+  placeOf({ value }: Address4): number {
+    const range = this.#rangeBelow(value)
+    if (range < 0 || value > this.#lasts[range]!) return -1 - value
+    return this.#starts[range]! + value - this.#firsts[range]!
   }
 
-  release(address: Address4): void {
-    this.slots.release(this.#slotOf(address.value))
+  take(place: number): void {
+    this.slots.take(place)
+  }
+
+  release(place: number): void {
+    this.slots.release(place)
   }
 
   lowestFree(from?: Address4): Address4 | undefined {
@@ -70,12 +76,6 @@ export class Space4 implements Space<Address4> {
       else high = middle
     }
     return low - 1
-  }
-
-  #slotOf(value: number): number {
-    const range = this.#rangeBelow(value)
-    if (range < 0 || value > this.#lasts[range]!) return -1
-    return this.#starts[range]! + value - this.#firsts[range]!
   }
 
   slotFrom({ value }: Address4): number {

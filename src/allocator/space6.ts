@@ -4,7 +4,7 @@ import * as RangeSet from '../cidr/nouns/range-set.js'
 import { createSlots } from './create-slots.js'
 import { lastAtMost } from './search.js'
 import type { Slots } from './slots.js'
-import { freeRunIn, type RangeStarts, rendezvous, type Space } from './space.js'
+import { freeRunIn, OUTSIDE, type Place, type RangeStarts, rendezvous, type Space } from './space.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -55,16 +55,21 @@ export class Space6 implements Space<Address6> {
     return range >= 0 && Address.compare(address, this.#ranges[range]!.last) <= 0
   }
 
-  take(address: Address6): void {
-    const slot = this.#slotOf(address, this.#rangeBelow(address))
-    if (slot < MAX_SLOTS) this.slots.take(slot)
-    else this.#beyond.add(keyOf(address))
+  placeOf(address: Address6): Place {
+    const range = this.#rangeBelow(address)
+    if (range < 0 || Address.compare(address, this.#ranges[range]!.last) > 0) return OUTSIDE + keyOf(address)
+    const slot = this.#slotOf(address, range)
+    return slot < MAX_SLOTS ? slot : keyOf(address)
   }
 
-  release(address: Address6): void {
-    const slot = this.#slotOf(address, this.#rangeBelow(address))
-    if (slot < MAX_SLOTS) this.slots.release(slot)
-    else this.#beyond.delete(keyOf(address))
+  take(place: Place): void {
+    if (typeof place === 'number') this.slots.take(place)
+    else this.#beyond.add(place)
+  }
+
+  release(place: Place): void {
+    if (typeof place === 'number') this.slots.release(place)
+    else this.#beyond.delete(place)
   }
 
   lowestFree(from?: Address6): Address6 | undefined {

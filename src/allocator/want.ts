@@ -2,7 +2,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import { ipamError } from '../errors/index.js'
 import { FAMILIES } from './pool-book.js'
-import type { AllocationOutcome, AllocationRequest, Hold, Owner, Want } from './request.js'
+import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from './request.js'
 import type { Rest } from './resting.js'
 import { assertWithin } from './slots.js'
 
@@ -24,9 +24,19 @@ export function familiesOf(family: Family | undefined): readonly Family[] {
   return family === undefined ? FAMILIES : [family]
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for a count or a length that is out of range, and a prefix without a family: its length would mean nothing */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for a count or a length that is out of range, a prefix without a family, whose length would mean nothing, and
+ *   both families with one
+ */
 export function assertWant(want: Want, family: Family | undefined): void {
   if (want.kind === 'many' || want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
+  if (want.kind === 'dualStack' && family !== undefined) {
+    throw ipamError('INVALID_ARGUMENT', {
+      argument: 'family',
+      expected: 'none: dualStack wants both',
+      got: String(family),
+    })
+  }
   if (want.kind !== 'prefix') return
   if (family === undefined) {
     throw ipamError('INVALID_ARGUMENT', { argument: 'family', expected: 'that of the prefix', got: 'undefined' })
@@ -58,14 +68,31 @@ export function isRun(addresses: readonly Address[], want: RunWant): boolean {
   return isAligned && sorted.length === count && Address.distance(first, last) === BigInt(count - 1)
 }
 
+/** Whether addresses are what a request for both families would be given. */
+export function isOneOfEach(addresses: readonly Address[]): boolean {
+  const [one, other] = addresses
+  return addresses.length === 2 && one!.family !== other!.family
+}
+
 export function newHold(
   address: Address,
   owner: Owner,
   sequence: number,
-  { stickyKey, expiresAtMs }: Pick<AllocationRequest, 'stickyKey' | 'expiresAtMs'>,
+  stickyKey: string | undefined,
+  expiresAtMs: number | undefined,
 ): Hold {
   if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
   return { address, owner, sequence, stickyKey, expiresAtMs }
+}
+
+/** @param before what the strategy went by before it gave any of this */
+export function allocated(
+  { holds, rests }: Given,
+  before: StrategyState,
+): Extract<AllocationOutcome, { kind: 'allocated' }> {
+  const addresses = holds.map((hold) => hold.address)
+  const memory = { strategy: before, rests }
+  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
 }
 
 export function already(addresses: readonly Address[]): AllocationOutcome {

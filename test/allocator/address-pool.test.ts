@@ -50,6 +50,21 @@ describe('allocate', () => {
     expect(mixed.counts().used).toBe(2n)
   })
 
+  test('gives one of each family or none at all, and says which is missing', () => {
+    const mixed = pool(['10.0.0.0/30', 'fd00::/127'])
+    const want = { kind: 'dualStack' } as const
+    const addresses = [at('10.0.0.0'), at('fd00::')]
+    expect(mixed.allocate({ owner: a, want })).toMatchObject({ kind: 'allocated', addresses })
+    expect(mixed.allocate({ owner: a, want })).toEqual({ kind: 'already', address: addresses[0], addresses })
+    mixed.allocate({ owner: b, family: 6 })
+    const refused = { kind: 'refused', reason: 'OwnerHoldsAnother', address: at('fd00::1') }
+    expect(mixed.allocate({ owner: b, want })).toEqual(refused)
+    expect(mixed.allocate({ owner: c, want })).toEqual({ kind: 'exhausted' })
+    expect(mixed.addressesOf('c')).toEqual([])
+    expect(mixed.counts().used).toBe(3n)
+    expect(() => mixed.allocate({ owner: c, want, family: 4 })).toThrow('dualStack wants both')
+  })
+
   test('keeps to the family that is wanted', () => {
     const six = pool(['fd00::/126'])
     expect(six.allocate({ owner: a, family: 4 })).toEqual({ kind: 'exhausted' })
@@ -95,11 +110,11 @@ describe('a wanted address', () => {
   test.each([
     ['10.0.0.8', 'behind the pool'],
     ['9.255.255.255', 'before the pool'],
-    ['10.0.0.3', 'excluded'],
+    ['10.0.0.3', 'excluded', 'Reserved'],
     ['::ffff:10.0.0.1', 'of the other family'],
-  ])('is outOfPool: %s, %s', (text) => {
+  ])('is outOfPool: %s, %s', (text, _, reason = 'Outside') => {
     const small = pool(['10.0.0.0/29'], ['10.0.0.3'])
-    expect(small.allocate({ owner: a, want: want(text) })).toEqual({ kind: 'outOfPool', address: at(text) })
+    expect(small.allocate({ owner: a, want: want(text) })).toEqual({ kind: 'outOfPool', address: at(text), reason })
   })
 
   test('is taken, by whoever held it first', () => {

@@ -23,8 +23,10 @@ export interface Expected {
   /** For each address that is given, those that it may be. */
   readonly oneOf?: readonly (readonly string[])[]
   readonly freeAtMs?: number
-  /** Whether the strategy has chosen. */
-  readonly byStrategy?: boolean
+  /** In which families the strategy has chosen. */
+  readonly byStrategy?: readonly Family[]
+  /** Of an address that is not of the pool. */
+  readonly reason?: string
 }
 
 /**
@@ -112,26 +114,38 @@ export class PoolModel {
       const run = this.#run(want, family)
       return run === undefined ? { kind: 'exhausted' } : { kind: 'allocated', oneOf: run.map((address) => [address]) }
     }
+    if (want.kind === 'dualStack') return this.#expectedOfBoth(request)
     const count = want.kind === 'many' ? want.count : 1
     const kept = stickyKey === undefined || count > 1 ? undefined : this.#keptFor(stickyKey, family)
     if (kept !== undefined) return this.#refusal(kept, stickyKey) ?? { kind: 'allocated', oneOf: [[kept]] }
     const chosen = this.#choose(count, family)
-    if (chosen.length === count) return { kind: 'allocated', oneOf: chosen, byStrategy: true }
+    if (chosen.length === count) return { kind: 'allocated', oneOf: chosen, byStrategy: [4, 6] }
     const times = this.#rests
       .filter((rest) => rest.untilMs > this.nowMs && (family === undefined || familyOf(rest.address) === family))
       .map((rest) => rest.untilMs)
     return times.length === 0 ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs: Math.min(...times) }
   }
 
-  /** These holds have begun. `byStrategy`: the strategy has chosen the addresses. */
-  begin(holds: readonly Hold[], { byStrategy }: { readonly byStrategy: boolean }): void {
+  #expectedOfBoth(request: AllocationRequest): Expected {
+    const each = ([4, 6] as const).map((family) => this.expected({ ...request, want: { kind: 'any' }, family }))
+    return (
+      each.find((one) => one.kind !== 'allocated') ?? {
+        kind: 'allocated',
+        oneOf: each.flatMap((one) => one.oneOf!),
+        byStrategy: ([4, 6] as const).filter((_, i) => each[i]!.byStrategy !== undefined),
+      }
+    )
+  }
+
+  /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses. */
+  begin(holds: readonly Hold[], { byStrategy }: { readonly byStrategy: readonly Family[] }): void {
     for (const { address, owner, sequence, stickyKey, expiresAtMs } of holds) {
       const text = Address.format(address)
       const { uid, interface: name } = owner
       this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, expiresAtMs, sequence }]
       this.#rests = this.#rests.filter((rest) => rest.address !== text)
       this.#used = [...this.#used, text]
-      if (byStrategy) this.#cursor = { ...this.#cursor, [address.family]: text }
+      if (byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
     }
   }
 
@@ -165,7 +179,7 @@ export class PoolModel {
     const rests = this.#rests
     const used = this.#used
     this.#holds = this.#holds.filter((hold) => !gone.has(hold.sequence))
-    this.begin(to, { byStrategy: false })
+    this.begin(to, { byStrategy: [] })
     this.#rests = rests
     this.#used = used
   }
@@ -205,7 +219,10 @@ export class PoolModel {
   }
 
   #refusal(address: string, key: string | undefined): Expected | undefined {
-    if (!this.#addresses.includes(address)) return { kind: 'outOfPool', address }
+    if (!this.#addresses.includes(address)) {
+      const isOfRanges = [...RangeSet.addresses(this.#spec.ranges)].map(Address.format).includes(address)
+      return { kind: 'outOfPool', address, reason: isOfRanges ? 'Reserved' : 'Outside' }
+    }
     if (this.#holds.some((hold) => hold.address === address)) return { kind: 'taken', address }
     const isSameFamily = (other: string) => familyOf(other) === familyOf(address)
     const own = this.#preallocated().find(([to, other]) => to === key && isSameFamily(other))?.[1]
@@ -294,6 +311,7 @@ function chooseOne(
 
 function fits(addresses: readonly string[], want: Want): boolean {
   if (want.kind === 'many') return addresses.length === want.count
+  if (want.kind === 'dualStack') return [...addresses].map(familyOf).sort().join() === '4,6'
   if (want.kind !== 'run' && want.kind !== 'prefix') return false
   const sorted = addresses.map((text) => Address.parse(text)).sort(Address.compare)
   const { family } = sorted[0]!

@@ -62,6 +62,7 @@ const want = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('oneOf' as const), addresses: fc.array(address, { maxLength: 3 }) }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('many' as const), count: fc.integer({ min: 1, max: 4 }) }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'dualStack' } as const) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('run' as const), count: fc.integer({ min: 1, max: 4 }) }) },
 )
 
@@ -82,7 +83,7 @@ const request = fc
   .tuple(owner, fc.constantFrom(undefined, undefined, 4 as const, 6 as const), want, key, expiry)
   .map(([who, family, what, stickyKey, expiresAtMs]) => ({
     owner: who,
-    family,
+    family: what.kind === 'dualStack' ? undefined : family,
     want: what,
     stickyKey,
     expiresAtMs: expiresAtMs === undefined ? undefined : expiresAtMs * 1000,
@@ -190,7 +191,7 @@ class Pair {
         const known = model.find(text(command.address), command.owner)
         pool.occupy(command.address, command.owner)
         const hold = pool.holdsOf(command.address).find((one) => one.owner === command.owner)
-        if (known === undefined) model.begin([hold!], { byStrategy: false })
+        if (known === undefined) model.begin([hold!], { byStrategy: [] })
         return
       }
       case 'undo':
@@ -221,11 +222,12 @@ class Pair {
       expect(given).toHaveLength(expected.oneOf!.length)
       expect(new Set(given).size).toBe(given.length)
       for (const [i, one] of given.entries()) expect(expected.oneOf![i]).toContain(one)
-      this.model.begin(outcome.delta.holds, { byStrategy: expected.byStrategy === true })
+      this.model.begin(outcome.delta.holds, { byStrategy: expected.byStrategy ?? [] })
       this.#last = { delta: outcome.delta, before, again: request }
       return
     }
     if (expected.address !== undefined) expect('address' in outcome && text(outcome.address)).toBe(expected.address)
+    if (expected.reason !== undefined) expect(outcome).toMatchObject({ reason: expected.reason })
     if (expected.freeAtMs !== undefined) expect(outcome).toMatchObject({ freeAtMs: expected.freeAtMs })
   }
 

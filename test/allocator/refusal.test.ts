@@ -9,7 +9,8 @@ const [a, b] = [{ uid: 'a', key: 'default/a', kind: 'IPAddressClaim' }, { uid: '
 /** Four addresses: one held by each owner, one cooling, one preallocated. */
 function pool(): AddressPool {
   const made = new AddressPool({
-    ranges: RangeSet.parse(['10.0.0.0/30']),
+    ranges: RangeSet.parse(['10.0.0.0/30', '10.0.1.0']),
+    gateway: at('10.0.1.0'),
     coolDownSeconds: 60,
     preallocated: [['mac-1', at('10.0.0.3')]],
   })
@@ -42,7 +43,11 @@ test.each<[request: AllocationRequest, words: string | undefined]>([
     { owner: { uid: 'c' }, want: want('10.0.0.2'), stickyKey: 'mac-1' },
     'another address is preallocated for the key: 10.0.0.3',
   ],
-  [{ owner: { uid: 'c' }, want: want('10.0.0.4') }, '10.0.0.4 is not an address that the pool hands out'],
+  [{ owner: { uid: 'c' }, want: want('10.0.0.4') }, '10.0.0.4 is not an address of the pool'],
+  [
+    { owner: { uid: 'c' }, want: want('10.0.1.0') },
+    '10.0.1.0 is an address that the pool keeps back: excluded, reserved or the gateway',
+  ],
   [{ owner: b, want: want('10.0.0.3') }, 'the owner holds another address: 10.0.0.1'],
 ])('%j', (request, words) => {
   expect(explainRefusal(pool().allocate(request, { nowMs: 1000 }))).toBe(words)
