@@ -2,6 +2,7 @@
 import { AddressPool, Bitmap } from 'ipam-kit/allocator'
 import { Address, type Address4, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { CHILDREN, startOf, treeOf } from './children.js'
+import { serveClaims } from './claims.js'
 import { Draws } from './corpora.js'
 import type { Side } from './harness.js'
 import * as slots from './slots.js'
@@ -84,6 +85,7 @@ export const oursOfAllocators = {
     const run = () => slots.fromTexts(texts)
     return { run, operations: 1, answer: () => slots.fillOf(run()) }
   },
+  'serve a claim, with text and record, /16, 1,000 in use': serveClaims,
   'fill a /16, with owners and texts': () => {
     const spec = { ranges: RangeSet.parse(['10.0.0.2-10.0.255.254']) }
     const uids = Array.from({ length: SLOTS_64K - 3 }, (_, index) => `claim-${index}`)

@@ -1,5 +1,6 @@
-import { AddressPool, type Owner } from 'ipam-kit/allocator'
+import type { Owner } from 'ipam-kit/allocator'
 import { Address, type Address4, RangeSet } from 'ipam-kit/cidr'
+import { claims, filledPool, serveClaims } from '../claims.js'
 import type { Side, Work } from '../harness.js'
 import { GoIpamModel } from '../peers/go-ipam-model.js'
 import { findFreeAddress } from '../peers/in-cluster-model.js'
@@ -36,28 +37,12 @@ export const allocateWorks: readonly Work[] = [
   },
   {
     name: 'serve a claim, with text and record, /16, 1,000 in use',
-    ours: () => {
-      const pool = filledPool('10.0.0.0/16', 1000)
-      const records = new Map<string, string>()
-      return serve(
-        (uid) => {
-          const outcome = pool.allocate({ owner: { uid } })
-          if (outcome.kind !== 'allocated') throw new Error(`the pool of the benchmark is ${outcome.kind}`)
-          const text = Address.format(outcome.address)
-          records.set(uid, text)
-          return text
-        },
-        (uid) => {
-          pool.releaseOwner(uid)
-          records.delete(uid)
-        },
-      )
-    },
+    ours: serveClaims,
     peers: {
       'model of the in-cluster algorithm': () => {
         const available = RangeSet.parse(['10.0.0.0/16'])
         const texts = Array.from({ length: 1000 }, (_, index) => Address.format(Address.from4(FIRST + index)))
-        return serve(
+        return claims(
           () => {
             const text = Address.format(findFreeAddress(available, texts)!)
             texts.push(text)
@@ -69,7 +54,7 @@ export const allocateWorks: readonly Work[] = [
       'model of the whereabouts algorithm': () => {
         const model = new WhereaboutsModel(FIRST, FIRST + 0xffff)
         for (let i = 0; i < 1000; i++) model.allocate(String(i), 'net1')
-        return serve(
+        return claims(
           (uid) => model.allocate(uid, 'net1')!,
           (uid) => model.release(uid, 'net1'),
         )
@@ -78,7 +63,7 @@ export const allocateWorks: readonly Work[] = [
         const model = new GoIpamModel(FIRST, FIRST + 0xffff)
         for (let i = 0; i < 1000; i++) model.acquire()
         const records = new Map<string, string>()
-        return serve(
+        return claims(
           (uid) => {
             const text = model.acquire()!
             records.set(uid, text)
@@ -93,20 +78,6 @@ export const allocateWorks: readonly Work[] = [
     },
   },
 ]
-
-const uids: readonly string[] = Array.from({ length: 4096 }, (_, index) => `claim-${index}`)
-
-/** Claims come and go, one after the other. */
-function serve(allocate: (uid: string) => string, release: (uid: string) => void): Side {
-  let claim = 0
-  const run = () => {
-    const uid = uids[claim++ & (uids.length - 1)]!
-    const text = allocate(uid)
-    release(uid)
-    return text
-  }
-  return { run, operations: 1, answer: run }
-}
 
 const claimant: Owner = { uid: 'claimant' }
 
@@ -124,10 +95,4 @@ function allocateAndRelease(cidr: string, used: number): Side {
 /** How far an address lies behind the lowest that is free, where so many are used from the first on. */
 function beyond(used: number, { value }: Address4): number {
   return value - FIRST - used
-}
-
-function filledPool(cidr: string, used: number): AddressPool {
-  const pool = new AddressPool({ ranges: RangeSet.parse([cidr]) })
-  for (let i = 0; i < used; i++) pool.occupy(Address.from4(FIRST + i), { uid: String(i) })
-  return pool
 }

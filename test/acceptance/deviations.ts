@@ -1,4 +1,4 @@
-import { Address, Prefix } from 'ipam-kit/cidr'
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { isRecord } from './answer.js'
 
 /** A deliberate difference from what the cases expect. Each is explained in docs/reference/deviations.md, under its id. */
@@ -33,9 +33,35 @@ export const deviations: readonly Deviation[] = [
   {
     id: 'metallb-selectors',
     file: 'whereabouts-metallb-pools',
-    reason: 'out of scope: selectors of namespaces are the configuration of MetalLB, which judges it itself',
-    applies: (input) => isRecord(input) && Array.isArray(input.namespaces) && Object.keys(input).length === 1,
-    expect: () => ({ notModelled: ['namespaces'] }),
+    reason: 'out of scope: what selectors may say is the configuration of MetalLB, which judges it itself',
+    applies: isMetallbSelectors,
+    expect: (input) => ({ notModelled: Object.keys(input as object) }),
+  },
+  {
+    id: 'metal3-size-as-given',
+    file: 'capi-metal3',
+    reason:
+      'the size of an entry is how many addresses it gives; upstream counts those below the address that is written in a subnet as well',
+    applies: (input) => behindWritten(input) !== undefined,
+    expect: (input, expected) =>
+      isRecord(expected) && typeof expected.size === 'number'
+        ? { ...expected, size: Number(behindWritten(input)) }
+        : expected,
+  },
+  {
+    id: 'pool-space-is-exact',
+    file: 'whereabouts-calico-blocks',
+    reason: 'counts are exact, however large they are; upstream stops at 2^63 - 1',
+    applies: (input) => spaceOf(input).capacity !== undefined,
+    expect: (input, expected) => withExactSpace(spaceOf(input), expected),
+  },
+  {
+    id: 'child-length-may-change',
+    file: 'whereabouts-other-allocators',
+    reason: 'prefixes of several lengths lie side by side, so their length may change; upstream refuses that',
+    applies: (input) => isRecord(input) && (isChange(input.v4Mask) || isChange(input.v6Mask)),
+    expect: (_, expected) =>
+      isRecord(expected) && expected.error !== undefined ? { ...expected, error: false } : expected,
   },
   {
     id: 'any-number-of-children',
@@ -60,6 +86,57 @@ function hasNoNeighbour(input: unknown): boolean {
   const address = Address.safeParse(input.ip)
   if (!address.ok || !Object.hasOwn(ends, input.fn)) return false
   return ends[input.fn]?.includes(Address.format(Address.unmap(address.value))) === true
+}
+
+/** Whether an input is one of the lists of selectors of a MetalLB pool, and nothing else. */
+function isMetallbSelectors(input: unknown): boolean {
+  if (!isRecord(input)) return false
+  const [key, another] = Object.keys(input)
+  const isSelector = key === 'namespaces' || key === 'namespaceSelectors' || key === 'serviceSelectors'
+  return isSelector && another === undefined && Array.isArray(input[key])
+}
+
+/** How many addresses lie behind the one that is written in a subnet with host bits, where the size of a metal3 entry of no more than that is asked for. */
+function behindWritten(input: unknown): bigint | undefined {
+  if (!isRecord(input) || input.function !== 'poolSize' || !isRecord(input.pool)) return undefined
+  const { start, end, subnet } = input.pool
+  const prefix = typeof subnet === 'string' ? Prefix.safeParse(subnet) : undefined
+  if (typeof start === 'string' || typeof end === 'string' || prefix?.ok !== true) return undefined
+  const written = prefix.value.address
+  if (Address.equals(written, Prefix.first(prefix.value))) return undefined
+  return Address.distance(written, Prefix.last(prefix.value))
+}
+
+/** Whether the length of the prefixes of a pool is more than one, one after the other. */
+function isChange(lengths: unknown): boolean {
+  return Array.isArray(lengths) && new Set(lengths).size > 1
+}
+
+const LARGEST_INT = 2n ** 63n - 1n
+
+/** The counts of a pool of Calico that has more addresses than upstream counts, by their names in the cases; none for other inputs. */
+function spaceOf(input: unknown): { readonly [key: string]: bigint } {
+  if (!isRecord(input) || typeof input.pool !== 'string' || input.blockSize !== undefined) return {}
+  const pool = Prefix.safeParse(input.pool)
+  if (!pool.ok || Prefix.size(pool.value) <= LARGEST_INT) return {}
+  const capacity = Prefix.size(pool.value)
+  const [reserved, blocks] = [setOf(input.reservations), setOf(input.blocks)]
+  const unreserved = RangeSet.complement(reserved, pool.value)
+  const outside = RangeSet.subtract(unreserved, blocks)
+  return { capacity, reserved: capacity - RangeSet.size(unreserved), availableOutsideBlocks: RangeSet.size(outside) }
+}
+
+/** The addresses of a list of texts, without those that are none. */
+function setOf(list: unknown): RangeSet {
+  const entries = (Array.isArray(list) ? list : []).map((entry) => RangeSet.safeParseEntry(String(entry).trim()))
+  return RangeSet.fromRanges(entries.flatMap((entry) => (entry.ok ? [entry.value] : [])))
+}
+
+/** The counts that upstream has no number for, as text. */
+function withExactSpace(space: { readonly [key: string]: bigint }, expected: unknown): unknown {
+  if (!isRecord(expected)) return expected
+  const exact = Object.entries(space).filter(([key, count]) => Object.hasOwn(expected, key) && count > LARGEST_INT)
+  return { ...expected, ...Object.fromEntries(exact.map(([key, count]) => [key, String(count)])) }
 }
 
 /** Upstream's limit, for IPv6 alone. */

@@ -284,6 +284,17 @@ describe('adapters', () => {
     ['expectation', 'whereabouts-iphelpers', given({ fn: 'bounds', cidr: '10.0.0.0/8' }, { gateway: '10.0.0.1' })],
     ['expectation', 'whereabouts-metallb-pools', given({ cidrs: ['10.0.0.0/8'] }, { total: 0, colour: 'blue' })],
     ['field', 'whereabouts-metallb-pools', given({ cidrs: ['10.0.0.0/8'], autoAssign: true }, { total: 0 })],
+    [
+      'selector',
+      'whereabouts-metallb-pools',
+      given({ pools: { a: { cidrs: [], serviceSelectors: ['a in (b)'] } } }, {}),
+    ],
+    ['field', 'capi-metal3', given({ function: 'poolSize', pool: { first: '10.0.0.1' } }, { size: 1 })],
+    [
+      'expectation',
+      'capi-metal3',
+      given({ function: 'poolSize', pool: { subnet: '10.0.0.0/24' } }, { colour: 'blue' }),
+    ],
   ])('say that they do not know a %s (%s)', async (_, file, unknownCase) => {
     expect((await asks(adapters)(file, unknownCase)).kind).toBe('unsupported')
   })
@@ -494,9 +505,114 @@ describe('adapters', () => {
     expect(await asks(adapters)('whereabouts-metallb-pools', asked)).toEqual({ kind: 'answered', got })
   })
 
-  test('say which part of MetalLB is built, where a case is about another', async () => {
-    const later = given({ pools: { a: ['10.0.0.0/8'] }, services: 3 }, { okCount: 3 })
-    expect(await asks(adapters)('whereabouts-metallb-pools', later)).toMatchObject({ kind: 'notBuilt' })
+  test.each<[string, GivenCase, unknown]>(
+    [
+      [
+        { pools: { a: ['10.0.0.0/31', 'fd00::/127'] }, services: 3, family: 'dual' },
+        { okCount: 0, third: '', first: '', validSet: ['10.0.0.0'] },
+        {
+          okCount: 2,
+          third: 'error',
+          first: '10.0.0.0,fd00::',
+          validSet: ['10.0.0.0', 'fd00::', '10.0.0.1', 'fd00::1'],
+        },
+      ],
+      [
+        {
+          pools: { a: ['10.0.0.0/30'] },
+          steps: [
+            ['s1', '10.0.0.1', ['tcp/80', 'tcp/81'], 'key', 'a', true],
+            ['s2', '10.0.0.1', ['tcp/81'], 'key', 'a', true],
+            ['s2', '10.0.0.1', ['udp/81'], 'key', 'a', true],
+            ['s2', '10.0.0.1', ['udp/81'], 'key', 'b', true],
+            ['s5', '10.0.0.1', ['udp/81'], 'key', 'a', true],
+            ['s3', 'get', ['tcp/80'], 'key', 'a', true],
+            ['s3', '10.0.1.0', false],
+            ['s1', null, true],
+            ['s4', '10.0.0.1', ['tcp/80'], '', '', true],
+          ],
+        },
+        { all: 'as listed', okCount: 0 },
+        { all: [true, false, true, false, false, true, false, true, false], okCount: 4 },
+      ],
+      [
+        { pools: { a: ['10.0.0.0/31'], b: ['fd00::/127'] }, assign: ['10.0.0.0', 'fd00::'] },
+        { ok: true },
+        { ok: false },
+      ],
+      [
+        {
+          before: { a: ['10.0.0.0/31'], b: ['10.0.0.2/31'] },
+          held: { s1: '10.0.0.0', s2: '10.0.0.2' },
+          after: { b: ['10.0.0.0/31'] },
+        },
+        { poolOf: { s1: 'a', s2: 'a', s3: 'a' } },
+        { poolOf: { s1: 'b', s2: null, s3: null } },
+      ],
+      [{ holds: 'fd00::1', ask: 'ipv4' }, { error: false }, { error: true }],
+      [
+        { holds: 'fd00::1', ask: 'ipv6' },
+        { error: true, ip: '' },
+        { error: false, ip: 'fd00::1' },
+      ],
+      [{ priorities: { a: 0, b: 3, c: 2 } }, { order: ['a'] }, { order: ['c', 'b', 'a'] }],
+    ].map(([input, asked, got]) => [JSON.stringify(input), given(input, asked), got]),
+  )('answer %s as MetalLB gives addresses', async (_, asked, got) => {
+    expect(await asks(adapters)('whereabouts-metallb-pools', asked)).toEqual({ kind: 'answered', got })
+  })
+
+  const metal3Claim = (spec: object, annotations: object = {}) => ({
+    function: 'allocate',
+    spec: { prefix: 29, gateway: '10.0.0.1', pools: [{ start: '10.0.0.8', end: '10.0.0.11' }], ...spec },
+    claim: { name: 'claim', annotations },
+    inUse: ['10.0.0.8', '10.0.0.11'],
+  })
+
+  test.each<[string, GivenCase, unknown]>(
+    [
+      [
+        { function: 'addressAtIndex', pool: { subnet: '10.0.0.8/30' }, index: 1 },
+        { address: '' },
+        { address: '10.0.0.10' },
+      ],
+      [{ function: 'addressAtIndex', pool: { subnet: '10.0.0.9/30' }, index: 2 }, { error: true }, { error: true }],
+      [
+        { function: 'addressAtIndex', pool: { start: '10.0.0.9' }, index: 300 },
+        { address: '' },
+        { address: '10.0.1.53' },
+      ],
+      [
+        { function: 'addOffset', ip: '10.0.0.9', offset: 2, end: '10.0.0.10' },
+        { address: '' },
+        { error: expect.any(String) },
+      ],
+      [{ function: 'poolSize', pool: { subnet: '10.0.0.9/24' } }, { size: 255 }, { size: 246 }],
+      [{ function: 'poolSize', pool: { subnet: 'fd00::/64' } }, { error: true }, { error: true }],
+      [{ function: 'validateEntry', pool: { start: '10.0.0.9', end: '10.0.0.8' } }, { valid: true }, { valid: false }],
+      [
+        metal3Claim({ preAllocations: { other: '10.0.0.9' } }),
+        { address: '', prefix: 0, gateway: '', dnsServers: [''] },
+        { address: '10.0.0.10', prefix: 29, gateway: '10.0.0.1', dnsServers: [] },
+      ],
+      [metal3Claim({}, { ipAddress: '10.0.0.11' }), { message: '' }, { message: 'Requested IP not available' }],
+      [metal3Claim({}, { ipAddress: '10.0.0.12' }), { message: '' }, { message: 'Exhausted IP Pools' }],
+      [
+        metal3Claim({ preAllocations: { claim: '10.0.0.9' } }, { ipAddress: '10.0.0.8' }),
+        { error: true, message: '' },
+        { error: true, message: 'PreAllocation and requested ip address are conflicting' },
+      ],
+      [metal3Claim({ preAllocations: { claim: '10.0.0.11' } }), { address: '' }, { address: '10.0.0.11' }],
+    ].map(([input, asked, got]) => [JSON.stringify(input), given(input, asked), got]),
+  )('answer %s as metal3 gives addresses', async (_, asked, got) => {
+    expect(await asks(adapters)('capi-metal3', asked)).toEqual({ kind: 'answered', got })
+  })
+
+  test('say which part of metal3 is built, where a case is about another', async () => {
+    const later = given({ function: 'validateCreate', spec: {} }, { accepted: true })
+    expect(await asks(adapters)('capi-metal3', later)).toMatchObject({ kind: 'notBuilt' })
+    expect(await asks(adapters)('capi-metal3', given({ function: 'unheardOf' }, {}))).toMatchObject({
+      kind: 'unsupported',
+    })
   })
 
   test('know the status before and after, and in the end', async () => {
@@ -555,12 +671,26 @@ describe('deviations', () => {
     expect(rule.expect({}, { result: '0.0.0.0' })).toEqual({ error: true })
   })
 
-  test('metallb-selectors is about namespaces alone', () => {
+  test('metallb-selectors is about a list of selectors alone', () => {
     const rule = deviations.find(({ id }) => id === 'metallb-selectors') as Deviation
     expect(rule.applies({ namespaces: ['a', 'a'] })).toBe(true)
+    expect(rule.applies({ serviceSelectors: ['a=b', 'a=b'] })).toBe(true)
     expect(rule.applies({ namespaces: ['a'], addresses: ['10.0.0.0/8'] })).toBe(false)
     expect(rule.applies({ poolNames: ['a', 'a'] })).toBe(false)
-    expect(rule.expect({}, { error: true })).toEqual({ notModelled: ['namespaces'] })
+    expect(rule.applies({})).toBe(false)
+    expect(rule.expect({ namespaces: ['a', 'a'] }, { error: true })).toEqual({ notModelled: ['namespaces'] })
+  })
+
+  test('metal3-size-as-given is about subnets with host bits alone', () => {
+    const rule = deviations.find(({ id }) => id === 'metal3-size-as-given') as Deviation
+    const sizeOf = (pool: unknown) => ({ function: 'poolSize', pool })
+    expect(rule.applies(sizeOf({ subnet: '10.0.0.9/24' }))).toBe(true)
+    expect(rule.applies(sizeOf({ subnet: '10.0.0.0/24' }))).toBe(false)
+    expect(rule.applies(sizeOf({ subnet: '10.0.0.9/24', start: '10.0.0.9' }))).toBe(false)
+    expect(rule.applies(sizeOf({ subnet: '10.0.0.9/240' }))).toBe(false)
+    expect(rule.applies({ function: 'addressAtIndex', pool: { subnet: '10.0.0.9/24' }, index: 0 })).toBe(false)
+    expect(rule.expect(sizeOf({ subnet: '10.0.0.9/24' }), { size: 255 })).toEqual({ size: 246 })
+    expect(rule.expect(sizeOf({ subnet: 'fd00::9/32' }), { error: true })).toEqual({ error: true })
   })
 
   test('free-never-negative looks at the input, and puts back what is out of range at every level', () => {

@@ -56,13 +56,13 @@ func main() {
 	texts, wanted := corpora{folder: os.Args[1]}, os.Args[2:]
 	isWanted := func(work string) bool { return len(wanted) == 0 || slices.Contains(wanted, work) }
 	output := json.NewEncoder(os.Stdout)
-	for _, row := range append(rows(texts), allocatorRows()...) {
+	for _, row := range slices.Concat(rows(texts), allocatorRows(), modelRows()) {
 		if isWanted(row.work) {
 			side := row.prepare()
 			must(output.Encode(result{row.work, row.peer, medianNs(side.run) / float64(side.operations), side.answer()}))
 		}
 	}
-	for _, row := range append(memoryRows(texts), allocatorMemoryRows()...) {
+	for _, row := range slices.Concat(memoryRows(texts), allocatorMemoryRows()) {
 		if isWanted(row.work) {
 			must(output.Encode(memoryResult{row.work, row.peer, row.bytes()}))
 		}

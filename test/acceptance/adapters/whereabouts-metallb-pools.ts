@@ -1,59 +1,96 @@
+import { confusableAddresses } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { describe, type Result } from 'ipam-kit/errors'
+import { describe } from 'ipam-kit/errors'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import {
   type Answer,
+  type Answers,
   answered,
   answerKeys,
-  type BuiltPart,
   type GivenCase,
   isRecord,
   refusedWith,
   unsupported,
 } from '../answer.js'
 import { countOrText } from '../count.js'
+import { type Draw, type PoolConfig, type PoolConfigs, parseEntry, ServicePools, type Use } from '../metallb-pools.js'
 
 const texts = z.array(z.string())
-const pool = z.union([texts, z.strictObject({ cidrs: texts, avoidBuggyIPs: z.boolean().optional() })])
+/** Equality alone: `team=a,tier=b`. */
+const selector = z.string().regex(/^[^=!,\s]+==?[^=!,\s]*(,\s*[^=!,\s]+==?[^=!,\s]*)*$/)
+const pool = z.union([
+  texts.transform((cidrs): PoolConfig => ({ cidrs })),
+  z.strictObject({
+    cidrs: texts,
+    avoidBuggyIPs: z.boolean().optional(),
+    autoAssign: z.boolean().optional(),
+    priority: z.int().optional(),
+    namespaces: texts.optional(),
+    serviceSelectors: z.array(selector).optional(),
+  }),
+])
+const pools = z.record(z.string(), pool)
+const familyWord = z.enum(['ipv4', 'ipv6', 'dual', 'dualstack', 'dual-stack'])
+const family = familyWord.optional()
+const one = z.string().transform((text) => [text])
+const addresses = z.union([one, texts])
+/** Who asks, beside the name of the Service. */
+const who = { namespace: z.string().optional(), labels: z.record(z.string(), z.string()).optional() }
+
+/** A Service, an address or what to do, maybe its ports, its sharing key and its backend, and whether it succeeds. */
+const step = z.union([
+  z.tuple([z.string(), addresses.nullable(), z.boolean()]),
+  z.tuple([z.string(), addresses.nullable(), texts, z.string(), z.string(), z.boolean()]),
+])
 
 const inputSchema = z.union([
   z.strictObject({ cidrs: texts, avoidBuggyIPs: z.boolean().default(false) }),
   z.strictObject({ addresses: texts }),
   z.strictObject({ address: z.string() }),
-  z.strictObject({ pools: z.record(z.string(), pool) }),
+  z.strictObject({ pools }),
   z.strictObject({ poolNames: texts }),
-  z.strictObject({ namespaces: texts }),
+  z.strictObject({ namespaces: z.array(z.unknown()) }),
+  z.strictObject({ namespaceSelectors: z.array(z.unknown()) }),
+  z.strictObject({ serviceSelectors: z.array(z.unknown()) }),
+  z.strictObject({ pools, assign: addresses, ...who }),
+  z.strictObject({ pools, steps: z.array(step), family, ...who }),
+  z.strictObject({ pool, steps: z.array(step), family, ...who }),
+  z.strictObject({
+    pools,
+    services: z.int().min(0),
+    family,
+    pool: z.string().optional(),
+    ...who,
+  }),
+  z.strictObject({ holds: addresses, ask: familyWord }),
+  z.strictObject({ before: pools, held: z.record(z.string(), addresses), after: pools }),
+  z.strictObject({ priorities: z.record(z.string(), z.int()) }),
 ])
 
-/** The texts of pools and their counts. Assignment, sharing, selection and reload are not built. */
-export const poolTexts: BuiltPart = {
-  name: 'parsing and counting pools',
-  covers: (input) => {
-    if (!isRecord(input)) return false
-    const keys = Object.keys(input)
-    return (keys.length === 1 && keys[0] === 'pools') || keys.some((key) => pooled.has(key))
-  },
-}
+type Input = z.output<typeof inputSchema>
+type With<K extends string> = Extract<Input, { readonly [key in K]: unknown }>
+type Step = z.output<typeof step>
 
-const pooled: ReadonlySet<string> = new Set(['cidrs', 'addresses', 'address', 'poolNames', 'namespaces'])
-
-/** The pools of MetalLB: what its configuration reads, and how many addresses that is. */
+/** The pools of MetalLB: what its configuration reads, how many addresses that is, and which of them a Service is given. */
 export function whereaboutsMetallbPools({ input, expect }: GivenCase): Answer | Promise<Answer> {
   const known = inputSchema.safeParse(input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
   if ('cidrs' in asked) return counts(asked.cidrs, asked.avoidBuggyIPs, expect)
-  if ('addresses' in asked) return parsed([['pool', asked.addresses]], expect)
-  if ('address' in asked) return parsed([['pool', [asked.address]]], expect)
-  if ('pools' in asked) {
-    const pools = Object.entries(asked.pools)
-    return parsed(
-      pools.map(([name, entries]) => [name, Array.isArray(entries) ? entries : entries.cidrs]),
-      expect,
-    )
-  }
+  if ('addresses' in asked) return parsed({ pool: { cidrs: asked.addresses } }, expect)
+  if ('address' in asked) return parsed({ pool: { cidrs: [asked.address] } }, expect)
   if ('poolNames' in asked) return named(asked.poolNames, expect)
+  if ('holds' in asked) return answerKeys(expect, holding(asked))
+  if ('before' in asked) return withPools([asked.before, asked.after], expect, () => reloaded(asked))
+  if ('priorities' in asked) return answerKeys(expect, { order: () => orderOf(asked.priorities) })
+  if ('steps' in asked) {
+    const configs = 'pools' in asked ? asked.pools : { pool: asked.pool }
+    return withPools([configs], expect, () => afterSteps(configs, asked))
+  }
+  if ('assign' in asked) return withPools([asked.pools], expect, () => assigned(asked))
+  if ('services' in asked) return withPools([asked.pools], expect, () => drawn(asked))
+  if ('pools' in asked) return parsed(asked.pools, expect)
   return answered({ notModelled: Object.keys(asked) })
 }
 
@@ -64,10 +101,10 @@ function counts(texts: readonly string[], avoidBuggyIPs: boolean, expect: unknow
     if (!prefix.ok) return refusedWith(expect, `invalid CIDR ${JSON.stringify(text)}`)
     prefixes.push(prefix.value)
   }
+  const all = RangeSet.fromPrefixes(prefixes)
+  const usable = avoidBuggyIPs ? RangeSet.subtract(all, confusableAddresses(all)) : all
   const count = { 4: 0n, 6: 0n }
-  for (const range of RangeSet.ranges(RangeSet.fromPrefixes(prefixes))) {
-    count[range.first.family] += Range.size(range) - (avoidBuggyIPs ? buggyIn(range) : 0n)
-  }
+  for (const range of RangeSet.ranges(usable)) count[range.first.family] += Range.size(range)
   return answerKeys(expect, {
     total: () => countOrText(count[4] + count[6]),
     ipv4: () => countOrText(count[4]),
@@ -76,40 +113,9 @@ function counts(texts: readonly string[], avoidBuggyIPs: boolean, expect: unknow
   })
 }
 
-/** How many IPv4 addresses of a range end in .0 or .255. */
-function buggyIn({ first, last }: Range): bigint {
-  if (first.family === 6) return 0n
-  const upTo = (value: bigint, octet: bigint) => (value + 256n - octet) / 256n
-  const [before, end] = [Address.toBigInt(first) - 1n, Address.toBigInt(last)]
-  return [0n, 255n].reduce((sum, octet) => sum + upTo(end, octet) - upTo(before, octet), 0n)
-}
-
-/** The prefixes that entries stand for, or what is wrong with them: none at all, one that is no CIDR and no range, or an overlap. */
-function parsed(pools: readonly (readonly [name: string, entries: readonly string[]])[], expect: unknown): Answer {
-  const prefixes: Prefix[] = []
-  for (const [name, entries] of pools) {
-    if (entries.length === 0) return refusedWith(expect, `parsing address pool ${name}: pool has no prefixes defined`)
-    for (const text of entries) {
-      const entry = parseEntry(text)
-      if (!entry.ok) {
-        const { problem } = entry.failure.context
-        const words = `invalid CIDR ${JSON.stringify(text)} in pool ${JSON.stringify(name)}`
-        return refusedWith(
-          expect,
-          `parsing address pool ${name}: ${words}: ${text.includes('-') ? rangeWords(text, problem) : problem}`,
-        )
-      }
-      for (const prefix of entry.value) {
-        const other = prefixes.find((known) => Prefix.overlaps(known, prefix))
-        if (other !== undefined) {
-          const [inner, outer] = [prefix, other].map((each) => JSON.stringify(Prefix.format(each)))
-          const words = `CIDR ${inner} in pool ${JSON.stringify(name)} overlaps with already defined CIDR ${outer}`
-          return refusedWith(expect, words)
-        }
-        prefixes.push(prefix)
-      }
-    }
-  }
+function parsed(pools: PoolConfigs, expect: unknown): Answer {
+  const prefixes = prefixesOf(pools)
+  if (typeof prefixes === 'string') return refusedWith(expect, prefixes)
   return answerKeys(expect, {
     cidrs: () => prefixes.map(Prefix.format),
     ok: () => true,
@@ -117,14 +123,35 @@ function parsed(pools: readonly (readonly [name: string, entries: readonly strin
   })
 }
 
-/** An entry with a hyphen is a range, any other one a CIDR: a single address is none. */
-function parseEntry(text: string): Result<Prefix[], 'MALFORMED_PREFIX' | 'MALFORMED_RANGE'> {
-  if (text.includes('-')) {
-    const range = Range.safeParse(text, { blanks: 'around-hyphen' })
-    return range.ok ? { ok: true, value: Range.toPrefixes(range.value) } : range
+/** The answer to a question about pools that can be read. */
+function withPools(configs: readonly PoolConfigs[], expect: unknown, answers: () => Answers): Answer {
+  const problem = configs.map(prefixesOf).find((prefixes) => typeof prefixes === 'string')
+  return problem === undefined ? answerKeys(expect, answers()) : refusedWith(expect, problem)
+}
+
+/** The prefixes that entries stand for, or what is wrong with them: none at all, one that is no CIDR and no range, or an overlap. */
+function prefixesOf(pools: PoolConfigs): Prefix[] | string {
+  const prefixes: Prefix[] = []
+  for (const [name, { cidrs }] of Object.entries(pools)) {
+    if (cidrs.length === 0) return `parsing address pool ${name}: pool has no prefixes defined`
+    for (const text of cidrs) {
+      const entry = parseEntry(text)
+      if (!entry.ok) {
+        const { problem } = entry.failure.context
+        const words = `invalid CIDR ${JSON.stringify(text)} in pool ${JSON.stringify(name)}`
+        return `parsing address pool ${name}: ${words}: ${text.includes('-') ? rangeWords(text, problem) : problem}`
+      }
+      for (const prefix of entry.value) {
+        const other = prefixes.find((known) => Prefix.overlaps(known, prefix))
+        if (other !== undefined) {
+          const [inner, outer] = [prefix, other].map((each) => JSON.stringify(Prefix.format(each)))
+          return `CIDR ${inner} in pool ${JSON.stringify(name)} overlaps with already defined CIDR ${outer}`
+        }
+        prefixes.push(prefix)
+      }
+    }
   }
-  const prefix = Prefix.safeParse(text)
-  return prefix.ok ? { ok: true, value: [Prefix.masked(prefix.value)] } : prefix
+  return prefixes
 }
 
 /** Upstream's words for what is no range. */
@@ -149,4 +176,123 @@ async function named(names: readonly string[], expect: unknown): Promise<Answer>
     )
   }
   return answerKeys(expect, { ok: () => true, error: () => false })
+}
+
+function assigned({ pools, assign, namespace, labels }: With<'assign'>): Answers {
+  const services = new ServicePools(pools)
+  const ok = services.assign({ service: 'service', namespace, labels }, readAll(assign))
+  return { ok: () => ok, error: () => !ok, pool: () => services.poolOf('service') ?? null }
+}
+
+function afterSteps(pools: PoolConfigs, { steps, family, namespace, labels }: With<'steps'>): Answers {
+  const services = new ServicePools(pools)
+  const given: Address[] = []
+  const results = steps.map((step) => {
+    const use = { ...useOf(step), namespace, labels }
+    const [service, what] = step
+    if (what === null || what[0] === 'release') {
+      services.release(service)
+      return true
+    }
+    if (what[0] !== 'get') return services.assign(use, readAll(what))
+    const got = services.get(use, { families: familiesOf(family) })
+    given.push(...(got ?? []))
+    return got !== undefined
+  })
+  const isAsListed = steps.every((step, index) => step.at(-1) === results[index])
+  return {
+    all: () => (isAsListed ? 'as listed' : results),
+    // the steps say themselves what comes of them
+    validSet: (asked) => (isAsListed ? amongAsked(asked, given) : results),
+    okCount: () => results.filter((ok) => ok).length,
+  }
+}
+
+function useOf([service, , ...rest]: Step): Use {
+  const [ports, sharingKey, backendKey] = rest
+  if (typeof ports === 'boolean') return { service }
+  return { service, ports, sharingKey: String(sharingKey), backendKey: String(backendKey) }
+}
+
+function drawn({ pools, services: count, family, pool, namespace, labels }: With<'services'>): Answers {
+  const services = new ServicePools(pools)
+  const results = Array.from({ length: count }, (_, index) =>
+    services.get({ service: `service-${index + 1}`, namespace, labels }, { families: familiesOf(family), pool }),
+  )
+  const given = results.flatMap((addresses) => addresses ?? [])
+  return {
+    ...Object.fromEntries(
+      ORDINALS.slice(0, count).map((word, index) => [
+        word,
+        () => results[index]?.map(Address.format).join() ?? 'error',
+      ]),
+    ),
+    okCount: () => results.filter((addresses) => addresses !== undefined).length,
+    validSet: (asked) => amongAsked(asked, given),
+  }
+}
+
+const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth']
+
+/** A pool of what a Service has, and what the Service is given when it asks again. */
+function holding({ holds, ask }: With<'holds'>): Answers {
+  const held = readAll(holds)
+  const services = new ServicePools({ pool: { cidrs: held.map((address) => Prefix.format(hostPrefix(address))) } })
+  services.assign({ service: 'service' }, held)
+  const got = services.get({ service: 'service' }, { families: familiesOf(ask) })
+  return {
+    ok: () => got !== undefined,
+    error: () => got === undefined,
+    ip: () => got?.map(Address.format).join() ?? null,
+  }
+}
+
+function reloaded({ before, held, after }: With<'before'>): Answers {
+  const services = new ServicePools(before)
+  for (const [service, texts] of Object.entries(held)) {
+    if (!services.assign({ service }, readAll(texts))) throw new Error(`${service} can not have ${texts.join()}`)
+  }
+  services.configure(after)
+  return {
+    poolOf: (asked) =>
+      Object.fromEntries(
+        Object.keys(isRecord(asked) ? asked : held).map((service) => [service, services.poolOf(service) ?? null]),
+      ),
+  }
+}
+
+/** In which order pools are used up, of which each has one address. */
+function orderOf(priorities: Readonly<Record<string, number>>): (string | undefined)[] {
+  const names = Object.keys(priorities)
+  const addresses = RangeSet.addresses(RangeSet.parse(['10.0.0.0/8']))
+  const pools = Object.fromEntries(
+    names.map((name) => {
+      const cidrs = [Prefix.format(hostPrefix(addresses.next().value as Address))]
+      return [name, { cidrs, priority: priorities[name] }]
+    }),
+  )
+  const services = new ServicePools(pools)
+  return names.map((service) => {
+    services.get({ service }, { families: [4] })
+    return services.poolOf(service)
+  })
+}
+
+function hostPrefix(address: Address): Prefix {
+  return Prefix.of(address, Address.bitsOf(address.family))
+}
+
+function familiesOf(family: z.output<typeof familyWord> | undefined): Draw['families'] {
+  if (family === undefined) return [undefined]
+  return family === 'ipv4' ? [4] : family === 'ipv6' ? [6] : [4, 6]
+}
+
+function readAll(texts: readonly string[]): Address[] {
+  return texts.map((text) => Address.parse(text))
+}
+
+/** The addresses asked for, if they have all that were given; else those that were given. */
+function amongAsked(asked: unknown, given: readonly Address[]): unknown {
+  const texts = given.map(Address.format)
+  return Array.isArray(asked) && texts.every((text) => asked.includes(text)) ? asked : texts
 }
