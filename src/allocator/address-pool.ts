@@ -284,6 +284,12 @@ export class AddressPool {
     return RangeSet.fromAddresses(this.#book.addresses())
   }
 
+  /** The addresses that were released and are held back for a while, in and out of the pool. With a time, as it is then. O(n). */
+  cooling(options: AtTime = {}): RangeSet {
+    if (options.nowMs !== undefined) this.#advance(options)
+    return RangeSet.fromAddresses(this.#book.resting.cooling())
+  }
+
   /** O(1 + preallocated addresses). With a time, as it is then. */
   counts(options: AtTime = {}): PoolCounts {
     if (options.nowMs !== undefined) this.#advance(options)
@@ -328,11 +334,12 @@ export class AddressPool {
       const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
       return { kind: 'outOfPool', address, reason }
     }
-    const [by] = this.#book.holdsOn(address)
-    if (by !== undefined) return { kind: 'taken', address, by: by.owner }
+    // first what no waiting helps against
     const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
     const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
     if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }
+    const [by] = this.#book.holdsOn(address)
+    if (by !== undefined) return { kind: 'taken', address, by: by.owner }
     const to = plan.preallocatedTo.get(Address.key(address))
     if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
     const rest = resting.get(address)

@@ -3,7 +3,7 @@ export { Bitmap } from './bitmap.js'
 export type { AddressPoolSpec } from './pool-spec.js'
 export {
   PrefixAllocator,
-  type PrefixAllocatorSpec,
+  type PrefixCounts,
   type PrefixDelta,
   type PrefixEntry,
   type PrefixHold,
@@ -11,6 +11,7 @@ export {
   type PrefixReleaseOutcome,
   type PrefixRequest,
 } from './prefix-allocator.js'
+export type { PrefixAllocatorSpec } from './prefix-spec.js'
 export { PrefixTree } from './prefix-tree.js'
 export { RangeTree } from './range-tree.js'
 export {

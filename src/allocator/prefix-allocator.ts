@@ -1,29 +1,16 @@
-import type { Family, RangeSet } from '../cidr/index.js'
+import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as Prefix from '../cidr/nouns/prefix.js'
 import * as Sets from '../cidr/nouns/range-set.js'
 import { PrefixMap } from '../cidr/prefix-map.js'
 import { ipamError } from '../errors/index.js'
 import { MultiMap } from './multi-map.js'
+import { type PrefixAllocatorSpec, type PrefixPlan, planOf } from './prefix-spec.js'
 import { PrefixTree } from './prefix-tree.js'
 import { assertOwner, type Owner, ownerId } from './request.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
-
-export interface PrefixAllocatorSpec {
-  /** The address space to carve, of one family. Overlapping and adjacent parts are one. */
-  readonly parents: RangeSet
-  /** Space that no child may touch: a child that overlaps it is lost as a whole. */
-  readonly exclude?: RangeSet | undefined
-  /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */
-  readonly childLength: number
-  /**
-   * `lowest`: the lowest free child. `next-fit`: the lowest behind the last one that was given, then from the first one on; releases do not move
-   * it, so that a child that comes back is used last. Default `lowest`.
-   */
-  readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
-}
 
 /** What an owner asks for. */
 export interface PrefixRequest {
@@ -71,6 +58,18 @@ export type PrefixReleaseOutcome =
   /** The owner holds the prefix, but has been given it anew since. */
   | { readonly kind: 'otherSequence'; readonly sequence: number }
 
+/** Of children where nothing else is said. */
+export interface PrefixCounts {
+  /** Children that the allocator may hand out, in use or not. */
+  readonly total: bigint
+  /** Of those, without one that overlaps what is in use. */
+  readonly free: bigint
+  /** Prefixes in use, of whatever length. */
+  readonly held: number
+  /** Of those, not or no longer wholly in the space. */
+  readonly outOfRange: number
+}
+
 /** A prefix in use, and who holds it: more than one owner only where observed facts contradict each other. */
 export interface PrefixEntry {
   readonly prefix: Prefix
@@ -85,7 +84,8 @@ export interface PrefixEntry {
  *
  * O(length of a prefix), where nothing else is said; nothing of the size 2^n is ever built: a /64 of ::/0 costs what a /64 of a /48 costs.
  *
- * @throws IpamError `FAMILY_MISMATCH` if the parents are of both families, `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+ * @throws IpamError `FAMILY_MISMATCH` for parents that are not of one family, `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and
+ *   where neither parents nor `family` tell what the children are
  * @example
  * const allocator = new PrefixAllocator({ parents: RangeSet.parse(['fd00::/48']), childLength: 64 })
  * allocator.occupy(Prefix.parse('fd00::/64'), { uid: 'a' })
@@ -94,43 +94,40 @@ export interface PrefixEntry {
  * allocator.free(64) // 65279n
  */
 export class PrefixAllocator {
-  readonly childLength: number
-  readonly #isNextFit: boolean
-  /** Parents without exclusions. */
-  readonly #space: RangeSet
-  readonly #tree: PrefixTree
-  readonly #total: bigint
+  #plan: PrefixPlan
+  #tree: PrefixTree
+  #total: bigint
   /** Who holds a prefix. */
   readonly #holders = new PrefixMap<Map<string, PrefixHold>>()
   /** What an owner holds, by its uid. */
-  readonly #held = new MultiMap<string, string, PrefixHold>(placeOf)
+  readonly #held = new MultiMap<string, PrefixHold, PrefixHold>((hold) => hold)
   /** Where next-fit goes on. */
   #cursor: Address | undefined
   #sequence = 0
+  #outOfRange = 0
 
   constructor(spec: PrefixAllocatorSpec) {
-    const { parents, childLength, strategy = { kind: 'lowest' } } = spec
-    if (strategy.kind !== 'lowest' && strategy.kind !== 'next-fit') {
-      throw ipamError('INVALID_ARGUMENT', {
-        argument: 'strategy.kind',
-        expected: 'lowest or next-fit',
-        got: String(strategy.kind),
-      })
-    }
-    this.#isNextFit = strategy.kind === 'next-fit'
-    this.#space = spec.exclude === undefined ? parents : Sets.subtract(parents, spec.exclude)
-    this.#tree = new PrefixTree(this.#space, familyOf(parents))
-    this.childLength = childLength
-    this.#total = this.#tree.countFree(childLength)
+    this.#plan = planOf(spec)
+    this.#tree = treeOf(this.#plan)
+    this.#total = this.#tree.countFree(this.#plan.childLength)
   }
 
   get family(): Family {
-    return this.#tree.family
+    return this.#plan.family
+  }
+
+  get childLength(): number {
+    return this.#plan.childLength
   }
 
   /** How many children the allocator may hand out, in use or not. O(1). */
   get total(): bigint {
     return this.#total
+  }
+
+  /** O(length of a child). */
+  counts(): PrefixCounts {
+    return { total: this.#total, free: this.free(), held: this.#holders.size, outOfRange: this.#outOfRange }
   }
 
   /** How many prefixes of a length, by default children, nothing in use overlaps. */
@@ -154,9 +151,11 @@ export class PrefixAllocator {
     if (own !== undefined && (prefix === undefined || Prefix.equals(own, prefix)))
       return { kind: 'already', prefix: own }
     if (own !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', prefix: own }
-    if (prefix !== undefined) return this.#refusalOf(prefix) ?? this.#give(prefix, owner)
+    if (prefix !== undefined) return this.#refusalOf(prefix) ?? this.#give(prefix, owner, this.#cursor)
     const next = this.next(length)
-    return next === undefined ? { kind: 'exhausted' } : this.#give(next, owner)
+    if (next === undefined) return { kind: 'exhausted' }
+    // behind the last address there is the first one
+    return this.#give(next, owner, this.#plan.isNextFit ? Address.next(Prefix.last(next)) : undefined)
   }
 
   /** The prefix that {@link allocate} would give next, or `undefined`. Changes nothing. */
@@ -172,19 +171,45 @@ export class PrefixAllocator {
 
   /** Whether this is a child that the allocator may hand out, in use or not. */
   isAllocatable(prefix: Prefix): boolean {
-    return prefix.length === this.childLength && Sets.contains(this.#space, prefix)
+    return prefix.length === this.childLength && this.#isInside(prefix)
+  }
+
+  /**
+   * Changes the space, and what children are, under live holds. What falls outside stays known as out of range; what comes back inside is in use
+   * again. O(prefixes in use).
+   *
+   * @throws IpamError as the constructor does, and `INVALID_ARGUMENT` for another strategy
+   */
+  resize(spec: PrefixAllocatorSpec): void {
+    const plan = planOf(spec)
+    if (plan.isNextFit !== this.#plan.isNextFit) {
+      const [expected, got] = [this.#plan, plan].map(({ isNextFit }) => (isNextFit ? 'next-fit' : 'lowest'))
+      throw ipamError('INVALID_ARGUMENT', {
+        argument: 'strategy.kind',
+        expected: `${expected}, as the allocator was made with`,
+        got: got!,
+      })
+    }
+    const tree = treeOf(plan)
+    this.#total = tree.countFree(plan.childLength)
+    this.#plan = plan
+    this.#tree = tree
+    this.#outOfRange = 0
+    for (const [prefix] of this.#holders) this.#countIn(prefix)
+    if (this.#cursor?.family !== plan.family) this.#cursor = undefined
+    // what an undo remembers of the cursor belongs to the space before
+    this.#sequence++
   }
 
   /**
    * Records that an owner holds a prefix, of whatever length and also outside of the space: how live objects are read back after a restart. The
-   * order of calls does not matter. One of the other family is not recorded.
+   * order of calls does not matter.
    *
    * @returns who else holds something that it overlaps
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(prefix: Prefix, owner: Owner): readonly PrefixHold[] {
     assertOwner(owner)
-    if (prefix.address.family !== this.family) return []
     const masked = Prefix.masked(prefix)
     const others = this.#overlapping(masked).filter((hold) => ownerId(hold.owner) !== ownerId(owner))
     if (this.#holders.get(masked)?.has(ownerId(owner)) !== true) {
@@ -250,18 +275,16 @@ export class PrefixAllocator {
 
   /** Why a prefix can not be given, or `undefined` if it can. */
   #refusalOf(prefix: Prefix): PrefixOutcome | undefined {
-    if (prefix.address.family !== this.family || !Sets.contains(this.#space, prefix))
-      return { kind: 'outOfPool', prefix }
+    if (!this.#isInside(prefix)) return { kind: 'outOfPool', prefix }
     const [first] = this.#overlapping(prefix)
     return first && { kind: 'taken', prefix, by: first.owner, held: first.prefix }
   }
 
-  #give(prefix: Prefix, owner: Owner): PrefixOutcome {
+  #give(prefix: Prefix, owner: Owner, cursor: Address | undefined): PrefixOutcome {
     const memory = { cursor: this.#cursor, sequence: this.#sequence }
     const hold: PrefixHold = { prefix, owner, sequence: ++this.#sequence }
     this.#begin(hold)
-    // behind the last address there is the first one
-    if (this.#isNextFit) this.#cursor = Address.next(Prefix.last(prefix))
+    this.#cursor = cursor
     return { kind: 'allocated', prefix, delta: { kind: 'allocate', holds: [hold], memory } }
   }
 
@@ -269,19 +292,32 @@ export class PrefixAllocator {
     const holds = this.#holders.get(hold.prefix)
     if (holds === undefined) {
       this.#holders.set(hold.prefix, new Map([[ownerId(hold.owner), hold]]))
-      this.#tree.occupy(hold.prefix)
+      this.#countIn(hold.prefix)
     } else holds.set(ownerId(hold.owner), hold)
     this.#held.add(hold.owner.uid, hold)
   }
 
-  #end(hold: PrefixHold): void {
-    const holds = this.#holders.get(hold.prefix)!
-    holds.delete(ownerId(hold.owner))
+  #end({ prefix, owner }: PrefixHold): void {
+    const holds = this.#holders.get(prefix)!
+    // what a delta brings may be a copy
+    const hold = holds.get(ownerId(owner))!
+    holds.delete(ownerId(owner))
     if (holds.size === 0) {
-      this.#holders.delete(hold.prefix)
-      this.#tree.release(hold.prefix)
+      this.#holders.delete(prefix)
+      if (prefix.address.family === this.family) this.#tree.release(prefix)
+      if (!this.#isInside(prefix)) this.#outOfRange--
     }
-    this.#held.delete(hold.owner.uid, placeOf(hold))
+    this.#held.delete(owner.uid, hold)
+  }
+
+  /** A prefix is in use from now on. */
+  #countIn(prefix: Prefix): void {
+    if (prefix.address.family === this.family) this.#tree.occupy(prefix)
+    if (!this.#isInside(prefix)) this.#outOfRange++
+  }
+
+  #isInside(prefix: Prefix): boolean {
+    return prefix.address.family === this.family && Sets.contains(this.#plan.space, prefix)
   }
 
   #endAll(holds: readonly PrefixHold[]): PrefixDelta {
@@ -305,12 +341,8 @@ export class PrefixAllocator {
   }
 }
 
-/** The family of parents that are of one. */
-function familyOf(parents: RangeSet): Family | undefined {
-  const lowest = Sets.first(parents)
-  if (lowest?.family !== 4 || parents.v6.firsts.length === 0) return lowest?.family
-  const highest = Sets.first({ v4: Sets.empty.v4, v6: parents.v6 }) as Address
-  throw ipamError('FAMILY_MISMATCH', { left: Address.format(lowest), right: Address.format(highest) })
+function treeOf({ space, family }: PrefixPlan): PrefixTree {
+  return new PrefixTree(space, family)
 }
 
 function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
@@ -320,9 +352,4 @@ function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
 /** By their numbers: what an undo has brought back comes where it was. */
 function inOrder(holds: ReadonlyMap<string, PrefixHold>): PrefixHold[] {
   return [...holds.values()].sort((a, b) => a.sequence - b.sequence)
-}
-
-/** Tells apart what one uid holds. */
-function placeOf({ prefix, owner }: PrefixHold): string {
-  return `${Prefix.format(prefix)}\n${owner.interface ?? ''}`
 }

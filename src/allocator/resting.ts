@@ -105,6 +105,13 @@ export class Resting {
     }
   }
 
+  /** Those that cool down, in no order. */
+  cooling(): Address[] {
+    return [...this.#rests.values()]
+      .filter((rest) => this.#cooling[rest.address.family].has(rest))
+      .map((rest) => rest.address)
+  }
+
   /** All of them, in the order in which they were released. */
   all(): Rest[] {
     return [...this.#rests.values()].sort((a, b) => a.order - b.order)

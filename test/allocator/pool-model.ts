@@ -57,7 +57,9 @@ export class PoolModel {
 
   /** All that can be told about it. */
   state() {
+    const cooling = this.#rests.map((rest) => rest.address).filter((address) => this.#isCooling(address))
     return {
+      cooling: cooling.sort(compare),
       holds: [...this.#holds].sort(byAddress).map(({ address, uid, sequence }) => `${address} ${uid} ${sequence}`),
       counts: this.counts(),
       lowest: ([undefined, 4, 6] as const).map((family) => this.#free(family)[0]),
@@ -223,10 +225,10 @@ export class PoolModel {
       const isOfRanges = [...RangeSet.addresses(this.#spec.ranges)].map(Address.format).includes(address)
       return { kind: 'outOfPool', address, reason: isOfRanges ? 'Reserved' : 'Outside' }
     }
-    if (this.#holds.some((hold) => hold.address === address)) return { kind: 'taken', address }
     const isSameFamily = (other: string) => familyOf(other) === familyOf(address)
     const own = this.#preallocated().find(([to, other]) => to === key && isSameFamily(other))?.[1]
     if (own !== undefined && own !== address) return { kind: 'refused', address: own }
+    if (this.#holds.some((hold) => hold.address === address)) return { kind: 'taken', address }
     const to = this.#preallocated().find(([, other]) => other === address)?.[0]
     if (to !== undefined && to !== key) return { kind: 'refused', address }
     const rest = this.#rests.find((other) => other.address === address && other.untilMs > this.nowMs)

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 const allocator = (parents: string[], childLength: number, exclude?: string[]) =>
   new PrefixAllocator({
     parents: RangeSet.parse(parents),
+    family: parents.length === 0 ? 6 : undefined,
     exclude: exclude && RangeSet.parse(exclude),
     childLength,
   })
@@ -175,12 +176,17 @@ describe('prefixes in use', () => {
     ])
   })
 
-  test('of the other family are not recorded', () => {
+  test('of the other family are remembered and take nothing', () => {
     const some = allocator(['10.0.0.0/29'], 30)
     some.occupy(prefix('::a00:0/126'), { uid: 'a' })
     some.occupy(prefix('::/0'), { uid: 'a' })
-    expect(some.entries()).toEqual([])
-    expect(some.free()).toBe(2n)
+    expect(some.occupy(prefix('::/1'), { uid: 'b' })).toMatchObject([
+      { prefix: prefix('::/0') },
+      { owner: { uid: 'a' } },
+    ])
+    expect(some.counts()).toEqual({ total: 2n, free: 2n, held: 3, outOfRange: 3 })
+    some.releaseOwner('a')
+    expect(some.counts()).toEqual({ total: 2n, free: 2n, held: 1, outOfRange: 1 })
   })
 
   test('held by two owners are free when both are gone', () => {

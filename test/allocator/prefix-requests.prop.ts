@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { PrefixAllocator, type PrefixDelta, type PrefixRequest } from 'ipam-kit/allocator'
-import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { property } from '../cidr/property.js'
@@ -15,14 +15,14 @@ interface ModelHold {
 
 /** Who holds which prefix, as a list, and a loop over all prefixes of a window. */
 class PrefixModel {
-  readonly #space: RangeSet
+  space: RangeSet
   readonly #all: readonly Prefix[]
   readonly #isNextFit: boolean
   holds: readonly ModelHold[] = []
   cursor: bigint | undefined
 
   constructor(space: RangeSet, all: readonly Prefix[], isNextFit: boolean) {
-    this.#space = space
+    this.space = space
     this.#all = all
     this.#isNextFit = isNextFit
   }
@@ -34,7 +34,7 @@ class PrefixModel {
   next(length: number): Prefix | undefined {
     const free = this.#all.filter(
       (prefix) =>
-        prefix.length === length && RangeSet.contains(this.#space, prefix) && this.overlapping(prefix).length === 0,
+        prefix.length === length && RangeSet.contains(this.space, prefix) && this.overlapping(prefix).length === 0,
     )
     return free.find(({ address }) => this.cursor !== undefined && Address.toBigInt(address) >= this.cursor) ?? free[0]
   }
@@ -50,15 +50,27 @@ class PrefixModel {
       const next = this.next(length)
       return next === undefined ? { kind: 'exhausted' } : { kind: 'allocated', prefix: next }
     }
-    if (!RangeSet.contains(this.#space, prefix)) return { kind: 'outOfPool', prefix }
+    if (!RangeSet.contains(this.space, prefix)) return { kind: 'outOfPool', prefix }
     return { kind: this.overlapping(prefix).length > 0 ? 'taken' : 'allocated', prefix }
   }
 
-  given(hold: ModelHold): void {
+  /** `byStrategy`: it was not named. */
+  given(hold: ModelHold, { byStrategy }: { readonly byStrategy: boolean }): void {
     this.holds = [...this.holds, hold]
-    if (!this.#isNextFit) return
+    if (!this.#isNextFit || !byStrategy) return
     const behind = Address.toBigInt(Prefix.last(hold.prefix)) + 1n
     this.cursor = behind === 1n << BigInt(Address.bitsOf(hold.prefix.address.family)) ? undefined : behind
+  }
+
+  counts(childLength: number) {
+    const children = this.#all.filter((one) => one.length === childLength && RangeSet.contains(this.space, one))
+    const held = [...new Map(this.holds.map(({ prefix }) => [Prefix.format(prefix), prefix])).values()]
+    return {
+      total: BigInt(children.length),
+      free: BigInt(children.filter((one) => this.overlapping(one).length === 0).length),
+      held: held.length,
+      outOfRange: held.filter((one) => !RangeSet.contains(this.space, one)).length,
+    }
   }
 
   release(gone: readonly ModelHold[]): void {
@@ -70,6 +82,7 @@ type Command =
   | { readonly do: 'any' | 'exact' | 'occupy' | 'release'; readonly uid: string; readonly which: number }
   | { readonly do: 'releaseOwner'; readonly uid: string }
   | { readonly do: 'undo' }
+  | { readonly do: 'resize'; readonly child: number; readonly which: number }
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   {
@@ -78,6 +91,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('releaseOwner'), uid }) },
   { weight: 2, arbitrary: fc.constant({ do: 'undo' }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('resize'), child: fc.nat(6), which: fc.nat() }) },
 ) as never
 
 describe.each(['10.0.0.192', '255.255.255.192', 'fd00::ffff:ffc0', 'fd00::ffff:ffff:ffff:ffc0'])(
@@ -97,7 +111,7 @@ describe.each(['10.0.0.192', '255.255.255.192', 'fd00::ffff:ffc0', 'fd00::ffff:f
       fc.constantFrom('lowest' as const, 'next-fit' as const),
       fc.array(command, { maxLength: 25, size: 'max' }),
     ])('whatever is asked', (ranges, exclude, child, kind, commands) => {
-      const childLength = bits - child
+      let childLength = bits - child
       const parents = RangeSet.union(ranges, RangeSet.fromPrefixes([all.at(-1)!]))
       const allocator = new PrefixAllocator({ parents, exclude, childLength, strategy: { kind } })
       const model = new PrefixModel(RangeSet.subtract(parents, exclude), all, kind === 'next-fit')
@@ -113,6 +127,12 @@ describe.each(['10.0.0.192', '255.255.255.192', 'fd00::ffff:ffc0', 'fd00::ffff:f
           expect(allocator.undo(last.delta)).toBe(true)
           model.holds = last.holds
           model.cursor = last.cursor
+        } else if (command.do === 'resize') {
+          childLength = bits - command.child
+          const [from, to] = [command.which % SIZE, (command.which >>> 6) % SIZE].sort((a, b) => a - b)
+          const range = Range.of(Address.add(start, from!), Address.add(start, to!))
+          model.space = RangeSet.subtract(RangeSet.fromRanges([range]), exclude)
+          allocator.resize({ parents: RangeSet.fromRanges([range]), exclude, childLength, strategy: { kind } })
         } else if (command.do === 'releaseOwner') {
           const gone = model.holds.filter((hold) => hold.uid === command.uid)
           const delta = allocator.releaseOwner(command.uid)
@@ -149,7 +169,7 @@ describe.each(['10.0.0.192', '255.255.255.192', 'fd00::ffff:ffc0', 'fd00::ffff:f
               expect(Prefix.overlaps(outcome.held, prefix)).toBe(true)
             }
             if (outcome.kind === 'allocated') {
-              model.given({ prefix: outcome.prefix, uid: command.uid })
+              model.given({ prefix: outcome.prefix, uid: command.uid }, { byStrategy: command.do === 'any' })
               undo = { delta: outcome.delta, ...before }
             }
           }
@@ -163,6 +183,7 @@ describe.each(['10.0.0.192', '255.255.255.192', 'fd00::ffff:ffc0', 'fd00::ffff:f
               .sort(),
           ).toEqual(owners.sort())
         }
+        expect(allocator.counts()).toEqual(model.counts(childLength))
         for (let length = bits - 6; length <= bits; length++) expect(allocator.next(length)).toEqual(model.next(length))
       }
     })
@@ -174,6 +195,30 @@ test('an allocator of a family whose parents are all excluded stays one of that 
   const allocator = new PrefixAllocator({ parents, exclude: parents, childLength: 28 })
   expect([allocator.family, allocator.total, allocator.next()]).toEqual([4, 0n, undefined])
   expect(allocator.allocate({ owner: { uid: 'a' } })).toEqual({ kind: 'exhausted' })
+})
+
+test('what is in use outlives its space, and is in use again when the space comes back', () => {
+  const parents = RangeSet.parse(['10.0.0.0/28', '10.0.1.0/28'])
+  const spec = { parents, childLength: 29, strategy: { kind: 'next-fit' } } as const
+  const allocator = new PrefixAllocator(spec)
+  for (const uid of ['a', 'b', 'c']) allocator.allocate({ owner: { uid } })
+  allocator.resize({ ...spec, parents: RangeSet.parse(['10.0.1.0/28']) })
+  expect(allocator.counts()).toEqual({ total: 2n, free: 1n, held: 3, outOfRange: 2 })
+  allocator.resize({ ...spec, parents: RangeSet.empty, family: 6, childLength: 64 })
+  expect(allocator.counts()).toEqual({ total: 0n, free: 0n, held: 3, outOfRange: 3 })
+  expect(allocator.allocate({ owner: { uid: 'd' } })).toEqual({ kind: 'exhausted' })
+  allocator.releaseOwner('b')
+  allocator.resize(spec)
+  expect(allocator.counts()).toEqual({ total: 4n, free: 2n, held: 2, outOfRange: 0 })
+  expect(allocator.allocate({ owner: { uid: 'e' } })).toMatchObject({ prefix: Prefix.parse('10.0.0.8/29') })
+})
+
+test('a prefix that is named does not move next-fit', () => {
+  const parents = RangeSet.parse(['10.0.0.0/24'])
+  const allocator = new PrefixAllocator({ parents, childLength: 28, strategy: { kind: 'next-fit' } })
+  allocator.allocate({ owner: { uid: 'a' } })
+  allocator.allocate({ owner: { uid: 'b' }, prefix: Prefix.parse('10.0.0.128/28') })
+  expect(allocator.next()).toEqual(Prefix.parse('10.0.0.16/28'))
 })
 
 test('a late release ends no later hold, and a release is not undone over somebody else', () => {
@@ -196,6 +241,15 @@ test.each<[code: string, make: () => unknown]>([
   [
     'INVALID_ARGUMENT',
     () => new PrefixAllocator({ parents: RangeSet.empty, childLength: 24, strategy: { kind: 'best' as 'lowest' } }),
+  ],
+  ['INVALID_ARGUMENT', () => new PrefixAllocator({ parents: RangeSet.empty, childLength: 24 })],
+  ['FAMILY_MISMATCH', () => new PrefixAllocator({ parents: RangeSet.parse(['::/8']), family: 4, childLength: 24 })],
+  [
+    'INVALID_ARGUMENT',
+    () => {
+      const spec = { parents: RangeSet.parse(['10.0.0.0/8']), childLength: 24 }
+      new PrefixAllocator(spec).resize({ ...spec, strategy: { kind: 'next-fit' } })
+    },
   ],
   [
     'INVALID_PREFIX_LENGTH',
