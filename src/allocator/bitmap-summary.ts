@@ -74,19 +74,22 @@ export class BitmapSummary {
   }
 
   #setUpFrom(from: number, position: number): void {
+    const levels = this.#levels
     let place = position
-    for (let level = from; level < this.#levels.length; level++) {
-      const words = this.#levels[level]!
-      words[place >>> 5]! |= 1 << (place & 31)
+    for (let level = from; level < levels.length; level++) {
+      const words = levels[level]!
+      const after = words[place >>> 5]! | (1 << (place & 31))
       place >>>= 5
-      if (words[place] !== -1) return
+      words[place] = after
+      if (after !== -1) return
     }
   }
 
   #clearUpFrom(from: number, position: number): void {
+    const levels = this.#levels
     let place = position
-    for (let level = from; level < this.#levels.length; level++) {
-      const words = this.#levels[level]!
+    for (let level = from; level < levels.length; level++) {
+      const words = levels[level]!
       const before = words[place >>> 5]!
       words[place >>> 5] = before & ~(1 << (place & 31))
       place >>>= 5
