@@ -1,9 +1,10 @@
 // Base64 with padding (RFC 4648, section 4), without what a platform may or may not bring.
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-/** By character code; 64 for what is no digit. */
-const DIGITS: Uint8Array = /* @__PURE__ */ digits()
-const NO_DIGIT = 64
+/** Stays below 0 wherever it is shifted to among four digits. */
+const NO_DIGIT = -1
+/** By character code. */
+const DIGITS: Int32Array = /* @__PURE__ */ digits()
 const PADDING = 0x3d
 /** Characters that `String.fromCharCode` is given at once. */
 const CHUNK = 4096
@@ -35,15 +36,16 @@ export function fromBase64(text: string, to: Uint8Array): number {
   let at = 0
   let i = 0
   for (; i < whole; i += 3, at += 4) {
-    const a = digitAt(text, at)
-    const b = digitAt(text, at + 1)
-    const c = digitAt(text, at + 2)
-    const d = digitAt(text, at + 3)
-    if (((a | b | c | d) & NO_DIGIT) !== 0)
-      return a === NO_DIGIT ? at : b === NO_DIGIT ? at + 1 : c === NO_DIGIT ? at + 2 : at + 3
-    to[i] = (a << 2) | (b >>> 4)
-    to[i + 1] = (b << 4) | (c >>> 2)
-    to[i + 2] = (c << 6) | d
+    const a = text.charCodeAt(at)
+    const b = text.charCodeAt(at + 1)
+    const c = text.charCodeAt(at + 2)
+    const d = text.charCodeAt(at + 3)
+    const bits = (DIGITS[a & 127]! << 18) | (DIGITS[b & 127]! << 12) | (DIGITS[c & 127]! << 6) | DIGITS[d & 127]!
+    // one look at all four: the sign for what is no digit, and codes that no table has
+    if (bits < 0 || (a | b | c | d) > 127) return firstWrong(text, at)
+    to[i] = bits >>> 16
+    to[i + 1] = bits >>> 8
+    to[i + 2] = bits
   }
   return lastGroup(text, at, to, i)
 }
@@ -64,13 +66,20 @@ function lastGroup(text: string, at: number, to: Uint8Array, i: number): number 
   return text.length === at + 4 ? -1 : at + 4
 }
 
+/** The first character from one on that is no digit, of which there is one. */
+function firstWrong(text: string, at: number): number {
+  let wrong = at
+  while (digitAt(text, wrong) !== NO_DIGIT) wrong++
+  return wrong
+}
+
 function digitAt(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return code < 128 ? DIGITS[code]! : NO_DIGIT
 }
 
-function digits(): Uint8Array {
-  const table = new Uint8Array(128).fill(64)
+function digits(): Int32Array {
+  const table = new Int32Array(128).fill(NO_DIGIT)
   for (let i = 0; i < 64; i++) table[ALPHABET.charCodeAt(i)] = i
   return table
 }
