@@ -2,7 +2,8 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
 import { ipamError, type Result, unwrap } from '../errors/index.js'
-import { FAMILIES, PoolBook } from './pool-book.js'
+import { heldAlready, refusalOf } from './pool-answers.js'
+import { PoolBook } from './pool-book.js'
 import { decodePool, encodePool } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { restOf, undoDelta } from './pool-undo.js'
@@ -24,22 +25,10 @@ import {
   type Released,
   type ReleaseOptions,
   type ReleaseOutcome,
-  type StrategyState,
   type Want,
 } from './request.js'
 import { assertWithin } from './slots.js'
-import {
-  allocated,
-  already,
-  assertExpiry,
-  assertWant,
-  familiesOf,
-  type Given,
-  isOneOfEach,
-  isRun,
-  newHold,
-  shapeOf,
-} from './want.js'
+import { allocated, assertExpiry, assertWant, familiesOf, type Given, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
@@ -122,21 +111,25 @@ export class AddressPool {
     assertWant(want, request.family)
     if (request.expiresAtMs !== undefined) assertExpiry(request.expiresAtMs)
     const nowMs = this.#advance(options)
-    const held = this.#book.holdsAnything(owner.uid) ? this.#heldAlready(request, want) : undefined
+    const holdsAnything = this.#book.holdsAnything(owner.uid)
+    const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
+    const given: Given = { holds: [], rests: [], before: this.#book.strategyState, isNewOwner: !holdsAnything }
     switch (want.kind) {
       case 'any':
-        return this.#allocateOne(request, nowMs)
+        return this.#allocateOne(request, given, nowMs)
       case 'many':
-        return want.count === 1 ? this.#allocateOne(request, nowMs) : this.#allocateMany(request, want.count, nowMs)
+        return want.count === 1
+          ? this.#allocateOne(request, given, nowMs)
+          : this.#allocateMany(request, want.count, given, nowMs)
       case 'dualStack':
-        return this.#allocateDualStack(request, nowMs)
+        return this.#allocateDualStack(request, given, nowMs)
       case 'address':
-        return this.#refusalOf(want.address, request) ?? this.#give([want.address], request, this.#book.strategyState)
+        return refusalOf(this.#book, want.address, request) ?? this.#give([want.address], request, given)
       case 'oneOf':
-        return this.#allocateOneOf(want.addresses, request)
+        return this.#allocateOneOf(want.addresses, request, given)
       default:
-        return this.#allocateRun(want, request)
+        return this.#allocateRun(want, request, given)
     }
   }
 
@@ -309,50 +302,11 @@ export class AddressPool {
     return nowMs
   }
 
-  /** The outcome for an owner that holds something of what it asks for. */
-  #heldAlready({ owner, family }: AllocationRequest, want: Want): AllocationOutcome | undefined {
-    const own = this.#book.holdsOf(owner).map((hold) => hold.address)
-    if (own.length === 0) return undefined
-    const wanted = want.kind === 'address' ? [want.address] : want.kind === 'oneOf' ? want.addresses : undefined
-    const found = wanted && own.find((address) => wanted.some((one) => Address.equals(one, address)))
-    if (found !== undefined) return already([found])
-    const families = wanted?.map((address) => address.family) ?? (family === undefined ? FAMILIES : [family])
-    const candidates = own.filter((address) => families.includes(address.family))
-    const first = candidates[0]
-    if (first === undefined) return undefined
-    if (want.kind === 'any') return already([first])
-    if (want.kind === 'many' && candidates.length === want.count) return already(candidates)
-    if (want.kind === 'dualStack' && isOneOfEach(candidates)) return already(candidates)
-    if ((want.kind === 'run' || want.kind === 'prefix') && isRun(candidates, want)) return already(candidates)
-    return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }
-  }
-
-  /** Why an address can not be given, or `undefined` if it can. */
-  #refusalOf(address: Address, { stickyKey }: AllocationRequest): AllocationOutcome | undefined {
-    const { plan, resting } = this.#book
-    if (!this.#book.contains(address)) {
-      const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
-      return { kind: 'outOfPool', address, reason }
-    }
-    // first what no waiting helps against
-    const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
-    const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
-    if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }
-    const [by] = this.#book.holdsOn(address)
-    if (by !== undefined) return { kind: 'taken', address, by: by.owner }
-    const to = plan.preallocatedTo.get(Address.key(address))
-    if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
-    const rest = resting.get(address)
-    if (rest === undefined || !resting.isCooling(address)) return undefined
-    if (rest.stickyKey !== undefined && rest.stickyKey === stickyKey) return undefined
-    return { kind: 'cooling', address, freeAtMs: rest.coolUntilMs }
-  }
-
-  #allocateOneOf(addresses: readonly Address[], request: AllocationRequest): AllocationOutcome {
+  #allocateOneOf(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
     let first: AllocationOutcome | undefined
     for (const address of addresses) {
-      const refusal = this.#refusalOf(address, request)
-      if (refusal === undefined) return this.#give([address], request, this.#book.strategyState)
+      const refusal = refusalOf(this.#book, address, request)
+      if (refusal === undefined) return this.#give([address], request, given)
       first ??= refusal
     }
     return first ?? { kind: 'exhausted' }
@@ -367,25 +321,22 @@ export class AddressPool {
     return rests.find(({ address }) => families.includes(address.family) && this.#book.contains(address))?.address
   }
 
-  /** One address of the first family that has one, or one of each. */
-  #allocateOne(request: AllocationRequest, nowMs: number): AllocationOutcome {
+  /** One address, of the first family that has one. */
+  #allocateOne(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
     const { stickyKey } = request
     const families = familiesOf(request.family)
-    const before = this.#book.strategyState
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
-    if (kept !== undefined) return this.#refusalOf(kept, request) ?? this.#give([kept], request, before)
+    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? this.#give([kept], request, given)
     for (const family of families) {
       const address = this.#choose(family, request)
-      if (address !== undefined) return this.#give([address], request, before)
+      if (address !== undefined) return this.#give([address], request, given)
     }
-    this.#book.strategyState = before
+    this.#book.strategyState = given.before
     return this.#exhausted(families, nowMs)
   }
 
-  #allocateMany(request: AllocationRequest, count: number, nowMs: number): AllocationOutcome {
+  #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
     const families = familiesOf(request.family)
-    const before = this.#book.strategyState
-    const given: Given = { holds: [], rests: [] }
     for (const family of families) {
       while (given.holds.length < count) {
         const address = this.#choose(family, request)
@@ -393,34 +344,31 @@ export class AddressPool {
         this.#begin(address, request, given)
       }
     }
-    if (given.holds.length === count) return allocated(given, before)
-    this.#takeBack(given, before)
+    if (given.holds.length === count) return allocated(given)
+    this.#takeBack(given)
     return this.#exhausted(families, nowMs)
   }
 
-  #allocateDualStack(request: AllocationRequest, nowMs: number): AllocationOutcome {
-    const before = this.#book.strategyState
-    const given: Given = { holds: [], rests: [] }
-    for (const family of FAMILIES) {
-      const outcome = this.#allocateOne({ ...request, family }, nowMs)
-      if (outcome.kind !== 'allocated') {
-        this.#takeBack(given, before)
-        return outcome
-      }
-      given.holds.push(...outcome.delta.holds)
-      given.rests.push(...outcome.delta.memory.rests)
-    }
-    return allocated(given, before)
+  #allocateDualStack(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
+    const first = this.#allocateOne({ ...request, family: 4 }, given, nowMs)
+    if (first.kind !== 'allocated') return first
+    const both = this.#allocateOne({ ...request, family: 6 }, given, nowMs)
+    if (both.kind !== 'allocated') this.#takeBack(given)
+    return both
   }
 
-  #allocateRun(want: Extract<Want, { kind: 'run' | 'prefix' }>, request: AllocationRequest): AllocationOutcome {
+  #allocateRun(
+    want: Extract<Want, { kind: 'run' | 'prefix' }>,
+    request: AllocationRequest,
+    given: Given,
+  ): AllocationOutcome {
     for (const family of familiesOf(request.family)) {
       const [count, alignment] = shapeOf(want, family)
       const space = this.#book.space(family)
       const slot = space.freeRun(count, alignment)
       if (slot < 0) continue
       const addresses = Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
-      return this.#give(addresses, request, this.#book.strategyState)
+      return this.#give(addresses, request, given)
     }
     return { kind: 'exhausted' }
   }
@@ -435,21 +383,20 @@ export class AddressPool {
     return space.addressAt(slot)
   }
 
-  #give(addresses: readonly Address[], request: AllocationRequest, before: StrategyState): AllocationOutcome {
-    const given: Given = { holds: [], rests: [] }
+  #give(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
     for (const address of addresses) this.#begin(address, request, given)
-    return allocated(given, before)
+    return allocated(given)
   }
 
   #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
     const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
-    const rest = this.#book.begin(hold)
+    const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
     to.holds.push(hold)
     if (rest !== undefined) to.rests.push(rest)
   }
 
   /** Not all that was wanted could be given. */
-  #takeBack({ holds, rests }: Given, before: StrategyState): void {
+  #takeBack({ holds, rests, before }: Given): void {
     for (const hold of holds) this.#book.takeBack(hold, restOf(hold, rests))
     this.#book.strategyState = before
   }

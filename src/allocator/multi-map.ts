@@ -58,6 +58,11 @@ export class MultiMap<K, I, T extends object> {
     return false
   }
 
+  /** Adds a value under a key that has none. One look-up. */
+  addFirst(key: K, value: T): void {
+    this.#places.add(key, value)
+  }
+
   /** Removes a value, if it is there. Returns whether there is none under its key any more. */
   delete(key: K, inner: I): boolean {
     const place = this.#places.get(key)

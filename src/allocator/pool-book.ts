@@ -101,7 +101,24 @@ export class PoolBook {
     return hold?.sequence === sequence ? hold : undefined
   }
 
-  /** Records a hold. Returns what was remembered of the address, which is at rest no longer. */
+  /**
+   * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the address, which is at rest no longer.
+   *
+   * @param isOnly whether the owner holds nothing else, for any interface
+   */
+  give(hold: Hold, isOnly: boolean): Rest | undefined {
+    const { address, owner } = hold
+    const place = this.#placeOf(address)
+    const rest = this.resting.remove(address)
+    if (isOnly) this.#held.addFirst(owner.uid, hold)
+    else this.#held.add(owner.uid, hold)
+    if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
+    this.#holders[address.family].addFirst(place, hold)
+    this.#countIn(address, place)
+    return rest
+  }
+
+  /** Records a hold on any address, also a second one. Returns what was remembered of the address, which is at rest no longer. */
   begin(hold: Hold): Rest | undefined {
     const { address } = hold
     const place = this.#placeOf(address)

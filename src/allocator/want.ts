@@ -13,6 +13,10 @@ type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 export interface Given {
   readonly holds: Hold[]
   readonly rests: Rest[]
+  /** What the strategy went by before. */
+  readonly before: StrategyState
+  /** Whether the owner held nothing at all before. */
+  readonly isNewOwner: boolean
 }
 
 /** As many as a pool gives at once: each of them has a record. */
@@ -85,11 +89,7 @@ export function newHold(
   return { address, owner, sequence, stickyKey, expiresAtMs }
 }
 
-/** @param before what the strategy went by before it gave any of this */
-export function allocated(
-  { holds, rests }: Given,
-  before: StrategyState,
-): Extract<AllocationOutcome, { kind: 'allocated' }> {
+export function allocated({ holds, rests, before }: Given): Extract<AllocationOutcome, { kind: 'allocated' }> {
   const addresses = holds.map((hold) => hold.address)
   const memory = { strategy: before, rests }
   return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
