@@ -17,7 +17,8 @@ console.log(
     each('memory of a bitmap half full at random, each slot', MILLION, () =>
       takenAtRandom(MILLION, MILLION / 2, new Draws(2)),
     ),
-    each('memory of a range tree, each free range', [...treeAtRandom().freeRanges()].length, treeAtRandom),
+    each('memory of a range tree, each free range', rangesIn(denseTree()), denseTree),
+    each('memory of a range tree beyond 2^32, each free range', rangesIn(sparseTree()), sparseTree),
   ] satisfies Memory[]),
 )
 
@@ -47,11 +48,25 @@ function mapOf(prefixes: readonly Prefix[]): PrefixMap<number> {
   return map
 }
 
+function rangesIn(tree: RangeTree): number {
+  return [...tree.freeRanges()].length
+}
+
 /** Nine of ten slots taken, one after the other, anywhere: about 10,000 free ranges, in parts that are as full as they happen to be. */
-function treeAtRandom(): RangeTree {
+function denseTree(): RangeTree {
+  return treeAtRandom({ used: 100_800, apart: 1 })
+}
+
+/** As many free ranges between slots that lie far apart. */
+function sparseTree(): RangeTree {
+  return treeAtRandom({ used: 10_000, apart: 2 ** 20 })
+}
+
+function treeAtRandom({ used, apart }: { readonly used: number; readonly apart: number }): RangeTree {
+  const places = 112_000
   const draws = new Draws(5)
-  const tree = new RangeTree(112_000)
-  while (tree.used < 100_800) tree.take(draws.below(tree.size))
+  const tree = new RangeTree(places * apart)
+  while (tree.used < used) tree.take(draws.below(places) * apart)
   return tree
 }
 

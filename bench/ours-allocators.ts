@@ -34,7 +34,7 @@ export const oursOfAllocators = {
   },
   'fill a /8 with /24, prefix tree': () => {
     const run = () => {
-      const tree = treeOf('10.0.0.0/8')
+      const tree = treeOf('10.0.0.0/8', 24)
       let sum = 0
       for (let child = tree.nextFree(24); child !== undefined; child = tree.nextFree(24)) {
         tree.take(child)
@@ -60,7 +60,7 @@ export const oursOfAllocators = {
     return { run, operations: OPERATIONS, answer: run }
   },
   'a /24 of a /8 with 8,192 holes, prefix tree': () => {
-    const tree = treeOf('10.0.0.0/8')
+    const tree = treeOf('10.0.0.0/8', 24)
     for (let hole = 0; hole < HOLES; hole++) tree.take(prefixAt(hole * 2048 + 1024, 22))
     const run = () => {
       const child = tree.nextFree(24)!

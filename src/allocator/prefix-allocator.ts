@@ -341,8 +341,8 @@ export class PrefixAllocator {
   }
 }
 
-function treeOf({ space, family }: PrefixPlan): PrefixTree {
-  return new PrefixTree(space, family)
+function treeOf({ space, family, childLength }: PrefixPlan): PrefixTree {
+  return new PrefixTree(space, { family, childLength })
 }
 
 function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {

@@ -1,4 +1,5 @@
-import { RangeInner, RangeLeaf, type RangeNode } from './range-nodes.js'
+import { RangeLeaf } from './range-leaf.js'
+import { RangeInner, type RangeNode } from './range-nodes.js'
 import {
   alignedFrom,
   assertIndex,
@@ -18,8 +19,8 @@ import {
  *           5   9    12         2^52-1      what is kept: 5-9, 12-(2^52-1)
  *
  * Each part of the tree knows how many slots are free in it and how long its longest free range is, so that counting, the n-th free slot and
- * the lowest run of a length need no walk. O(log r) with r free ranges, where nothing else is said; 25 bytes a free range where they come in
- * order, about 37 in any other, and up to 100 where most of many have gone.
+ * the lowest run of a length need no walk. O(log r) with r free ranges, where nothing else is said. Many free ranges take 10 bytes each where
+ * they come in order and 11 to 15 in any other; with more than 2^32 slots it is 18, and 19 to 24.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^52; `INDEX_OUT_OF_RANGE`
  * @example
@@ -29,13 +30,14 @@ import {
  */
 export class RangeTree implements Slots {
   readonly #size: number
-  #root: RangeNode = new RangeLeaf()
+  #root: RangeNode
 
   constructor(size: number) {
     assertWithin('size', size, 0, MOST_SLOTS)
     // minus zero is a whole number too
     this.#size = size + 0
-    if (size > 0) this.#root.insert(0, size - 1)
+    this.#root = new RangeLeaf(size <= 2 ** 32 ? new Uint32Array(0) : new Float64Array(0))
+    if (size > 0) this.#root.add(0, size - 1)
   }
 
   get size(): number {
@@ -49,12 +51,14 @@ export class RangeTree implements Slots {
   has(index: number): boolean {
     assertIndex(index, this.size)
     const leaf = this.#root.atOrAbove(index)
-    return leaf === undefined || leaf.firsts[leaf.at]! > index
+    return leaf === undefined || leaf.firstAt(leaf.at) > index
   }
 
   take(index: number): boolean {
     assertIndex(index, this.size)
-    return this.#take(index, index) === 1
+    const before = this.#root.free
+    this.#cut(index, index)
+    return this.#root.free < before
   }
 
   release(index: number): boolean {
@@ -78,7 +82,7 @@ export class RangeTree implements Slots {
     if (from === this.size) return -1
     assertIndex(from, this.size)
     const leaf = this.#root.atOrAbove(from)
-    return leaf === undefined ? -1 : Math.max(from + 0, leaf.firsts[leaf.at]!)
+    return leaf === undefined ? -1 : Math.max(from + 0, leaf.firstAt(leaf.at))
   }
 
   nextFreeAround(from: number): number {
@@ -90,8 +94,8 @@ export class RangeTree implements Slots {
     if (from === this.size) return -1
     assertIndex(from, this.size)
     const leaf = this.#root.atOrAbove(from)
-    if (leaf === undefined || leaf.firsts[leaf.at]! > from) return from + 0
-    const behind = leaf.lasts[leaf.at]! + 1
+    if (leaf === undefined || leaf.firstAt(leaf.at) > from) return from + 0
+    const behind = leaf.lastAt(leaf.at) + 1
     return behind === this.size ? -1 : behind
   }
 
@@ -101,8 +105,8 @@ export class RangeTree implements Slots {
     for (let start = from; start < this.size; ) {
       const leaf = this.#root.longEnough(length, start)
       if (leaf === undefined) return -1
-      const last = leaf.lasts[leaf.at]!
-      const first = alignedFrom(Math.max(start, leaf.firsts[leaf.at]!), alignment, offset)
+      const last = leaf.lastAt(leaf.at)
+      const first = alignedFrom(Math.max(start, leaf.firstAt(leaf.at)), alignment, offset)
       if (last - first + 1 >= length) return first
       start = last + 1
     }
@@ -121,7 +125,7 @@ export class RangeTree implements Slots {
 
   *freeRanges(): IterableIterator<SlotRange> {
     for (let leaf: RangeLeaf | undefined = this.#root.firstLeaf(); leaf !== undefined; leaf = leaf.next) {
-      for (let at = 0; at < leaf.count; at++) yield { first: leaf.firsts[at]!, last: leaf.lasts[at]! }
+      for (let at = 0; at < leaf.count; at++) yield { first: leaf.firstAt(at), last: leaf.lastAt(at) }
     }
   }
 
@@ -151,14 +155,10 @@ export class RangeTree implements Slots {
     for (let from = first; from <= last; ) {
       const leaf = this.#root.atOrAbove(from)
       if (leaf === undefined) break
-      const start = leaf.firsts[leaf.at]!
-      const end = leaf.lasts[leaf.at]!
+      const start = Math.max(from, leaf.firstAt(leaf.at))
+      const end = Math.min(last, leaf.lastAt(leaf.at))
       if (start > last) break
-      if (start < first) {
-        this.#root.change(start, start, first - 1)
-        if (end > last) this.#insert(last + 1, end)
-      } else if (end > last) this.#root.change(start, last + 1, end)
-      else this.#remove(start)
+      this.#cut(start, end)
       from = end + 1
     }
     return before - this.#root.free
@@ -173,33 +173,29 @@ export class RangeTree implements Slots {
     const before = this.#root.free
     let from = first + 0
     let to = last + 0
-    /** Where the lowest range begins that becomes part of it: that one stays, with other ends. */
-    let kept = -1
-    for (let at = Math.max(0, first - 1); ; ) {
-      const leaf = this.#root.atOrAbove(at)
+    for (;;) {
+      const leaf = this.#root.atOrAbove(first)
       if (leaf === undefined) break
-      const start = leaf.firsts[leaf.at]!
-      const end = leaf.lasts[leaf.at]!
-      if (start > last + 1) break
-      if (kept < 0) {
-        kept = start
-        from = Math.min(from, start)
-      } else this.#remove(start)
+      const start = leaf.firstAt(leaf.at)
+      const end = leaf.lastAt(leaf.at)
+      if (start <= first && last <= end) return 0
+      // a range that only touches is joined where it is, unless it begins a leaf: then it may be another leaf than the one below
+      if (start > last + 1 || (start === last + 1 && leaf.at > 0)) break
+      this.#cut(start, end)
+      from = Math.min(from, start)
       to = Math.max(to, end)
-      at = end + 1
     }
-    if (kept < 0) this.#insert(from, to)
-    else this.#root.change(kept, from, to)
+    this.#changed(this.#root.add(from, to))
     return this.#root.free - before
   }
 
-  #insert(first: number, last: number): void {
-    const above = this.#root.insert(first, last)
-    if (above !== undefined) this.#root = RangeInner.over(this.#root, above)
+  #cut(first: number, last: number): void {
+    this.#changed(this.#root.cut(first, last))
   }
 
-  #remove(key: number): void {
-    this.#root.remove(key)
-    if (this.#root instanceof RangeInner) this.#root = this.#root.only ?? this.#root
+  /** The root has become too large for one node and gave away the part `above`, or has one child left. */
+  #changed(above: RangeNode | undefined): void {
+    if (above !== undefined) this.#root = RangeInner.over(this.#root, above)
+    else if (this.#root instanceof RangeInner) this.#root = this.#root.only ?? this.#root
   }
 }

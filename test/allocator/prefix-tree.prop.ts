@@ -146,6 +146,135 @@ describe('a tree of IPv4 does what one of IPv6 does', () => {
   )
 })
 
+/** The free space as a set: a prefix is free where one of the set has room for it. */
+class ModelSpace {
+  readonly #parents: RangeSet
+  readonly #bits: number
+  readonly #taken: Prefix[] = []
+  /** The fewest prefixes, in order. */
+  free: Prefix[] = []
+
+  constructor(parents: RangeSet, bits: number) {
+    this.#parents = parents
+    this.#bits = bits
+    this.#subtract()
+  }
+
+  occupy(prefix: Prefix): void {
+    this.#taken.push(prefix)
+    this.#subtract()
+  }
+
+  release(prefix: Prefix): boolean {
+    const at = this.#taken.findIndex((taken) => Prefix.equals(taken, prefix))
+    if (at < 0) return false
+    this.#taken.splice(at, 1)
+    this.#subtract()
+    return true
+  }
+
+  isFree(prefix: Prefix): boolean {
+    return this.free.some((free) => Prefix.contains(free, prefix))
+  }
+
+  countFree(length: number): bigint {
+    const counts = this.free.map((free) => (free.length > length ? 0n : 1n << BigInt(length - free.length)))
+    return counts.reduce((sum, count) => sum + count, 0n)
+  }
+
+  nextFree(length: number, from: Address): Prefix | undefined {
+    const size = 1n << BigInt(this.#bits - length)
+    const start = ((Address.toBigInt(from) + size - 1n) / size) * size
+    const free = this.free.find(
+      (free) => free.length <= length && Address.toBigInt(Prefix.last(free)) >= start + size - 1n,
+    )
+    if (free === undefined) return undefined
+    const first = Address.toBigInt(free.address)
+    return Prefix.of(Address.fromBigInt(free.address.family, first > start ? first : start), length)
+  }
+
+  #subtract(): void {
+    this.free = RangeSet.prefixes(RangeSet.subtract(this.#parents, RangeSet.fromPrefixes(this.#taken)))
+  }
+}
+
+describe.each([4, 6] as const)('a tree of IPv%d does what a set of addresses does', (family) => {
+  const bits = Address.bitsOf(family)
+  /** Numbers that have many bits in common, at any depth: some of their prefixes are in each other, or side by side. */
+  const address = fc
+    .tuple(fc.constantFrom(0n, 1n), fc.nat(), fc.nat({ max: bits - 1 }), fc.nat({ max: bits - 1 }))
+    .map(([ends, pattern, from, to]) => {
+      const base = ends === 0n ? BigInt(pattern) * 0x1_0000_0001_0000_0001_0000_0001n : 0n
+      const mask = (1n << BigInt(bits)) - 1n
+      return Address.fromBigInt(family, (base ^ (1n << BigInt(from)) ^ (1n << BigInt(to))) & mask)
+    })
+  const steps: fc.Arbitrary<[what: string, which: number][]> = fc.array(
+    fc.tuple(fc.constantFrom('take', 'take', 'occupy', 'release', 'release', 'first', 'behind'), fc.nat({ max: 11 })),
+    { maxLength: 30, size: 'max' },
+  )
+  /** A few prefixes around and in one another, and beside. */
+  const prefixes = fc
+    .tuple(
+      address,
+      fc.array(fc.tuple(address, fc.nat({ max: bits })), { minLength: 4, maxLength: 12 }),
+      fc.nat({ max: bits }),
+    )
+    .map(([anchor, others, shared]) =>
+      others.map(([other, length]) => {
+        // what lies before `shared` is that of the anchor
+        const low = (1n << BigInt(bits - shared)) - 1n
+        const value = (Address.toBigInt(anchor) & ~low) | (Address.toBigInt(other) & low)
+        return Prefix.masked(Prefix.of(Address.fromBigInt(family, value), length))
+      }),
+    )
+
+  const start = Address.fromBigInt(family, 0n)
+
+  property([prefixes, fc.array(fc.nat({ max: 11 }), { minLength: 1, maxLength: 3 }), fc.nat({ max: bits }), steps], 2)(
+    'with nodes that begin anywhere',
+    (some, parts, childLength, steps) => {
+      const prefixes = [...some]
+      const at = (index: number) => prefixes[index % prefixes.length]!
+      // some of the prefixes, or what is a good deal around them
+      const parents = RangeSet.fromPrefixes(
+        parts.map((part) => Prefix.supernet(at(part), at(part).length >> (part % 3))),
+      )
+      const tree = new PrefixTree(parents, { childLength })
+      const model = new ModelSpace(parents, bits)
+      const lengths = [...new Set([0, 1, childLength, bits - 1, bits, ...prefixes.map(({ length }) => length)])]
+      for (const [what, index] of steps) {
+        const prefix = at(index)
+        const isFree = model.isFree(prefix)
+        expect(tree.isFree(prefix)).toBe(isFree)
+        if (what === 'release') expect(tree.release(prefix)).toBe(model.release(prefix))
+        else if (what === 'take') {
+          expect(tree.take(prefix)).toBe(isFree)
+          if (isFree) model.occupy(prefix)
+        } else if (what === 'occupy') {
+          tree.occupy(prefix)
+          model.occupy(prefix)
+        } else {
+          const from = what === 'first' ? undefined : prefix.address
+          const found = tree.nextFree(prefix.length, from)
+          expect(found).toEqual(model.nextFree(prefix.length, from ?? start))
+          if (found === undefined) continue
+          if (index % 2 === 0) expect(tree.take(found)).toBe(true)
+          else tree.occupy(found)
+          model.occupy(found)
+          prefixes.push(found)
+          expect(tree.nextFree(prefix.length)).toEqual(model.nextFree(prefix.length, start))
+        }
+        expect(tree.freePrefixes()).toEqual(model.free)
+        for (const length of lengths) {
+          expect(tree.countFree(length)).toBe(model.countFree(length))
+          expect(tree.nextFree(length)).toEqual(model.nextFree(length, start))
+          expect(tree.nextFree(length, prefix.address)).toEqual(model.nextFree(length, prefix.address))
+        }
+      }
+    },
+  )
+})
+
 test('a tree holds all of IPv6, and carves it from end to end', () => {
   const tree = new PrefixTree(RangeSet.parse(['::/0']))
   expect(tree.countFree(128)).toBe(2n ** 128n)

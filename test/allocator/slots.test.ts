@@ -1,13 +1,6 @@
-import { memoryUsage } from 'node:process'
-import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Bitmap, RangeTree, type SlotRange, type Slots } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
 import { contentOf } from './slots-script.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const kinds = [
   { name: 'Bitmap', create: (size: number): Slots => new Bitmap(size), bits: 30 },
@@ -280,35 +273,6 @@ describe('parts of RangeTree that are joined and parted', () => {
       expect([...slots.freeRanges()]).toEqual([{ first: longest, last: longest + 2 }])
     }
   })
-
-  test('a part that is full splits wherever one below it does', () => {
-    // 64 leaves of 64 ranges of three slots: the root has as many children as it may have
-    const size = 64 * 64 * 4
-    const tree = new RangeTree(size)
-    const bitmap = new Bitmap(size)
-    for (let index = 3; index < size - 1; index += 4) for (const slots of [tree, bitmap]) slots.take(index)
-    for (let leaf = 0; leaf < 64; leaf++) {
-      for (const place of [0, 31, 32, 63]) {
-        const both = [tree.fork(), bitmap.fork()] as const
-        const middle = (leaf * 64 + place) * 4 + 1
-        for (const slots of both) slots.take(middle)
-        const [parted, expected] = both.map((slots) => ({
-          used: slots.used,
-          near: [middle - 300, middle - 1, middle, middle + 1, middle + 300]
-            .filter((index) => index >= 0 && index < size)
-            .map((index) => [
-              slots.nextFree(index),
-              slots.nextUsed(index),
-              slots.countUsed(0, index),
-              slots.freeAt(index >> 1),
-            ]),
-          run: slots.nextFreeRun(3, { from: middle }),
-        }))
-        expect(parted).toEqual(expected)
-        if (place === 32) expect([...both[0].freeRanges()]).toEqual([...both[1].freeRanges()])
-      }
-    }
-  })
 })
 
 test('RangeTree forgets a long free range that is gone, so that no search looks for it', () => {
@@ -331,31 +295,6 @@ test('RangeTree forgets a long free range that is gone, so that no search looks 
   best(fresh)
   expect(best(used)).toBeLessThan(1 + 4 * best(fresh))
 })
-
-test('ranges that come in order fill the leaves of RangeTree', async () => {
-  const slots = new RangeTree(2 ** 40)
-  const count = 200_000
-  const bytesBefore = await arrayBytes()
-  for (let i = 0; i < count; i++) slots.take(2 * i + 1)
-  const bytes = (await arrayBytes()) - bytesBefore
-  // 16 bytes each; it would be 32 if every leaf stayed half full
-  expect(bytes / count).toBeGreaterThan(15)
-  expect(bytes / count).toBeLessThan(24)
-  expect(slots.used).toBe(count)
-})
-
-/** What all arrays need that are still in use: collected until nothing more goes, since what the tests before have left goes in turns. */
-async function arrayBytes(): Promise<number> {
-  let bytes = memoryUsage().arrayBuffers
-  for (let steady = 0; steady < 5; ) {
-    await setImmediate()
-    collectGarbage()
-    const left = memoryUsage().arrayBuffers
-    steady = left === bytes ? steady + 1 : 0
-    bytes = left
-  }
-  return bytes
-}
 
 function msOf(action: () => void): number {
   const start = performance.now()

@@ -1,0 +1,272 @@
+import { memoryUsage } from 'node:process'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
+import { describe, expect, test } from 'vitest'
+import { contentOf } from './slots-script.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** A leaf has so many ranges at most, and an inner node so many children. */
+const LEAF = 192
+const INNER = 64
+
+/** Slots have 32 bits in the one, and more in the other. */
+const widths = [
+  { name: 'with 32 bits a slot', size: 2 ** 32, bytesInOrder: 11, bytesAtRandom: 15, bytesOfArrays: 10.5 },
+  { name: 'with more bits a slot', size: 2 ** 40, bytesInOrder: 19.2, bytesAtRandom: 24, bytesOfArrays: 20.5 },
+]
+
+describe.each(widths)('the memory of RangeTree $name', ({ size, bytesInOrder, bytesAtRandom, bytesOfArrays }) => {
+  const count = 100_000
+
+  test('ranges that come in order fill their leaves', async () => {
+    const build = () => {
+      const slots = new RangeTree(size)
+      for (let i = 0; i < count; i++) slots.take(2 * i + 1)
+      return slots
+    }
+    // what the first one leaves behind is code
+    expect(build().used).toBe(count)
+    const before = await memory()
+    const slots = build()
+    const { all } = await memory()
+    expect(slots.used).toBe(count)
+    // with every leaf half full, a range would need 2 bytes more of its header
+    expect((all - before.all) / count).toBeLessThan(bytesInOrder)
+  })
+
+  test('no order of taking and freeing leaves room that is not used', async () => {
+    const random = randomBelow(3)
+    const held = new Float64Array(4 * count)
+    const before = await memory()
+    const slots = new RangeTree(size)
+    const takeInto = (at: number) => {
+      let slot = random(size)
+      while (!slots.take(slot)) slot = random(size)
+      held[at] = slot
+    }
+    const bytes = async () => {
+      const { all, arrays } = await memory()
+      const ranges = slots.used + 1
+      return { all: (all - before.all) / ranges, arrays: (arrays - before.arrays) / ranges }
+    }
+    for (let i = 0; i < count; i++) takeInto(i)
+    for (let i = 0; i < count; i++) {
+      const at = random(count)
+      slots.release(held[at]!)
+      takeInto(at)
+    }
+    expect((await bytes()).all).toBeLessThan(bytesAtRandom)
+
+    for (let i = count; i < 4 * count; i++) takeInto(i)
+    for (let left = 4 * count; left > 2000; ) {
+      for (const most = left / 4; left > most; ) slots.release(held[--left]!)
+      expect((await bytes()).arrays).toBeLessThan(bytesOfArrays)
+    }
+  })
+})
+
+test.each<[about: string, most: number, change: (slots: RangeTree, first: number) => void, even: number]>([
+  ['parted', 18, (slots, first) => slots.take(first + 4 * (LEAF - 9) + 1), LEAF],
+  ['left with one range', 21, (slots, first) => slots.takeRange(first, first + 4 * (LEAF - 1) - 1), LEAF],
+  [
+    'left with one, and then the others with 90',
+    22,
+    (slots, first) => slots.takeRange(first, first + 4 * (LEAF - 1) - 1),
+    90,
+  ],
+])('the arrays of RangeTree have little room when every other leaf is %s', async (_, most, change, even) => {
+  const leaves = 200
+  const size = 4 * leaves * LEAF
+  const { arrays } = await memory()
+  const slots = new RangeTree(2 ** 40)
+  slots.takeRange(size, 2 ** 40 - 1)
+  for (let index = 3; index < size; index += 4) slots.take(index)
+  for (let leaf = 1; leaf < leaves; leaf += 2) change(slots, 4 * LEAF * leaf)
+  for (let leaf = 0; leaf < leaves && even < LEAF; leaf += 2) {
+    slots.takeRange(4 * LEAF * leaf, 4 * (LEAF * leaf + LEAF - even) - 1)
+  }
+  const bytes = (await memory()).arrays - arrays
+  expect(bytes / [...slots.freeRanges()].length).toBeLessThan(most)
+})
+
+test.each([2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 33])(
+  'RangeTree of %d slots has a last one like any other',
+  (size) => {
+    const slots = new RangeTree(size)
+    const last = size - 1
+    expect([slots.takeRange(0, last - 2), slots.take(last - 1)]).toEqual([size - 2, true])
+    expect(contentOf(slots)).toEqual({
+      size,
+      used: size - 1,
+      free: [{ first: last, last }],
+      taken: [{ first: 0, last: last - 1 }],
+    })
+    expect([slots.nextFree(0), slots.freeAt(0), slots.nextFreeRun(1), slots.has(last)]).toEqual([
+      last,
+      last,
+      last,
+      false,
+    ])
+    expect([slots.take(last), slots.take(last), slots.nextFree(last)]).toEqual([true, false, -1])
+    expect([slots.release(last), slots.release(last - 1), slots.countUsed(0, last)]).toEqual([true, true, size - 2])
+    expect([...slots.freeRanges()]).toEqual([{ first: last - 1, last }])
+  },
+)
+
+describe('ranges at the borders of leaves', () => {
+  // as many ranges of three slots as fill five leaves, and one leaf that has a few
+  const count = 5 * LEAF + 10
+  const size = 4 * count
+  const comb = <T extends Slots>(slots: T): T => {
+    for (let index = 3; index < size; index += 4) slots.take(index)
+    return slots
+  }
+  const [tree, bitmap] = [comb(new RangeTree(size)), comb(new Bitmap(size))]
+  const places = Array.from({ length: count - 1 }, (_, range) => 4 * range).filter((place) => {
+    const inLeaf = (place / 4) % LEAF
+    return inLeaf < 2 || Math.abs(inLeaf - LEAF / 2) < 2 || inLeaf > LEAF - 3
+  })
+
+  test.each<[about: string, change: (slots: Slots, place: number) => unknown]>([
+    ['become one', (slots, place) => slots.release(place + 3)],
+    ['become one, with all below', (slots, place) => slots.releaseRange(0, place + 3)],
+    ['become one, with all above', (slots, place) => slots.releaseRange(place + 3, size - 1)],
+    [
+      'become one, with some of what is around',
+      (slots, place) => slots.releaseRange(place - (place % 60), Math.min(place + 30, size - 1)),
+    ],
+    ['go', (slots, place) => slots.takeRange(place, place + 2)],
+    ['go, and all below', (slots, place) => slots.takeRange(0, place + 1)],
+    ['go, and all above', (slots, place) => slots.takeRange(place + 1, size - 1)],
+    ['are freed again', (slots, place) => [slots.release(place), slots.releaseRange(place, place + 2)]],
+    ['lose the first slot', (slots, place) => slots.take(place)],
+    ['lose the middle slot', (slots, place) => slots.take(place + 1)],
+    ['lose the last slot', (slots, place) => slots.take(place + 2)],
+    ['are taken again', (slots, place) => [slots.take(place + 3), slots.takeRange(place - (place % 60), place)]],
+  ])('%s', (_, change) => {
+    for (const place of places) {
+      const [changed, expected] = [tree.fork(), bitmap.fork()].map((slots) => ({
+        answer: change(slots, place),
+        used: slots.used,
+        near: [place - 5, place - 1, place, place + 3, place + 4, place + 9]
+          .filter((index) => index >= 0 && index < size)
+          .map((index) => [slots.nextFree(index), slots.nextUsed(index), slots.countUsed(0, index)]),
+        ranks: [0.1, 0.5, 0.9].map((part) => slots.freeAt(Math.floor(part * (size - slots.used)))),
+        runs: [1, 3, 4, 7].map((length) => slots.nextFreeRun(length, { from: Math.max(0, place - 9) })),
+        content: contentOf(slots),
+      }))
+      expect(changed).toEqual(expected)
+    }
+    // the twins have their own
+    expect(contentOf(tree)).toEqual(contentOf(bitmap))
+  })
+
+  test.each([1, -1, 7])('become one after the other one range, in steps of %d', (step) => {
+    const slots = tree.fork()
+    for (let i = 0; i < count; i++) {
+      const range = (((i * step) % count) + count) % count
+      expect(slots.release(4 * range + 3)).toBe(true)
+    }
+    expect(contentOf(slots)).toEqual(contentOf(new Bitmap(size)))
+    expect([slots.freeAt(size - 1), slots.nextFreeRun(size), slots.take(0)]).toEqual([size - 1, 0, true])
+  })
+})
+
+test('a part of RangeTree that is full splits wherever one below it does', () => {
+  // full leaves of ranges of three slots, and as many as the root may have
+  const size = INNER * LEAF * 4
+  const tree = new RangeTree(size)
+  const bitmap = new Bitmap(size)
+  for (let index = 3; index < size - 1; index += 4) for (const slots of [tree, bitmap]) slots.take(index)
+  for (let leaf = 0; leaf < INNER; leaf++) {
+    for (const place of [0, LEAF / 2 - 1, LEAF / 2, LEAF - 1]) {
+      const middle = (leaf * LEAF + place) * 4 + 1
+      const [parted, expected] = [tree.fork(), bitmap.fork()].map((slots) => ({
+        taken: slots.take(middle),
+        used: slots.used,
+        near: [middle - 900, middle - 1, middle, middle + 1, middle + 900]
+          .filter((index) => index >= 0 && index < size)
+          .map((index) => [
+            slots.nextFree(index),
+            slots.nextUsed(index),
+            slots.countUsed(0, index),
+            slots.freeAt(index >> 1),
+          ]),
+        run: slots.nextFreeRun(3, { from: middle }),
+        content: place === LEAF / 2 && leaf % 9 === 0 ? contentOf(slots) : undefined,
+      }))
+      expect(parted).toEqual(expected)
+    }
+  }
+})
+
+// 2^32 lies in the middle of what is used of the wide one
+test.each([
+  { name: 'with 32 bits a slot', base: 0 },
+  { name: 'with more bits a slot', base: 2 ** 32 - 100_000 },
+])('RangeTree $name answers in every shape what a Bitmap answers', ({ base }) => {
+  const size = 200_000
+  const bitmap = new Bitmap(size)
+  const tree = new RangeTree(base + size)
+  if (base > 0) tree.takeRange(0, base - 1)
+  const random = randomBelow(11)
+  // it grows to three levels, stays there, and falls in one part or in all: parts split, are joined and give some of what they have
+  for (const [chance, steps, from, to] of [
+    [98, 90_000, 0, size],
+    [50, 40_000, 0, size],
+    [3, 60_000, 60_000, 120_000],
+    [90, 40_000, 90_000, 150_000],
+    [2, 120_000, 0, size],
+    [60, 30_000, 0, size],
+  ] as const) {
+    for (let step = 0; step < steps; step++) {
+      const index = from + random(to - from)
+      const change = random(100) < chance ? 'take' : 'release'
+      if (tree[change](base + index) !== bitmap[change](index)) throw new Error(`${change}(${index})`)
+      if (step % 1000 === 0) compare(index)
+    }
+    const moved = [...bitmap.freeRanges()].map(({ first, last }) => ({ first: base + first, last: base + last }))
+    expect([...tree.freeRanges()]).toEqual(moved)
+  }
+
+  function compare(index: number): void {
+    const rank = random(size - bitmap.used)
+    const last = index + random(size - index)
+    const free = [bitmap.freeAt(rank), bitmap.nextFree(index), bitmap.nextUsed(index)]
+    const found = [tree.freeAt(rank), tree.nextFree(base + index), tree.nextUsed(base + index)]
+    for (const length of [1, 2, 3, 5, 9, 30]) {
+      free.push(bitmap.nextFreeRun(length), bitmap.nextFreeRun(length, { from: index }))
+      found.push(tree.nextFreeRun(length), tree.nextFreeRun(length, { from: base + index }))
+    }
+    expect(found).toEqual(free.map((slot) => (slot < 0 ? slot : base + slot)))
+    expect(tree.countUsed(base + index, base + last)).toBe(bitmap.countUsed(index, last))
+  }
+})
+
+/** What is still in use, collected until nothing more goes: what the tests before have left goes in turns. */
+async function memory(): Promise<{ readonly all: number; readonly arrays: number }> {
+  let { heapUsed, arrayBuffers } = memoryUsage()
+  for (let steady = 0; steady < 5; ) {
+    await setImmediate()
+    collectGarbage()
+    const now = memoryUsage()
+    steady = now.arrayBuffers === arrayBuffers && now.heapUsed > heapUsed - 10_000 ? steady + 1 : 0
+    heapUsed = now.heapUsed
+    arrayBuffers = now.arrayBuffers
+  }
+  return { all: heapUsed + arrayBuffers, arrays: arrayBuffers }
+}
+
+/** Whole numbers below a limit, the same ones for the same seed. */
+function randomBelow(seed: number): (limit: number) => number {
+  let state = seed
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  return (limit) => Math.floor((next() + next() / 2 ** 20) * limit) % limit
+}
