@@ -1,3 +1,4 @@
+import { assertAddress } from '../cidr/checks.js'
 import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
@@ -6,7 +7,7 @@ import { heldAlready, refusalOf } from './pool-answers.js'
 import { PoolBook } from './pool-book.js'
 import { decodePool, encodePool } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
-import { restOf, undoDelta } from './pool-undo.js'
+import { takeBackAll, undoDelta } from './pool-undo.js'
 import {
   type AllocationDelta,
   type AllocationOutcome,
@@ -16,6 +17,7 @@ import {
   type HandOverOutcome,
   type Hold,
   type LowestFreeOptions,
+  MOST_COUNTED,
   type Occupation,
   type OccupyOptions,
   type Owner,
@@ -40,8 +42,9 @@ type RangeSet = RangeSet.RangeSet
  * to be in use, also outside the pool or twice, is recorded by {@link occupy} and never handed out; an address is free again when nobody holds it
  * and it has cooled down.
  *
- * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more with the strategy `hashed` and for runs. Memory: one bit an address for
- * up to 2^24 addresses of a family, and beyond that 16 bytes a free range; plus a record for each address in use.
+ * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more for each address with the strategy `hashed`; O(n / 32 + free ranges) for a
+ * run or a prefix at worst. Memory: one bit an address for up to 2^24 addresses of a family, and beyond that up to 24 bytes a free range; plus a
+ * record for each address in use, and with `least-recently-released` one for each address that was ever released.
  *
  * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec
  * @example
@@ -75,7 +78,7 @@ export class AddressPool {
   /**
    * The pool that {@link encode} made bytes of: it gives the same answers. O(n log n).
    *
-   * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write
+   * @throws IpamError `MALFORMED_BYTES` for bytes that are no pool, or one that contradicts itself
    */
   static decode(bytes: Uint8Array): AddressPool {
     return unwrap(AddressPool.safeDecode(bytes))
@@ -114,7 +117,13 @@ export class AddressPool {
     const holdsAnything = this.#book.holdsAnything(owner.uid)
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
-    const given: Given = { holds: [], rests: [], before: this.#book.strategyState, isNewOwner: !holdsAnything }
+    const given: Given = {
+      holds: [],
+      rests: [],
+      before: this.#book.strategyState,
+      sequence: this.#sequence,
+      isNewOwner: !holdsAnything,
+    }
     switch (want.kind) {
       case 'any':
         return this.#allocateOne(request, given, nowMs)
@@ -133,7 +142,7 @@ export class AddressPool {
     }
   }
 
-  /** The lowest free address, or `undefined`; with the strategy `lowest` and no static band that is the next one. Changes nothing. */
+  /** The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no cool-down that is the next one. Changes nothing. */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
     const { from } = options
     const families = from !== undefined ? [from.family] : familiesOf(options.family)
@@ -152,13 +161,14 @@ export class AddressPool {
    */
   occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
     assertOwner(owner)
+    assertAddress('address', address)
     const inPool = this.#book.contains(address)
     const holds = this.#book.holdsOn(address)
     const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
     const isNew = others.length === holds.length
     if (isNew) {
       const { sequence = this.#sequence + 1, stickyKey, expiresAtMs } = options
-      assertWithin('sequence', sequence, 0, Number.MAX_SAFE_INTEGER)
+      assertWithin('sequence', sequence, 0, MOST_COUNTED)
       if (expiresAtMs !== undefined) assertExpiry(expiresAtMs)
       this.#sequence = Math.max(this.#sequence, sequence)
       this.#book.begin(newHold(address, owner, sequence, stickyKey, expiresAtMs))
@@ -170,9 +180,10 @@ export class AddressPool {
   /**
    * Ends one owner's hold on an address. The address is free when no other owner is left and it has cooled down.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a time that is missing
+   * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
    */
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
+    assertOwner(owner)
     const nowMs = this.#advance(options)
     const hold = this.#book.holdOf(address, owner)
     if (hold === undefined) return { kind: 'notHeld' }
@@ -223,7 +234,12 @@ export class AddressPool {
 
   /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
   undo(delta: AllocationDelta): boolean {
-    return undoDelta(this.#book, delta, this.#sequence)
+    const brought = delta.kind === 'release' ? delta.holds : delta.kind === 'handOver' ? delta.from : []
+    for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
+    if (!undoDelta(this.#book, delta, this.#sequence)) return false
+    // a delta from before a restart may bring back numbers that are yet to come
+    for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
+    return true
   }
 
   /**
@@ -291,15 +307,14 @@ export class AddressPool {
 
   /** Lets what has cooled down go. Returns the time. */
   #advance({ nowMs }: AtTime): number {
-    const { coolDownMs, holdMs } = this.#book.plan
-    if (nowMs === undefined && coolDownMs === 0 && holdMs === 0) return 0
     if (nowMs === undefined) {
-      const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time'
+      const { coolDownMs, holdMs } = this.#book.plan
+      if (coolDownMs === 0 && holdMs === 0 && !this.#book.resting.isAnyCooling) return 0
+      const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time, or something that cools down'
       throw ipamError('INVALID_ARGUMENT', { argument: 'nowMs', expected, got: 'undefined' })
     }
-    assertWithin('nowMs', nowMs, 0, Number.MAX_SAFE_INTEGER)
-    this.#book.advance(nowMs)
-    return nowMs
+    assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
+    return this.#book.advance(nowMs)
   }
 
   #allocateOneOf(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
@@ -318,7 +333,11 @@ export class AddressPool {
     const own = plan.preallocated.get(stickyKey)?.find((address) => families.includes(address.family))
     if (own !== undefined) return own
     const rests = resting.keptFor(stickyKey)
-    return rests.find(({ address }) => families.includes(address.family) && this.#book.contains(address))?.address
+    const isForAnother = (address: Address) =>
+      (plan.preallocatedTo.get(Address.key(address)) ?? stickyKey) !== stickyKey
+    return rests.find(
+      ({ address }) => families.includes(address.family) && this.#book.contains(address) && !isForAnother(address),
+    )?.address
   }
 
   /** One address, of the first family that has one. */
@@ -337,6 +356,7 @@ export class AddressPool {
 
   #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
     const families = familiesOf(request.family)
+    if (this.#book.freeIn(families) < count) return this.#exhausted(families, nowMs)
     for (const family of families) {
       while (given.holds.length < count) {
         const address = this.#choose(family, request)
@@ -377,10 +397,16 @@ export class AddressPool {
   #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
     const space = this.#book.space(family)
     const chooser = this.#book.chooser(family)
-    const slot = chooser.next(space, stickyKey ?? owner.uid)
-    if (slot < 0) return this.#book.resting.longestIdle(family)
-    chooser.given(slot)
-    return space.addressAt(slot)
+    for (const part of PARTS) {
+      const slot = chooser.next(space, stickyKey ?? owner.uid, part)
+      if (slot >= 0) {
+        chooser.given(slot)
+        return space.addressAt(slot)
+      }
+      const idle = this.#book.resting.longestIdle(family, part)
+      if (idle !== undefined) return idle
+    }
+    return undefined
   }
 
   #give(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
@@ -396,9 +422,11 @@ export class AddressPool {
   }
 
   /** Not all that was wanted could be given. */
-  #takeBack({ holds, rests, before }: Given): void {
-    for (const hold of holds) this.#book.takeBack(hold, restOf(hold, rests))
+  #takeBack({ holds, rests, before, sequence }: Given): void {
+    takeBackAll(this.#book, holds, rests)
     this.#book.strategyState = before
+    // nobody has seen these holds
+    this.#sequence = sequence
   }
 
   #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
@@ -407,7 +435,13 @@ export class AddressPool {
   }
 
   #endAll(holds: readonly Hold[], nowMs: number): Released {
-    for (const hold of holds) this.#book.end(hold, nowMs)
-    return { kind: 'release', holds, memory: { sequence: this.#sequence } }
+    let isAnyShared = false
+    for (const hold of holds) if (!this.#book.end(hold, nowMs)) isAnyShared = true
+    const others = isAnyShared ? holds.flatMap(({ address }) => this.#book.holdsOn(address)) : NOBODY
+    return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
   }
 }
+
+/** The static band comes last. */
+const PARTS = [{ inBand: false }, { inBand: true }] as const
+const NOBODY: readonly Hold[] = []

@@ -16,7 +16,7 @@ export class Chooser {
   /** Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows from. What `undo` brings back. */
   state = 0
   /** Of next-fit: the address behind which it goes on, which the space may not have, as long as nothing else has been given. */
-  #moved: { readonly behind: Address; readonly state: number } | undefined
+  moved: Address | undefined
   /** Of least-recently-released: what was used. */
   #used: Slots | undefined
 
@@ -27,21 +27,26 @@ export class Chooser {
   }
 
   /**
-   * The slot that is next, or -1; with the strategy least-recently-released, of those that were never used. Changes nothing but the state of a
-   * random strategy.
+   * The slot that is next in or above the static band, or -1; with the strategy least-recently-released, of those that were never used. Changes
+   * nothing but the state of a random strategy.
    *
    * @param key what the strategy `hashed` goes by
    */
-  next(space: Space, key: string): number {
+  next(space: Space, key: string, { inBand }: { readonly inBand: boolean }): number {
     const slots = this.#strategy.kind === 'least-recently-released' ? this.#usedOf(space) : space.slots
     const band = Math.min(this.#band, slots.size)
-    const above = this.#between(space, slots, band, slots.size, key)
-    return above >= 0 || band === 0 ? above : this.#between(space, slots, 0, band, key)
+    return inBand ? this.#between(space, slots, 0, band, key) : this.#between(space, slots, band, slots.size, key)
   }
 
   /** A slot has been given by the strategy. */
   given(slot: number): void {
-    if (this.#strategy.kind === 'next-fit') this.state = slot + 1
+    if (this.#strategy.kind !== 'next-fit') return
+    this.state = slot + 1
+    this.moved = undefined
+  }
+
+  isInBand(slot: number): boolean {
+    return slot < this.#band
   }
 
   /** A slot has been used, or it is to be as if it never had been. */
@@ -54,7 +59,7 @@ export class Chooser {
   /** The address at which next-fit goes on. */
   cursorIn(space: Space): Address | undefined {
     if (this.#strategy.kind !== 'next-fit') return undefined
-    if (this.#moved !== undefined && this.state === this.#moved.state) return this.#moved.behind
+    if (this.moved !== undefined) return this.moved
     return this.state === 0 ? undefined : space.addressAt(this.state - 1)
   }
 
@@ -62,7 +67,7 @@ export class Chooser {
   moveCursor(space: Space, behind: Address | undefined): void {
     if (this.#strategy.kind !== 'next-fit') return
     this.state = behind === undefined ? 0 : space.slotFrom(behind) + (space.contains(behind) ? 1 : 0)
-    this.#moved = behind && { behind, state: this.state }
+    this.moved = behind !== undefined && space.contains(behind) ? undefined : behind
   }
 
   #usedOf(space: Space): Slots {

@@ -41,6 +41,8 @@ export class PoolBook {
   #holders = holdersOfFamilies()
   /** What an owner holds, by its uid. */
   readonly #held = new MultiMap<string, Hold, Hold>((hold) => hold)
+  /** The same for those with an interface, by both: one uid may have thousands of them. */
+  readonly #heldByInterface = new MultiMap<string, Hold, Hold>((hold) => hold)
   #inUse = 0
   #outOfRange = 0
   #order = 0
@@ -53,6 +55,10 @@ export class PoolBook {
     this.resting = new Resting({
       keepsOrder: plan.strategy.kind === 'least-recently-released',
       isUsable: (address) => this.contains(address) && !this.#isPreallocated(address),
+      isInBand: (address) => {
+        const place = this.#placeOf(address)
+        return typeof place === 'number' && this.#choosers[address.family].isInBand(place)
+      },
     })
     this.#blockPreallocated()
   }
@@ -92,7 +98,8 @@ export class PoolBook {
   }
 
   holdsOf(owner: Pick<Owner, 'uid' | 'interface'>): Hold[] {
-    return this.holdsOfUid(owner.uid).filter((hold) => hold.owner.interface === owner.interface)
+    if (owner.interface !== undefined) return inOrder(this.#heldByInterface.get(ownerId(owner)))
+    return inOrder(this.#held.get(owner.uid).filter((hold) => hold.owner.interface === undefined))
   }
 
   /** This very hold, if it goes on. */
@@ -112,6 +119,7 @@ export class PoolBook {
     const rest = this.resting.remove(address)
     if (isOnly) this.#held.addFirst(owner.uid, hold)
     else this.#held.add(owner.uid, hold)
+    if (owner.interface !== undefined) this.#heldByInterface.add(ownerId(owner), hold)
     if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
     this.#holders[address.family].addFirst(place, hold)
     this.#countIn(address, place)
@@ -127,11 +135,15 @@ export class PoolBook {
     return rest
   }
 
-  /** Records that a hold is over. An address that nobody else holds is at rest for a while, or free. */
-  end(hold: Hold, nowMs: number): void {
+  /**
+   * Records that a hold is over. An address that nobody else holds is at rest for a while, or free.
+   *
+   * @returns whether nobody else holds it
+   */
+  end(hold: Hold, nowMs: number): boolean {
     const { address, stickyKey } = hold
     const place = this.#placeOf(address)
-    if (!this.#strike(hold, place)) return
+    if (!this.#strike(hold, place)) return false
     this.#countOut(place)
     const { coolDownMs, holdMs, strategy } = this.#plan
     const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
@@ -140,6 +152,7 @@ export class PoolBook {
       this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
     }
     this.#unblock(address, place)
+    return true
   }
 
   /** As if a hold had never been: the address is as it was before, at rest or never used. */
@@ -160,23 +173,29 @@ export class PoolBook {
     this.#enter(by, place)
   }
 
-  /** Lets what has cooled down go. */
-  advance(nowMs: number): void {
-    this.#nowMs = nowMs
-    let address = this.resting.cooledDown(nowMs)
-    for (; address !== undefined; address = this.resting.cooledDown(nowMs)) {
+  /** Lets what has cooled down go. Returns the time, which does not go back. */
+  advance(nowMs: number): number {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+    let address = this.resting.cooledDown(this.#nowMs)
+    for (; address !== undefined; address = this.resting.cooledDown(this.#nowMs)) {
       this.#unblock(address, this.#placeOf(address))
     }
+    return this.#nowMs
   }
 
   /** What the strategy goes by, which an undo brings back. */
   get strategyState(): StrategyState {
-    return { v4: this.#choosers[4].state, v6: this.#choosers[6].state }
+    const { 4: four, 6: six } = this.#choosers
+    if (four.moved === undefined && six.moved === undefined) return { v4: four.state, v6: six.state }
+    return { v4: four.state, v6: six.state, moved: { v4: four.moved, v6: six.moved } }
   }
 
-  set strategyState({ v4, v6 }: StrategyState) {
-    this.#choosers[4].state = v4
-    this.#choosers[6].state = v6
+  set strategyState({ v4, v6, moved }: StrategyState) {
+    const { 4: four, 6: six } = this.#choosers
+    four.state = v4
+    four.moved = moved?.v4
+    six.state = v6
+    six.moved = moved?.v6
   }
 
   /** Other addresses under the same books. */
@@ -213,6 +232,11 @@ export class PoolBook {
     const found = new Map<number | string, Address>()
     for (const { address } of this.#held.values()) found.set(Address.key(address), address)
     return [...found.values()]
+  }
+
+  /** How many addresses of these families are free. */
+  freeIn(families: readonly Family[]): bigint {
+    return families.reduce((sum, family) => sum + this.space(family).total - BigInt(this.space(family).used), 0n)
   }
 
   counts(): PoolCounts {
@@ -320,6 +344,7 @@ export class PoolBook {
   /** Returns whether the address has no other hold. */
   #enter(hold: Hold, place: Place): boolean {
     this.#held.add(hold.owner.uid, hold)
+    if (hold.owner.interface !== undefined) this.#heldByInterface.add(ownerId(hold.owner), hold)
     if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
     return this.#holders[hold.address.family].add(place, hold)
   }
@@ -327,6 +352,7 @@ export class PoolBook {
   /** Returns whether the address has no other hold. */
   #strike(hold: Hold, place: Place): boolean {
     this.#held.delete(hold.owner.uid, hold)
+    if (hold.owner.interface !== undefined) this.#heldByInterface.delete(ownerId(hold.owner), hold)
     if (hold.expiresAtMs !== undefined) this.expiring.remove(hold)
     return this.#holders[hold.address.family].delete(place, ownerId(hold.owner))
   }

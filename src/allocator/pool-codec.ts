@@ -1,10 +1,11 @@
 import type { Address, RangeSet } from '../cidr/index.js'
+import * as Addresses from '../cidr/nouns/address.js'
 import * as Sets from '../cidr/nouns/range-set.js'
 import { ByteReader, ByteWriter } from '../cidr/varints.js'
 import { fail, isIpamError, type Result } from '../errors/index.js'
 import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
-import { type Hold, type Owner, ownerId } from './request.js'
+import { type Hold, isName, MOST_COUNTED, type Owner, ownerId } from './request.js'
 import type { Rest } from './resting.js'
 import type { Strategy } from './strategy.js'
 
@@ -15,6 +16,7 @@ import type { Strategy } from './strategy.js'
 const VERSION = 1
 const WHAT = 'a pool of addresses'
 const HALF = 2 ** 32
+const TWICE = 'what can be there once is there twice'
 
 export interface PoolToStore {
   readonly plan: PoolPlan
@@ -69,18 +71,14 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const coolDownSeconds = from.large() / 1000
   const holdSeconds = from.large() / 1000
   const preallocated = from.list((): [string, Address] => [from.text(), from.address()])
-  const sequence = from.large()
-  const order = from.large()
-  const nowMs = from.large()
+  const sequence = from.counted()
+  const order = from.counted()
+  const nowMs = from.counted()
   const draws = FAMILIES.map(() => from.number() | 0)
   const behind = FAMILIES.map(() => from.optional(() => from.address()))
   const holds = from.list(() => from.hold(sequence))
-  from.refuseTwins(holds.map(({ address, owner }) => `${from.keyOf(address)} ${ownerId(owner)}`))
   const rests = from.list(() => from.rest(order))
-  from.refuseTwins([
-    ...new Set(holds.map(({ address }) => from.keyOf(address))),
-    ...rests.map((rest) => from.keyOf(rest.address)),
-  ])
+  from.refuseTwins(holds, rests)
   if (from.position < bytes.length) from.refuse(from.position, 'more than a pool')
   if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
   // the seed is where the draws have come to
@@ -238,13 +236,22 @@ class PoolReader extends ByteReader {
     return things
   }
 
+  /** A number of a kind that goes up, or a time. */
+  counted(): number {
+    const at = this.position
+    const value = this.large()
+    if (value > MOST_COUNTED) this.refuse(at, 'a number of more than 52 bits')
+    return value
+  }
+
   hold(most: number): Hold {
     const at = this.position
     const address = this.address()
     const uid = this.text()
-    if (uid === '') this.refuse(at, 'an owner without a uid')
+    if (!isName(uid)) this.refuse(at, uid === '' ? 'an owner without a uid' : 'a uid that no owner has')
     const [key, kind, name, stickyKey] = [0, 1, 2, 3].map(() => this.optional(() => this.text()))
-    if (name === '') this.refuse(at, 'an interface without a name')
+    if (name !== undefined && !isName(name))
+      this.refuse(at, name === '' ? 'an interface without a name' : 'a name that no interface has')
     const owner: Owner = {
       uid,
       ...(key === undefined ? {} : { key }),
@@ -253,7 +260,7 @@ class PoolReader extends ByteReader {
     }
     const sequence = this.large()
     if (sequence > most) this.refuse(at, 'a sequence that the pool has not come to')
-    const expiresAtMs = this.optional(() => this.large())
+    const expiresAtMs = this.optional(() => this.counted())
     if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
     return { address, owner, sequence, stickyKey, expiresAtMs }
   }
@@ -267,11 +274,21 @@ class PoolReader extends ByteReader {
     return { address, order, coolUntilMs, stickyKey: this.optional(() => this.text()) }
   }
 
-  keyOf(address: Address): string {
-    return address.family === 4 ? String(address.value) : `${address.w0}:${address.w1}:${address.w2}:${address.w3}`
-  }
-
-  refuseTwins(keys: readonly string[]): void {
-    if (new Set(keys).size < keys.length) this.refuse(this.position, 'what can be there once is there twice')
+  /** An address rests once, and only while nobody holds it; and an owner holds it once. */
+  refuseTwins(holds: readonly Hold[], rests: readonly Rest[]): void {
+    const first = new Map<number | string, Hold | Rest>(rests.map((rest) => [Addresses.key(rest.address), rest]))
+    if (first.size < rests.length) this.refuse(this.position, TWICE)
+    const owners = new Map<number | string, Set<string>>()
+    for (const hold of holds) {
+      const key = Addresses.key(hold.address)
+      const before = first.get(key)
+      if (before === undefined) {
+        first.set(key, hold)
+        continue
+      }
+      const all = owners.get(key) ?? new Set('owner' in before ? [ownerId(before.owner)] : [])
+      if (!('owner' in before) || all.has(ownerId(hold.owner))) this.refuse(this.position, TWICE)
+      owners.set(key, all.add(ownerId(hold.owner)))
+    }
   }
 }

@@ -20,11 +20,11 @@ export interface AddressPoolSpec {
   readonly strategy?: Strategy | undefined
   /** How many of the lowest addresses of a family are given only when all others are, or on request. Default 0. */
   readonly staticBand?: number | undefined
-  /** For how long a released address is given to nobody. Default 0. */
+  /** For how long a released address is given to nobody but who comes with the sticky key that it was held with. Default 0. */
   readonly coolDownSeconds?: number | undefined
   /** For how long an address that was held with a sticky key is given to nobody else. Default 0. */
   readonly holdSeconds?: number | undefined
-  /** Addresses by sticky key, given to nobody else: at most one of each family for a key. */
+  /** Addresses by sticky key, given to nobody else: at most one of each family for a key. A `Map`, or a list that can be read twice. */
   readonly preallocated?: Iterable<readonly [stickyKey: string, address: Address]> | undefined
 }
 
@@ -44,6 +44,7 @@ export interface PoolPlan {
   readonly preallocatedTo: ReadonlyMap<number | string, string>
 }
 
+/** What a pool is stored with is the place of its strategy here: new ones come last. */
 export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed'] as const
 /** A hundred years: more is a mistake about the unit. */
 const MOST_SECONDS = 100 * 366 * 86_400
@@ -69,6 +70,9 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     (left, set) => (set === undefined ? left : RangeSet.subtract(left, set)),
     spec.ranges,
   )
+  if (isReadOnce(spec.preallocated)) {
+    refuse('preallocated', 'a Map, or a list that can be read twice', 'an iterator')
+  }
   const preallocated = new Map<string, Address[]>()
   const preallocatedTo = new Map<number | string, string>()
   for (const [stickyKey, address] of spec.preallocated ?? []) {
@@ -94,6 +98,11 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     preallocated,
     preallocatedTo,
   }
+}
+
+function isReadOnce(things: Iterable<unknown> = []): boolean {
+  const iterator: unknown = things[Symbol.iterator]()
+  return iterator === things
 }
 
 function refuse(argument: string, expected: string, got: string): never {

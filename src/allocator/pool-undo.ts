@@ -1,6 +1,6 @@
 import * as Address from '../cidr/nouns/address.js'
 import type { PoolBook } from './pool-book.js'
-import { type Allocated, type AllocationDelta, type Hold, ownerId, type Released } from './request.js'
+import { type Allocated, type AllocationDelta, type Hold, type Owner, ownerId, type Released } from './request.js'
 import type { Rest } from './resting.js'
 
 /**
@@ -19,9 +19,10 @@ export function undoDelta(book: PoolBook, delta: AllocationDelta, lastSequence: 
   }
 }
 
-/** What was remembered of the address of a hold before. */
-export function restOf({ address }: Hold, rests: readonly Rest[]): Rest | undefined {
-  return rests.find((rest) => Address.equals(rest.address, address))
+/** As if these holds had never been. `rests`: what was remembered of their addresses before. */
+export function takeBackAll(book: PoolBook, holds: readonly Hold[], rests: readonly Rest[]): void {
+  const byKey = new Map(rests.map((rest) => [Address.key(rest.address), rest]))
+  for (const hold of holds) book.takeBack(hold, byKey.get(Address.key(hold.address)))
 }
 
 function undoAllocation(book: PoolBook, { holds, memory }: Allocated, lastSequence: number): boolean {
@@ -29,24 +30,41 @@ function undoAllocation(book: PoolBook, { holds, memory }: Allocated, lastSequen
   if (current === undefined) return false
   // what the strategy did after it is not undone with it
   if (holds.at(-1)?.sequence === lastSequence) book.strategyState = memory.strategy
-  for (const hold of current) book.takeBack(hold, restOf(hold, memory.rests))
+  takeBackAll(book, current, memory.rests)
   return true
 }
 
-/** A release can be undone while nobody has been given the address since. */
+/** A release can be undone while nobody holds the address who did not then, and its owner has been given no other. */
 function undoRelease(book: PoolBook, { holds, memory }: Released): boolean {
+  const wasThere = (one: Hold) => memory.others.some((other) => isSameHold(one, other))
   const isOpen = ({ address, owner }: Hold) =>
-    book.holdsOn(address).every((other) => other.sequence <= memory.sequence && ownerId(other.owner) !== ownerId(owner))
+    book.holdsOn(address).every((one) => wasThere(one) && ownerId(one.owner) !== ownerId(owner)) &&
+    !hasBeenGiven(book, owner, address, memory.sequence)
   if (!holds.every(isOpen)) return false
   for (const hold of holds) book.begin(hold)
   return true
 }
 
+/** A hand-over can be undone while the one who had the addresses before has been given no other, and not the same again. */
 function undoHandOver(book: PoolBook, { from, holds }: Extract<AllocationDelta, { kind: 'handOver' }>): boolean {
   const current = currentOf(book, holds)
   if (current === undefined) return false
+  const last = holds.at(-1)?.sequence ?? 0
+  const isOpen = ({ address, owner }: Hold) =>
+    book.holdOf(address, owner) === undefined && !hasBeenGiven(book, owner, address, last)
+  if (!from.every(isOpen)) return false
   for (const [i, hold] of current.entries()) book.replace(hold, from[i]!)
   return true
+}
+
+/** Whether an owner has another address of the family with a later number. */
+function hasBeenGiven(book: PoolBook, owner: Owner, { family }: Address.Address, sequence: number): boolean {
+  return book.holdsOf(owner).some((hold) => hold.address.family === family && hold.sequence > sequence)
+}
+
+function isSameHold(one: Hold, other: Hold): boolean {
+  const isSame = one.sequence === other.sequence && ownerId(one.owner) === ownerId(other.owner)
+  return isSame && Address.equals(one.address, other.address)
 }
 
 /** The holds as the books have them, or `undefined` if one of them is over. */

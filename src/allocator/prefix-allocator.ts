@@ -7,7 +7,8 @@ import { ipamError } from '../errors/index.js'
 import { MultiMap } from './multi-map.js'
 import { type PrefixAllocatorSpec, type PrefixPlan, planOf } from './prefix-spec.js'
 import { PrefixTree } from './prefix-tree.js'
-import { assertOwner, type Owner, ownerId } from './request.js'
+import { assertOwner, MOST_COUNTED, type Owner, ownerId } from './request.js'
+import { assertWithin } from './slots.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -15,7 +16,7 @@ type Prefix = Prefix.Prefix
 /** What an owner asks for. */
 export interface PrefixRequest {
   readonly owner: Owner
-  /** The length of the prefix. Default: that of a child, or of `prefix`. */
+  /** The length of the prefix. Default: that of a child, or of `prefix`, beside which it may say nothing else. */
   readonly length?: number | undefined
   /** This prefix or none, host bits cleared. */
   readonly prefix?: Prefix | undefined
@@ -34,7 +35,12 @@ export interface PrefixDelta {
   readonly kind: 'allocate' | 'release'
   readonly holds: readonly PrefixHold[]
   /** For `undo` on the same allocator. */
-  readonly memory: { readonly cursor: Address | undefined; readonly sequence: number }
+  readonly memory: {
+    readonly cursor: Address | undefined
+    readonly sequence: number
+    /** Of a release: who went on holding what overlaps it. */
+    readonly others: readonly PrefixHold[]
+  }
 }
 
 /** The answer to a request. Only `allocated` has changed anything. */
@@ -147,7 +153,16 @@ export class PrefixAllocator {
     assertOwner(owner)
     const prefix = request.prefix && Prefix.masked(request.prefix)
     const length = prefix?.length ?? request.length ?? this.childLength
-    const own = this.#holdsOf(owner).find((hold) => hold.prefix.length === length)?.prefix
+    if (request.length !== undefined && request.length !== length) {
+      throw ipamError('INVALID_ARGUMENT', {
+        argument: 'length',
+        expected: `${length}, as of the prefix`,
+        got: String(request.length),
+      })
+    }
+    const family = prefix?.address.family ?? this.family
+    const isWanted = (one: Prefix) => one.length === length && one.address.family === family
+    const own = this.#holdsOf(owner).find((hold) => isWanted(hold.prefix))?.prefix
     if (own !== undefined && (prefix === undefined || Prefix.equals(own, prefix)))
       return { kind: 'already', prefix: own }
     if (own !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', prefix: own }
@@ -224,6 +239,7 @@ export class PrefixAllocator {
     owner: Pick<Owner, 'uid' | 'interface'>,
     options: { readonly sequence?: number | undefined } = {},
   ): PrefixReleaseOutcome {
+    assertOwner(owner)
     const hold = this.#holders.get(prefix)?.get(ownerId(owner))
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
@@ -244,12 +260,19 @@ export class PrefixAllocator {
       for (const hold of holds) this.#end(hold)
       return true
     }
-    // nobody may have been given any of it since
+    for (const { sequence } of holds) assertWithin('sequence', sequence, 0, MOST_COUNTED)
+    // nobody may hold any of it who did not then, and the owner may not have been given another one
+    const wasThere = (one: PrefixHold) => memory.others.some((other) => isSameHold(one, other))
     const isOpen = ({ prefix, owner }: PrefixHold) =>
       this.#holders.get(prefix)?.has(ownerId(owner)) !== true &&
-      this.#overlapping(prefix).every((other) => other.sequence <= memory.sequence)
+      this.#overlapping(prefix).every(wasThere) &&
+      !this.#holdsOf(owner).some((hold) => hold.prefix.length === prefix.length && hold.sequence > memory.sequence)
     if (!holds.every(isOpen)) return false
-    for (const hold of holds) this.#begin(hold)
+    for (const hold of holds) {
+      this.#begin(hold)
+      // a delta from before a restart may bring back numbers that are yet to come
+      this.#sequence = Math.max(this.#sequence, hold.sequence)
+    }
     return true
   }
 
@@ -281,7 +304,7 @@ export class PrefixAllocator {
   }
 
   #give(prefix: Prefix, owner: Owner, cursor: Address | undefined): PrefixOutcome {
-    const memory = { cursor: this.#cursor, sequence: this.#sequence }
+    const memory = { cursor: this.#cursor, sequence: this.#sequence, others: [] }
     const hold: PrefixHold = { prefix, owner, sequence: ++this.#sequence }
     this.#begin(hold)
     this.#cursor = cursor
@@ -322,7 +345,8 @@ export class PrefixAllocator {
 
   #endAll(holds: readonly PrefixHold[]): PrefixDelta {
     for (const hold of holds) this.#end(hold)
-    return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence } }
+    const others = holds.flatMap(({ prefix }) => this.#overlapping(prefix))
+    return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence, others } }
   }
 
   #holdsOf(owner: Owner): PrefixHold[] {
@@ -343,6 +367,11 @@ export class PrefixAllocator {
 
 function treeOf({ space, family, childLength }: PrefixPlan): PrefixTree {
   return new PrefixTree(space, { family, childLength })
+}
+
+function isSameHold(one: PrefixHold, other: PrefixHold): boolean {
+  const isSame = one.sequence === other.sequence && ownerId(one.owner) === ownerId(other.owner)
+  return isSame && Prefix.equals(one.prefix, other.prefix)
 }
 
 function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {

@@ -4,33 +4,45 @@ import type { Rest } from './resting.js'
 
 /** Who holds an address. Two requests with the same uid, for the same interface, are the same owner. */
 export interface Owner {
-  /** Identity: the uid of the Kubernetes object, or any text that is never used again for another owner. */
+  /**
+   * Identity: the uid of the Kubernetes object, or any text that is never used again for another owner. 1 to 1,024 characters, no line breaks.
+   */
   readonly uid: string
   /** How people know the owner, such as `namespace/name`. Only repeated in answers. */
   readonly key?: string | undefined
   /** What the owner is, such as `IPAddressClaim`. Only repeated in answers. */
   readonly kind?: string | undefined
-  /** Tells apart what one owner holds for several interfaces, such as `net1`. */
+  /** Tells apart what one owner holds for several interfaces, such as `net1`. 1 to 1,024 characters, no line breaks. */
   readonly interface?: string | undefined
 }
+
+/** More is no name of anything. */
+const MOST_CHARACTERS = 1024
+
+/** Sequences and times, so that there is room for more of them, and each time is one that a `Date` can have. */
+export const MOST_COUNTED = 2 ** 52
 
 /**
  * Guards against owners without a uid: two of them would be one owner, and would be given one address.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertOwner(owner: Owner): void {
-  assertText('owner.uid', owner?.uid)
-  if (owner.interface !== undefined) assertText('owner.interface', owner.interface)
+export function assertOwner(owner: Pick<Owner, 'uid' | 'interface'>): void {
+  if (!isName(owner?.uid)) refuseName('owner.uid', owner?.uid)
+  if (owner.interface !== undefined && !isName(owner.interface)) refuseName('owner.interface', owner.interface)
 }
 
-function assertText(argument: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a text that is not empty', got: String(value) })
-  }
+/** Whether a text can be what an owner is told apart by. */
+export function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.length <= MOST_CHARACTERS && !value.includes('\n')
 }
 
-/** One text for one owner: its uid, and behind a character that no uid has its interface. */
+function refuseName(argument: string, value: unknown): never {
+  const expected = `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value).slice(0, 100) })
+}
+
+/** One text for one owner: its uid, and behind a line break, which neither has, its interface. */
 export function ownerId(owner: Pick<Owner, 'uid' | 'interface'>): string {
   return owner.interface === undefined ? owner.uid : `${owner.uid}\n${owner.interface}`
 }
@@ -96,13 +108,16 @@ export interface Allocated {
 export interface StrategyState {
   readonly v4: number
   readonly v6: number
+  /** Behind which address next-fit goes on where the pool does not have it any more. */
+  readonly moved?: { readonly v4: Address | undefined; readonly v6: Address | undefined }
 }
 
 /** What has been released: nothing, where there are no holds. */
 export interface Released {
   readonly kind: 'release'
   readonly holds: readonly Hold[]
-  readonly memory: { readonly sequence: number }
+  /** The last number that had been given, and who went on holding what was released. */
+  readonly memory: { readonly sequence: number; readonly others: readonly Hold[] }
 }
 
 /** The answer to a request. Only `allocated` has changed the pool. */

@@ -19,25 +19,35 @@ export interface Rest {
 interface RestingOptions {
   readonly keepsOrder: boolean
   readonly isUsable: (address: Address) => boolean
+  readonly isInBand: (address: Address) => boolean
 }
 
 /** The addresses that were released: those that cool down, and, where the order of releases counts, those that have done so. */
 export class Resting {
   readonly #rests = new ReusableMap<Key, Rest>()
   readonly #cooling = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
-  /** By the order in which they were released. */
+  /** By the order in which they were released: those above the static band, and those in it. */
   readonly #cooled = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
+  readonly #cooledInBand = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
   readonly #byStickyKey = new MultiMap<string, Key, Rest>((rest) => Address.key(rest.address))
   readonly #keepsOrder: boolean
   readonly #isUsable: (address: Address) => boolean
+  readonly #isInBand: (address: Address) => boolean
 
   /**
    * @param keepsOrder whether what has cooled down is still remembered
    * @param isUsable whether the strategy may give an address once it has cooled down
+   * @param isInBand whether it may only when there is no other one
    */
-  constructor({ keepsOrder, isUsable }: RestingOptions) {
+  constructor({ keepsOrder, isUsable, isInBand }: RestingOptions) {
     this.#keepsOrder = keepsOrder
     this.#isUsable = isUsable
+    this.#isInBand = isInBand
+  }
+
+  /** Whether anything cools down. */
+  get isAnyCooling(): boolean {
+    return this.#cooling[4].size + this.#cooling[6].size > 0
   }
 
   get(address: Address): Rest | undefined {
@@ -60,9 +70,9 @@ export class Resting {
     return known.length === 0 ? undefined : Math.min(...known)
   }
 
-  /** The address of a family that was released first of those that have cooled down. */
-  longestIdle(family: 4 | 6): Address | undefined {
-    return this.#cooled[family].earliest()?.address
+  /** The address of a family that was released first of those that have cooled down, in or above the static band. */
+  longestIdle(family: 4 | 6, { inBand }: { readonly inBand: boolean }): Address | undefined {
+    return (inBand ? this.#cooledInBand : this.#cooled)[family].earliest()?.address
   }
 
   /** An address is at rest from now on. One that cools down has to be added before its time has come. */
@@ -72,7 +82,7 @@ export class Resting {
       this.#cooling[family].add(rest, rest.coolUntilMs)
       if (rest.stickyKey !== undefined) this.#byStickyKey.add(rest.stickyKey, rest)
     } else if (!this.#keepsOrder) return
-    else if (this.#isUsable(rest.address)) this.#cooled[family].add(rest, rest.order)
+    else this.#addCooled(rest)
     this.#rests.add(Address.key(rest.address), rest)
   }
 
@@ -82,7 +92,7 @@ export class Resting {
     if (rest === undefined) return undefined
     this.#forget(rest)
     this.#cooling[address.family].remove(rest)
-    this.#cooled[address.family].remove(rest)
+    this.#removeCooled(rest)
     return rest
   }
 
@@ -98,10 +108,9 @@ export class Resting {
   /** What is usable has changed. */
   review(): void {
     for (const rest of this.#rests.values()) {
-      const { family } = rest.address
-      if (this.#cooling[family].has(rest)) continue
-      this.#cooled[family].remove(rest)
-      if (this.#isUsable(rest.address)) this.#cooled[family].add(rest, rest.order)
+      if (this.#cooling[rest.address.family].has(rest)) continue
+      this.#removeCooled(rest)
+      this.#addCooled(rest)
     }
   }
 
@@ -115,6 +124,19 @@ export class Resting {
   /** All of them, in the order in which they were released. */
   all(): Rest[] {
     return [...this.#rests.values()].sort((a, b) => a.order - b.order)
+  }
+
+  #addCooled(rest: Rest): void {
+    const { address, order } = rest
+    if (!this.#isUsable(address)) return
+    const cooled = this.#isInBand(address) ? this.#cooledInBand : this.#cooled
+    cooled[address.family].add(rest, order)
+  }
+
+  #removeCooled(rest: Rest): void {
+    const { family } = rest.address
+    this.#cooled[family].remove(rest)
+    this.#cooledInBand[family].remove(rest)
   }
 
   #forget(rest: Rest): void {

@@ -1,8 +1,16 @@
+import { assertAddress } from '../cidr/checks.js'
 import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import { ipamError } from '../errors/index.js'
 import { FAMILIES } from './pool-book.js'
-import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from './request.js'
+import {
+  type AllocationOutcome,
+  type Hold,
+  MOST_COUNTED,
+  type Owner,
+  type StrategyState,
+  type Want,
+} from './request.js'
 import type { Rest } from './resting.js'
 import { assertWithin } from './slots.js'
 
@@ -13,8 +21,9 @@ type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 export interface Given {
   readonly holds: Hold[]
   readonly rests: Rest[]
-  /** What the strategy went by before. */
+  /** What the strategy went by before, and the last number that had been given. */
   readonly before: StrategyState
+  readonly sequence: number
   /** Whether the owner held nothing at all before. */
   readonly isNewOwner: boolean
 }
@@ -22,6 +31,7 @@ export interface Given {
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
 const MOST_BITS = 16
+const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'many', 'run', 'dualStack', 'prefix']
 
 /** IPv4 before IPv6, where both would do. */
 export function familiesOf(family: Family | undefined): readonly Family[] {
@@ -33,17 +43,17 @@ export function familiesOf(family: Family | undefined): readonly Family[] {
  *   both families with one
  */
 export function assertWant(want: Want, family: Family | undefined): void {
+  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
+  if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', String(family))
+  if (want.kind === 'address') assertAddress('want.address', want.address)
+  if (want.kind === 'oneOf') for (const address of want.addresses) assertAddress('want.addresses', address)
   if (want.kind === 'many' || want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
   if (want.kind === 'dualStack' && family !== undefined) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'family',
-      expected: 'none: dualStack wants both',
-      got: String(family),
-    })
+    refuse('family', 'none: dualStack wants both', String(family))
   }
   if (want.kind !== 'prefix') return
   if (family === undefined) {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'family', expected: 'that of the prefix', got: 'undefined' })
+    refuse('family', 'that of the prefix', 'undefined')
   }
   const bits = Address.bitsOf(family)
   assertWithin('want.length', want.length, bits - MOST_BITS, bits)
@@ -51,7 +61,11 @@ export function assertWant(want: Want, family: Family | undefined): void {
 
 /** @throws IpamError `INVALID_ARGUMENT` for what is no whole number of milliseconds from 1970 on */
 export function assertExpiry(expiresAtMs: number): void {
-  assertWithin('expiresAtMs', expiresAtMs, 0, Number.MAX_SAFE_INTEGER)
+  assertWithin('expiresAtMs', expiresAtMs, 0, MOST_COUNTED)
+}
+
+function refuse(argument: string, expected: string, got: string): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
 }
 
 /** How many addresses a run has, and of what its first one is a multiple. */

@@ -242,7 +242,11 @@ export class PoolModel {
     if (own !== undefined) return own[1]
     const rest = this.#rests.find(
       ({ address, untilMs, key: other }) =>
-        other === key && untilMs > this.nowMs && isWanted(address) && this.#addresses.includes(address),
+        other === key &&
+        untilMs > this.nowMs &&
+        isWanted(address) &&
+        this.#addresses.includes(address) &&
+        !this.#preallocated().some(([to, one]) => one === address && to !== key),
     )
     return rest?.address
   }
@@ -265,7 +269,7 @@ export class PoolModel {
       while (chosen.length < count && free.length > 0) {
         const above = free.filter((address) => !inBand(address))
         const rests = this.#rests.map((rest) => rest.address)
-        const next = chooseOne(strategy.kind, above.length > 0 ? above : free, free, cursor, this.#used, rests)
+        const next = chooseOne(strategy.kind, above.length > 0 ? above : free, cursor, this.#used, rests)
         chosen.push([next])
         free = free.filter((address) => address !== next)
         cursor = next
@@ -295,7 +299,6 @@ export class PoolModel {
 function chooseOne(
   strategy: string,
   from: readonly string[],
-  free: readonly string[],
   cursor: string | undefined,
   used: readonly string[],
   rests: readonly string[],
@@ -304,9 +307,9 @@ function chooseOne(
     return from.find((address) => cursor !== undefined && compare(address, cursor) > 0) ?? from[0]!
   }
   if (strategy === 'least-recently-released') {
-    // never used ones above the band, then those in it; then the one that was released first
-    const fresh = [...from, ...free].find((address) => !used.includes(address))
-    return fresh ?? rests.find((address) => free.includes(address)) ?? from[0]!
+    // one that was never used, then the one that was released first; what is above the band before what is in it
+    const fresh = from.find((address) => !used.includes(address))
+    return fresh ?? rests.find((address) => from.includes(address)) ?? from[0]!
   }
   return from[0]!
 }

@@ -262,3 +262,92 @@ test.each<[code: string, make: () => unknown]>([
 ])('%s for a mistake of the caller', (code, make) => {
   expect(make).toThrow(expect.objectContaining({ code }))
 })
+
+describe('owners of prefixes', () => {
+  const parents = RangeSet.parse(['10.0.0.0/24'])
+
+  test('an allocation is undone only as the hold that it has begun', () => {
+    const allocator = new PrefixAllocator({ parents, childLength: 24 })
+    const first = allocator.allocate({ owner: { uid: 'a' } })
+    allocator.releaseOwner('a')
+    allocator.allocate({ owner: { uid: 'a' } })
+    expect(first.kind === 'allocated' && allocator.undo(first.delta)).toBe(false)
+    expect(allocator.counts()).toMatchObject({ held: 1, free: 0n })
+  })
+
+  test('interfaces are apart, and end together', () => {
+    const allocator = new PrefixAllocator({ parents, childLength: 28 })
+    const nic = { uid: 'a', interface: 'net1' }
+    expect(allocator.allocate({ owner: { uid: 'a' } })).toMatchObject({ prefix: Prefix.parse('10.0.0.0/28') })
+    const second = allocator.allocate({ owner: nic })
+    expect(second).toMatchObject({ kind: 'allocated', prefix: Prefix.parse('10.0.0.16/28') })
+    expect(allocator.allocate({ owner: nic })).toMatchObject({ kind: 'already', prefix: Prefix.parse('10.0.0.16/28') })
+    expect(allocator.release(Prefix.parse('10.0.0.16/28'), { uid: 'a' })).toEqual({ kind: 'notHeld' })
+    for (let i = 0; i < 2; i++) allocator.occupy(Prefix.parse('10.0.0.32/28'), nic)
+    expect(allocator.holdsOf('a')).toHaveLength(3)
+    expect(allocator.releaseOwner('a').holds).toHaveLength(3)
+    expect(allocator.counts()).toMatchObject({ held: 0, free: 16n })
+  })
+
+  test('a release that is undone leaves everything in its order', () => {
+    const allocator = new PrefixAllocator({ parents, childLength: 28 })
+    const prefix = Prefix.parse('10.0.0.0/28')
+    for (const uid of ['a', 'b']) allocator.occupy(prefix, { uid })
+    allocator.occupy(Prefix.parse('10.0.0.16/28'), { uid: 'a' })
+    const outcome = allocator.release(prefix, { uid: 'a' })
+    expect(outcome.kind === 'released' && allocator.undo(outcome.delta)).toBe(true)
+    expect(allocator.ownersOf(prefix).map((owner) => owner.uid)).toEqual(['a', 'b'])
+    expect(allocator.holdsOf('a').map((hold) => hold.prefix)).toEqual([prefix, Prefix.parse('10.0.0.16/28')])
+  })
+
+  test('a release is not undone twice', () => {
+    const allocator = new PrefixAllocator({ parents, childLength: 28 })
+    allocator.allocate({ owner: { uid: 'a' } })
+    const delta = allocator.releaseOwner('a')
+    expect([allocator.undo(delta), allocator.undo(delta)]).toEqual([true, false])
+    expect(allocator.holdsOf('a')).toHaveLength(1)
+  })
+
+  test('host bits do not count', () => {
+    const allocator = new PrefixAllocator({ parents, childLength: 28 })
+    const outcome = allocator.allocate({ owner: { uid: 'a' }, prefix: Prefix.parse('10.0.0.21/28') })
+    expect(outcome).toMatchObject({ kind: 'allocated', prefix: Prefix.parse('10.0.0.16/28') })
+    allocator.occupy(Prefix.parse('10.0.0.37/28'), { uid: 'a' })
+    const held = ['10.0.0.16/28', '10.0.0.32/28'].map((text) => ({ prefix: Prefix.parse(text) }))
+    expect(allocator.holdsOf('a')).toMatchObject(held)
+    expect(allocator.release(Prefix.parse('10.0.0.47/28'), { uid: 'a' }).kind).toBe('released')
+  })
+})
+
+test('next-fit goes on where it was when only the last allocation is undone', () => {
+  const spec = { parents: RangeSet.parse(['10.0.0.0/24']), childLength: 28, strategy: { kind: 'next-fit' } } as const
+  const allocator = new PrefixAllocator(spec)
+  const [first, second] = ['a', 'b'].map((uid) => allocator.allocate({ owner: { uid } }))
+  expect(first?.kind === 'allocated' && allocator.undo(first.delta)).toBe(true)
+  expect(allocator.next()).toEqual(Prefix.parse('10.0.0.32/28'))
+  expect(second?.kind === 'allocated' && allocator.undo(second.delta)).toBe(true)
+  expect(allocator.next()).toEqual(Prefix.parse('10.0.0.16/28'))
+})
+
+test('next-fit forgets where it was in the space of another family, also when an allocation before is undone', () => {
+  const four = { parents: RangeSet.parse(['10.0.0.0/24']), childLength: 28, strategy: { kind: 'next-fit' } } as const
+  const six = { ...four, parents: RangeSet.parse(['fd00::/60']), childLength: 64 }
+  const allocator = new PrefixAllocator(four)
+  allocator.allocate({ owner: { uid: 'a' } })
+  const outcome = allocator.allocate({ owner: { uid: 'b' } })
+  allocator.resize(six)
+  expect(allocator.next()).toEqual(Prefix.parse('fd00::/64'))
+  expect(outcome.kind === 'allocated' && allocator.undo(outcome.delta)).toBe(true)
+  expect(allocator.next()).toEqual(Prefix.parse('fd00::/64'))
+  expect(allocator.allocate({ owner: { uid: 'c' } })).toMatchObject({ prefix: Prefix.parse('fd00::/64') })
+})
+
+test('a resize that is a mistake changes nothing', () => {
+  const spec = { parents: RangeSet.parse(['10.0.0.0/24']), childLength: 28 }
+  const allocator = new PrefixAllocator(spec)
+  allocator.allocate({ owner: { uid: 'a' } })
+  expect(() => allocator.resize({ ...spec, childLength: 40 })).toThrow(
+    expect.objectContaining({ code: 'INVALID_PREFIX_LENGTH' }),
+  )
+  expect([allocator.childLength, allocator.counts()]).toEqual([28, { total: 16n, free: 15n, held: 1, outOfRange: 0 }])
+})

@@ -45,3 +45,14 @@ test('one key that comes and goes among many costs what it costs among few', () 
   // a plain Map takes hundreds of times as long for the second
   expect(churn(50_000)).toBeLessThan(50 + 20 * churn(10))
 })
+
+test('what is left of many keys is all there', () => {
+  const map = new ReusableMap<number, number>()
+  for (let key = 0; key < 300; key++) map.add(key, key + 1)
+  for (let key = 0; key < 300; key++) if (key % 10 !== 0) map.remove(key)
+  expect(map.size).toBe(30)
+  const left = Array.from({ length: 30 }, (_, i) => 10 * i)
+  expect(left.map((key) => map.get(key))).toEqual(left.map((key) => key + 1))
+  expect([...map.values()].toSorted((a, b) => a - b)).toEqual(left.map((key) => key + 1))
+  expect(map.get(1)).toBeUndefined()
+})
