@@ -1,7 +1,7 @@
 import { ipamError, type Result, unwrap } from '../errors/index.js'
 import { bitmapFromBase64, bitmapToBase64, decodeBitmap, encodeBitmap, type StoredBitmap } from './bitmap-codec.js'
 import { BitmapSummary } from './bitmap-summary.js'
-import { bitsBetween, fillBehind, highBits, lowestBit, popCount, selectBit, wordsFor } from './bits.js'
+import { bitsBetween, fillBehind, highBits, lowestBit, popCount, popCountBelow, selectBit, wordsFor } from './bits.js'
 import {
   alignedFrom,
   assertIndex,
@@ -9,8 +9,10 @@ import {
   assertWithin,
   checkedRun,
   type FreeRunOptions,
+  freeRangesOf,
   type SlotRange,
   type Slots,
+  usedRangesOf,
 } from './slots.js'
 
 /** 2^30 slots are 128 MiB: a larger space is not dense and wants another structure. */
@@ -222,24 +224,12 @@ export class Bitmap implements Slots {
     }
   }
 
-  *freeRanges(): IterableIterator<SlotRange> {
-    let first = this.nextFree(0)
-    while (first >= 0) {
-      const used = this.nextUsed(first)
-      const behind = used < 0 ? this.#size : used
-      yield { first, last: behind - 1 }
-      first = this.nextFree(behind)
-    }
+  freeRanges(): IterableIterator<SlotRange> {
+    return freeRangesOf(this)
   }
 
-  *usedRanges(): IterableIterator<SlotRange> {
-    let first = this.nextUsed(0)
-    while (first >= 0) {
-      const free = this.nextFree(first)
-      const behind = free < 0 ? this.#size : free
-      yield { first, last: behind - 1 }
-      first = this.nextUsed(behind)
-    }
+  usedRanges(): IterableIterator<SlotRange> {
+    return usedRangesOf(this)
   }
 
   /** O(n / 32,768). */
@@ -446,12 +436,7 @@ export class Bitmap implements Slots {
     const leaf = end >>> (LEAF_BITS + 5)
     let used = 0
     for (let i = 0; i < leaf; i++) used += this.#leafUsed[i]!
-    const words = this.#leaves[leaf]
-    if (words === undefined) return used
-    const stop = (end >>> 5) & (LEAF_WORDS - 1)
-    for (let at = 0; at < stop; at++) used += popCount(words[at]!)
-    const rest = end & 31
-    return rest === 0 ? used : used + popCount(words[stop]! & ~(-1 << rest))
+    return used + popCountBelow(this.#leaves[leaf] ?? EMPTY, end & (LEAF_SLOTS - 1))
   }
 }
 

@@ -13,6 +13,15 @@ export function popCount(word: number): number {
   return Math.imul(bits, 0x01010101) >>> 24
 }
 
+/** How many of the first `end` bits of some words are set. */
+export function popCountBelow(words: Int32Array, end: number): number {
+  const stop = end >>> 5
+  let count = 0
+  for (let at = 0; at < stop; at++) count += popCount(words[at]!)
+  const rest = end & 31
+  return rest === 0 ? count : count + popCount(words[stop]! & ~(-1 << rest))
+}
+
 /** The place of the set bit that has `rank` set ones below it. The word has more than `rank` of them. */
 export function selectBit(word: number, rank: number): number {
   let rest = word

@@ -108,3 +108,25 @@ function shownLimit(limit: number): string {
   const exponent = Math.log2(limit)
   return limit > 1024 && Number.isInteger(exponent) ? `2^${exponent}` : String(limit)
 }
+
+/** The free slots in order, one search for each end of a range. */
+export function* freeRangesOf(slots: Slots): IterableIterator<SlotRange> {
+  let first = slots.nextFree(0)
+  while (first >= 0) {
+    const used = slots.nextUsed(first)
+    const behind = used < 0 ? slots.size : used
+    yield { first, last: behind - 1 }
+    first = slots.nextFree(behind)
+  }
+}
+
+/** As {@link freeRangesOf}, of the taken slots. */
+export function* usedRangesOf(slots: Slots): IterableIterator<SlotRange> {
+  let first = slots.nextUsed(0)
+  while (first >= 0) {
+    const free = slots.nextFree(first)
+    const behind = free < 0 ? slots.size : free
+    yield { first, last: behind - 1 }
+    first = slots.nextUsed(behind)
+  }
+}
