@@ -22,7 +22,10 @@ export function toBase64(bytes: Uint8Array): string {
     at += 4
   }
   const parts: string[] = []
-  for (let i = 0; i < codes.length; i += CHUNK) parts.push(String.fromCharCode(...codes.subarray(i, i + CHUNK)))
+  for (let i = 0; i < codes.length; i += CHUNK) {
+    // takes the codes as they are, where a spread would walk an iterator
+    parts.push(Reflect.apply(String.fromCharCode, undefined, codes.subarray(i, i + CHUNK)))
+  }
   return parts.join('')
 }
 

@@ -88,24 +88,17 @@ function wordsOf(bytes: Uint8Array, size: number, offset: number): Result<Stored
     })
   }
   const words = new Int32Array(Math.ceil(size / 32))
-  const whole = byteCount & ~3
-  let at = 0
-  for (let i = 0; i < whole; i += 4) {
-    words[at++] = bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24)
-  }
-  for (let i = whole; i < byteCount; i++) words[at]! |= bytes[i]! << ((i & 3) * 8)
+  const whole = byteCount >>> 2
+  const view = new DataView(bytes.buffer, bytes.byteOffset, byteCount)
+  for (let at = 0; at < whole; at++) words[at] = view.getInt32(at * 4, true)
+  for (let i = whole * 4; i < byteCount; i++) words[whole]! |= bytes[i]! << ((i & 3) * 8)
   return { ok: true, value: { size, words } }
 }
 
 function bytesOf(words: Int32Array, byteCount: number): Uint8Array {
   const bytes = new Uint8Array(words.length * 4)
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i]!
-    bytes[i * 4] = word
-    bytes[i * 4 + 1] = word >>> 8
-    bytes[i * 4 + 2] = word >>> 16
-    bytes[i * 4 + 3] = word >>> 24
-  }
+  const view = new DataView(bytes.buffer)
+  for (let at = 0; at < words.length; at++) view.setInt32(at * 4, words[at]!, true)
   return bytes.subarray(0, byteCount)
 }
 

@@ -43,8 +43,8 @@ func allocatorRows() []row {
 		{"fill a /8 with /24, prefix tree", cidrs, fillChildren},
 		{"the last free /24 of a /8, bitmap", cidrs, lastChild},
 		{"a /24 of a /8 with 8,192 holes, prefix tree", "Go netipx", childOfHoles},
-		{"1,000,000 addresses in use from a bitmap", k8s, restoreMap},
-		{"1,000,000 addresses in use from a bitmap", "Go bitset, JSON", restoreBitset},
+		{"1,000,000 addresses in use from the bits of a bitmap", k8s, restoreMap},
+		{"1,000,000 addresses in use from Base64 of a bitmap", "Go bitset, JSON", restoreBitset},
 		{"1,000,000 addresses in use from texts", "Go netipx", setFromTexts},
 		{"fill a /16, with owners and texts", cni, fillHostLocal},
 	}
