@@ -5,7 +5,9 @@
  *   5 run, render             plan, store contract, allocator, cidr, errors, types of crd/meta
  *   4 provider                plan, claim, allocator, crd, cidr, errors
  *   3 plan                    types of crd, errors
- *   3 store contract, memory  crd/meta, errors; any other adapter: the contract, errors
+ *   3 store contract          crd/meta, errors
+ *   3 store rules, engine     the contract, crd/meta, errors; the engine: the rules too
+ *   3 store adapters          the contract, the rules, the engine, crd/meta, errors; never each other
  *   2 allocator               cidr, errors
  *   2 claim                   errors
  *   2 crd                     cidr, errors, zod; a group: crd/meta as well
@@ -72,17 +74,26 @@ module.exports = {
       'The store contract imports crd/meta and errors, and no adapter.',
     ),
     layer(
-      'store-memory',
-      '^src/store/memory/',
+      'store-rules',
+      '^src/store/rules/',
       [contract, '^src/crd/meta/', '^src/errors/'],
-      'The memory store imports the contract, crd/meta and errors.',
+      'What an API server does with an object: the contract, crd/meta and errors.',
+    ),
+    layer(
+      'store-engine',
+      '^src/store/engine/',
+      [contract, '^src/store/rules/', '^src/crd/meta/', '^src/errors/'],
+      'The store over an engine: the contract, the rules, crd/meta and errors.',
     ),
     {
       name: 'layer-store-adapter',
-      comment: 'A store adapter imports the contract and errors: never another adapter.',
+      comment: 'A store adapter imports the contract, the rules and the engine: never another adapter.',
       severity: 'error',
-      from: { path: '^src/store/([^/]+)/', pathNot: '^src/store/memory/' },
-      to: { path: '^src/', pathNot: ['^src/store/$1/', contract, '^src/errors/'] },
+      from: { path: '^src/store/([^/]+)/', pathNot: '^src/store/(rules|engine)/' },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/store/$1/', contract, '^src/store/(rules|engine)/', '^src/crd/meta/', '^src/errors/'],
+      },
     },
     ...['run', 'render'].map((name) =>
       layer(

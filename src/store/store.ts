@@ -9,20 +9,47 @@ export type StoreFailure = Failure<StoreErrorCode>
 /** What every operation of a store answers: stores never reject for anything that a controller has to act on. */
 export type StoreResult<T> = Promise<Result<T, StoreErrorCode>>
 
-/** A kind of objects, all namespaces or one. */
+/** One requirement on a label, as in the `matchExpressions` of Kubernetes. */
+export interface LabelRequirement {
+  readonly key: string
+  /** `NotIn` also holds for an object without the label. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** At least one for `In` and `NotIn`, none for the others. */
+  readonly values?: readonly string[] | undefined
+}
+
+/** A kind of objects, all namespaces or one. Everything that is given has to hold. */
 export interface ListQuery {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace?: string | undefined
   /** Labels that an object must have with exactly these values. */
   readonly labels?: { readonly [key: string]: string } | undefined
+  readonly labelExpressions?: readonly LabelRequirement[] | undefined
+  /**
+   * Fields that an object must have with exactly these values: `metadata.name`, `metadata.namespace`, and the `selectableFields` of the kind
+   * (`spec.poolRef.name`). A field that is not there is `''`. Any other field is refused as `STORE_INVALID`.
+   */
+  readonly fields?: { readonly [path: string]: string } | undefined
+}
+
+export interface ListOptions {
+  /** How many objects an answer has at most. A store may give fewer even if there are more. Left out: all of them. */
+  readonly limit?: number | undefined
+  /** Where the list goes on: `continue` of the answer before, to the same query. */
+  readonly continue?: string | undefined
 }
 
 export interface ObjectList {
-  /** Ordered by namespace, then name. */
+  /** Ordered by namespace, then name, in code-unit order. */
   readonly items: readonly KubeObject[]
-  /** Version of the whole list: where a watch goes on without a gap. */
+  /**
+   * Version of the whole list: where a watch goes on without a gap. All pages of a list have that of the first; what changes while pages
+   * are read may be in the later ones already, and a watch from that version tells of it again.
+   */
   readonly resourceVersion: string
+  /** There is more: ask again with it. An opaque text. */
+  readonly continue?: string | undefined
 }
 
 /** The conditions under which a write is done. A stale one fails with `STORE_CONFLICT` and changes nothing. */
@@ -34,19 +61,54 @@ export interface Preconditions {
 /** `status`: write only the status; otherwise write all but the status, for kinds that have it as a subresource. */
 export type Subresource = 'status'
 
+export interface WriteOptions {
+  readonly subresource?: Subresource | undefined
+}
+
 /** A JSON merge patch (RFC 7396): `null` removes a field, arrays are replaced whole. */
 export type MergePatch = { readonly [key: string]: unknown }
+
+/** One operation of a JSON patch (RFC 6902). Paths are JSON pointers: `/metadata/finalizers/0`. */
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
+
+/** A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is `STORE_INVALID`, as with an API server. */
+export type JsonPatch = readonly JsonPatchOperation[]
+
+/**
+ * What happens to the dependents of an object: `Background` removes the object and leaves them to the collector (the default), `Foreground`
+ * holds it by the finalizer `foregroundDeletion` until they are gone, `Orphan` by `orphan` until they no longer refer to it.
+ */
+export type Propagation = 'Background' | 'Foreground' | 'Orphan'
+
+export interface DeleteOptions extends Preconditions {
+  readonly propagation?: Propagation | undefined
+}
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   /** Nothing happened up to this version: a watch may go on from here. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
-  /** The watch can not go on (`STORE_VERSION_GONE`: list again). It is the last event. */
+  /** The watch can not go on (`STORE_VERSION_GONE`: list again; `STORE_IO`: watch again from the last version). It is the last event. */
   | { readonly type: 'ERROR'; readonly failure: StoreFailure }
 
 export interface WatchOptions {
   /** Events after this version, normally that of a list. Left out: from now on. */
   readonly resourceVersion?: string | undefined
+}
+
+/** What a store does beyond the contract, and where it ends. */
+export interface StoreCapabilities {
+  /** Dependents follow their owners by themselves. Otherwise run the planner of `ipam-kit/provider/gc`. */
+  readonly collectsGarbage: boolean
+  /** Objects are checked against the schemas of their kinds, and fields that those do not know may be dropped. */
+  readonly checksSchemas: boolean
+  /** Objects are read in the version that is asked for. Otherwise in the one they were written in. */
+  readonly convertsVersions: boolean
+  /** The size of the largest object in bytes of UTF-8 JSON, if the store has a limit of its own that it knows. */
+  readonly maxObjectBytes: number | undefined
 }
 
 /**
@@ -60,21 +122,22 @@ export interface WatchOptions {
  *   and then they change nothing else. For other kinds `subresource: 'status'` is refused as `STORE_INVALID`
  * - `delete` of an object with finalizers sets deletionTimestamp; the object goes with its last finalizer. No finalizer can be
  *   added after that. The write that removes the last one answers with what was written
- * - objects are kept as they were written: no version is converted. One object is known under all versions of its group
+ * - a write is done when it is answered, and whoever reads after that sees it. If it is not known whether a write was done, the answer is
+ *   `STORE_OUTCOME_UNKNOWN`; every other failure means that nothing was written
+ * - one object is known under all versions of its group
  * - what is returned is shared and must not be changed
+ *
+ * @throws IpamError `INVALID_ARGUMENT`: the only thing that a method rejects with, for arguments of the wrong type
  */
 export interface Store {
+  readonly capabilities: StoreCapabilities
   get(ref: ObjectRef): StoreResult<KubeObject>
-  list(query: ListQuery): StoreResult<ObjectList>
+  list(query: ListQuery, options?: ListOptions): StoreResult<ObjectList>
   create(object: KubeObject): StoreResult<KubeObject>
-  update(object: KubeObject, options?: { readonly subresource?: Subresource | undefined }): StoreResult<KubeObject>
-  patch(
-    ref: ObjectRef,
-    patch: MergePatch,
-    options?: Preconditions & { readonly subresource?: Subresource | undefined },
-  ): StoreResult<KubeObject>
+  update(object: KubeObject, options?: WriteOptions): StoreResult<KubeObject>
+  patch(ref: ObjectRef, patch: MergePatch | JsonPatch, options?: Preconditions & WriteOptions): StoreResult<KubeObject>
   /** @returns the object with its deletionTimestamp if finalizers hold it, else as it was when it went */
-  delete(ref: ObjectRef, preconditions?: Preconditions): StoreResult<KubeObject>
+  delete(ref: ObjectRef, options?: DeleteOptions): StoreResult<KubeObject>
   /** Events in order, without loss or repetition, until the consumer stops iterating or an `ERROR` event ends it. */
   watch(query: ListQuery, options?: WatchOptions): AsyncIterable<WatchEvent>
 }

@@ -38,7 +38,7 @@ export function crashingStore(store: Store, at: number, point: CrashPoint): Cras
   }
   const cut = storeOver(store, {
     get: (ref) => read(() => store.get(ref)),
-    list: (query) => read(() => store.list(query)),
+    list: (query, options) => read(() => store.list(query, options)),
     watch: (query, options) => {
       alive()
       return store.watch(query, options)
@@ -46,7 +46,7 @@ export function crashingStore(store: Store, at: number, point: CrashPoint): Cras
     create: (object) => write(() => store.create(object)),
     update: (object, options) => write(() => store.update(object, options)),
     patch: (ref, patch, options) => write(() => store.patch(ref, patch, options)),
-    delete: (ref, preconditions) => write(() => store.delete(ref, preconditions)),
+    delete: (ref, options) => write(() => store.delete(ref, options)),
   })
   return Object.defineProperty(cut, 'writes', { get: () => writes }) as CrashingStore
 }

@@ -6,13 +6,14 @@ import type { Store } from '../store/index.js'
  */
 export function storeOver(below: Store, own: Partial<Store>): Store {
   return {
+    capabilities: below.capabilities,
     get: (ref) => below.get(ref),
-    list: (query) => below.list(query),
+    list: (query, options) => below.list(query, options),
     watch: (query, options) => below.watch(query, options),
     create: (object) => below.create(object),
     update: (object, options) => below.update(object, options),
     patch: (ref, patch, options) => below.patch(ref, patch, options),
-    delete: (ref, preconditions) => below.delete(ref, preconditions),
+    delete: (ref, options) => below.delete(ref, options),
     ...own,
   }
 }

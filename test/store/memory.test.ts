@@ -660,7 +660,8 @@ describe('arguments', () => {
       () => store.create(argument),
       () => store.update(argument),
       () => store.patch(argument, {}),
-      () => store.patch(ref('a'), argument),
+      // an array is a JSON patch
+      () => store.patch(ref('a'), Array.isArray(argument) ? (null as never) : argument),
       () => store.delete(argument),
       async () => store.watch(argument),
     ]) {

@@ -53,6 +53,8 @@ export interface KindInfo {
   readonly namespaced: boolean
   /** Whether status is a subresource: written apart from the rest, and without raising the generation. */
   readonly statusSubresource: boolean
+  /** Fields that a list or watch can be asked for by their value, as dotted paths: `spec.poolRef.name`. */
+  readonly selectableFields?: readonly string[] | undefined
 }
 
 /** The reference to an object. */

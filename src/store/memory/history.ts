@@ -1,4 +1,4 @@
-import type { StoredObject } from './draft.js'
+import type { StoredObject } from '../rules/draft.js'
 
 /** One write: an object before and after it. Created, changed and removed objects lack one side or none. */
 export interface Change extends Link {

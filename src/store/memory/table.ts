@@ -1,4 +1,5 @@
-import type { StoredObject } from './draft.js'
+import type { StoredObject } from '../rules/draft.js'
+import { comparePlaces } from '../rules/pages.js'
 
 /** The objects of one kind by namespace and name. Namespace and name are DNS names: no slash is in them. */
 export class Table {
@@ -21,7 +22,7 @@ export class Table {
     }
     const row = { namespace: namespace ?? '', name, object }
     const last = this.#ordered.at(-1)
-    if (last !== undefined && compareRows(last, row) > 0) this.#isOrdered = false
+    if (last !== undefined && comparePlaces(last, row) > 0) this.#isOrdered = false
     this.#rows.set(key, row)
     this.#ordered.push(row)
   }
@@ -40,7 +41,7 @@ export class Table {
   *values(): Generator<StoredObject, void> {
     if (this.#ordered.length > this.#rows.size) this.#sweep()
     if (!this.#isOrdered) {
-      this.#ordered.sort(compareRows)
+      this.#ordered.sort(comparePlaces)
       this.#isOrdered = true
     }
     for (const { object } of this.#ordered) {
@@ -63,10 +64,4 @@ interface Row {
 
 function keyOf(namespace: string | undefined, name: string): string {
   return `${namespace ?? ''}/${name}`
-}
-
-function compareRows(left: Row, right: Row): number {
-  if (left.namespace !== right.namespace) return left.namespace < right.namespace ? -1 : 1
-  if (left.name === right.name) return 0
-  return left.name < right.name ? -1 : 1
 }

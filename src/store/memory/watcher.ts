@@ -1,7 +1,6 @@
-import type { ListQuery, StoreFailure, WatchEvent } from '../store.js'
-import type { StoredObject } from './draft.js'
-import type { Chain, Change, Link } from './history.js'
-import { withVersion } from './writes.js'
+import { eventOf, type Matcher } from '../rules/selectors.js'
+import type { StoreFailure, WatchEvent } from '../store.js'
+import type { Chain, Link } from './history.js'
 
 type Step = IteratorResult<WatchEvent, undefined>
 
@@ -11,7 +10,7 @@ type Step = IteratorResult<WatchEvent, undefined>
  */
 export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #chain: Chain
-  readonly #query: ListQuery
+  readonly #matches: Matcher
   #place: Link
   /** The version to announce when the changes up to it have been shown. */
   #bookmark: number | undefined
@@ -20,9 +19,9 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   #calls: ((step: Step) => void)[] = []
   readonly #wake = () => this.#serve()
 
-  constructor(chain: Chain, query: ListQuery, from: { readonly place: Link; readonly bookmark: number | undefined }) {
+  constructor(chain: Chain, matches: Matcher, from: { readonly place: Link; readonly bookmark: number | undefined }) {
     this.#chain = chain
-    this.#query = query
+    this.#matches = matches
     this.#place = from.place
     this.#bookmark = from.bookmark
   }
@@ -69,7 +68,7 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
       }
       if (change === undefined) return undefined
       this.#place = change
-      const event = eventOf(change, this.#query)
+      const event = eventOf({ ...change, version: String(change.version) }, this.#matches)
       if (event !== undefined) return event
     }
   }
@@ -78,21 +77,6 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
 /** A watch that can not begin. */
 export async function* failedWatch(failure: StoreFailure): AsyncGenerator<WatchEvent, undefined> {
   yield { type: 'ERROR', failure }
-}
-
-/** Whether an object is of a namespace and has the labels. */
-export function matches({ metadata }: StoredObject, { namespace, labels }: ListQuery): boolean {
-  if (namespace !== undefined && namespace !== '' && metadata.namespace !== namespace) return false
-  if (labels === undefined) return true
-  return Object.keys(labels).every((key) => metadata.labels?.[key] === labels[key])
-}
-
-/** How a change looks to who sees only what matches: an object that stops matching is gone, as it was when it still matched. */
-function eventOf({ version, before, after }: Change, query: ListQuery): WatchEvent | undefined {
-  const was = before !== undefined && matches(before, query)
-  const is = after !== undefined && matches(after, query)
-  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: after }
-  return was ? { type: 'DELETED', object: withVersion(before, String(version)) } : undefined
 }
 
 function end(): Step {

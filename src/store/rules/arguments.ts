@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
-import type { ListQuery, Preconditions, Subresource, WatchOptions } from '../store.js'
+import type { DeleteOptions, ListOptions, ListQuery, Preconditions, WatchOptions, WriteOptions } from '../store.js'
 
 /** Guards against callers without types: what is checked here is a mistake in the calling code, not an object to be refused. */
 
@@ -17,9 +17,46 @@ export function assertQuery(query: ListQuery): void {
   assertText('query.apiVersion', query.apiVersion)
   assertText('query.kind', query.kind)
   if (query.namespace !== undefined) assertText('query.namespace', query.namespace)
-  if (query.labels === undefined) return
-  assertObject('query.labels', query.labels)
-  for (const [key, value] of Object.entries(query.labels)) assertText(`query.labels.${key}`, value)
+  for (const field of ['labels', 'fields'] as const) {
+    const texts = query[field]
+    if (texts === undefined) continue
+    assertObject(`query.${field}`, texts)
+    for (const [key, value] of Object.entries(texts)) assertText(`query.${field}.${key}`, value)
+  }
+  if (query.labelExpressions !== undefined) assertLabelExpressions(query.labelExpressions)
+}
+
+function assertLabelExpressions(expressions: unknown): void {
+  if (!Array.isArray(expressions)) throw mistake('query.labelExpressions', 'an array', expressions)
+  for (const [index, requirement] of expressions.entries()) {
+    const argument = `query.labelExpressions[${index}]`
+    assertObject(argument, requirement)
+    assertText(`${argument}.key`, requirement.key)
+    const { operator, values } = requirement as { readonly operator: unknown; readonly values?: unknown }
+    if (!OPERATORS.has(operator)) throw mistake(`${argument}.operator`, [...OPERATORS.keys()].join(', '), operator)
+    const takesValues = OPERATORS.get(operator)!
+    const isFine = takesValues
+      ? Array.isArray(values) && values.length > 0
+      : values === undefined || (Array.isArray(values) && values.length === 0)
+    const expected = takesValues ? 'an array of at least one text' : 'left out or empty'
+    if (!isFine) throw mistake(`${argument}.values`, expected, values)
+    for (const value of (values ?? []) as unknown[]) assertText(`${argument}.values`, value)
+  }
+}
+
+/** Whether an operator takes values. */
+const OPERATORS: ReadonlyMap<unknown, boolean> = new Map([
+  ['In', true],
+  ['NotIn', true],
+  ['Exists', false],
+  ['DoesNotExist', false],
+])
+
+export function assertListOptions(options: ListOptions): void {
+  assertObject('options', options)
+  const { limit } = options
+  if (limit !== undefined) assertInteger('options.limit', limit, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  if (options.continue !== undefined) assertText('options.continue', options.continue)
 }
 
 export function assertPreconditions(conditions: Preconditions): void {
@@ -33,7 +70,16 @@ export function assertWatchOptions(options: WatchOptions): void {
   if (options.resourceVersion !== undefined) assertText('options.resourceVersion', options.resourceVersion)
 }
 
-export function assertSubresource(options: { readonly subresource?: Subresource | undefined }): void {
+export function assertDeleteOptions(options: DeleteOptions): void {
+  assertPreconditions(options)
+  const { propagation } = options
+  if (propagation === undefined || PROPAGATIONS.includes(propagation)) return
+  throw mistake('options.propagation', PROPAGATIONS.join(', '), propagation)
+}
+
+const PROPAGATIONS: readonly unknown[] = ['Background', 'Foreground', 'Orphan']
+
+export function assertSubresource(options: WriteOptions): void {
   assertObject('options', options)
   const { subresource } = options
   if (subresource !== undefined && subresource !== 'status')

@@ -1,21 +1,15 @@
 import type { Json } from '../../crd/meta/object.js'
 import { fail, ok, quote, type Result } from '../../errors/index.js'
-import type { Preconditions, StoreErrorCode, Subresource } from '../store.js'
+import type { Preconditions, Propagation, StoreErrorCode, Subresource } from '../store.js'
 import { asJson, type Draft, type StoredMeta, type StoredObject } from './draft.js'
 import { type JsonObject, type Problem, sameJson } from './json.js'
+import type { KindRules } from './kind-rules.js'
 import { finalizersOf, metadataProblem } from './metadata.js'
 
 /**
  * The rules of a Kubernetes API server for writing one object, as functions from the object before to the object after: no state,
  * no clock. They follow kube-apiserver 1.36 on custom resources.
  */
-
-/** What a store knows of a kind. */
-export interface KindRules {
-  /** `undefined`: both scopes, each object as it says itself. */
-  readonly namespaced: boolean | undefined
-  readonly statusSubresource: boolean
-}
 
 /** What a write comes to. Nothing has changed if `after` is the object before. */
 export interface Write {
@@ -69,21 +63,56 @@ export function updated(before: StoredObject, draft: Draft, context: UpdateConte
   return ok(rewritten(before, { ...object, metadata: { ...draft.metadata, ...serverFields(before) } }, context))
 }
 
+/** Whom a deletion waits for, and since when. */
+export interface DeletionContext {
+  readonly propagation: Propagation | undefined
+  readonly resourceVersion: string
+  readonly deletionTimestamp: string
+}
+
 /** The object after a deletion: gone, or held by its finalizers. */
-export function deleted(before: StoredObject, resourceVersion: string, deletionTimestamp: string): Write {
+export function deleted(before: StoredObject, context: DeletionContext): Write {
   const { metadata } = before
-  if (finalizersOf(asJson(before).metadata).length === 0) {
-    return { after: undefined, answer: withVersion(before, resourceVersion) }
-  }
-  if (metadata.deletionTimestamp !== undefined) return { after: before, answer: before }
-  const after = stored(asJson(before), {
-    ...asJson(before).metadata,
-    resourceVersion,
+  const held = finalizersOf(asJson(before).metadata)
+  const finalizers = heldFor(held, context.propagation)
+  if (finalizers.length === 0) return { after: undefined, answer: withVersion(before, context.resourceVersion) }
+  const isDeleting = metadata.deletionTimestamp !== undefined
+  if (isDeleting && finalizers === held) return { after: before, answer: before }
+  const deletion = {
     generation: metadata.generation + 1,
-    deletionTimestamp,
+    deletionTimestamp: context.deletionTimestamp,
     deletionGracePeriodSeconds: 0,
+  }
+  const after = stored(asJson(before), {
+    ...withoutFinalizers(asJson(before).metadata),
+    ...(finalizers.length > 0 ? { finalizers: Object.freeze(finalizers) } : {}),
+    resourceVersion: context.resourceVersion,
+    ...(isDeleting ? {} : deletion),
   })
   return { after, answer: after }
+}
+
+/** The finalizers that a deletion leaves: those of the object, and of the collector the one that was asked for. */
+function heldFor(finalizers: readonly string[], propagation: Propagation | undefined): readonly string[] {
+  if (propagation === undefined) return finalizers
+  const wanted = COLLECTOR_FINALIZERS[propagation]
+  const isAsWanted = COLLECTOR.every((finalizer) => finalizers.includes(finalizer) === (finalizer === wanted))
+  if (isAsWanted) return finalizers
+  const others = finalizers.filter((finalizer) => !COLLECTOR.includes(finalizer))
+  return wanted === undefined ? others : [...others, wanted]
+}
+
+/** The finalizer by which an object waits for the garbage collector. */
+const COLLECTOR_FINALIZERS: { readonly [P in Propagation]: string | undefined } = {
+  Background: undefined,
+  Foreground: 'foregroundDeletion',
+  Orphan: 'orphan',
+}
+const COLLECTOR: readonly string[] = ['foregroundDeletion', 'orphan']
+
+function withoutFinalizers(metadata: JsonObject): JsonObject {
+  const { finalizers: _, ...rest } = metadata
+  return rest
 }
 
 /** The failure of a write that was made for another object or another version of it. */

@@ -10,13 +10,14 @@ export interface Problem {
 }
 
 export type JsonResult =
-  | { readonly kind: 'json'; readonly value: Json | undefined }
+  /** `bytes`: about as many as it takes. */
+  | { readonly kind: 'json'; readonly value: Json | undefined; readonly bytes: number }
   | { readonly kind: 'refused'; readonly at: Problem; readonly cause?: unknown }
   /** Reading stopped when this many bytes were certain. */
   | { readonly kind: 'too-large'; readonly bytes: number }
 
 /** Deeper values are refused, so that nothing that recurses over a stored object can overflow the stack. */
-const MAX_DEPTH = 512
+export const MAX_DEPTH = 512
 
 const BOXES = [String, Number, Boolean, BigInt] as const
 
@@ -36,7 +37,7 @@ export function toJson(value: unknown, maxBytes: number): JsonResult {
     const json = reader.read(value, '')
     if (reader.bytes > maxBytes) return { kind: 'too-large', bytes: reader.bytes }
     if (reader.problem !== undefined) return { kind: 'refused', at: { path: reader.path(), problem: reader.problem } }
-    return { kind: 'json', value: json }
+    return { kind: 'json', value: json, bytes: reader.bytes }
   } catch (cause) {
     // a getter, a proxy or a toJSON of the caller
     return { kind: 'refused', at: { path: reader.path(), problem: 'can not be read' }, cause }
@@ -196,7 +197,7 @@ function plain(value: unknown, key: string): unknown {
 }
 
 /** Sets an own field, also one that is named `__proto__`. */
-function put(target: { [key: string]: Json | undefined }, key: string, value: Json | undefined): void {
+export function put(target: { [key: string]: Json | undefined }, key: string, value: Json | undefined): void {
   if (key !== '__proto__') target[key] = value
   else Object.defineProperty(target, key, { value, configurable: true, enumerable: true, writable: true })
 }

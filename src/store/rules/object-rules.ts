@@ -1,0 +1,337 @@
+import { formatRef, groupOf, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import { fail, ok, quote, type Result } from '../../errors/index.js'
+import type {
+  DeleteOptions,
+  JsonPatch,
+  ListQuery,
+  MergePatch,
+  Preconditions,
+  StoreErrorCode,
+  WriteOptions,
+} from '../store.js'
+import {
+  assertDeleteOptions,
+  assertFunction,
+  assertInteger,
+  assertObject,
+  assertPreconditions,
+  assertQuery,
+  assertRef,
+  assertSubresource,
+  mistake,
+} from './arguments.js'
+import { asJson, type Draft, type DraftResult, readDraft, type StoredObject } from './draft.js'
+import { isObject, type JsonObject, mergePatch, type Problem, toJson, utf8Length } from './json.js'
+import { applyJsonPatch, readJsonPatch } from './json-patch.js'
+import { KnownKinds } from './kind-rules.js'
+import { type Matcher, matcherOf, queryProblem } from './selectors.js'
+import {
+  conflict,
+  created,
+  creationProblem,
+  deleted,
+  scopeProblem,
+  subresourceProblem,
+  updated,
+  type Write,
+} from './writes.js'
+
+export interface ObjectRulesOptions {
+  /** The clock, in milliseconds since 1970. */
+  readonly now: () => number
+  /** The uid of a new object: never the same twice, whoever asks. */
+  readonly uid: () => string
+  /** The kinds that are known: their scope is checked. */
+  readonly kinds?: readonly KindInfo[] | undefined
+  /** The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
+  readonly maxObjectBytes?: number | undefined
+}
+
+/** Names the place where an object is kept: one for all versions of its group. */
+export interface ObjectPlace {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string | undefined
+  readonly name: string
+}
+
+/** A write that was asked for, read and checked as far as it can be without the object that is there. */
+export interface Intent {
+  readonly place: ObjectPlace
+  /** The object in words, for failures. */
+  readonly shown: string
+  /**
+   * What comes of it. Has no other effect, so that it can be done again for an object that has changed meanwhile.
+   *
+   * @param before the object that is there
+   * @param resourceVersion what the write gets if it changes something
+   */
+  apply(before: StoredObject | undefined, resourceVersion: string): Result<Write, StoreErrorCode>
+}
+
+/** A checked query. */
+export interface Selection {
+  readonly query: ListQuery
+  readonly matches: Matcher
+}
+
+/** So that the JSON text of an object, where a character can become six, fits into a string. */
+const LARGEST_OBJECT_BYTES = 64 * 1024 * 1024
+const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
+
+/** The year 10000, which RFC 3339 can not write. */
+const END_OF_TIME_MS = 253_402_300_800_000
+
+/** A failed result fits wherever a result of the store is expected. */
+type Failed = Result<never, StoreErrorCode>
+
+/**
+ * What a Kubernetes API server does with a request before and after it looks at what is stored, as functions without I/O: stores that keep
+ * documents on an engine of their own share it. All code of the caller (objects with getters, the clock, the uid) runs here, before anything
+ * is read from the engine.
+ */
+export class ObjectRules {
+  readonly maxObjectBytes: number
+  readonly #now: () => number
+  readonly #uid: () => string
+  readonly #kinds: KnownKinds
+
+  /** @throws IpamError `INVALID_ARGUMENT` */
+  constructor(options: ObjectRulesOptions) {
+    const { now, uid, kinds = [], maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    assertFunction('options.now', now)
+    assertFunction('options.uid', uid)
+    assertInteger('options.maxObjectBytes', maxObjectBytes, { min: 1, max: LARGEST_OBJECT_BYTES })
+    this.#now = now
+    this.#uid = uid
+    this.maxObjectBytes = maxObjectBytes
+    this.#kinds = new KnownKinds(kinds)
+  }
+
+  /** Where an object is to be looked for. */
+  place(ref: ObjectRef): Result<ObjectPlace, StoreErrorCode> {
+    assertRef(ref)
+    const namespace = ref.namespace || undefined
+    const problem = scopeProblem(this.#kinds.rulesOf(ref), namespace)
+    if (problem !== undefined) return invalid(formatName(ref), problem)
+    return ok({ apiVersion: ref.apiVersion, kind: ref.kind, namespace, name: ref.name })
+  }
+
+  /** The failure to find what {@link place} has found a place for. */
+  notFound(ref: ObjectRef): Failed {
+    return fail('STORE_NOT_FOUND', { object: formatName(ref) })
+  }
+
+  select(query: ListQuery): Result<Selection, StoreErrorCode> {
+    assertQuery(query)
+    // a watch goes on for long: nothing of it may change under its feet
+    const kept = structure(query)
+    const problem = queryProblem(this.#kinds.rulesOf(kept), kept)
+    return problem === undefined
+      ? ok({ query: kept, matches: matcherOf(kept) })
+      : invalid(formatText(query.kind), problem)
+  }
+
+  create(object: KubeObject): Result<Intent, StoreErrorCode> {
+    assertObject('object', object)
+    const read = this.#readObject(object)
+    if (!read.ok) return read
+    const draft = read.value
+    const shown = formatRef(draft)
+    const rules = this.#kinds.rulesOf(draft)
+    const problem = scopeProblem(rules, draft.namespace) ?? creationProblem(draft)
+    if (problem !== undefined) return invalid(shown, problem)
+    const creationTimestamp = this.#timestamp()
+    const uid = this.#uid()
+    if (typeof uid !== 'string' || uid === '') throw mistake('options.uid', 'a function that gives a text', uid)
+    const apply: Intent['apply'] = (before, resourceVersion) => {
+      if (before !== undefined) return fail('STORE_ALREADY_EXISTS', { object: shown })
+      const after = created(draft, rules, { uid, creationTimestamp, resourceVersion })
+      return this.#sizeFailure(after, shown) ?? ok({ after, answer: after })
+    }
+    return ok({ place: placeOf(draft), shown, apply })
+  }
+
+  update(object: KubeObject, options: WriteOptions): Result<Intent, StoreErrorCode> {
+    assertObject('object', object)
+    assertSubresource(options)
+    const { subresource } = options
+    const read = this.#readObject(object)
+    if (!read.ok) return read
+    const draft = read.value
+    const shown = formatRef(draft)
+    const rules = this.#kinds.rulesOf(draft)
+    const problem = scopeProblem(rules, draft.namespace) ?? subresourceProblem(rules, subresource)
+    if (problem !== undefined) return invalid(shown, problem)
+    const apply: Intent['apply'] = (before, resourceVersion) => {
+      if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
+      return this.#checkSize(updated(before, draft, { rules, subresource, resourceVersion, shown }), shown)
+    }
+    return ok({ place: placeOf(draft), shown, apply })
+  }
+
+  patch(
+    ref: ObjectRef,
+    patch: MergePatch | JsonPatch,
+    options: Preconditions & WriteOptions,
+  ): Result<Intent, StoreErrorCode> {
+    const placed = this.place(ref)
+    assertPatch(patch)
+    assertPreconditions(options)
+    assertSubresource(options)
+    const { uid, resourceVersion: seen, subresource } = options
+    const shown = formatName(ref)
+    const read = this.#readPatch(patch, shown)
+    if (!read.ok) return read
+    if (!placed.ok) return placed
+    const rules = this.#kinds.rulesOf(ref)
+    const apply: Intent['apply'] = (before, resourceVersion) => {
+      if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
+      const stale = conflict(before, { uid, resourceVersion: seen }, shown)
+      if (stale !== undefined) return stale
+      const problem = subresourceProblem(rules, subresource)
+      if (problem !== undefined) return invalid(shown, problem)
+      const patched = read.value(asJson(before))
+      if ('path' in patched) return invalid(shown, patched)
+      const merged = readPatched(before, patched.value)
+      if (!merged.ok) return invalid(shown, merged.at)
+      return this.#checkSize(updated(before, merged.draft, { rules, subresource, resourceVersion, shown }), shown)
+    }
+    return ok({ place: placed.value, shown, apply })
+  }
+
+  delete(ref: ObjectRef, options: DeleteOptions): Result<Intent, StoreErrorCode> {
+    const placed = this.place(ref)
+    assertDeleteOptions(options)
+    const { uid, resourceVersion: seen, propagation } = options
+    const deletionTimestamp = this.#timestamp()
+    if (!placed.ok) return placed
+    const shown = formatName(ref)
+    const apply: Intent['apply'] = (before, resourceVersion) => {
+      if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
+      const stale = conflict(before, { uid, resourceVersion: seen }, shown)
+      return stale ?? ok(deleted(before, { propagation, resourceVersion, deletionTimestamp }))
+    }
+    return ok({ place: placed.value, shown, apply })
+  }
+
+  #readPatch(patch: MergePatch | JsonPatch, shown: string): Result<(before: JsonObject) => Patched, StoreErrorCode> {
+    const json = this.#readJson(patch, () => shown)
+    if (!json.ok) return json
+    const { value } = json
+    if (isObject(value)) return ok((before) => ({ value: mergePatch(before, value) }))
+    const operations = readJsonPatch(value)
+    return operations.ok
+      ? ok((before) => applyJsonPatch(before, operations.value, this.maxObjectBytes))
+      : invalid(shown, operations.at)
+  }
+
+  #readObject(object: KubeObject): Result<Draft, StoreErrorCode> {
+    const json = this.#readJson(object, () => formatInput(object))
+    if (!json.ok) return json
+    if (!isObject(json.value)) throw mistake('object', 'an object', json.value)
+    const read = readDraft(json.value)
+    return read.ok ? ok(read.draft) : invalid(formatInput(json.value), read.at)
+  }
+
+  #readJson(value: object, shown: () => string) {
+    const maxBytes = this.maxObjectBytes
+    const read = toJson(value, maxBytes)
+    if (read.kind === 'too-large') {
+      return fail('STORE_OBJECT_TOO_LARGE', { object: shown(), sizeBytes: read.bytes, maxBytes })
+    }
+    if (read.kind === 'refused') return invalid(shown(), read.at, read.cause)
+    if (typeof read.value !== 'object' || read.value === null) throw mistake('object', 'an object', read.value)
+    return ok(read.value)
+  }
+
+  #checkSize(write: Result<Write, StoreErrorCode>, shown: string): Result<Write, StoreErrorCode> {
+    const after = write.ok ? write.value.after : undefined
+    return (after === undefined ? undefined : this.#sizeFailure(after, shown)) ?? write
+  }
+
+  #sizeFailure(object: StoredObject, shown: string): Failed | undefined {
+    const maxBytes = this.maxObjectBytes
+    const text = JSON.stringify(object)
+    // a UTF-16 unit is three bytes at most: mostly there is no need to count
+    const sizeBytes = text.length * 3 <= maxBytes ? 0 : utf8Length(text)
+    return sizeBytes <= maxBytes ? undefined : fail('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes, maxBytes })
+  }
+
+  #timestamp(): string {
+    const nowMs = this.#now()
+    const isTime = typeof nowMs === 'number' && nowMs >= 0 && nowMs < END_OF_TIME_MS
+    if (!isTime) throw mistake('options.now', 'a clock in milliseconds', nowMs)
+    return `${new Date(nowMs).toISOString().slice(0, 19)}Z`
+  }
+}
+
+/** What a patch made of an object, or why it does not fit. */
+type Patched = { readonly value: unknown } | Problem
+
+function assertPatch(patch: unknown): void {
+  if (typeof patch !== 'object' || patch === null) throw mistake('patch', 'an object or an array', patch)
+}
+
+/** The object as a patch would have it. The patch must not make it another one; a namespace that it removes comes back. */
+function readPatched(before: StoredObject, value: unknown): DraftResult {
+  const merged = value as JsonObject
+  const metadata = merged.metadata
+  const { namespace, name } = before.metadata
+  const isNamespaceGone = namespace !== undefined && isObject(metadata) && !metadata.namespace
+  const read = readDraft(isNamespaceGone ? { ...merged, metadata: { ...metadata, namespace } } : merged)
+  if (!read.ok) return read
+  const { draft } = read
+  const path = [
+    groupOf(draft.apiVersion) !== groupOf(before.apiVersion) && 'apiVersion',
+    draft.kind !== before.kind && 'kind',
+    draft.name !== name && 'metadata.name',
+    draft.namespace !== namespace && 'metadata.namespace',
+  ].find((changed) => changed !== false)
+  return path === undefined ? read : { ok: false, at: { path, problem: 'can not be changed by a patch' } }
+}
+
+function placeOf({ apiVersion, kind, namespace, name }: Draft): ObjectPlace {
+  return { apiVersion, kind, namespace, name }
+}
+
+/** A copy of what a query says. */
+function structure({ apiVersion, kind, namespace, labels, labelExpressions, fields }: ListQuery): ListQuery {
+  return {
+    apiVersion,
+    kind,
+    namespace,
+    labels: labels && { ...labels },
+    labelExpressions: labelExpressions?.map(({ key, operator, values }) => ({
+      key,
+      operator,
+      values: values && [...values],
+    })),
+    fields: fields && { ...fields },
+  }
+}
+
+function invalid(object: string, { path, problem }: Problem, cause?: unknown): Failed {
+  return fail('STORE_INVALID', { object, path, problem }, cause)
+}
+
+/** As `formatRef`, for a name that may be anything. */
+function formatName({ kind, namespace, name }: Omit<ObjectRef, 'apiVersion'>): string {
+  const ref = { kind: formatText(kind), name: formatText(name) }
+  return formatRef(namespace === undefined || namespace === '' ? ref : { ...ref, namespace: formatText(namespace) })
+}
+
+function formatText(text: string): string {
+  return /^[\w.:-]{1,253}$/.test(text) ? text : quote(text)
+}
+
+/** What an object of the caller says that it is. Reading it can fail in any way. */
+function formatInput(object: object): string {
+  try {
+    const { kind, metadata } = object as { readonly kind?: unknown; readonly metadata?: { [key: string]: unknown } }
+    const text = (value: unknown) => (typeof value === 'string' ? value : '')
+    return formatName({ kind: text(kind), namespace: text(metadata?.namespace), name: text(metadata?.name) })
+  } catch {
+    return 'object'
+  }
+}

@@ -1,0 +1,92 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { LabelRequirement, ListQuery, WatchEvent } from '../store.js'
+import type { StoredObject } from './draft.js'
+import { formatPath, type Problem } from './json.js'
+import type { KindRules } from './kind-rules.js'
+import { labelValueProblem, qualifiedNameProblem } from './names.js'
+import { scopeProblem, withVersion } from './writes.js'
+
+/** Whether an object is one of those that were asked for. */
+export type Matcher = (object: KubeObject) => boolean
+
+/** The fields that every kind can be asked for. */
+const METADATA_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
+
+/** Why a query can not be answered, if it can not. A namespace is not needed: all of them are asked for without one. */
+export function queryProblem(rules: KindRules, query: ListQuery): Problem | undefined {
+  const { namespace, labels = {}, labelExpressions = [], fields = {} } = query
+  if (namespace !== undefined && namespace !== '') {
+    const problem = scopeProblem(rules, namespace)
+    if (problem !== undefined) return problem
+  }
+  for (const [key, value] of Object.entries(labels)) {
+    const problem = qualifiedNameProblem(key) ?? labelValueProblem(value)
+    if (problem !== undefined) return { path: formatPath(['labels', key]), problem }
+  }
+  for (const [index, { key, values = [] }] of labelExpressions.entries()) {
+    const problem = qualifiedNameProblem(key) ?? values.map(labelValueProblem).find((text) => text !== undefined)
+    if (problem !== undefined) return { path: formatPath(['labelExpressions', index]), problem }
+  }
+  const other = Object.keys(fields).find(
+    (path) => !METADATA_FIELDS.includes(path) && !rules.selectableFields.includes(path),
+  )
+  return other === undefined ? undefined : { path: formatPath(['fields', other]), problem: 'is not a selectable field' }
+}
+
+/** O(what the query names) an object. */
+export function matcherOf(query: ListQuery): Matcher {
+  const { namespace } = query
+  const labels = Object.entries(query.labels ?? {})
+  const requirements = query.labelExpressions ?? []
+  const fields = Object.entries(query.fields ?? {}).map(([path, value]) => ({ keys: path.split('.'), value }))
+  return (object) => {
+    const { metadata } = object
+    if (namespace !== undefined && namespace !== '' && metadata.namespace !== namespace) return false
+    if (!labels.every(([key, value]) => labelOf(object, key) === value)) return false
+    if (!requirements.every((requirement) => holds(requirement, labelOf(object, requirement.key)))) return false
+    return fields.every(({ keys, value }) => fieldOf(object, keys) === value)
+  }
+}
+
+/** One write of an object, as it was before and as it is after. */
+export interface ObjectChange {
+  readonly version: string
+  readonly before: StoredObject | undefined
+  readonly after: StoredObject | undefined
+}
+
+/** How a change looks to who sees only what matches: an object that stops matching is gone, as it was when it still matched. */
+export function eventOf({ version, before, after }: ObjectChange, matches: Matcher): WatchEvent | undefined {
+  const was = before !== undefined && matches(before)
+  const is = after !== undefined && matches(after)
+  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: after }
+  return was ? { type: 'DELETED', object: withVersion(before, version) } : undefined
+}
+
+function labelOf({ metadata: { labels } }: KubeObject, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+}
+
+function holds({ operator, values = [] }: LabelRequirement, label: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return label !== undefined && values.includes(label)
+    case 'NotIn':
+      return label === undefined || !values.includes(label)
+    case 'Exists':
+      return label !== undefined
+    case 'DoesNotExist':
+      return label === undefined
+  }
+}
+
+/** A field as the text that it is selected by. */
+function fieldOf(object: KubeObject, keys: readonly string[]): string {
+  let value: unknown = object
+  for (const key of keys) {
+    const isParent = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    if (!isParent) return ''
+    value = (value as { readonly [key: string]: unknown })[key]
+  }
+  return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? `${value}` : ''
+}
