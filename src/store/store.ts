@@ -34,7 +34,7 @@ export interface ListQuery {
 }
 
 export interface ListOptions {
-  /** How many objects an answer has at most. A store may give fewer even if there are more. Left out: all of them. */
+  /** How many objects an answer has at most. A store may give fewer even if there are more. Left out: all of them, as they were at one moment. */
   readonly limit?: number | undefined
   /** Where the list goes on: `continue` of the answer before, to the same query. */
   readonly continue?: string | undefined
@@ -95,7 +95,7 @@ export type WatchEvent =
   | { readonly type: 'ERROR'; readonly failure: StoreFailure }
 
 export interface WatchOptions {
-  /** Events after this version, normally that of a list. Left out: from now on. */
+  /** Events after this version, normally that of a list. Left out: from now on, which is where the first event, a `BOOKMARK`, says. */
   readonly resourceVersion?: string | undefined
 }
 

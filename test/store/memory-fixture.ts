@@ -1,6 +1,6 @@
 import type { KindInfo, KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { type Result, unwrap } from 'ipam-kit/errors'
-import type { Store, StoreErrorCode, WatchEvent } from 'ipam-kit/store'
+import type { ListQuery, Store, StoreErrorCode, WatchEvent } from 'ipam-kit/store'
 import { type MemoryStoreOptions, memoryStore } from 'ipam-kit/store/memory'
 import { expect } from 'vitest'
 
@@ -66,6 +66,13 @@ export function invalidAt(path: string | RegExp, problem = ''): object {
     problem: expect.stringContaining(problem),
   }
   return { code: 'STORE_INVALID', context }
+}
+
+/** A watch from now on, behind the bookmark that says where that is. */
+export function watchNow(store: Store, asked: ListQuery = query): AsyncIterable<WatchEvent> {
+  const iterator = store.watch(asked)[Symbol.asyncIterator]()
+  void iterator.next()
+  return { [Symbol.asyncIterator]: () => iterator }
 }
 
 /** The events that are there, without waiting for more. Ends the watch. */

@@ -1,7 +1,18 @@
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createIn, drain, GROUP, newStore, outline, type Parts, query, ref, withMeta } from './memory-fixture.js'
+import {
+  createIn,
+  drain,
+  GROUP,
+  newStore,
+  outline,
+  type Parts,
+  query,
+  ref,
+  watchNow,
+  withMeta,
+} from './memory-fixture.js'
 
 let store: Store
 
@@ -12,23 +23,23 @@ beforeEach(() => {
 const create = (name: string, parts: Parts = {}) => createIn(store, name, parts)
 
 describe('watch', () => {
-  it('shows what happens from now on', async () => {
+  it('shows what happens from now on, and first where that is', async () => {
     await create('a')
     const events = store.watch(query)
     await create('b')
     await store.patch(ref('b'), { spec: 1 })
     await store.delete(ref('a'))
-    expect(outline(await drain(events))).toEqual(['ADDED b@3', 'MODIFIED b@4', 'DELETED a@5'])
+    expect(outline(await drain(events))).toEqual(['BOOKMARK @2', 'ADDED b@3', 'MODIFIED b@4', 'DELETED a@5'])
   })
 
   it('loses nothing between the call and the first next', async () => {
-    const events = store.watch(query)
+    const events = watchNow(store)
     const made = await create('a')
     expect(await drain(events)).toEqual([{ type: 'ADDED', object: made }])
   })
 
   it('wakes who waits', async () => {
-    const iterator = store.watch(query)[Symbol.asyncIterator]()
+    const iterator = watchNow(store)[Symbol.asyncIterator]()
     const waiting = iterator.next()
     const made = await create('a')
     expect(await waiting).toEqual({ done: false, value: { type: 'ADDED', object: made } })
@@ -61,7 +72,7 @@ describe('watch', () => {
   })
 
   it('shows one kind of one namespace, under all versions of the group', async () => {
-    const events = store.watch({ ...query, apiVersion: `${GROUP}/v9`, namespace: 'ns' })
+    const events = watchNow(store, { ...query, apiVersion: `${GROUP}/v9`, namespace: 'ns' })
     await create('a')
     await create('a', { kind: 'Other' })
     await create('a', { apiVersion: 'other.example.com/v1' })
@@ -70,7 +81,7 @@ describe('watch', () => {
   })
 
   it('shows objects come and go as they match the labels', async () => {
-    const events = store.watch({ ...query, labels: { l: '1' } })
+    const events = watchNow(store, { ...query, labels: { l: '1' } })
     const made = await create('a', { metadata: { labels: { l: '1' } } })
     unwrap(await store.patch(ref('a'), { metadata: { labels: { l: '2' } }, spec: 2 }))
     unwrap(await store.patch(ref('a'), { spec: 3 }))
@@ -90,7 +101,7 @@ describe('watch', () => {
 
   it('does not keep the query that it was given', async () => {
     const labels = { l: '1' }
-    const events = store.watch({ ...query, labels })
+    const events = watchNow(store, { ...query, labels })
     labels.l = '2'
     await create('a', { metadata: { labels: { l: '1' } } })
     expect(outline(await drain(events))).toEqual(['ADDED a@2'])
@@ -137,13 +148,13 @@ describe('watch', () => {
 
   it('loses nothing of a slow consumer, however short the history', async () => {
     store = newStore({ history: 1 })
-    const events = store.watch(query)
+    const events = watchNow(store)
     for (let n = 0; n < 50; n++) await create(`a${n}`)
     expect(outline(await drain(events))).toEqual(Array.from({ length: 50 }, (_, n) => `ADDED a${n}@${n + 2}`))
   })
 
   it('serves several calls of next in their order', async () => {
-    const iterator = store.watch(query)[Symbol.asyncIterator]()
+    const iterator = watchNow(store)[Symbol.asyncIterator]()
     const calls = [iterator.next(), iterator.next(), iterator.next()]
     await create('a')
     await create('b')
@@ -157,7 +168,7 @@ describe('watch', () => {
   })
 
   it('ends with the loop', async () => {
-    const events = store.watch(query)
+    const events = watchNow(store)
     await create('a')
     await create('b')
     const seen: WatchEvent[] = []
@@ -170,7 +181,7 @@ describe('watch', () => {
   })
 
   it('releases who waits when it is ended, and shows nothing more', async () => {
-    const iterator = store.watch(query)[Symbol.asyncIterator]()
+    const iterator = watchNow(store)[Symbol.asyncIterator]()
     const waiting = iterator.next()
     await iterator.return?.()
     expect(await waiting).toEqual({ done: true, value: undefined })
@@ -179,7 +190,7 @@ describe('watch', () => {
   })
 
   it('shows every watcher the same object', async () => {
-    const watchers = [store.watch(query), store.watch(query), store.watch({ ...query, namespace: 'ns' })]
+    const watchers = [watchNow(store), watchNow(store), watchNow(store, { ...query, namespace: 'ns' })]
     const made = await create('a')
     for (const events of watchers) {
       const [event] = await drain(events)

@@ -148,7 +148,7 @@ describe('memoryStore, beside a model', () => {
       const events = store.watch(query, back === null ? {} : { resourceVersion: String(version) })
       const expected = () => {
         const replayed = model.shown(query, version).length - model.shown(query, now).length
-        const bookmark = back === null ? [] : [{ type: 'BOOKMARK', resourceVersion: String(now) }]
+        const bookmark = [{ type: 'BOOKMARK', resourceVersion: String(now) }]
         const shown = model.shown(query, version)
         return [...shown.slice(0, replayed), ...bookmark, ...shown.slice(replayed)]
       }

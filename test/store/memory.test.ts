@@ -17,6 +17,7 @@ import {
   ref,
   START_MS,
   versionOf,
+  watchNow,
   withMeta,
 } from './memory-fixture.js'
 
@@ -246,7 +247,7 @@ describe('update', () => {
 describe('writes that change nothing', () => {
   it('keep the object with its resourceVersion and make no event', async () => {
     const made = await create('a', { spec: { a: [1, { b: 2 }], c: {} }, metadata: { labels: { l: '1' } } })
-    const events = store.watch(query)
+    const events = watchNow(store)
     const reordered = {
       spec: { c: {}, a: [1, { b: 2 }] },
       metadata: { ...made.metadata, finalizers: [], annotations: {}, generation: 5 },
@@ -474,7 +475,7 @@ describe('patch', () => {
 describe('delete', () => {
   it('removes at once, with an event under a new resourceVersion', async () => {
     const made = await create('a')
-    const events = store.watch(query)
+    const events = watchNow(store)
     const gone = unwrap(await store.delete(ref('a')))
     expect(gone).toEqual(withMeta(made, { resourceVersion: '3' }))
     expect(failure(await store.get(ref('a')))).toEqual({ code: 'STORE_NOT_FOUND', context: { object: 'Pool ns/a' } })
@@ -500,7 +501,7 @@ describe('delete', () => {
 
   it('waits for finalizers: deletionTimestamp, grace period 0, generation + 1', async () => {
     const made = await create('a', { metadata: { finalizers: ['x/f'] } })
-    const events = store.watch(query)
+    const events = watchNow(store)
     nowMs += 2000
     const leaving = unwrap(await store.delete(ref('a')))
     expect(leaving).toEqual(
@@ -545,7 +546,7 @@ describe('delete', () => {
   it.each([[null], [[]]])('removes the object with its last finalizer: %j', async (finalizers) => {
     await create('a', { metadata: { finalizers: ['x/f'], labels: { a: '1' } } })
     const leaving = unwrap(await store.delete(ref('a')))
-    const events = store.watch(query)
+    const events = watchNow(store)
     const answer = unwrap(await store.patch(ref('a'), { metadata: { finalizers, labels: { a: '2' } }, spec: 1 }))
 
     // the writer sees what it wrote, the watcher what was stored last

@@ -4,6 +4,7 @@ import { assertFunction, assertInteger, assertObject, assertWatchOptions } from 
 import type { StoredObject } from '../rules/draft.js'
 import { type Intent, ObjectRules } from '../rules/object-rules.js'
 import { comparePlaces, formatContinue, readPage } from '../rules/pages.js'
+import { failedWatch } from '../rules/selectors.js'
 import type {
   DeleteOptions,
   JsonPatch,
@@ -22,7 +23,7 @@ import type {
 } from '../store.js'
 import { History } from './history.js'
 import { type Kind, Kinds } from './kinds.js'
-import { failedWatch, Watcher } from './watcher.js'
+import { Watcher } from './watcher.js'
 
 export interface MemoryStoreOptions {
   /** The clock, in milliseconds since 1970. */
@@ -148,7 +149,7 @@ class MemoryStore implements Store {
     const { chain } = this.#kinds.keep(selected.value.query)
     const { resourceVersion } = options
     if (resourceVersion === undefined) {
-      return new Watcher(chain, matches, { place: chain.after(this.#version), bookmark: undefined })
+      return new Watcher(chain, matches, { place: chain.after(this.#version), bookmark: this.#version })
     }
     // a version is one event, of whatever kind
     const oldest = Math.max(0, this.#version - this.#historyLimit)

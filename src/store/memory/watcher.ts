@@ -1,5 +1,5 @@
 import { eventOf, type Matcher } from '../rules/selectors.js'
-import type { StoreFailure, WatchEvent } from '../store.js'
+import type { WatchEvent } from '../store.js'
 import type { Chain, Link } from './history.js'
 
 type Step = IteratorResult<WatchEvent, undefined>
@@ -19,7 +19,7 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   #calls: ((step: Step) => void)[] = []
   readonly #wake = () => this.#serve()
 
-  constructor(chain: Chain, matches: Matcher, from: { readonly place: Link; readonly bookmark: number | undefined }) {
+  constructor(chain: Chain, matches: Matcher, from: { readonly place: Link; readonly bookmark: number }) {
     this.#chain = chain
     this.#matches = matches
     this.#place = from.place
@@ -72,11 +72,6 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
       if (event !== undefined) return event
     }
   }
-}
-
-/** A watch that can not begin. */
-export async function* failedWatch(failure: StoreFailure): AsyncGenerator<WatchEvent, undefined> {
-  yield { type: 'ERROR', failure }
 }
 
 function end(): Step {

@@ -54,7 +54,13 @@ export function asJson(object: StoredObject): JsonObject & { readonly metadata: 
   return object as unknown as JsonObject & { readonly metadata: JsonObject }
 }
 
-function identityProblem({ apiVersion, kind, namespace, name }: Omit<Draft, 'json' | 'metadata'>): Problem | undefined {
+/** Why nothing can be called so, if nothing can. */
+export function identityProblem({
+  apiVersion,
+  kind,
+  namespace,
+  name,
+}: Omit<Draft, 'json' | 'metadata'>): Problem | undefined {
   return (
     problemAt('apiVersion', apiVersionProblem(apiVersion)) ??
     problemAt('kind', kindProblem(kind)) ??

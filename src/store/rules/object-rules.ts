@@ -20,7 +20,7 @@ import {
   assertSubresource,
   mistake,
 } from './arguments.js'
-import { asJson, type Draft, type DraftResult, readDraft, type StoredObject } from './draft.js'
+import { asJson, type Draft, type DraftResult, identityProblem, readDraft, type StoredObject } from './draft.js'
 import { isObject, type JsonObject, mergePatch, type Problem, toJson, utf8Length } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
 import { KnownKinds } from './kind-rules.js'
@@ -115,6 +115,11 @@ export class ObjectRules {
     const problem = scopeProblem(this.#kinds.rulesOf(ref), namespace)
     if (problem !== undefined) return invalid(formatName(ref), problem)
     return ok({ apiVersion: ref.apiVersion, kind: ref.kind, namespace, name: ref.name })
+  }
+
+  /** Whether an object can be of that name at all: a store need not look for others. */
+  isNameable({ apiVersion, kind, namespace, name }: ObjectPlace): boolean {
+    return identityProblem({ apiVersion, kind, namespace, name }) === undefined
   }
 
   /** The failure to find what {@link place} has found a place for. */

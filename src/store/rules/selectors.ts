@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { LabelRequirement, ListQuery, WatchEvent } from '../store.js'
+import type { LabelRequirement, ListQuery, StoreFailure, WatchEvent } from '../store.js'
 import type { StoredObject } from './draft.js'
 import { formatPath, type Problem } from './json.js'
 import type { KindRules } from './kind-rules.js'
@@ -61,6 +61,11 @@ export function eventOf({ version, before, after }: ObjectChange, matches: Match
   const is = after !== undefined && matches(after)
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', object: after }
   return was ? { type: 'DELETED', object: withVersion(before, version) } : undefined
+}
+
+/** A watch that can not begin. */
+export async function* failedWatch(failure: StoreFailure): AsyncGenerator<WatchEvent, undefined> {
+  yield { type: 'ERROR', failure }
 }
 
 function labelOf({ metadata: { labels } }: KubeObject, key: string): string | undefined {

@@ -1,0 +1,249 @@
+import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import { fail, failure, ok, type Result } from '../../errors/index.js'
+import { assertObject, assertWatchOptions } from '../rules/arguments.js'
+import type { StoredObject } from '../rules/draft.js'
+import { type Intent, ObjectRules, type Selection } from '../rules/object-rules.js'
+import { formatContinue, type Page, readPage } from '../rules/pages.js'
+import { failedWatch } from '../rules/selectors.js'
+import { withVersion } from '../rules/writes.js'
+import type {
+  DeleteOptions,
+  JsonPatch,
+  ListOptions,
+  ListQuery,
+  MergePatch,
+  ObjectList,
+  Preconditions,
+  Store,
+  StoreCapabilities,
+  StoreErrorCode,
+  StoreResult,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../store.js'
+import { decodeDocument, encodeDocument, keyOf, scopeOf } from './document.js'
+import type { StoredDocument, StoreEngine } from './engine.js'
+import { EngineWatch, problemOf } from './watch.js'
+
+/** What a store over an engine needs besides the engine. */
+export interface EngineStoreOptions {
+  /** The clock, in milliseconds since 1970. Only for people: nothing is decided by it. */
+  readonly now: () => number
+  /** A uid that nobody gets again, on any machine: `crypto.randomUUID()`. */
+  readonly uid: () => string
+  /**
+   * The kinds that are known: their scope is checked. A kind that is not listed has a status subresource, and each of its objects
+   * is namespaced if it has a namespace. All versions of a group are one kind: one of them is enough.
+   */
+  readonly kinds?: readonly KindInfo[] | undefined
+  /** The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB. */
+  readonly maxObjectBytes?: number | undefined
+}
+
+/**
+ * How often a write without a version is tried anew because the object has changed meanwhile. Each time another writer got through; so many
+ * in a row mean that something is wrong.
+ */
+const MAX_ATTEMPTS = 100
+
+/** The version of an object that is not written yet: no engine gives it. */
+const UNWRITTEN = 'unwritten'
+
+/**
+ * A store with the semantics of a Kubernetes API server over any database that can compare and swap one text: the engine keeps documents,
+ * what happens to them is decided here. Any number of processes may work on one engine.
+ *
+ * A write reads the object, decides, and replaces exactly what it has read; if somebody else was faster, it decides again. `create` is one
+ * call of the engine, the other writes are two. `list` with labels or fields reads all objects of the kind (or namespace) and leaves out
+ * what does not match.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
+ */
+export function engineStore(engine: StoreEngine, options: EngineStoreOptions): Store {
+  return new EngineStore(engine, options)
+}
+
+class EngineStore implements Store {
+  readonly capabilities: StoreCapabilities
+  readonly #engine: StoreEngine
+  readonly #rules: ObjectRules
+
+  constructor(engine: StoreEngine, options: EngineStoreOptions) {
+    assertObject('engine', engine)
+    assertObject('options', options)
+    this.#engine = engine
+    this.#rules = new ObjectRules(options)
+    this.capabilities = Object.freeze({
+      collectsGarbage: false,
+      checksSchemas: false,
+      convertsVersions: false,
+      maxObjectBytes: this.#rules.maxObjectBytes,
+    })
+  }
+
+  async get(ref: ObjectRef): StoreResult<KubeObject> {
+    const placed = this.#rules.place(ref)
+    if (!placed.ok) return placed
+    // what no object can be called would be another key, or none that the engine takes
+    if (!this.#rules.isNameable(placed.value)) return this.#rules.notFound(ref)
+    return this.#reading('get', async () => {
+      const document = await this.#engine.read(keyOf(placed.value))
+      return document === undefined ? this.#rules.notFound(ref) : ok(decodeDocument(document))
+    })
+  }
+
+  async list(query: ListQuery, options: ListOptions = {}): StoreResult<ObjectList> {
+    const selected = this.#rules.select(query)
+    const paged = readPage(options)
+    if (!selected.ok) return selected
+    if (!paged.ok) return paged
+    return this.#reading('list', () => this.#list(selected.value, paged.value))
+  }
+
+  async create(object: KubeObject): StoreResult<KubeObject> {
+    return this.#write('create', this.#rules.create(object))
+  }
+
+  async update(object: KubeObject, options: WriteOptions = {}): StoreResult<KubeObject> {
+    return this.#write('update', this.#rules.update(object, options))
+  }
+
+  async patch(
+    ref: ObjectRef,
+    patch: MergePatch | JsonPatch,
+    options: Preconditions & WriteOptions = {},
+  ): StoreResult<KubeObject> {
+    return this.#write('patch', this.#rules.patch(ref, patch, options))
+  }
+
+  async delete(ref: ObjectRef, options: DeleteOptions = {}): StoreResult<KubeObject> {
+    return this.#write('delete', this.#rules.delete(ref, options))
+  }
+
+  watch(query: ListQuery, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
+    const selected = this.#rules.select(query)
+    assertWatchOptions(options)
+    if (!selected.ok) return failedWatch(selected.failure)
+    const { resourceVersion } = options
+    if (resourceVersion !== undefined && !/^(0|[1-9]\d{0,18})$/.test(resourceVersion)) {
+      return failedWatch(failure('STORE_VERSION_GONE', { resourceVersion, oldest: '0' }))
+    }
+    const scope = scopeOf(selected.value.query)
+    return new EngineWatch({
+      follow: (stop) => this.#engine.follow(scope, resourceVersion, stop),
+      matches: selected.value.matches,
+      failureOf: (error) => failure('STORE_IO', this.#trouble('watch', error), error),
+      resourceVersion,
+    })
+  }
+
+  async #list({ query, matches }: Selection, page: Page): StoreResult<ObjectList> {
+    const scope = scopeOf(query)
+    if (!this.#rules.isNameable({ ...query, namespace: scope.namespace, name: 'any' })) {
+      const { revision } = await this.#engine.scan({ group: scope.group, kind: 'any' }, { limit: 1 })
+      return ok({ items: [], resourceVersion: page.version ?? revision })
+    }
+    const items: StoredObject[] = []
+    const { limit } = page
+    let { after, version } = page
+    for (;;) {
+      const part = await this.#engine.scan(scope, { after, limit: Number.isFinite(limit) ? limit : undefined })
+      version ??= part.revision
+      for (const [index, document] of part.documents.entries()) {
+        const object = decodeDocument(document)
+        const { namespace = '', name } = object.metadata
+        after = { namespace, name }
+        if (!matches(object)) continue
+        items.push(object)
+        const isLast = index === part.documents.length - 1 && !part.hasMore
+        if (items.length < limit || isLast) continue
+        return ok({ items, resourceVersion: version, continue: formatContinue(version, after) })
+      }
+      if (!part.hasMore || part.documents.length === 0) return ok({ items, resourceVersion: version })
+    }
+  }
+
+  async #write(operation: Operation, intended: Result<Intent, StoreErrorCode>): StoreResult<KubeObject> {
+    if (!intended.ok) return intended
+    const intent = intended.value
+    if (!this.#rules.isNameable(intent.place))
+      return intent.apply(undefined, UNWRITTEN) as Result<never, StoreErrorCode>
+    // nearly always there is nothing yet where something is created: the engine says so if there is
+    let isSure = operation !== 'create'
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const found = isSure ? await this.#find(operation, intent) : ok(undefined)
+      if (!found.ok) return found
+      const written = await this.#attempt(operation, intent, found.value)
+      if (written !== 'stale') return written
+      isSure = true
+    }
+    const context = { object: intent.shown, expected: 'an object at rest', actual: `${MAX_ATTEMPTS} changes in a row` }
+    return fail('STORE_CONFLICT', context)
+  }
+
+  /** One attempt, on what was found. */
+  async #attempt(
+    operation: Operation,
+    { place, shown, apply }: Intent,
+    found: Found | undefined,
+  ): Promise<Result<KubeObject, StoreErrorCode> | 'stale'> {
+    const write = apply(found?.object, UNWRITTEN)
+    if (!write.ok) return write
+    const { after, answer } = write.value
+    if (after === found?.object) return ok(answer)
+    const text = after === undefined ? undefined : encodeDocument(after)
+    const change = { key: keyOf(place), before: found?.document, after: text }
+    try {
+      const commit = await this.#engine.commit(change)
+      switch (commit.kind) {
+        case 'done':
+          return ok(answer.metadata.resourceVersion === UNWRITTEN ? withVersion(answer, commit.revision) : answer)
+        case 'stale':
+          return 'stale'
+        case 'too-large': {
+          const { sizeBytes, maxBytes } = commit
+          return fail('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes, maxBytes })
+        }
+        case 'refused':
+          return fail('STORE_IO', { operation: this.#named(operation), problem: commit.problem }, commit.cause)
+      }
+    } catch (error) {
+      return fail('STORE_OUTCOME_UNKNOWN', { ...this.#trouble(operation, error), object: shown }, error)
+    }
+  }
+
+  #find(operation: Operation, { place }: Intent): Promise<Result<Found | undefined, StoreErrorCode>> {
+    return this.#reading(operation, async () => {
+      const document = await this.#engine.read(keyOf(place))
+      return ok(document === undefined ? undefined : { document, object: decodeDocument(document) })
+    })
+  }
+
+  /** Does what only reads: if it fails, nothing was written. */
+  async #reading<T>(
+    operation: Operation,
+    read: () => Promise<Result<T, StoreErrorCode>>,
+  ): Promise<Result<T, StoreErrorCode>> {
+    try {
+      return await read()
+    } catch (error) {
+      return fail('STORE_IO', this.#trouble(operation, error), error)
+    }
+  }
+
+  #trouble(operation: Operation, error: unknown) {
+    return { operation: this.#named(operation), problem: problemOf(error) }
+  }
+
+  #named(operation: Operation): string {
+    return `${operation} (${this.#engine.name})`
+  }
+}
+
+type Operation = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete' | 'watch'
+
+interface Found {
+  readonly document: StoredDocument
+  readonly object: StoredObject
+}

@@ -1,0 +1,113 @@
+import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
+import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.js'
+
+/** How a watch learns of changes on an engine that has to be asked for them. */
+export interface PollingOptions {
+  /** Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
+  readonly sleep: (milliseconds: number) => Promise<unknown>
+  /** How long a watch waits before it asks again, in milliseconds from 1 to a day. Default 500. */
+  readonly pollMs?: number | undefined
+  /**
+   * Calls back as soon as something may have changed, so that watches need not wait: `LISTEN`, a subscription. Only a hint: what it does not
+   * tell is found by asking. Gives the way to end it.
+   */
+  readonly subscribe?: ((wake: () => void) => () => void) | undefined
+}
+
+/** The changes that an engine keeps. */
+export interface ChangeLog {
+  /**
+   * Changes of a scope after a revision, oldest first, as they were at one moment. Without `after`: none, only the revision.
+   *
+   * @param limit how many at most
+   */
+  changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage>
+}
+
+export type ChangePage =
+  | {
+      readonly kind: 'page'
+      readonly changes: readonly DocumentChange[]
+      /** Up to which revision the answer is whole: of the last change in it, or of the last write to the store if there are no more. */
+      readonly revision: string
+      readonly hasMore: boolean
+    }
+  | { readonly kind: 'gone'; readonly oldest: string }
+
+const DEFAULT_POLL_MS = 500
+const MAX_POLL_MS = 86_400_000
+
+/** How many changes are read at once. */
+const CHUNK = 500
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertPolling(options: PollingOptions): void {
+  assertObject('options', options)
+  assertFunction('options.sleep', options.sleep)
+  if (options.pollMs !== undefined) assertInteger('options.pollMs', options.pollMs, { min: 1, max: MAX_POLL_MS })
+  if (options.subscribe !== undefined) assertFunction('options.subscribe', options.subscribe)
+}
+
+/** {@link ChangeLog} as `follow` of an engine wants it: asks, waits, asks again. */
+export async function* pollChanges(
+  log: ChangeLog,
+  place: { readonly scope: DocumentScope; readonly after: string | undefined; readonly stop: Stop },
+  options: PollingOptions,
+): AsyncGenerator<EngineEvent, undefined> {
+  const { scope, stop } = place
+  const alarm = new Alarm(options, stop)
+  let after = place.after
+  let isTold = false
+  while (!stop.isStopped) {
+    // a wake while the changes are read is for the next look
+    alarm.reset()
+    const page = await log.changes(scope, after, CHUNK)
+    if (page.kind === 'gone') {
+      yield page
+      return
+    }
+    for (const change of page.changes) yield { kind: 'change', ...change }
+    const isNews = page.revision !== after && page.changes.length === 0
+    after = page.revision
+    if (page.hasMore) continue
+    if (isNews || !isTold) yield { kind: 'at', revision: page.revision }
+    isTold = true
+    await alarm.ring()
+  }
+}
+
+/** Rings when the time is over, when somebody wakes it, when nobody listens any more. */
+class Alarm {
+  readonly #sleep: PollingOptions['sleep']
+  readonly #pollMs: number
+  readonly #stop: Stop
+  #isDue = false
+  #resolve: () => void = () => {}
+
+  constructor({ sleep, pollMs = DEFAULT_POLL_MS, subscribe }: PollingOptions, stop: Stop) {
+    this.#sleep = sleep
+    this.#pollMs = pollMs
+    this.#stop = stop
+    const wake = () => {
+      this.#isDue = true
+      this.#resolve()
+    }
+    const unsubscribe = subscribe?.(wake)
+    stop.onStop(() => {
+      unsubscribe?.()
+      wake()
+    })
+  }
+
+  reset(): void {
+    this.#isDue = this.#stop.isStopped
+  }
+
+  ring(): Promise<void> {
+    if (this.#isDue) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#sleep(this.#pollMs).then(() => resolve(), reject)
+    })
+  }
+}

@@ -1,0 +1,123 @@
+import { failure, quote } from '../../errors/index.js'
+import { eventOf, type Matcher } from '../rules/selectors.js'
+import type { StoreFailure, WatchEvent } from '../store.js'
+import { decodeDocument } from './document.js'
+import type { EngineEvent, Stop } from './engine.js'
+
+type Step = IteratorResult<WatchEvent, undefined>
+
+/** Ends when the consumer does, also in the midst of waiting. */
+export class Stopper implements Stop {
+  #stopped = false
+  #callbacks: (() => void)[] = []
+
+  get isStopped(): boolean {
+    return this.#stopped
+  }
+
+  onStop(callback: () => void): void {
+    if (this.#stopped) callback()
+    else this.#callbacks.push(callback)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    for (const callback of this.#callbacks.splice(0)) callback()
+  }
+}
+
+export interface WatchSource {
+  readonly follow: (stop: Stop) => AsyncIterable<EngineEvent>
+  readonly matches: Matcher
+  /** The failure that an error of the engine is shown as. */
+  readonly failureOf: (error: unknown) => StoreFailure
+  /** The version that was asked for. */
+  readonly resourceVersion: string | undefined
+}
+
+/** The changes of an engine as the events of a watch. Begins with the first `next`; ends at once with `return`, whatever the engine does. */
+export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined> {
+  readonly #source: WatchSource
+  readonly #stopper = new Stopper()
+  #events: AsyncIterator<EngineEvent> | undefined
+  /** The last call of `next`: they are served one after the other. */
+  #last: Promise<unknown> = Promise.resolve()
+  #endWaiting: (() => void) | undefined
+
+  constructor(source: WatchSource) {
+    this.#source = source
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<Step> {
+    const step = this.#last.then(() => this.#step())
+    this.#last = step
+    return step
+  }
+
+  return(): Promise<Step> {
+    this.#stopper.stop()
+    this.#endWaiting?.()
+    return Promise.resolve(end())
+  }
+
+  async #step(): Promise<Step> {
+    try {
+      while (!this.#stopper.isStopped) {
+        this.#events ??= this.#source.follow(this.#stopper)[Symbol.asyncIterator]()
+        const next = await this.#wait(this.#events)
+        if (next === undefined || next.done === true) break
+        const event = this.#shown(next.value)
+        if (event === undefined) continue
+        if (event.type === 'ERROR') this.#stopper.stop()
+        return { done: false, value: event }
+      }
+    } catch (error) {
+      if (!this.#stopper.isStopped) {
+        this.#stopper.stop()
+        return { done: false, value: { type: 'ERROR', failure: this.#source.failureOf(error) } }
+      }
+    }
+    this.#stopper.stop()
+    return end()
+  }
+
+  /** The next event of the engine, or `undefined` as soon as the consumer has gone. */
+  #wait(events: AsyncIterator<EngineEvent>): Promise<IteratorResult<EngineEvent> | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#endWaiting = () => resolve(undefined)
+      events.next().then(resolve, reject)
+    })
+  }
+
+  #shown(event: EngineEvent): WatchEvent | undefined {
+    switch (event.kind) {
+      case 'at':
+        return { type: 'BOOKMARK', resourceVersion: event.revision }
+      case 'gone': {
+        const { resourceVersion = '0' } = this.#source
+        return { type: 'ERROR', failure: failure('STORE_VERSION_GONE', { resourceVersion, oldest: event.oldest }) }
+      }
+      case 'change': {
+        const { revision, before, after } = event
+        const read = (text: string | undefined) => (text === undefined ? undefined : decodeDocument({ text, revision }))
+        return eventOf({ version: revision, before: read(before), after: read(after) }, this.#source.matches)
+      }
+    }
+  }
+}
+
+/** An error of an engine or client in words. */
+export function problemOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error)
+  return text.length <= MAX_PROBLEM ? text : quote(text.slice(0, MAX_PROBLEM))
+}
+
+const MAX_PROBLEM = 300
+
+function end(): Step {
+  return { done: true, value: undefined }
+}

@@ -1,0 +1,182 @@
+import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { Failure, Result } from '../../errors/index.js'
+import type { Store, StoreCapabilities, StoreErrorCode } from '../../store/index.js'
+
+const GROUP = 'conformance.ipam-kit.dev'
+
+/** A namespaced kind with a status, and `spec.color` to select it by. */
+export const POOL: KindInfo = {
+  apiVersion: `${GROUP}/v1`,
+  kind: 'ConformancePool',
+  plural: 'conformancepools',
+  namespaced: true,
+  statusSubresource: true,
+  selectableFields: ['spec.color'],
+}
+
+/** A cluster-scoped kind with a status. */
+export const REGION: KindInfo = {
+  apiVersion: `${GROUP}/v1`,
+  kind: 'ConformanceRegion',
+  plural: 'conformanceregions',
+  namespaced: false,
+  statusSubresource: true,
+}
+
+/** A namespaced kind whose status is a field like any other. */
+export const PLAIN: KindInfo = {
+  apiVersion: `${GROUP}/v1`,
+  kind: 'ConformancePlain',
+  plural: 'conformanceplains',
+  namespaced: true,
+  statusSubresource: false,
+}
+
+/** The other version under which each kind is known. */
+export const OTHER_VERSION = `${GROUP}/v1beta1`
+
+/** The kinds that the suite works with: the store has to know them. A server with schemas needs ones that keep unknown fields. */
+export const conformanceKinds: readonly KindInfo[] = [POOL, REGION, PLAIN]
+
+/** What the suite needs of the store under test. */
+export interface ConformanceOptions {
+  /** A store on the data under test. Each call gives another client, process or session, where there is such a thing. */
+  readonly open: () => Store | Promise<Store>
+  /** Makes a namespace exist. Left out: they need not be made. */
+  readonly createNamespace?: ((name: string) => Promise<void>) | undefined
+  /** Cuts the connections of all watches of the stores that were opened. Left out: they can not be cut. */
+  readonly interruptWatches?: (() => Promise<void>) | undefined
+  /** `(ms) => new Promise((done) => setTimeout(done, ms))`. */
+  readonly sleep: (milliseconds: number) => Promise<unknown>
+  /** Part of every name, so that two runs on the same data do not meet. A DNS label of at most 20 characters. Default `run`. */
+  readonly run?: string | undefined
+  /** How long an event of a watch may take, in milliseconds. Default 10,000. */
+  readonly patienceMs?: number | undefined
+}
+
+/** One rule of the contract. */
+export interface ConformanceCase {
+  /** `section: rule`. */
+  readonly name: string
+  /** The capability that makes the rule void: with it the case is not run. */
+  readonly unless?: keyof StoreCapabilities | undefined
+  /** Resolves if the rule holds; rejects with a {@link ConformanceError} that says what was expected. */
+  run(): Promise<void>
+}
+
+/** A rule of the contract that does not hold. */
+export class ConformanceError extends Error {
+  override readonly name = 'ConformanceError'
+}
+
+/** Fails a case. */
+export function expectEqual(actual: unknown, expected: unknown, what: string): void {
+  if (sameValue(actual, expected)) return
+  throw new ConformanceError(`${what}: expected ${show(expected)}, got ${show(actual)}`)
+}
+
+export function expectTrue(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new ConformanceError(what)
+}
+
+/** The value of a result that should be one. */
+export function expectOk<T>(result: Result<T, StoreErrorCode>, what: string): T {
+  if (result.ok) return result.value
+  throw new ConformanceError(`${what}: expected no failure, got ${result.failure.code} ${show(result.failure.context)}`)
+}
+
+/** The failure of a result that should be one of these. */
+export function expectFailure(
+  result: Result<unknown, StoreErrorCode>,
+  codes: StoreErrorCode | readonly StoreErrorCode[],
+  what: string,
+): Failure<StoreErrorCode> {
+  const wanted = typeof codes === 'string' ? [codes] : codes
+  if (!result.ok && wanted.includes(result.failure.code)) return result.failure
+  const got = result.ok ? 'no failure' : `${result.failure.code} ${show(result.failure.context)}`
+  throw new ConformanceError(`${what}: expected ${wanted.join(' or ')}, got ${got}`)
+}
+
+/** Same JSON; undefined fields are none. */
+export function sameValue(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  const [a, b] = [fieldsOf(left), fieldsOf(right)]
+  return a.size === b.size && [...a].every(([key, value]) => b.has(key) && sameValue(value, b.get(key)))
+}
+
+function fieldsOf(value: object): Map<string, unknown> {
+  return new Map(Object.entries(value).filter(([, field]) => field !== undefined))
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+/** What an object of a case is made of. */
+export interface Parts {
+  readonly metadata?: object | undefined
+  readonly spec?: unknown
+  readonly status?: unknown
+}
+
+/** A case at work: a namespace of its own, and short words for what cases do all the time. */
+export class Bench {
+  readonly store: Store
+  readonly options: ConformanceOptions
+  /** Two namespaces that nobody else uses; the first sorts before the second. */
+  readonly namespace: string
+  readonly otherNamespace: string
+
+  constructor(store: Store, options: ConformanceOptions, id: string) {
+    this.store = store
+    this.options = options
+    this.namespace = id
+    this.otherNamespace = `${id}-b`
+  }
+
+  /** Another store on the same data. */
+  async open(): Promise<Store> {
+    return this.options.open()
+  }
+
+  get pools(): { readonly apiVersion: string; readonly kind: string; readonly namespace: string } {
+    return { apiVersion: POOL.apiVersion, kind: POOL.kind, namespace: this.namespace }
+  }
+
+  pool(name: string, parts: Parts = {}, kind: KindInfo = POOL): KubeObject {
+    const { metadata, ...rest } = parts
+    const place = kind.namespaced ? { namespace: this.namespace, name } : { name: this.regionName(name) }
+    return { apiVersion: kind.apiVersion, kind: kind.kind, ...rest, metadata: { ...place, ...metadata } }
+  }
+
+  /** Cluster-scoped objects share one space with all other cases. */
+  regionName(name: string): string {
+    return `${this.namespace}-${name}`
+  }
+
+  ref(name: string, kind: KindInfo = POOL): ObjectRef {
+    return kind.namespaced
+      ? { apiVersion: kind.apiVersion, kind: kind.kind, namespace: this.namespace, name }
+      : { apiVersion: kind.apiVersion, kind: kind.kind, name: this.regionName(name) }
+  }
+
+  async create(name: string, parts: Parts = {}, kind: KindInfo = POOL): Promise<KubeObject> {
+    return expectOk(await this.store.create(this.pool(name, parts, kind)), `create ${name}`)
+  }
+
+  async get(name: string, kind: KindInfo = POOL): Promise<KubeObject> {
+    return expectOk(await this.store.get(this.ref(name, kind)), `get ${name}`)
+  }
+
+  async names(query: object = {}): Promise<string[]> {
+    const listed = expectOk(await this.store.list({ ...this.pools, ...query }), 'list')
+    return listed.items.map((object) => object.metadata.name)
+  }
+
+  async version(): Promise<string> {
+    return expectOk(await this.store.list(this.pools), 'list').resourceVersion
+  }
+}

@@ -1,0 +1,40 @@
+import { ipamError } from '../../errors/index.js'
+import type { Body, Rules } from './case.js'
+import { createAndRead } from './create-and-read.js'
+import { Bench, type ConformanceCase, type ConformanceOptions } from './harness.js'
+import { lists } from './lists.js'
+import { watches } from './watches.js'
+import { writers } from './writers.js'
+import { deletions, patches, updates } from './writes.js'
+
+const RULES: Rules = { ...createAndRead, ...updates, ...patches, ...deletions, ...lists, ...watches, ...writers }
+
+/**
+ * The rules of {@link Store} as named cases, for any test runner. Each case works in namespaces of its own, so that cases may run beside each
+ * other and on a server that is in use; it leaves behind what it made there.
+ *
+ * A case with `unless` is to be left out for a store that has that capability: nothing else may be.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for a `run` that is no DNS label of at most 20 characters
+ * @example
+ * for (const { name, run } of storeConformance({ open: () => store, sleep })) test(name, run)
+ */
+export function storeConformance(options: ConformanceOptions): readonly ConformanceCase[] {
+  const { run: id = 'run', open, createNamespace } = options
+  if (!/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(id)) {
+    const expected = 'a DNS label of at most 20 characters'
+    throw ipamError('INVALID_ARGUMENT', { argument: 'options.run', expected, got: String(id) })
+  }
+  return Object.entries(RULES).map(([name, rule], index) => {
+    const body: Body = typeof rule === 'function' ? rule : rule.run
+    const run = async () => {
+      const bench = new Bench(await open(), options, `ipam-kit-${id}-${index}`)
+      await createNamespace?.(bench.namespace)
+      await createNamespace?.(bench.otherNamespace)
+      await body(bench)
+    }
+    return typeof rule === 'function' ? { name, run } : { name, unless: rule.unless, run }
+  })
+}
+
+export { type ConformanceCase, ConformanceError, type ConformanceOptions, conformanceKinds } from './harness.js'

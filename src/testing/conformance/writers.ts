@@ -1,0 +1,145 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { Store } from '../../store/index.js'
+import type { Rules } from './case.js'
+import { type Bench, expectEqual, expectFailure, expectOk, expectTrue } from './harness.js'
+
+const WRITERS = 6
+
+export const writers: Rules = {
+  'writers: of many that create one name exactly one wins': async (bench) => {
+    for (let round = 0; round < 5; round++) {
+      const stores = await storesFor(bench)
+      const made = await Promise.all(
+        stores.map((store, writer) => store.create(bench.pool(`a${round}`, { spec: { writer } }))),
+      )
+      const won = made.filter((result) => result.ok)
+      expectEqual(won.length, 1, 'winners')
+      for (const result of made) if (!result.ok) expectFailure(result, 'STORE_ALREADY_EXISTS', 'a loser')
+      expectEqual(await bench.get(`a${round}`), expectOk(won[0]!, 'the winner'), 'the object')
+    }
+  },
+  'writers: of many that update one version exactly one wins': async (bench) => {
+    const stores = await storesFor(bench)
+    let object = await bench.create('a')
+    for (let round = 0; round < 5; round++) {
+      const updates = await Promise.all(
+        stores.map((store, writer) => store.update({ ...object, spec: { round, writer } })),
+      )
+      const won = updates.filter((result) => result.ok)
+      expectEqual(won.length, 1, 'winners')
+      for (const result of updates) if (!result.ok) expectFailure(result, 'STORE_CONFLICT', 'a loser')
+      object = expectOk(won[0]!, 'the winner')
+      expectEqual(await bench.get('a'), object, 'the object')
+    }
+  },
+  'writers: counting with versions loses no count': async (bench) => {
+    const stores = await storesFor(bench)
+    await bench.create('a', { spec: { count: 0 } })
+    const each = 8
+    await Promise.all(
+      stores.map(async (store) => {
+        for (let done = 0; done < each; ) {
+          const before = expectOk(await store.get(bench.ref('a')), 'get')
+          const { count } = before.spec as { count: number }
+          const written = await store.update({ ...before, spec: { count: count + 1 } })
+          if (written.ok) done++
+          else expectFailure(written, 'STORE_CONFLICT', 'a lost race')
+        }
+      }),
+    )
+    expectEqual((await bench.get('a')).spec, { count: WRITERS * each }, 'the count')
+  },
+  'writers: patches without a version are all done': async (bench) => {
+    const stores = await storesFor(bench)
+    await bench.create('a')
+    await Promise.all(
+      stores.map(async (store, writer) => {
+        for (let i = 0; i < 5; i++)
+          expectOk(await store.patch(bench.ref('a'), { spec: { [`w${writer}-${i}`]: i } }), 'patch')
+      }),
+    )
+    const { spec } = await bench.get('a')
+    expectEqual(Object.keys(spec as object).length, WRITERS * 5, 'the fields that were written')
+  },
+  'writers: each taking its finalizer, the last one lets it go': async (bench) => {
+    const stores = await storesFor(bench)
+    const finalizers = stores.map((_, writer) => `example.com/f${writer}`)
+    await bench.create('a', { metadata: { finalizers } })
+    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    await Promise.all(
+      stores.map(async (store, writer) => {
+        for (;;) {
+          const read = await store.get(bench.ref('a'))
+          const { metadata } = expectOk(read, 'get')
+          const rest = metadata.finalizers!.filter((held) => held !== `example.com/f${writer}`)
+          const { uid, resourceVersion } = metadata
+          const written = await store.patch(
+            bench.ref('a'),
+            { metadata: { finalizers: rest } },
+            { uid, resourceVersion },
+          )
+          if (written.ok) return
+          expectFailure(written, 'STORE_CONFLICT', 'a lost race')
+        }
+      }),
+    )
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+  },
+  'writers: of a delete and an update of one version one wins': async (bench) => {
+    for (let round = 0; round < 8; round++) {
+      const [first, second] = (await storesFor(bench)) as [Store, Store]
+      const made = await bench.create('a')
+      const { uid, resourceVersion } = made.metadata
+      const [deleted, updated] = await Promise.all([
+        first.delete(bench.ref('a'), { uid, resourceVersion }),
+        second.update({ ...made, spec: { round } }),
+      ])
+      expectTrue(deleted.ok !== updated.ok, 'exactly one of the two wins')
+      if (deleted.ok) expectFailure(updated, ['STORE_NOT_FOUND', 'STORE_CONFLICT'], 'the update')
+      else {
+        expectFailure(deleted, 'STORE_CONFLICT', 'the delete')
+        expectEqual(await bench.get('a'), expectOk(updated, 'the update'), 'the object')
+        expectOk(await bench.store.delete(bench.ref('a')), 'clean up')
+      }
+    }
+  },
+  'writers: the versions of all writes differ, and a watch tells them in their order': async (bench) => {
+    const stores = await storesFor(bench)
+    const resourceVersion = await bench.version()
+    const made = await Promise.all(
+      stores.flatMap((store, writer) =>
+        Array.from({ length: 5 }, async (_, i) =>
+          expectOk(await store.create(bench.pool(`w${writer}-${i}`)), 'create'),
+        ),
+      ),
+    )
+    const events = bench.store.watch(bench.pools, { resourceVersion })[Symbol.asyncIterator]()
+    const seen: KubeObject[] = []
+    while (seen.length < made.length) {
+      const step = await events.next()
+      if (!step.done && 'object' in step.value) seen.push(step.value.object)
+      else expectTrue(step.done !== true && step.value.type === 'BOOKMARK', 'the watch goes on')
+    }
+    await events.return?.()
+    const versions = (objects: readonly KubeObject[]) =>
+      objects.map(({ metadata }) => BigInt(metadata.resourceVersion!))
+    const ordered = versions(made).sort((a, b) => (a < b ? -1 : 1))
+    expectEqual(versions(seen).map(String), ordered.map(String), 'the versions that the watch told')
+    expectEqual(new Set(ordered).size, made.length, 'different versions')
+  },
+  'writers: nothing depends on whose clock is right': async (bench) => {
+    const [first, second] = (await storesFor(bench)) as [Store, Store]
+    const made = expectOk(await first.create(bench.pool('a')), 'create')
+    const changed = expectOk(await second.update({ ...made, spec: { x: 1 } }), 'update')
+    expectEqual(changed.metadata.creationTimestamp, made.metadata.creationTimestamp, 'the creationTimestamp')
+    expectFailure(await first.update({ ...made, spec: { x: 2 } }), 'STORE_CONFLICT', 'update with a stale version')
+    expectOk(await first.update({ ...changed, spec: { x: 3 } }), 'update with the new one')
+  },
+}
+
+/** As many clients as there are writers. */
+async function storesFor(bench: Bench): Promise<Store[]> {
+  const stores: Store[] = []
+  for (let i = 0; i < WRITERS; i++) stores.push(await bench.open())
+  return stores
+}

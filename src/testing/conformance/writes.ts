@@ -1,0 +1,347 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { Rules } from './case.js'
+import { type Bench, expectEqual, expectFailure, expectOk, expectTrue, PLAIN, POOL } from './harness.js'
+
+export const updates: Rules = {
+  'update: replaces the object and gives a new resourceVersion': async (bench) => {
+    const made = await bench.create('a', { spec: { x: 1, y: 2 }, metadata: { labels: { l: '1' } } })
+    const changed = expectOk(
+      await bench.store.update({ ...withMeta(made, { labels: { m: '2' } }), spec: { x: 3 } }),
+      'update',
+    )
+    expectEqual([changed.spec, changed.metadata.labels], [{ x: 3 }, { m: '2' }], 'what was written')
+    expectTrue(changed.metadata.resourceVersion !== made.metadata.resourceVersion, 'the resourceVersion is a new one')
+    expectEqual(await bench.get('a'), changed, 'the stored object')
+  },
+  'update: gives rising versions': async (bench) => {
+    let object = await bench.create('a')
+    for (let i = 0; i < 5; i++) {
+      const next = expectOk(await bench.store.update({ ...object, spec: { i } }), 'update')
+      expectTrue(BigInt(next.metadata.resourceVersion!) > BigInt(object.metadata.resourceVersion!), 'the version rises')
+      object = next
+    }
+  },
+  'update: fails with STORE_CONFLICT for a stale version and changes nothing': async (bench) => {
+    const made = await bench.create('a')
+    const changed = expectOk(await bench.store.update({ ...made, spec: { x: 1 } }), 'update')
+    expectFailure(
+      await bench.store.update({ ...made, spec: { x: 2 } }),
+      'STORE_CONFLICT',
+      'update with a stale version',
+    )
+    expectEqual(await bench.get('a'), changed, 'the object')
+  },
+  'update: needs a resourceVersion': async (bench) => {
+    const made = await bench.create('a')
+    const without = withMeta(made, { resourceVersion: undefined })
+    expectFailure(await bench.store.update({ ...without, spec: { x: 2 } }), 'STORE_INVALID', 'update without a version')
+    expectEqual(await bench.get('a'), made, 'the object')
+  },
+  'update: fails with STORE_CONFLICT for an object that has been made again': async (bench) => {
+    const first = await bench.create('a')
+    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const second = await bench.create('a')
+    expectFailure(await bench.store.update({ ...first, spec: { x: 1 } }), 'STORE_CONFLICT', 'update of the first')
+    expectEqual(await bench.get('a'), second, 'the second')
+  },
+  'update: fails with STORE_NOT_FOUND for what is not there': async (bench) => {
+    const made = await bench.create('a')
+    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    expectFailure(
+      await bench.store.update({ ...made, spec: { x: 1 } }),
+      ['STORE_NOT_FOUND', 'STORE_CONFLICT'],
+      'update',
+    )
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+  },
+  'update: keeps uid, creationTimestamp and generation of the server': async (bench) => {
+    const made = await bench.create('a')
+    const meddled = withMeta(made, { generation: 99, creationTimestamp: '1999-01-01T00:00:00Z', uid: undefined })
+    const changed = expectOk(await bench.store.update(withMeta(meddled, { labels: { l: '1' } })), 'update')
+    const { uid, creationTimestamp, generation } = made.metadata
+    const kept = { uid, creationTimestamp, generation }
+    const { metadata } = changed
+    const now = { uid: metadata.uid, creationTimestamp: metadata.creationTimestamp, generation: metadata.generation }
+    expectEqual(now, kept, 'what is the server’s')
+  },
+  'update: keeps the version when nothing changes': async (bench) => {
+    const made = await bench.create('a', { spec: { x: [1, { y: 2 }] } })
+    const same = expectOk(await bench.store.update(made), 'update')
+    expectEqual(same, made, 'the answer')
+    expectEqual(await bench.get('a'), made, 'the object')
+  },
+  'generation: rises with the spec, not with metadata or status': async (bench) => {
+    await bench.create('a', { spec: { x: 1 } })
+    const steps: readonly [object, number][] = [
+      [{ metadata: { labels: { l: '1' } } }, 1],
+      [{ metadata: { finalizers: ['example.com/f'] } }, 1],
+      [{ spec: { x: 2 } }, 2],
+      [{ spec: { x: 2 } }, 2],
+      [{ metadata: { finalizers: null }, spec: { y: 1 } }, 3],
+    ]
+    for (const [patch, generation] of steps) {
+      const { metadata } = expectOk(await bench.store.patch(bench.ref('a'), { ...patch }), 'patch')
+      expectEqual(metadata.generation, generation, `after ${JSON.stringify(patch)}`)
+    }
+    const status = await bench.store.patch(bench.ref('a'), { status: { used: 1 } }, { subresource: 'status' })
+    expectEqual(expectOk(status, 'patch of the status').metadata.generation, 3, 'after a change of the status')
+  },
+  'status: is written by its subresource alone': async (bench) => {
+    const made = await bench.create('a', { spec: { x: 1 } })
+    const ignored = expectOk(await bench.store.update({ ...made, spec: { x: 2 }, status: { used: 1 } }), 'update')
+    expectEqual(ignored.status, undefined, 'the status after an update of the object')
+    const written = expectOk(
+      await bench.store.update({ ...ignored, spec: { x: 3 }, status: { used: 2 } }, { subresource: 'status' }),
+      'update of the status',
+    )
+    expectEqual([written.spec, written.status], [{ x: 2 }, { used: 2 }], 'spec and status')
+    const patched = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 4 }, status: { used: 3 } }), 'patch')
+    expectEqual([patched.spec, patched.status], [{ x: 4 }, { used: 2 }], 'spec and status after a patch of the object')
+    expectEqual(await bench.get('a'), patched, 'the stored object')
+  },
+  'status: a patch of it changes nothing else': async (bench) => {
+    await bench.create('a', { spec: { x: 1 } })
+    const patch = { spec: { x: 2 }, metadata: { labels: { l: '1' } }, status: { used: 1 } }
+    const patched = expectOk(await bench.store.patch(bench.ref('a'), patch, { subresource: 'status' }), 'patch')
+    expectEqual([patched.spec, patched.status], [{ x: 1 }, { used: 1 }], 'spec and status')
+  },
+  'status: a stale version is a conflict': async (bench) => {
+    const made = await bench.create('a')
+    expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const stale = await bench.store.update({ ...made, status: { used: 1 } }, { subresource: 'status' })
+    expectFailure(stale, 'STORE_CONFLICT', 'update of the status')
+    const { resourceVersion } = made.metadata
+    const options = { subresource: 'status', resourceVersion } as const
+    expectFailure(await bench.store.patch(bench.ref('a'), { status: { used: 1 } }, options), 'STORE_CONFLICT', 'patch')
+  },
+  'status: is no subresource of a kind that has none': async (bench) => {
+    const made = await bench.create('a', { status: { used: 1 } }, PLAIN)
+    const options = { subresource: 'status' } as const
+    expectFailure(await bench.store.update({ ...made, status: { used: 2 } }, options), refused, 'update')
+    expectFailure(await bench.store.patch(bench.ref('a', PLAIN), { status: { used: 2 } }, options), refused, 'patch')
+    const changed = expectOk(await bench.store.update({ ...made, status: { used: 3 } }), 'update of the object')
+    expectEqual(changed.status, { used: 3 }, 'the status')
+  },
+}
+
+/** A server may say that there is no such resource. */
+const refused = ['STORE_INVALID', 'STORE_NOT_FOUND'] as const
+
+export const patches: Rules = {
+  'merge patch: merges objects, replaces arrays, removes with null': async (bench) => {
+    await bench.create('a', { spec: { keep: 1, change: { x: 1, y: 2 }, list: [1, 2], gone: true } })
+    const patch = { spec: { change: { y: 3, z: 4 }, list: [9], gone: null, absent: null } }
+    const patched = expectOk(await bench.store.patch(bench.ref('a'), patch), 'patch')
+    expectEqual(patched.spec, { keep: 1, change: { x: 1, y: 3, z: 4 }, list: [9] }, 'the spec')
+    expectEqual(await bench.get('a'), patched, 'the stored object')
+  },
+  'merge patch: needs no version, and loses no other write': async (bench) => {
+    const made = await bench.create('a')
+    expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const second = expectOk(await bench.store.patch(bench.ref('a'), { spec: { y: 2 } }), 'patch')
+    expectEqual(second.spec, { x: 1, y: 2 }, 'the spec')
+    expectTrue(second.metadata.uid === made.metadata.uid, 'the uid is the same')
+  },
+  'merge patch: one that changes nothing keeps the version': async (bench) => {
+    const made = await bench.create('a', { spec: { x: 1 } })
+    for (const patch of [{}, { spec: { x: 1 } }, { spec: { absent: null } }]) {
+      expectEqual(expectOk(await bench.store.patch(bench.ref('a'), patch), 'patch'), made, JSON.stringify(patch))
+    }
+    expectEqual(await bench.get('a'), made, 'the stored object')
+  },
+  'patch: fails with STORE_CONFLICT if a precondition does not hold': async (bench) => {
+    const made = await bench.create('a')
+    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const stale = { resourceVersion: made.metadata.resourceVersion }
+    const other = { uid: 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c' }
+    for (const patch of [{ spec: { x: 2 } }, [{ op: 'add', path: '/spec/x', value: 2 }] as const, {}, []]) {
+      const shown = JSON.stringify(patch)
+      expectFailure(
+        await bench.store.patch(bench.ref('a'), patch, stale),
+        'STORE_CONFLICT',
+        `${shown}, a stale version`,
+      )
+      expectFailure(await bench.store.patch(bench.ref('a'), patch, other), 'STORE_CONFLICT', `${shown}, another uid`)
+    }
+    expectEqual(await bench.get('a'), changed, 'the object')
+  },
+  'patch: is done if its preconditions hold': async (bench) => {
+    const { uid, resourceVersion } = (await bench.create('a')).metadata
+    const patched = expectOk(
+      await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }, { uid, resourceVersion }),
+      'patch',
+    )
+    const version = patched.metadata.resourceVersion
+    const operations = [{ op: 'add', path: '/spec/y', value: 2 }] as const
+    const again = expectOk(
+      await bench.store.patch(bench.ref('a'), operations, { uid, resourceVersion: version }),
+      'patch',
+    )
+    expectEqual(again.spec, { x: 1, y: 2 }, 'the spec')
+  },
+  'patch: fails with STORE_NOT_FOUND for what is not there': async (bench) => {
+    expectFailure(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'STORE_NOT_FOUND', 'merge patch')
+    expectFailure(await bench.store.patch(bench.ref('a'), []), 'STORE_NOT_FOUND', 'JSON patch')
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+  },
+  'patch: does not make it another object': async (bench) => {
+    const made = await bench.create('a')
+    for (const patch of [
+      { metadata: { name: 'b' } },
+      { metadata: { namespace: bench.otherNamespace } },
+      { kind: 'Other' },
+    ]) {
+      const what = JSON.stringify(patch)
+      expectFailure(await bench.store.patch(bench.ref('a'), patch), ['STORE_INVALID', 'STORE_CONFLICT'], what)
+    }
+    expectEqual(await bench.get('a'), made, 'the object')
+  },
+  'JSON patch: does all operations in their order': async (bench) => {
+    await bench.create('a', { spec: { list: ['a', 'b'], x: 1, 'a/b~c': 1 }, metadata: { labels: { l: '1' } } })
+    const operations = [
+      { op: 'test', path: '/spec/x', value: 1 },
+      { op: 'add', path: '/spec/list/-', value: 'c' },
+      { op: 'add', path: '/spec/list/0', value: 'z' },
+      { op: 'replace', path: '/spec/x', value: { deep: [1] } },
+      { op: 'copy', from: '/spec/x/deep', path: '/spec/copied' },
+      { op: 'move', from: '/spec/list/1', path: '/spec/first' },
+      { op: 'remove', path: '/spec/a~1b~0c' },
+      { op: 'add', path: '/metadata/labels/m', value: '2' },
+    ] as const
+    const { spec, metadata } = expectOk(await bench.store.patch(bench.ref('a'), operations), 'patch')
+    expectEqual(spec, { list: ['z', 'b', 'c'], x: { deep: [1] }, copied: [1], first: 'a' }, 'the spec')
+    expectEqual(metadata.labels, { l: '1', m: '2' }, 'the labels')
+  },
+  'JSON patch: is refused as a whole if one operation does not fit': async (bench) => {
+    const made = await bench.create('a', { spec: { x: 1, list: [1] } })
+    for (const bad of [
+      { op: 'test', path: '/spec/x', value: 2 },
+      { op: 'remove', path: '/spec/absent' },
+      { op: 'replace', path: '/spec/absent', value: 1 },
+      { op: 'add', path: '/spec/absent/below', value: 1 },
+      { op: 'add', path: '/spec/list/7', value: 1 },
+      { op: 'move', from: '/spec/absent', path: '/spec/y' },
+    ] as const) {
+      const operations = [{ op: 'add', path: '/spec/y', value: 1 }, bad] as const
+      expectFailure(await bench.store.patch(bench.ref('a'), operations), 'STORE_INVALID', JSON.stringify(bad))
+    }
+    expectEqual(await bench.get('a'), made, 'the object')
+  },
+}
+
+export const deletions: Rules = {
+  'delete: removes an object that nothing holds': async (bench) => {
+    const made = await bench.create('a')
+    const gone = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    expectEqual(gone.metadata.uid, made.metadata.uid, 'the answer is about the object')
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+    expectEqual(await bench.names(), [], 'the list')
+  },
+  'delete: fails with STORE_NOT_FOUND for what is not there': async (bench) => {
+    expectFailure(await bench.store.delete(bench.ref('a')), 'STORE_NOT_FOUND', 'delete')
+  },
+  'delete: fails with STORE_CONFLICT if a precondition does not hold': async (bench) => {
+    const made = await bench.create('a')
+    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const other = { uid: 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c' }
+    expectFailure(await bench.store.delete(bench.ref('a'), other), 'STORE_CONFLICT', 'another uid')
+    const { resourceVersion } = made.metadata
+    expectFailure(await bench.store.delete(bench.ref('a'), { resourceVersion }), 'STORE_CONFLICT', 'a stale version')
+    expectEqual(await bench.get('a'), changed, 'the object')
+    const { metadata } = changed
+    const exact = { uid: metadata.uid, resourceVersion: metadata.resourceVersion }
+    expectOk(await bench.store.delete(bench.ref('a'), exact), 'delete with the right ones')
+  },
+  'delete: an object with finalizers stays until the last one is removed': async (bench) => {
+    const made = await bench.create('a', { metadata: { finalizers: ['example.com/f', 'example.com/g'] } })
+    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    expectTrue(typeof held.metadata.deletionTimestamp === 'string', 'it has a deletionTimestamp')
+    expectEqual(held.metadata.finalizers, made.metadata.finalizers, 'the finalizers')
+    expectEqual(await bench.get('a'), held, 'the object is still there')
+    const one = expectOk(
+      await bench.store.patch(bench.ref('a'), { metadata: { finalizers: ['example.com/g'] } }),
+      'patch',
+    )
+    expectEqual(one.metadata.deletionTimestamp, held.metadata.deletionTimestamp, 'the deletionTimestamp')
+    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'the last finalizer')
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+  },
+  'delete: a second one changes nothing': async (bench) => {
+    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
+    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    expectEqual(expectOk(await bench.store.delete(bench.ref('a')), 'delete again'), held, 'the answer')
+    await release(bench)
+  },
+  'delete: an update that removes the last finalizer removes the object': async (bench) => {
+    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
+    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    expectOk(await bench.store.update(withMeta(held, { finalizers: [] })), 'update')
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+  },
+  'delete: no finalizer can be added afterwards': async (bench) => {
+    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
+    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const more = { metadata: { finalizers: ['example.com/f', 'example.com/g'] } }
+    expectFailure(await bench.store.patch(bench.ref('a'), more), 'STORE_INVALID', 'patch')
+    await release(bench)
+  },
+  'delete: what is being deleted can still be changed, and not revived': async (bench) => {
+    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
+    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    expectEqual(changed.spec, { x: 1 }, 'the spec')
+    const revived = await bench.store.update(withMeta(changed, { deletionTimestamp: undefined }))
+    if (revived.ok) {
+      const { deletionTimestamp } = revived.value.metadata
+      expectEqual(deletionTimestamp, held.metadata.deletionTimestamp, 'the deletionTimestamp')
+    }
+    expectFailure(await bench.store.create(bench.pool('a')), 'STORE_ALREADY_EXISTS', 'create')
+    await release(bench)
+  },
+  'delete: raises the generation where finalizers hold the object': async (bench) => {
+    const made = await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
+    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    expectEqual(held.metadata.generation, made.metadata.generation! + 1, 'the generation')
+    await release(bench)
+  },
+  'delete: Foreground and Orphan hold the object for the collector': {
+    unless: 'collectsGarbage',
+    run: async (bench) => {
+      for (const [propagation, finalizer] of [
+        ['Foreground', 'foregroundDeletion'],
+        ['Orphan', 'orphan'],
+      ] as const) {
+        await bench.create('a')
+        const held = expectOk(await bench.store.delete(bench.ref('a'), { propagation }), 'delete')
+        expectEqual(held.metadata.finalizers, [finalizer], 'the finalizers')
+        expectTrue(typeof held.metadata.deletionTimestamp === 'string', 'it has a deletionTimestamp')
+        await release(bench)
+      }
+    },
+  },
+  'delete: Background removes at once': async (bench) => {
+    await bench.create('a')
+    expectOk(await bench.store.delete(bench.ref('a'), { propagation: 'Background' }), 'delete')
+    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+  },
+  'delete: leaves the dependents of an owner alone': {
+    unless: 'collectsGarbage',
+    run: async (bench) => {
+      const owner = await bench.create('owner')
+      const { uid = '', name } = owner.metadata
+      const reference = { apiVersion: POOL.apiVersion, kind: POOL.kind, name, uid }
+      const made = await bench.create('dependent', { metadata: { ownerReferences: [reference] } })
+      expectOk(await bench.store.delete(bench.ref('owner')), 'delete')
+      expectEqual(await bench.get('dependent'), made, 'the dependent')
+    },
+  },
+}
+
+async function release(bench: Bench): Promise<void> {
+  expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'release')
+  expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get what was released')
+}
+
+function withMeta(object: KubeObject, metadata: object): KubeObject {
+  return { ...object, metadata: { ...object.metadata, ...metadata } }
+}
