@@ -1,6 +1,6 @@
 import { refOf } from 'ipam-kit/crd/meta'
-import type { Planner } from 'ipam-kit/plan'
-import { readAgain, runPlan } from 'ipam-kit/run'
+import type { Change, Planner } from 'ipam-kit/plan'
+import { Backoff, readAgain, runKey } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 
 /**
@@ -9,11 +9,14 @@ import type { Store, WatchEvent } from 'ipam-kit/store'
  */
 export async function controllerLoop(store: Store, planner: Planner, stop: AbortSignal): Promise<void> {
   const queue = new Set<string>()
+  const backoff = new Backoff()
   let wake = () => {}
   const enqueue = (keys: Iterable<string>) => {
     for (const key of keys) queue.add(key)
     wake()
   }
+
+  const later = (ms: number, action: () => void) => void setTimeout(action, ms).unref()
 
   const watches: AsyncIterator<WatchEvent>[] = []
   stop.addEventListener('abort', () => {
@@ -55,23 +58,26 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
       continue
     }
     queue.delete(key)
-    const plan = planner.plan(key, { nowMs: Date.now() })
-    if (plan === undefined) continue
     // what was just written is in use, whether or not the watch has told of it yet
-    const ended = await runPlan(plan, store, { onChange: (change) => enqueue(planner.observe(change)) })
-    if (ended.kind === 'conflict') {
-      // before anything else is planned: what is stored now? It may not even be known whether the write was done
+    const show = (change: Change) => enqueue(planner.observe(change))
+    const ended = await runKey(planner, key, store, { now: Date.now, show })
+    if (ended.kind === 'done') {
+      backoff.succeeded(key)
+      // timers take no more than 2^31 ms: look again after a day at the latest
+      const seconds = Math.min(ended.requeueAfterSeconds ?? 86_400, 86_400)
+      if (ended.requeueAfterSeconds !== undefined) later(seconds * 1000, () => enqueue([key]))
+      continue
+    }
+    if (ended.kind === 'unread') {
+      // before anything else is planned: what is stored now? It is not even known whether the write was done
       let again = await readAgain(store, ended.effect)
       while (!again.ok && !stop.aborted) {
-        await new Promise((resolve) => setTimeout(resolve, 1000))
+        await new Promise((resolve) => setTimeout(resolve, backoff.failed(key)))
         again = await readAgain(store, ended.effect)
       }
-      if (again.ok) enqueue([key, ...planner.observe(again.value)])
-    } else if (ended.kind === 'failed') setTimeout(() => enqueue([key]), 1000)
-    else if (plan.requeueAfterSeconds !== undefined) {
-      // timers take no more than 2^31 ms: look again after a day at the latest
-      setTimeout(() => enqueue([key]), Math.min(plan.requeueAfterSeconds, 86_400) * 1000)
+      if (again.ok) show(again.value)
     }
+    later(backoff.failed(key), () => enqueue([key]))
   }
 }
 

@@ -13,4 +13,4 @@ export {
 } from './effect.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Change, Planner, PlanTime } from './planner.js'
-export { Sightings } from './sightings.js'
+export { isOlderVersion, Sightings } from './sightings.js'

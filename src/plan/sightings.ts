@@ -37,7 +37,7 @@ export class Sightings {
     if (uid !== undefined && this.#gone.has(uid)) return false
     const key = keyOf(refOf(object))
     const known = this.#known.get(key)
-    if (known !== undefined && isOlder(version, known.version)) return false
+    if (known !== undefined && isOlderVersion(version, known.version)) return false
     if (uid !== undefined && known?.uid !== undefined && known.uid !== uid) this.#bury(known.uid)
     this.#known.set(key, { uid: uid ?? known?.uid, version })
     return true
@@ -64,8 +64,8 @@ export class Sightings {
   }
 }
 
-/** Whether one version is older than another. Never, where either is no whole number. */
-function isOlder(version: string | undefined, than: string | undefined): boolean {
+/** Whether one resourceVersion is older than another. Never, where either is no whole number. */
+export function isOlderVersion(version: string | undefined, than: string | undefined): boolean {
   if (version === undefined || than === undefined || !/^\d+$/.test(version) || !/^\d+$/.test(than)) return false
   const [a, b] = [version.replace(/^0+/, ''), than.replace(/^0+/, '')]
   return a.length === b.length ? a < b : a.length < b.length

@@ -1,4 +1,7 @@
+export { Assumed, type CachedList } from './assumed.js'
+export { Backoff, type BackoffOptions } from './backoff.js'
 export { readAgain } from './read-again.js'
+export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 export { type DoneRun, type RunPlanOptions, type RunResult, runPlan, type StoppedRun } from './run-plan.js'
 export {
   type Progress,

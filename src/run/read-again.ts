@@ -7,13 +7,13 @@ import type { Store, StoreErrorCode } from '../store/index.js'
  * What has become of the object that an effect is about: to be shown to the planner after a conflict, *before any other plan is made*. Whether
  * the effect was done may not be known, and an address that may have been written must not be offered to another claim.
  *
- * @param knownUid the uid under which the object was known, if it was
+ * @param knownUid the uid under which the object was known, if it was. Default: the one that the effect names
  * @returns the change, or the failure of the store: then plan nothing until it answers
  */
 export async function readAgain(
   store: Store,
   effect: Effect,
-  knownUid?: string,
+  knownUid: string | undefined = effect.kind === 'patch' || effect.kind === 'delete' ? effect.if.uid : undefined,
 ): Promise<Result<Change, StoreErrorCode>> {
   const ref = refOfEffect(effect)
   const found = await store.get(ref)

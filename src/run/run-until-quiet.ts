@@ -1,9 +1,8 @@
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
-import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
+import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
-import { readAgain, refOfEffect } from './read-again.js'
-import { runPlan } from './run-plan.js'
+import { runKey } from './run-key.js'
 
 export interface Progress {
   /** Plans made so far. */
@@ -72,7 +71,8 @@ interface Job<O extends Outcome> {
   readonly key: string
   isQueued: boolean
   plans: number
-  conflicts: number
+  /** It met conflict after conflict and gets no further plan in this run: its failure is what the run reports of it. */
+  isGivenUp: boolean
   outcome: O | undefined
   failure: StoreFailure | undefined
   dueMs: number | undefined
@@ -150,44 +150,31 @@ class Run<O extends Outcome> {
   }
 
   async #step(job: Job<O>): Promise<void> {
-    const { now, onProgress, maxPlansPerKey = 1000 } = this.#options
-    if (++job.plans > maxPlansPerKey) throw this.#notQuiet(maxPlansPerKey, job)
-    const nowMs = now()
-    const plan = job.planner.plan(job.key, { nowMs })
-    this.#planned++
-    job.failure = undefined
-    job.outcome = plan?.outcome
-    job.dueMs = plan?.requeueAfterSeconds === undefined ? undefined : nowMs + plan.requeueAfterSeconds * 1000
-    if (plan !== undefined && plan.effects.length > 0) await this.#carryOut(job, plan)
+    const { onEvent, onProgress, maxConflicts = 20 } = this.#options
+    const ended = await runKey(job.planner, job.key, this.#store, {
+      now: this.#options.now,
+      onEvent,
+      maxConflicts,
+      onPlan: () => this.#count(job),
+      show: (change, source) => {
+        if (source === 'written') this.#written++
+        this.#show(change)
+      },
+    })
+    job.outcome = ended.outcome
+    job.failure = ended.kind === 'done' ? undefined : ended.failure
+    job.isGivenUp = ended.kind === 'failed' && ended.attempts > maxConflicts
+    // what is stored is not known, and nothing may be planned on that
+    if (ended.kind === 'unread') throw new IpamError(ended.failure as Failure)
+    const dueSeconds = ended.kind === 'done' ? ended.requeueAfterSeconds : undefined
+    job.dueMs = dueSeconds === undefined ? undefined : this.#options.now() + dueSeconds * 1000
     onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
   }
 
-  async #carryOut(job: Job<O>, plan: Plan<O>): Promise<void> {
-    const onChange = (change: Change) => {
-      this.#written++
-      this.#show(change)
-    }
-    const ended = await runPlan(plan, this.#store, { onEvent: this.#options.onEvent, onChange })
-    if (ended.kind === 'done') job.conflicts = 0
-    else if (ended.kind === 'failed' || !(await this.#replan(job, ended.effect))) job.failure = ended.failure
-  }
-
-  /**
-   * After a conflict: learn what is stored now of the object in question, then plan the same key again, before any other. If it is not known
-   * whether a create was done, the address that it is about must not be offered to another claim. False if it was tried often enough.
-   */
-  async #replan(job: Job<O>, effect: Effect): Promise<boolean> {
-    job.conflicts++
-    const ref = refOfEffect(effect)
-    const known = this.#known.get(kindKey(ref))?.get(objectKey(ref))
-    const again = await readAgain(this.#store, effect, known?.uid)
-    // what is stored is not known, and nothing may be planned on that
-    if (!again.ok) throw new IpamError(again.failure as Failure)
-    this.#show(again.value)
-    if (this.#isGivenUp(job)) return false
-    const queue = job.planner.isSummary(job.key) ? this.#summaries : this.#queue
-    queue.unshift(job)
-    return true
+  #count(job: Job<O>): void {
+    const { maxPlansPerKey = 1000 } = this.#options
+    if (++job.plans > maxPlansPerKey) throw this.#notQuiet(maxPlansPerKey, job)
+    this.#planned++
   }
 
   #show(change: Change): void {
@@ -212,21 +199,23 @@ class Run<O extends Outcome> {
     const id = `${planner.name} ${key}`
     const known = this.#jobs.get(id)
     if (known !== undefined) return known
-    const fresh = { isQueued: false, plans: 0, conflicts: 0, outcome: undefined, failure: undefined, dueMs: undefined }
+    const fresh = {
+      isQueued: false,
+      plans: 0,
+      isGivenUp: false,
+      outcome: undefined,
+      failure: undefined,
+      dueMs: undefined,
+    }
     const job: Job<O> = { planner, key, ...fresh }
     this.#jobs.set(id, job)
     return job
   }
 
   #enqueue(job: Job<O>): void {
-    if (job.isQueued || this.#isGivenUp(job)) return
+    if (job.isQueued || job.isGivenUp) return
     const queue = job.planner.isSummary(job.key) ? this.#summaries : this.#queue
     queue.push(job)
-  }
-
-  /** A key that met conflict after conflict gets no further plan in this run: its failure is what the run reports of it. */
-  #isGivenUp(job: Job<O>): boolean {
-    return job.conflicts > (this.#options.maxConflicts ?? 20)
   }
 
   #notQuiet(max: number, job: Job<O>) {
@@ -266,14 +255,6 @@ class Queue<T extends { isQueued: boolean }> {
   push(item: T): void {
     item.isQueued = true
     this.#items.push(item)
-  }
-
-  /** Puts an item first. */
-  unshift(item: T): void {
-    const at = item.isQueued ? this.#items.indexOf(item, this.#head) : -1
-    if (at >= 0) this.#items.splice(at, 1)
-    item.isQueued = true
-    this.#items.splice(this.#head, 0, item)
   }
 
   shift(): T | undefined {
