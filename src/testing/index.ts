@@ -9,4 +9,14 @@ export {
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
+export { Dice } from './simulation/dice.js'
+export { ALL_FAULTS, type Fault } from './simulation/faulty-store.js'
+export { inClusterSystem } from './simulation/in-cluster-system.js'
+export {
+  type SimulatedSystem,
+  type SimulationOptions,
+  type SimulationResult,
+  type SimulationRules,
+  simulate,
+} from './simulation/simulate.js'
 export { storeOver } from './store-over.js'

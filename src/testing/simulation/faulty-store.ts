@@ -1,0 +1,113 @@
+import { formatRef, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { fail, type Result } from '../../errors/index.js'
+import type { Store, StoreErrorCode } from '../../store/index.js'
+import { SimulatedCrash } from '../crashing-store.js'
+import { storeOver } from '../store-over.js'
+import type { Dice } from './dice.js'
+import type { Scheduler } from './scheduler.js'
+import type { Truth } from './truth.js'
+
+/**
+ * What can go wrong with a call.
+ *
+ * - `crash-before`, `crash-after`: the writer dies before the call is done, or after it and before it learns of it
+ * - `conflict`: the store says that somebody else was faster, although nobody was
+ * - `lost-answer`, `lost-call`: a time-out, with the write done or not: the writer is told that it is unknown
+ * - `down`: the store answers that it can not
+ * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
+ *   client has seen
+ */
+export type Fault = 'crash-before' | 'crash-after' | 'conflict' | 'lost-answer' | 'lost-call' | 'down' | 'stale-list'
+
+export const ALL_FAULTS: readonly Fault[] = [
+  'crash-before',
+  'crash-after',
+  'conflict',
+  'lost-answer',
+  'lost-call',
+  'down',
+  'stale-list',
+]
+
+/** What can happen to a call that writes, and to one that reads. */
+const OF_WRITES: ReadonlySet<Fault> = new Set([
+  'crash-before',
+  'crash-after',
+  'conflict',
+  'lost-answer',
+  'lost-call',
+  'down',
+])
+const OF_READS: ReadonlySet<Fault> = new Set(['crash-before', 'crash-after', 'down'])
+
+export interface FaultSource {
+  readonly dice: Dice
+  /** The faults that happen now, and how probable one is for each call. */
+  readonly faults: () => { readonly kinds: readonly Fault[]; readonly probability: number }
+  /** How much of the log the writer has seen at least: a stale list is from after that. */
+  readonly seen: () => number
+  /** Told of each fault. */
+  readonly happened: () => void
+  /** After each call that may have written. */
+  readonly written: () => Promise<void>
+}
+
+/** The store as one writer sees it: every call takes two turns, one to arrive and one to come back, and may go wrong on the way. */
+export function faultyStore(truth: Truth, actor: string, scheduler: Scheduler, source: FaultSource): Store {
+  const draw = (possible: ReadonlySet<Fault>): Fault | undefined => {
+    const { kinds, probability } = source.faults()
+    const candidates = kinds.filter((kind) => possible.has(kind))
+    if (candidates.length === 0 || !source.dice.chance(probability)) return undefined
+    return source.dice.pick(candidates)
+  }
+  const tell = (words: string) => {
+    scheduler.note(actor, `  ${words}`)
+    source.happened()
+  }
+  const call = async <T>(
+    label: string,
+    possible: ReadonlySet<Fault>,
+    action: () => Promise<Result<T, StoreErrorCode>>,
+  ): Promise<Result<T, StoreErrorCode>> => {
+    await scheduler.turn(actor, label)
+    const fault = draw(possible)
+    if (fault !== undefined) tell(fault)
+    switch (fault) {
+      case 'crash-before':
+        throw new SimulatedCrash(`crashed before ${label}`)
+      case 'conflict':
+        return fail('STORE_CONFLICT', { object: label, expected: 'luck', actual: 'none' })
+      case 'down':
+        return fail('STORE_IO', { operation: label, problem: 'down' })
+      case 'lost-call':
+        return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
+    }
+    const answer = await action()
+    await source.written()
+    if (fault === 'crash-after') throw new SimulatedCrash(`crashed after ${label}`)
+    if (fault === 'lost-answer') {
+      return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
+    }
+    await scheduler.turn(actor, `${label}: ${answer.ok ? 'ok' : answer.failure.code}`)
+    return answer
+  }
+  const { store } = truth
+  const write = (operation: string, ref: ObjectRef, action: () => Promise<Result<KubeObject, StoreErrorCode>>) =>
+    call(`${operation} ${formatRef(ref)}`, OF_WRITES, action)
+  return storeOver(store, {
+    get: (ref) => call(`get ${formatRef(ref)}`, OF_READS, () => store.get(ref)),
+    list: (query, options) =>
+      call(`list ${query.kind}`, OF_READS, async () => {
+        const { kinds, probability } = source.faults()
+        const isStale = kinds.includes('stale-list') && source.dice.chance(probability)
+        if (!isStale) return store.list(query, options)
+        const behind = source.dice.below(truth.log.length - source.seen() + 1)
+        tell(`stale-list: ${behind} changes behind`)
+        return { ok: true, value: truth.listAt(query, truth.log.length - behind) }
+      }),
+    create: (object) => write('create', refOf(object), () => store.create(object)),
+    update: (object, options) => write('update', refOf(object), () => store.update(object, options)),
+    patch: (ref, patch, options) => write('patch', ref, () => store.patch(ref, patch, options)),
+    delete: (ref, options) => write('delete', ref, () => store.delete(ref, options)),
+  })
+}

@@ -1,0 +1,144 @@
+import { Cluster } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { InClusterIPPool, poolModels } from '../../crd/in-cluster/pools.js'
+import { isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import { unwrap } from '../../errors/index.js'
+import type { Change } from '../../plan/index.js'
+import { inCluster, PoolLedger } from '../../provider/in-cluster/index.js'
+import type { Store } from '../../store/index.js'
+import type { Dice } from './dice.js'
+import type { SimulatedSystem, SimulationRules } from './simulate.js'
+
+const NAMESPACE = 'default'
+const PAUSED = 'cluster.x-k8s.io/paused'
+const CLAIMS = 6
+
+/** What the pools have, and what they may be changed to: too little for all claims, and with addresses that fall out. */
+const POOLS: { readonly [name: string]: readonly (readonly string[])[] } = {
+  'pool-a': [['10.0.0.2-10.0.0.4'], ['10.0.0.2-10.0.0.3'], ['10.0.0.3-10.0.0.7']],
+  'pool-b': [['10.1.0.2-10.1.0.3'], ['10.1.0.2-10.1.0.5'], ['10.1.0.9']],
+}
+
+/**
+ * The in-cluster provider of Cluster API with two small pools, and people who make, remove and pause claims and change the pools.
+ *
+ * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim that lives. At rest: every claim that
+ * can have an address has one, and no address is left without a claim.
+ */
+export function inClusterSystem(): SimulatedSystem {
+  return {
+    kinds: [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info),
+    planner: inCluster,
+    prepare: async (store) => {
+      for (const [name, [addresses = []]] of Object.entries(POOLS)) unwrap(await store.create(pool(name, addresses)))
+    },
+    act,
+    rules: () => new InClusterRules(),
+  }
+}
+
+async function act(store: Store, dice: Dice): Promise<void> {
+  const name = `claim-${dice.below(CLAIMS)}`
+  const ref = refTo(IPAddressClaim.info, name)
+  const draw = dice.next()
+  if (draw < 0.5) await store.create(claim(name, dice.pick(Object.keys(POOLS))))
+  else if (draw < 0.8) await store.delete(ref)
+  else if (draw < 0.9) {
+    const poolName = dice.pick(Object.keys(POOLS))
+    await store.patch(refTo(InClusterIPPool.info, poolName), { spec: { addresses: dice.pick(POOLS[poolName]!) } })
+  } else await store.patch(ref, { metadata: { annotations: { [PAUSED]: dice.chance(0.5) ? '' : null } } })
+}
+
+class InClusterRules implements SimulationRules {
+  /** The uids of the IPAddress objects that have an address, by pool and address. */
+  readonly #holders = new Map<string, Set<string>>()
+  /** Under which of those each of them is. */
+  readonly #places = new Map<string, string>()
+  readonly #living = new Set<string>()
+
+  observe(change: Change): string | undefined {
+    const ref = change.kind === 'present' ? change.object : change.ref
+    if (IPAddressClaim.is(ref)) return this.#observeClaim(change)
+    return IPAddress.is(ref) ? this.#observeAddress(change) : undefined
+  }
+
+  async atRest(store: Store): Promise<string | undefined> {
+    const list = async (kind: ObjectKind) =>
+      unwrap(await store.list({ apiVersion: kind.apiVersion, kind: kind.kind })).items
+    const claims = (await list(IPAddressClaim.info)).map((object) => IPAddressClaim.parse(object))
+    const addresses = (await list(IPAddress.info)).map((object) => IPAddress.parse(object))
+    const pools = (await list(InClusterIPPool.info)).map((object) => InClusterIPPool.parse(object))
+    const claimed = new Set(claims.map(({ metadata }) => metadata.uid))
+    for (const address of addresses) {
+      const owner = ownerOf(address)
+      if (owner === undefined || !claimed.has(owner)) return `${address.metadata.name} is left without its claim`
+    }
+    for (const it of claims) {
+      const { name, annotations } = it.metadata
+      if (annotations !== undefined && PAUSED in annotations) continue
+      if (isDeleting(it)) return `${name} is still being deleted`
+      const own = addresses.find((address) => ownerOf(address) === it.metadata.uid)
+      const named = it.status?.addressRef?.name
+      if (own !== undefined && named !== own.metadata.name) return `${name} does not name its address`
+      if (own === undefined && named !== undefined) return `${name} names an address that is not there`
+      if (own !== undefined) continue
+      const from = pools.find(({ metadata }) => metadata.name === it.spec.poolRef.name)!
+      const ledger = PoolLedger.build(
+        from,
+        addresses.filter(({ spec }) => spec.poolRef.name === from.metadata.name),
+      )
+      if (ledger.next() !== undefined) return `${name} waits, and ${from.metadata.name} has free addresses`
+    }
+    return undefined
+  }
+
+  #observeClaim(change: Change): string | undefined {
+    const uid = change.kind === 'present' ? change.object.metadata.uid! : change.uid!
+    if (change.kind === 'present' && !isDeleting(change.object)) this.#living.add(uid)
+    else this.#living.delete(uid)
+    return undefined
+  }
+
+  #observeAddress(change: Change): string | undefined {
+    const uid = change.kind === 'present' ? change.object.metadata.uid! : change.uid!
+    if (change.kind === 'absent') {
+      const place = this.#places.get(uid)
+      const owner = this.#owners.get(uid)
+      if (place !== undefined) this.#holders.get(place)?.delete(uid)
+      return owner !== undefined && this.#living.has(owner) ? `${place} was taken from a claim that lives` : undefined
+    }
+    const { spec } = IPAddress.parse(change.object)
+    const place = `${spec.poolRef.kind} ${spec.poolRef.name} ${spec.address}`
+    this.#places.set(uid, place)
+    const owner = ownerOf(change.object)
+    if (owner !== undefined) this.#owners.set(uid, owner)
+    const holders = this.#holders.get(place) ?? new Set<string>()
+    this.#holders.set(place, holders.add(uid))
+    return holders.size > 1 ? `${place} was given to ${holders.size} claims` : undefined
+  }
+
+  readonly #owners = new Map<string, string>()
+}
+
+type ObjectKind = Pick<ObjectRef, 'apiVersion' | 'kind'>
+
+/** The uid of the claim that an address belongs to. */
+function ownerOf({ metadata }: KubeObject): string | undefined {
+  return metadata.ownerReferences?.find(({ kind }) => kind === IPAddressClaim.info.kind)?.uid
+}
+
+function refTo({ apiVersion, kind }: ObjectKind, name: string): ObjectRef {
+  return { apiVersion, kind, namespace: NAMESPACE, name }
+}
+
+function claim(name: string, poolName: string): KubeObject {
+  const { apiVersion, kind } = IPAddressClaim.info
+  const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: InClusterIPPool.info.kind, name: poolName }
+  return { apiVersion, kind, metadata: { namespace: NAMESPACE, name }, spec: { poolRef } }
+}
+
+function pool(name: string, addresses: readonly string[]): KubeObject {
+  const { apiVersion, kind } = InClusterIPPool.info
+  return { apiVersion, kind, metadata: { namespace: NAMESPACE, name }, spec: { addresses, prefix: 24 } }
+}

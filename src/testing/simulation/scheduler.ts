@@ -1,0 +1,76 @@
+import type { Dice } from './dice.js'
+
+/** An actor that waits for its turn. */
+interface Turn {
+  readonly actor: string
+  readonly label: string
+  readonly isEnabled: () => boolean
+  readonly resolve: () => void
+}
+
+/**
+ * Lets actors take turns, one at a time, in an order that a seed decides. An actor is an async function that awaits nothing but its turns and
+ * what is done within them: so a run is the same each time, without timers.
+ */
+export class Scheduler {
+  readonly #dice: Dice
+  #waiting: Turn[] = []
+  /** Called when the actor whose turn it is waits again, or has ended. */
+  #yielded: () => void = () => {}
+  #error: { readonly error: unknown } | undefined
+  /** Whose turn it was for what, in order. */
+  readonly schedule: string[] = []
+
+  constructor(dice: Dice) {
+    this.#dice = dice
+  }
+
+  /** Lets an actor begin; it runs until its first turn. */
+  async start(body: () => Promise<void>): Promise<void> {
+    await this.#untilYield(() => {
+      body().then(
+        () => this.#yielded(),
+        (error: unknown) => {
+          this.#error = { error }
+          this.#yielded()
+        },
+      )
+    })
+  }
+
+  /** Resolves when it is the turn of the actor, which may be never. */
+  turn(actor: string, label: string, isEnabled: () => boolean = always): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ actor, label, isEnabled, resolve })
+      this.#yielded()
+    })
+  }
+
+  /** Gives a turn to one of those that can go on. False if none can. */
+  async step(): Promise<boolean> {
+    const enabled = this.#waiting.filter(({ isEnabled }) => isEnabled())
+    if (enabled.length === 0) return false
+    const turn = this.#dice.pick(enabled)
+    this.#waiting.splice(this.#waiting.indexOf(turn), 1)
+    this.note(turn.actor, turn.label)
+    await this.#untilYield(turn.resolve)
+    return true
+  }
+
+  /** Lets one actor run until it waits again or has ended. What it throws ends the run. */
+  async #untilYield(begin: () => void): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#yielded = resolve
+      begin()
+    })
+    if (this.#error !== undefined) throw this.#error.error
+  }
+
+  note(actor: string, text: string): void {
+    this.schedule.push(`${actor}: ${text}`)
+  }
+}
+
+function always(): boolean {
+  return true
+}

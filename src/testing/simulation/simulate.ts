@@ -1,0 +1,214 @@
+import type { KindInfo } from '../../crd/meta/object.js'
+import { describe, ipamError } from '../../errors/index.js'
+import type { Change, Planner } from '../../plan/index.js'
+import { runUntilQuiet } from '../../run/index.js'
+import type { Store } from '../../store/index.js'
+import { Dice } from './dice.js'
+import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
+import { Scheduler } from './scheduler.js'
+import { Truth } from './truth.js'
+import { Writer, type WriterWorld } from './writer.js'
+
+/** A system to be simulated: what runs, what people do to it, and what must always hold. */
+export interface SimulatedSystem {
+  /** All kinds that it reads or writes. */
+  readonly kinds: readonly KindInfo[]
+  /** A fresh planner: each writer has its own. */
+  planner(): Planner
+  /** What is there at the beginning. */
+  prepare(store: Store, dice: Dice): Promise<void>
+  /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
+  act(store: Store, dice: Dice): Promise<void>
+  /** A fresh set of rules. */
+  rules(): SimulationRules
+}
+
+export interface SimulationRules {
+  /** Called after every change of what is stored. @returns what is wrong, if anything is */
+  observe(change: Change): string | undefined
+  /** Called when everything is quiet. @returns what is wrong, if anything is */
+  atRest(store: Store): Promise<string | undefined>
+}
+
+export interface SimulationOptions {
+  readonly system: SimulatedSystem
+  /** Decides everything that is left to chance: the same seed, the same run. */
+  readonly seed: number
+  /** How many writers there are, from 1 to 64. Default 2. */
+  readonly writers?: number | undefined
+  /**
+   * `one`: one writer at a time, elected anew when it dies or gives up; the next begins from a list of its own. `all`: every writer at once, for
+   * systems whose ledger allows that. Default `one`.
+   */
+  readonly mayWrite?: 'one' | 'all' | undefined
+  /** How many steps people do. Default 12. */
+  readonly actions?: number | undefined
+  /** Default: all of them. */
+  readonly faults?: readonly Fault[] | undefined
+  /** How probable a fault is for each call, from 0 to 1. Default 0.15. */
+  readonly faultProbability?: number | undefined
+  /** Whether planners are shown own writes at once, as they have to be. Default true. */
+  readonly showsOwnWrites?: boolean | undefined
+  /** How many turns a simulation may take before it counts as never quiet. Default 20,000. */
+  readonly maxTurns?: number | undefined
+}
+
+export interface SimulationResult {
+  readonly seed: number
+  /** What was wrong, in the order in which it was found. Empty: nothing. */
+  readonly problems: readonly string[]
+  /** Who did what, in order: with the seed the whole story. */
+  readonly schedule: readonly string[]
+  /** How many faults there were. */
+  readonly faults: number
+}
+
+/**
+ * Runs controllers against one store, with faults at every call, in an order that the seed decides; then, without faults, until everything is
+ * quiet. Nothing waits for real time: a run of some hundred calls takes milliseconds.
+ *
+ * Found at the end: whatever a rule has said, a writer that has thrown, a system that never comes to rest, and a fresh planner that still finds
+ * something to do.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ * @example
+ * const { problems, schedule } = await simulate({ system: inClusterSystem(), seed: 1, writers: 3 })
+ */
+export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  assertOptions(options)
+  return new Simulation(options).run()
+}
+
+/** How many turns people leave at most between two steps. */
+const MAX_PAUSE = 24
+
+/** Time goes on by this much with every turn. */
+const TURN_MS = 50
+const START_MS = 1_767_225_600_000
+
+/** Some systems look after themselves again and again, for ever: that is as quiet as they get. */
+const MAX_JUMPS = 20
+
+class Simulation {
+  readonly #options: SimulationOptions
+  readonly #dice: Dice
+  readonly #scheduler: Scheduler
+  readonly #truth: Truth
+  readonly #rules: SimulationRules
+  readonly #problems: string[] = []
+  #ruler: Writer | undefined
+  #isRough = true
+  #turns = 0
+  #jumps = 0
+  #nowMs = START_MS
+  readonly #writers: Writer[] = []
+  #faults = 0
+
+  constructor(options: SimulationOptions) {
+    this.#options = options
+    this.#dice = new Dice(options.seed)
+    this.#scheduler = new Scheduler(this.#dice)
+    this.#truth = new Truth(options.system.kinds, () => this.#now())
+    this.#rules = options.system.rules()
+  }
+
+  async run(): Promise<SimulationResult> {
+    const { system, seed, writers = 2, actions = 12, maxTurns = 20_000 } = this.#options
+    await system.prepare(this.#truth.store, this.#dice)
+    await this.#check()
+    for (let i = 1; i <= writers; i++) await this.#startWriter(`writer ${i}`)
+    await this.#scheduler.start(() => this.#people(actions))
+    while (this.#problems.length === 0 && ((await this.#scheduler.step()) || this.#jump())) {
+      this.#nowMs += TURN_MS
+      if (++this.#turns >= maxTurns) this.#problems.push(`still not quiet after ${maxTurns} turns`)
+    }
+    if (this.#problems.length === 0) await this.#checkRest()
+    const { schedule } = this.#scheduler
+    return { seed, problems: this.#problems, schedule, faults: this.#faults }
+  }
+
+  async #startWriter(name: string): Promise<void> {
+    const { system, mayWrite = 'one', showsOwnWrites = true, faults = ALL_FAULTS } = this.#options
+    const { faultProbability = 0.15 } = this.#options
+    const world: WriterWorld = {
+      truth: this.#truth,
+      scheduler: this.#scheduler,
+      dice: this.#dice,
+      now: () => this.#now(),
+      mayWrite: (writer) => {
+        if (mayWrite === 'all') return true
+        return this.#ruler === undefined || this.#ruler === writer
+      },
+      begins: (writer) => {
+        this.#ruler = writer
+      },
+      resigned: (writer) => {
+        if (this.#ruler === writer) this.#ruler = undefined
+      },
+      isRough: () => this.#isRough,
+      showsOwnWrites,
+      failed: (problem) => void this.#problems.push(problem),
+    }
+    const store = faultyStore(this.#truth, name, this.#scheduler, {
+      dice: this.#dice,
+      faults: () => ({ kinds: this.#isRough ? faults : [], probability: faultProbability }),
+      seen: () => writer.seen,
+      happened: () => void this.#faults++,
+      written: () => this.#check(),
+    })
+    const writer: Writer = new Writer(name, world, { store, planner: system.planner() })
+    this.#writers.push(writer)
+    await this.#scheduler.start(() => writer.live())
+  }
+
+  /** People do what they do; when they have done it, nothing goes wrong any more. */
+  async #people(actions: number): Promise<void> {
+    for (let i = 0; i < actions; i++) {
+      await this.#scheduler.turn('people', `act ${i + 1}`)
+      await this.#options.system.act(this.#truth.store, this.#dice)
+      await this.#check()
+      // they leave some time in between
+      for (let pause = this.#dice.below(MAX_PAUSE); pause > 0; pause--) await this.#scheduler.turn('people', 'wait')
+    }
+    this.#isRough = false
+  }
+
+  async #check(): Promise<void> {
+    for (const { change } of await this.#truth.catchUp()) {
+      const problem = this.#rules.observe(change)
+      if (problem !== undefined) this.#problems.push(problem)
+    }
+  }
+
+  async #checkRest(): Promise<void> {
+    const { system } = this.#options
+    const problem = await this.#rules.atRest(this.#truth.store)
+    if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
+    const fresh = await runUntilQuiet(this.#truth.store, [system.planner()], { now: () => this.#now() })
+    if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
+    for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
+  }
+
+  /** Where nothing is left to do but to wait, time goes on to when the first one has waited enough. */
+  #jump(): boolean {
+    const dueMs = Math.min(...this.#writers.map((writer) => writer.dueMs))
+    if (!Number.isFinite(dueMs) || this.#jumps >= MAX_JUMPS) return false
+    this.#jumps++
+    this.#nowMs = Math.max(this.#nowMs, dueMs)
+    return true
+  }
+
+  #now(): number {
+    return this.#nowMs
+  }
+}
+
+function assertOptions({ seed, writers = 2, faultProbability = 0 }: SimulationOptions): void {
+  const refuse = (argument: string, expected: string, got: unknown) => {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
+  }
+  if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
+  if (!Number.isInteger(writers) || writers < 1 || writers > 64)
+    refuse('writers', 'a whole number from 1 to 64', writers)
+  if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
+}

@@ -1,0 +1,231 @@
+import type { Change, Planner } from '../../plan/index.js'
+import { readAgain, runKey } from '../../run/index.js'
+import type { Store } from '../../store/index.js'
+import { SimulatedCrash } from '../crashing-store.js'
+import type { Dice } from './dice.js'
+import type { Scheduler } from './scheduler.js'
+import { kindKey, type Truth } from './truth.js'
+
+/** What all writers of a simulation share. */
+export interface WriterWorld {
+  readonly truth: Truth
+  readonly scheduler: Scheduler
+  readonly dice: Dice
+  readonly now: () => number
+  /** Whether a writer may write now. */
+  readonly mayWrite: (writer: Writer) => boolean
+  /** Told when a writer begins to write. */
+  readonly begins: (writer: Writer) => void
+  /** Told when a writer has died, or gives its turn to write away. */
+  readonly resigned: (writer: Writer) => void
+  /** Whether things go wrong just now: the calm at the end has no faults. */
+  readonly isRough: () => boolean
+  /** Whether a planner is shown own writes before the watch tells of them. */
+  readonly showsOwnWrites: boolean
+  /** Told of a mistake of the code under test. */
+  readonly failed: (problem: string) => void
+}
+
+/** How long the watch of a kind may tell nothing: about as long as people need for three steps. */
+const MAX_STALL_MS = 4000
+
+/**
+ * A controller: lists, follows a watch that lags behind, plans, writes. It dies and begins again with nothing but what is stored.
+ *
+ * The watch tells of each kind in order, as that of an API server does; the kinds lag behind each other, and old events come again.
+ */
+export class Writer {
+  readonly name: string
+  readonly #world: WriterWorld
+  readonly #store: Store
+  readonly #planner: Planner
+  readonly #queue = new Set<string>()
+  /** How many entries of the log there were when this term began. */
+  #began = 0
+  /** How many entries of the log were told, by kind. */
+  readonly #told = new Map<string, number>()
+  /** Kinds of which the watch tells nothing for a while, and until when. */
+  readonly #stalled = new Map<string, number>()
+  /** Keys that want another plan after a while, and when. */
+  readonly #timers = new Map<string, number>()
+
+  constructor(name: string, world: WriterWorld, parts: { readonly store: Store; readonly planner: Planner }) {
+    this.name = name
+    this.#world = world
+    this.#store = parts.store
+    this.#planner = parts.planner
+  }
+
+  /** Runs until the simulation ends. */
+  async live(): Promise<void> {
+    const { scheduler, mayWrite, begins, resigned, failed } = this.#world
+    for (;;) {
+      await scheduler.turn(this.name, 'begins', () => mayWrite(this))
+      begins(this)
+      try {
+        await this.#rule()
+      } catch (error) {
+        if (!(error instanceof SimulatedCrash)) {
+          failed(`${this.name} has thrown ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+          return
+        }
+      }
+      this.#forget()
+      resigned(this)
+    }
+  }
+
+  /** One term: from a fresh list until it is over. */
+  async #rule(): Promise<void> {
+    const { scheduler, dice, mayWrite, isRough } = this.#world
+    await this.#listAll()
+    for (;;) {
+      await scheduler.turn(this.name, 'goes on', () => !mayWrite(this) || this.#hasWork())
+      if (!mayWrite(this) || (isRough() && dice.chance(0.01))) return
+      this.#ring()
+      this.#stall()
+      const news = this.#kindsWithNews()
+      if (isRough() && dice.chance(0.02)) await this.#listAgain()
+      else if (news.length > 0 && (this.#queue.size === 0 || dice.chance(0.4))) this.#tell(dice.pick(news))
+      else await this.#planNext()
+    }
+  }
+
+  /** The first list has to be of now: a writer that begins with an old one does not know what was given away before its time. */
+  async #listAll(): Promise<void> {
+    const { truth } = this.#world
+    this.#began = truth.log.length
+    for (const kind of this.#planner.watches) {
+      for (;;) {
+        const listed = await this.#store.list({ apiVersion: kind.apiVersion, kind: kind.kind })
+        if (!listed.ok) continue
+        // where the list stands in the log
+        const version = Number(listed.value.resourceVersion)
+        const at = truth.log.findIndex((entry) => entry.version > version)
+        this.#told.set(kindKey(kind), at < 0 ? truth.log.length : at)
+        for (const object of listed.value.items) this.#show({ kind: 'present', object })
+        break
+      }
+    }
+  }
+
+  /** Shows a list of a kind once more, which may be an old one: no harm is in that, but what is told twice. */
+  async #listAgain(): Promise<void> {
+    const { apiVersion, kind } = this.#world.dice.pick(this.#planner.watches)
+    const listed = await this.#store.list({ apiVersion, kind })
+    if (!listed.ok) return
+    for (const object of listed.value.items) this.#show({ kind: 'present', object })
+  }
+
+  /** Tells what the watch of a kind has next, or something old once more. */
+  #tell(kind: string): void {
+    const { truth, dice, isRough } = this.#world
+    const told = this.#told.get(kind) ?? 0
+    if (isRough() && told > this.#began && dice.chance(0.1)) {
+      const old = truth.log[this.#began + dice.below(told - this.#began)]!
+      if (old.kind === kind) this.#show(old.change)
+      return
+    }
+    for (let at = told; at < truth.log.length; at++) {
+      const entry = truth.log[at]!
+      this.#told.set(kind, at + 1)
+      if (entry.kind !== kind) continue
+      this.#show(entry.change)
+      return
+    }
+  }
+
+  /** Lets the watch of a kind fall behind all others. */
+  #stall(): void {
+    const { dice, now, isRough } = this.#world
+    if (!isRough() || !dice.chance(0.1)) return
+    this.#stalled.set(kindKey(dice.pick(this.#planner.watches)), now() + dice.below(MAX_STALL_MS))
+  }
+
+  async #planNext(): Promise<void> {
+    const key = this.#next()
+    if (key === undefined) return
+    this.#queue.delete(key)
+    const { now, scheduler, showsOwnWrites } = this.#world
+    const ended = await runKey(this.#planner, key, this.#store, {
+      now,
+      show: (change, source) => {
+        if (showsOwnWrites || source === 'read') this.#show(change)
+      },
+      onPlan: (plan) => {
+        const shown = plan === undefined ? 'nothing' : `${plan.outcome.kind}, ${plan.effects.length} effects`
+        scheduler.note(this.name, `  plans ${key}: ${shown}`)
+      },
+    })
+    if (ended.kind === 'done') {
+      const { requeueAfterSeconds } = ended
+      if (requeueAfterSeconds !== undefined) this.#timers.set(key, now() + requeueAfterSeconds * 1000)
+      return
+    }
+    if (ended.kind === 'unread') {
+      for (;;) {
+        const again = await readAgain(this.#store, ended.effect)
+        if (!again.ok) continue
+        this.#show(again.value)
+        break
+      }
+    }
+    this.#queue.add(key)
+  }
+
+  /** A key to plan: any, but those that sum up others come last. */
+  #next(): string | undefined {
+    const keys = [...this.#queue]
+    const others = keys.filter((key) => !this.#planner.isSummary(key))
+    const candidates = others.length > 0 ? others : keys
+    return candidates.length === 0 ? undefined : this.#world.dice.pick(candidates)
+  }
+
+  #show(change: Change): void {
+    for (const key of this.#planner.observe(change)) this.#queue.add(key)
+  }
+
+  #ring(): void {
+    const nowMs = this.#world.now()
+    for (const [key, dueMs] of this.#timers) {
+      if (dueMs > nowMs) continue
+      this.#timers.delete(key)
+      this.#queue.add(key)
+    }
+  }
+
+  #hasWork(): boolean {
+    const nowMs = this.#world.now()
+    const isDue = [...this.#timers.values()].some((dueMs) => dueMs <= nowMs)
+    return isDue || this.#queue.size > 0 || this.#kindsWithNews().length > 0
+  }
+
+  #kindsWithNews(): readonly string[] {
+    const { truth, isRough, now } = this.#world
+    const { log } = truth
+    const kinds = this.#planner.watches.map(kindKey)
+    return kinds.filter((kind) => {
+      if (isRough() && (this.#stalled.get(kind) ?? 0) > now()) return false
+      for (let at = this.#told.get(kind) ?? 0; at < log.length; at++) if (log[at]!.kind === kind) return true
+      return false
+    })
+  }
+
+  /** How much of the log it has seen, of any kind. */
+  get seen(): number {
+    return this.#began
+  }
+
+  /** When the first of the keys that wait is due. */
+  get dueMs(): number {
+    return Math.min(...this.#timers.values())
+  }
+
+  #forget(): void {
+    this.#planner.reset()
+    this.#queue.clear()
+    this.#told.clear()
+    this.#timers.clear()
+    this.#stalled.clear()
+  }
+}

@@ -1,0 +1,161 @@
+import type { Plan, Planner } from 'ipam-kit/plan'
+import { inCluster } from 'ipam-kit/provider/in-cluster'
+import {
+  ALL_FAULTS,
+  Dice,
+  inClusterSystem,
+  type SimulatedSystem,
+  type SimulationOptions,
+  simulate,
+} from 'ipam-kit/testing'
+import { describe, expect, test } from 'vitest'
+
+/** The seeds from 1 that go wrong, with what was found. */
+async function failing(
+  seeds: number,
+  options: Partial<SimulationOptions> = {},
+): Promise<Map<number, readonly string[]>> {
+  const found = new Map<number, readonly string[]>()
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { problems } = await simulate({ system: inClusterSystem(), seed, ...options })
+    if (problems.length > 0) found.set(seed, problems)
+  }
+  return found
+}
+
+/** The in-cluster system with a planner that does something else. */
+function systemWith(own: (planner: Planner) => Partial<Planner>): SimulatedSystem {
+  const planner = () => {
+    const real = inCluster()
+    return {
+      name: real.name,
+      watches: real.watches,
+      observe: real.observe.bind(real),
+      plan: real.plan.bind(real),
+      isSummary: real.isSummary.bind(real),
+      reset: real.reset.bind(real),
+      ...own(real),
+    }
+  }
+  return { ...inClusterSystem(), planner }
+}
+
+describe('the in-cluster provider', () => {
+  test.each([2, 3, 5, 8])(
+    'gives no address twice and loses none, with %i writers of whom one rules',
+    async (writers) => {
+      expect(await failing(60, { writers })).toEqual(new Map())
+    },
+  )
+
+  // the limit of address objects as a ledger: nothing in the API keeps two of them from having one address
+  test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
+    const options = { writers: 1, faults: [] }
+    const found = await failing(60, { ...options, showsOwnWrites: false })
+    expect(found.size).toBeGreaterThan(5)
+    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    expect(await failing(60, options)).toEqual(new Map())
+  })
+
+  test('gives an address twice if two write at once', async () => {
+    const found = await failing(40, { writers: 3, mayWrite: 'all', faults: [] })
+    expect(found.size).toBeGreaterThan(3)
+    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+  })
+})
+
+describe('simulate', () => {
+  test('runs the same for the same seed, and otherwise for another', async () => {
+    const run = (seed: number) => simulate({ system: inClusterSystem(), seed, writers: 3 })
+    const first = await run(7)
+    expect(await run(7)).toEqual(first)
+    expect((await run(8)).schedule).not.toEqual(first.schedule)
+  })
+
+  test('has every fault, and none when there should be none', async () => {
+    const schedules: string[] = []
+    for (let seed = 1; seed <= 40; seed++) {
+      schedules.push(...(await simulate({ system: inClusterSystem(), seed, writers: 2, actions: 20 })).schedule)
+    }
+    for (const fault of ALL_FAULTS)
+      expect(
+        schedules.some((line) => line.includes(`  ${fault}`)),
+        fault,
+      ).toBe(true)
+    const calm = await simulate({ system: inClusterSystem(), seed: 1, faults: [] })
+    expect(calm.faults).toBe(0)
+    const sure = await simulate({ system: inClusterSystem(), seed: 1, faults: ['conflict'], faultProbability: 1 })
+    expect(sure.faults).toBeGreaterThan(0)
+    expect(sure.problems).toEqual([])
+  })
+
+  test('reports a planner that throws', async () => {
+    const plan = (): Plan => {
+      throw new TypeError('broken')
+    }
+    const { problems } = await simulate({ system: systemWith(() => ({ plan })), seed: 1 })
+    expect(problems).toEqual([expect.stringMatching(/^writer \d has thrown TypeError: broken/)])
+  })
+
+  test('reports a planner that does nothing', async () => {
+    const plan = (): Plan => ({ outcome: { kind: 'idle', message: '' }, effects: [] })
+    const { problems } = await simulate({ system: systemWith(() => ({ plan })), seed: 1 })
+    expect(problems).toEqual([expect.stringMatching(/^at rest: /)])
+  })
+
+  test('reports a system that is never quiet', async () => {
+    let count = 0
+    const restless = systemWith((real) => ({
+      plan: (key, time) => {
+        const plan = real.plan(key, time)
+        if (plan === undefined || !key.includes('pool-a')) return plan
+        const patch = { metadata: { annotations: { count: String(count++) } } }
+        const ref = {
+          apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+          kind: 'InClusterIPPool',
+          namespace: 'default',
+          name: 'pool-a',
+        }
+        return { ...plan, effects: [{ kind: 'patch', ref, patch, if: {}, why: 'restless' }] }
+      },
+    }))
+    const { problems } = await simulate({ system: restless, seed: 1, maxTurns: 2000 })
+    expect(problems).toEqual(['still not quiet after 2000 turns'])
+  })
+
+  test('waits in its own time for those who want to wait', async () => {
+    let asked = 0
+    const patient = systemWith((real) => ({
+      plan: (key, time) => {
+        const plan = real.plan(key, time)
+        if (plan === undefined || !key.includes('pool-a') || asked++ > 3) return plan
+        return { outcome: plan.outcome, effects: [], requeueAfterSeconds: 3600 }
+      },
+    }))
+    const { problems } = await simulate({ system: patient, seed: 1, faults: [] })
+    expect(problems).toEqual([])
+    expect(asked).toBeGreaterThan(4)
+  })
+
+  test.each([
+    { seed: 0.5 },
+    { seed: Number.NaN },
+    { seed: 1, writers: 0 },
+    { seed: 1, writers: 65 },
+    { seed: 1, faultProbability: 2 },
+  ])('refuses %j', async (options) => {
+    const refused = simulate({ system: inClusterSystem(), ...options })
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+})
+
+test('dice are fair enough, and the same for the same seed', () => {
+  const [one, two] = [new Dice(5), new Dice(5)]
+  const draws = Array.from({ length: 6000 }, () => one.below(6))
+  expect(Array.from({ length: 6000 }, () => two.below(6))).toEqual(draws)
+  for (let side = 0; side < 6; side++) {
+    const count = draws.filter((draw) => draw === side).length
+    expect(count).toBeGreaterThan(850)
+    expect(count).toBeLessThan(1150)
+  }
+})
