@@ -23,7 +23,7 @@ export async function readAgain(
 }
 
 /** The object that an effect is about. */
-export function refOfEffect(effect: Effect): ObjectRef {
+function refOfEffect(effect: Effect): ObjectRef {
   switch (effect.kind) {
     case 'create':
       return refOf(effect.object)

@@ -7,7 +7,7 @@ import type { EngineEvent, Stop } from './engine.js'
 type Step = IteratorResult<WatchEvent, undefined>
 
 /** Ends when the consumer does, also in the midst of waiting. */
-export class Stopper implements Stop {
+class Stopper implements Stop {
   #stopped = false
   #callbacks: (() => void)[] = []
 
