@@ -18,9 +18,11 @@ export interface CachedList {
  * Versions have to be whole numbers, as those of Kubernetes and of every store here are.
  *
  * @example
+ * const kind = { apiVersion: 'example.com/v1', kind: 'Address' }
  * const assumed = new Assumed()
- * await runPlan(plan, store, { onChange: (change) => assumed.note(change) })
- * const addresses = assumed.overlay(IPAddress.info, informer.list())
+ * // as runPlan tells by onChange
+ * assumed.note({ kind: 'present', object: { ...kind, metadata: { name: 'web-1', resourceVersion: '7' } } })
+ * assumed.overlay(kind, { items: [], resourceVersion: '6' }).map(({ metadata }) => metadata.name) // ['web-1']
  */
 export class Assumed {
   /** By kind, then by key. */

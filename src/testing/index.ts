@@ -5,7 +5,7 @@ export {
   type ConformanceOptions,
   conformanceKinds,
   storeConformance,
-} from './conformance/index.js'
+} from './conformance/store-conformance.js'
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'

@@ -6,9 +6,8 @@
 // To add a part: a folder with a `part.ts` that exports a `Part`, and a line here.
 import { browser } from './browser/part.js'
 import { type Part, Report } from './report.js'
-import { servers } from './servers/part.js'
 
-const parts: readonly Part[] = [browser, servers]
+const parts: readonly Part[] = [browser]
 
 process.exitCode = await main(process.argv.slice(2))
 

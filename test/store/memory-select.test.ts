@@ -39,20 +39,19 @@ describe('label expressions', () => {
     expect(await chosen({ key: 'toString', operator: 'DoesNotExist' })).toEqual(['a'])
   })
 
-  it.each<object>([
-    [{}],
-    [{ key: 'l', operator: 'Is', values: ['1'] }],
-    [{ key: 'l', operator: 'In' }],
-    [{ key: 'l', operator: 'In', values: [] }],
-    [{ key: 'l', operator: 'NotIn', values: '1' }],
-    [{ key: 'l', operator: 'Exists', values: ['1'] }],
-    [{ key: 5, operator: 'Exists' }],
-    [{ key: 'l', operator: 'In', values: [5] }],
+  it.each<[unknown]>([
+    [[{}]],
+    [[{ key: 'l', operator: 'Is', values: ['1'] }]],
+    [[{ key: 'l', operator: 'In' }]],
+    [[{ key: 'l', operator: 'In', values: [] }]],
+    [[{ key: 'l', operator: 'NotIn', values: '1' }]],
+    [[{ key: 'l', operator: 'Exists', values: ['1'] }]],
+    [[{ key: 5, operator: 'Exists' }]],
+    [[{ key: 'l', operator: 'In', values: [5] }]],
+    [['l']],
     ['l'],
-    'l',
-  ])('that are none are a mistake of the caller: %j', async (...given) => {
-    const labelExpressions = (given.length === 1 && typeof given[0] === 'string' ? given[0] : given) as never
-    const listed = store.list({ ...query, labelExpressions })
+  ])('that are none are a mistake of the caller: %j', async (labelExpressions) => {
+    const listed = store.list({ ...query, labelExpressions: labelExpressions as never })
     await expect(listed).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 

@@ -17,7 +17,11 @@ const RULES: Rules = { ...createAndRead, ...updates, ...patches, ...deletions, .
  *
  * @throws IpamError `INVALID_ARGUMENT` for a `run` that is no DNS label of at most 20 characters
  * @example
- * for (const { name, run } of storeConformance({ open: () => store, sleep })) test(name, run)
+ * import { memoryStore } from 'ipam-kit/store/memory'
+ *
+ * const store = memoryStore({ now: () => 0, kinds: conformanceKinds })
+ * const sleep = () => new Promise(() => {}) // or: (ms) => new Promise((done) => setTimeout(done, ms))
+ * for (const { name, run } of storeConformance({ open: () => store, sleep })) await run() // or: test(name, run)
  */
 export function storeConformance(options: ConformanceOptions): readonly ConformanceCase[] {
   const { run: id = 'run', open, createNamespace } = options

@@ -1,0 +1,202 @@
+import { formatRef, hasFinalizer, isDeleting, type OwnerReference, refOf } from '../../crd/meta/object.js'
+import { type DeleteEffect, type Effect, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
+import { FOREGROUND, type Graph, type GraphNode, ORPHAN } from './graph.js'
+import type { GcOutcome, Propagation } from './outcome.js'
+import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'
+
+/**
+ * What the collector has to do about one object. Sources are named after functions in garbagecollector.go of Kubernetes 1.36.
+ *
+ * O(references of the object); for one that waits for its dependents also in the owners above it that wait.
+ */
+export function planObject(node: GraphNode, world: World): Plan<GcOutcome> {
+  const ties = node.owners.map((ref) => tieOf(ref, node, world))
+  if (isDeleting(node.object)) {
+    const left = ties.filter((tie) => tie.is === 'orphaning')
+    return left.length > 0 ? planPrune(node, ties, left, world) : planDeletion(node, world.graph)
+  }
+  if (ties.length === 0) return keep('it has no owner', [])
+  const loose = ties.filter(isLoose)
+  if (loose.some((tie) => tie.is === 'orphaning')) return planPrune(node, ties, loose, world)
+  if (loose.length === ties.length) return planCollection(node, loose, world)
+  return loose.length > 0 ? planPrune(node, ties, loose, world) : keep(whyKept(ties), unresolved(ties))
+}
+
+/** Whether an owner no longer keeps its dependent. */
+function isLoose(tie: Tie): boolean {
+  return tie.is !== 'solid' && tie.is !== 'unresolved'
+}
+
+/**
+ * Takes references off an object that stays. Owners that are being deleted are among them, also where another one keeps it: they would wait
+ * for it for ever.
+ *
+ * Source: `attemptToDeleteItem`, first case, and `orphanDependents`. There all references of a uid go, here only those that are loose.
+ */
+function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[], world: World): Plan<GcOutcome> {
+  const removed = loose.map((tie) => tie.ref)
+  const ownerReferences = node.owners.filter((ref) => !removed.includes(ref))
+  const why = `${whyLoose(loose)}${ownerReferences.length > 0 ? ', and others still own it' : ''}`
+  const patch = patchObject(node.object, { metadata: { ownerReferences } }, why)
+  const effects = [...proofsOf(loose, node, world), patch, ...namespaceEvents(loose, node)]
+  const message = `it loses references: ${whyLoose(loose)}`
+  return { outcome: { kind: 'pruned', message, removed, unresolved: unresolved(ties) }, effects }
+}
+
+/**
+ * Deletes an object that no owner keeps. One with dependents of its own, whose owner waits for its dependents, waits for its dependents too.
+ * Otherwise its own finalizers say what becomes of them.
+ *
+ * The deletion carries the version that was read, as a new owner may have been added since.
+ *
+ * Source: `attemptToDeleteItem`, second and third case. There a deletion has a policy; here the finalizer that stands for it is added first, and a
+ * store keeps to the finalizers that it finds.
+ */
+function planCollection(node: GraphNode, ties: readonly Tie[], world: World): Plan<GcOutcome> {
+  const isForeground = ties.some((tie) => tie.is === 'waiting') && world.graph.dependentsOf(node.uid).size > 0
+  const why = whyLoose(ties)
+  const effects: Effect[] = proofsOf(ties, node, world)
+  if (isForeground) effects.push(...waitForDependents(node))
+  effects.push(deletionOf(node, why), ...namespaceEvents(ties, node))
+  const propagation = isForeground ? 'Foreground' : propagationOf(node)
+  return { outcome: { kind: 'collected', message: `no owner is left: ${why}`, propagation }, effects }
+}
+
+/** What the finalizers of an object, that were there before its deletion, ask for. */
+function propagationOf({ object }: GraphNode): Propagation {
+  if (hasFinalizer(object, ORPHAN)) return 'Orphan'
+  return hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background'
+}
+
+function waitForDependents({ object }: GraphNode): Effect[] {
+  const held = object.metadata.finalizers ?? []
+  if (held.includes(FOREGROUND) && !held.includes(ORPHAN)) return []
+  const others = held.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN)
+  const why = 'its owner waits for its dependents, so it waits for its own first'
+  return [patchObject(object, { metadata: { finalizers: [...others, FOREGROUND] } }, why)]
+}
+
+function deletionOf({ object, uid }: GraphNode, why: string): DeleteEffect {
+  return { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion: object.metadata.resourceVersion }, why }
+}
+
+/** An object that is being deleted: the collector lets go of it when its dependents no longer hold it. */
+function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
+  switch (node.role) {
+    case 'living':
+      return { outcome: { kind: 'leaving', message: 'it is being deleted' }, effects: [] }
+    case 'orphaning':
+      return planOrphaning(node, graph)
+    case 'waiting':
+      return planWaiting(node, graph)
+  }
+}
+
+/** Source: `attemptToOrphanWorker`. There the owner takes itself off its dependents; here each of them has a plan of its own. */
+function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
+  const dependents = graph.dependentsOf(node.uid)
+  if (dependents.size === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
+  const message = `it goes when nothing refers to it any more: ${names(dependents, dependents.size, graph)}`
+  return { outcome: { kind: 'held', message, by: ORPHAN, dependents: dependents.size }, effects: [] }
+}
+
+/**
+ * Source: `processDeletingDependentsItem`. There an object that refers to itself waits for ever, and so do objects of a ring of which each was
+ * deleted by somebody else than the collector; here nothing waits for itself, over whatever way.
+ */
+function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
+  const blockers = [...first(graph.blockersOf(node.uid), SHOWN + 1)].filter((key) => key !== node.key)
+  if (blockers.length === 0) return finish(node, FOREGROUND, 'no dependent holds it up')
+  const ring = node.owners.filter((ref) => isHeldUp(node, ref, graph) && isAbove(node, ref.uid, graph))
+  if (ring.length > 0) return planUnblock(node, ring)
+  const own = graph.blockersOf(node.uid)
+  const dependents = own.has(node.key) ? own.size - 1 : own.size
+  const message = `it goes when its dependents are gone: ${names(blockers, dependents, graph)}`
+  return { outcome: { kind: 'held', message, by: FOREGROUND, dependents }, effects: [] }
+}
+
+/**
+ * Breaks a ring of objects that wait for each other. Source: `attemptToDeleteItem`, second case. There any dependent that waits is taken for
+ * the sign of a ring; here it is one.
+ */
+function planUnblock(node: GraphNode, ring: readonly OwnerReference[]): Plan<GcOutcome> {
+  const ownerReferences = node.owners.map((ref) => (ring.includes(ref) ? { ...ref, blockOwnerDeletion: false } : ref))
+  const why = `it and ${list(ring.map((ref) => `${ref.kind} ${ref.name}`))} wait for each other`
+  const effects = [patchObject(node.object, { metadata: { ownerReferences } }, why)]
+  return { outcome: { kind: 'unblocked', message: why }, effects }
+}
+
+/** Whether the deletion of an owner waits for this object. */
+function isHeldUp(node: GraphNode, ref: OwnerReference, graph: Graph): boolean {
+  const owner = graph.withUid(ref.uid)
+  return ref.blockOwnerDeletion === true && owner?.role === 'waiting' && owner.key !== node.key
+}
+
+/** Whether an owner, or one that it holds up, and so on, is held up by the owner's dependent itself. */
+function isAbove(node: GraphNode, ownerUid: string, graph: Graph): boolean {
+  const seen = new Set([ownerUid])
+  for (const uid of seen) {
+    if (uid === node.uid) return true
+    const owner = graph.withUid(uid)
+    for (const ref of owner?.owners ?? []) if (owner !== undefined && isHeldUp(owner, ref, graph)) seen.add(ref.uid)
+  }
+  return false
+}
+
+function finish(node: GraphNode, finalizer: string, why: string): Plan<GcOutcome> {
+  return { outcome: { kind: 'finished', message: why }, effects: [removeFinalizer(node.object, finalizer, why)] }
+}
+
+function keep(message: string, unresolved: readonly OwnerReference[]): Plan<GcOutcome> {
+  return { outcome: { kind: 'kept', message, unresolved }, effects: [] }
+}
+
+function unresolved(ties: readonly Tie[]): readonly OwnerReference[] {
+  return ties.filter((tie) => tie.is === 'unresolved').map((tie) => tie.ref)
+}
+
+function whyKept(ties: readonly Tie[]): string {
+  const solid = ties.filter((tie) => tie.is === 'solid').map(formatTie)
+  if (solid.length > 0) return `it is owned by ${list(solid)}`
+  return `${list(ties.flatMap((tie) => (tie.is === 'unresolved' ? [tie.problem] : [])))}: taken as there`
+}
+
+/** Why owners no longer keep their dependent, in one clause for each way. */
+function whyLoose(ties: readonly Tie[]): string {
+  const clauses: string[] = []
+  for (const [is, what] of [
+    ['absent', 'gone'],
+    ['waiting', 'waiting for its dependents to go'],
+    ['orphaning', 'leaving its dependents behind'],
+  ] as const) {
+    const owners = ties.filter((tie) => tie.is === is).map(formatTie)
+    if (owners.length > 0) clauses.push(`${list(owners)} ${owners.length > 1 ? 'are' : 'is'} ${what}`)
+  }
+  return clauses.join(', ')
+}
+
+/** How many names a message has at most. */
+const SHOWN = 3
+
+function names(keys: Iterable<string>, total: number, graph: Graph): string {
+  const nodes = [...first(keys, SHOWN)].flatMap((key) => graph.at(key) ?? [])
+  return list(
+    nodes.map((node) => formatRef(refOf(node.object))),
+    total,
+  )
+}
+
+/** Names in words, and how many there are beyond those that are shown. */
+function list(names: readonly string[], total: number = names.length): string {
+  const shown = names.slice(0, SHOWN)
+  const more = total - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+}
+
+function* first(keys: Iterable<string>, max: number): Iterable<string> {
+  let left = max
+  for (const key of keys) {
+    if (left-- === 0) return
+    yield key
+  }
+}

@@ -1,0 +1,114 @@
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import { gcPlanner } from 'ipam-kit/provider/gc'
+import { runUntilQuiet } from 'ipam-kit/run'
+import type { Propagation, Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
+import { describe, expect, test } from 'vitest'
+import { blocking, gone, kinds, object, ownerOf, refTo } from './world.js'
+
+const MANY = 10_000
+
+/** A store with an owner of many, and how many writes it was asked for. */
+async function ownerOfMany(traits: { readonly finalizers?: readonly string[] } = {}) {
+  const below = memoryStore({ now: () => 0, kinds })
+  let writes = 0
+  const store: Store = storeOver(below, {
+    patch: (ref, patch, options) => {
+      writes++
+      return below.patch(ref, patch, options)
+    },
+    delete: (ref, options) => {
+      writes++
+      return below.delete(ref, options)
+    },
+  })
+  const made = await below.create(object('box'))
+  if (!made.ok) throw new Error(JSON.stringify(made.failure))
+  for (let i = 0; i < MANY; i++)
+    await below.create(object(`item-${i}`, { owners: [blocking(ownerOf(made.value))], ...traits }))
+  const items = async (): Promise<readonly KubeObject[]> => {
+    const listed = await below.list({ apiVersion: 'example.com/v1', kind: 'Item' })
+    return listed.ok ? listed.value.items : []
+  }
+  /** Runs a collector, and gives the writes and the plans that it took. */
+  const run = async () => {
+    writes = 0
+    const result = await runUntilQuiet(store, [gcPlanner({ kinds })], { now: () => 0 })
+    expect(result.failures).toEqual([])
+    return { writes, planned: result.planned }
+  }
+  const remove = (propagation: Propagation) => below.delete(refTo('box'), { propagation })
+  return { store: below, run, items, remove }
+}
+
+describe('ten thousand dependents', () => {
+  test('whose owner is gone: one look for it, one deletion each', async () => {
+    const { run, items, remove } = await ownerOfMany()
+    await remove('Background')
+    const { writes, planned } = await run()
+    expect(await items()).toEqual([])
+    expect(writes).toBe(MANY + 1)
+    expect(planned).toBeLessThanOrEqual(2 * MANY)
+  })
+
+  test('of an owner that waits for them: a look at it and a deletion each', async () => {
+    const { run, items, remove, store } = await ownerOfMany()
+    await remove('Foreground')
+    const { writes, planned } = await run()
+    expect(await items()).toEqual([])
+    expect((await store.get(refTo('box'))).ok).toBe(false)
+    expect(writes).toBe(2 * MANY + 1)
+    expect(planned).toBeLessThanOrEqual(2 * MANY + 2)
+  })
+
+  test('that hold it up: the owner is planned once they have all been', async () => {
+    const { run, items, remove } = await ownerOfMany({ finalizers: ['example.com/held'] })
+    await remove('Foreground')
+    const { writes, planned } = await run()
+    expect((await items()).length).toBe(MANY)
+    expect(writes).toBe(2 * MANY)
+    expect(planned).toBeLessThanOrEqual(2 * MANY + 2)
+  })
+
+  test('that are let go', async () => {
+    const { run, items, remove, store } = await ownerOfMany()
+    await remove('Orphan')
+    const { writes, planned } = await run()
+    expect((await items()).filter((it) => it.metadata.ownerReferences !== undefined)).toEqual([])
+    expect((await store.get(refTo('box'))).ok).toBe(false)
+    expect(writes).toBe(2 * MANY + 1)
+    expect(planned).toBeLessThanOrEqual(2 * MANY + 2)
+  })
+})
+
+test('a chain of a thousand goes from its end, and is no ring', async () => {
+  const store = memoryStore({ now: () => 0, kinds })
+  let owner: KubeObject | undefined
+  for (let i = 0; i < 1000; i++) {
+    const owners = owner === undefined ? [] : [blocking(ownerOf(owner))]
+    const made = await store.create(object(`item-${i}`, { owners }))
+    if (made.ok) owner = made.value
+  }
+  await store.delete(refTo('item-0'), { propagation: 'Foreground' })
+  const result = await runUntilQuiet(store, [gcPlanner({ kinds })], { now: () => 0 })
+  const listed = await store.list({ apiVersion: 'example.com/v1', kind: 'Item' })
+  expect(listed).toMatchObject({ ok: true, value: { items: [] } })
+  expect([...result.outcomes.values()].filter((it) => it.kind === 'unblocked')).toEqual([])
+})
+
+test('a planner forgets what is gone', () => {
+  const planner = gcPlanner({ kinds })
+  const key = 'Item.example.com default/item'
+  const show = (uid: string, owner: string) => {
+    const metadata = { uid, name: 'item', namespace: 'default', ownerReferences: [gone(owner)] }
+    planner.observe({ kind: 'present', object: { apiVersion: 'example.com/v1', kind: 'Item', metadata } })
+  }
+  show('uid-0', 'box')
+  planner.observe({ kind: 'absent', ref: refTo('box'), uid: `missing:${gone('box').uid}` })
+  expect(planner.plan(key, { nowMs: 0 })?.effects).toHaveLength(1)
+  show('uid-1', 'box-b')
+  // the proof went with the last one that it was for
+  show('uid-2', 'box')
+  expect(planner.plan(key, { nowMs: 0 })?.effects).toHaveLength(2)
+})
