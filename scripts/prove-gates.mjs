@@ -59,6 +59,8 @@ const proofs = [
       )
       tree.write('src/store/planted.ts', "import './memory/index.js'\n")
       tree.write('src/store/memory/planted.ts', "import '../../allocator/index.js'\n")
+      tree.write('src/store/rules/planted.ts', "import '../engine/index.js'\n")
+      tree.write('src/store/engine/planted.ts', "import '../memory/index.js'\n")
       tree.write('src/run/planted.ts', "import { x } from '../crd/meta/index.js'\nimport '../store/memory/index.js'\n")
       tree.write('src/render/planted.ts', "import '../provider/in-cluster/index.js'\n")
       tree.append('src/index.ts', "import './crd/index.js'\n")
@@ -84,7 +86,9 @@ const proofs = [
       /types-only-plan-crd: src\/plan\/planted/,
       /layer-plan: src\/plan\/planted/,
       /layer-store-contract: src\/store\/planted/,
-      /layer-store-memory: src\/store\/memory\/planted/,
+      /layer-store-adapter: src\/store\/memory\/planted/,
+      /layer-store-rules: src\/store\/rules\/planted/,
+      /layer-store-engine: src\/store\/engine\/planted/,
       /types-only-store-run-render-meta: src\/run\/planted/,
       /layer-run: src\/run\/planted/,
       /layer-render: src\/render\/planted/,
