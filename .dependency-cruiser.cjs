@@ -6,13 +6,14 @@
  *   4 provider                plan, claim, allocator, crd, cidr, errors
  *   3 plan                    types of crd, errors
  *   3 store contract          crd/meta, errors
- *   3 store rules, engine     the contract, crd/meta, errors; the engine: the rules too
- *   3 store adapters          the contract, the rules, the engine, crd/meta, errors; never each other
- *   2 allocator               cidr, errors
+ *   3 store rules, engine     the contract, crd/meta, bytes, errors; the engine: the rules too
+ *   3 store sql               what databases with SQL share: as the engine, and the engine
+ *   3 store adapters          the contract, the rules, the engine, sql, crd/meta, bytes, errors; never each other
+ *   2 allocator               cidr, bytes, errors
  *   2 claim                   errors
  *   2 crd                     cidr, errors, zod; a group: crd/meta as well
- *   1 cidr                    errors; ip-address in cidr/forms/ip-address.ts
- *   0 errors                  nothing
+ *   1 cidr                    bytes, errors; ip-address in cidr/forms/ip-address.ts
+ *   0 errors, bytes           nothing
  *
  * A folder may always import itself. Each layer has one allow-list below: what is not in it is an error.
  */
@@ -49,7 +50,8 @@ const packageOnlyFrom = (name, from) => ({
 module.exports = {
   forbidden: [
     layer('errors', '^src/errors/', [], 'errors imports nothing.'),
-    layer('cidr', '^src/cidr/', ['^src/errors/'], 'cidr imports errors.'),
+    layer('bytes', '^src/bytes/', [], 'bytes imports nothing.'),
+    layer('cidr', '^src/cidr/', ['^src/bytes/', '^src/errors/'], 'cidr imports bytes and errors.'),
     {
       name: 'cidr-forms',
       comment: 'cidr/forms brings ip-address with it: it is an entry of its own, and nothing else in src/ imports it.',
@@ -57,7 +59,12 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/cidr/forms/' },
       to: { path: '^src/cidr/forms/' },
     },
-    layer('allocator', '^src/allocator/', ['^src/cidr/', '^src/errors/'], 'allocator imports cidr and errors.'),
+    layer(
+      'allocator',
+      '^src/allocator/',
+      ['^src/cidr/', '^src/bytes/', '^src/errors/'],
+      'allocator imports cidr, bytes and errors.',
+    ),
     layer('claim', '^src/claim/', ['^src/errors/'], 'claim imports errors.'),
     layer('crd', '^src/crd/', ['^src/cidr/', '^src/errors/'], 'crd imports cidr and errors.'),
     layer('plan', '^src/plan/', ['^src/crd/', '^src/errors/'], 'plan imports types of crd, and errors.'),
@@ -76,8 +83,8 @@ module.exports = {
     layer(
       'store-rules',
       '^src/store/rules/',
-      [contract, '^src/crd/meta/', '^src/errors/'],
-      'What an API server does with an object: the contract, crd/meta and errors.',
+      [contract, '^src/crd/meta/', '^src/bytes/', '^src/errors/'],
+      'What an API server does with an object: the contract, crd/meta, bytes and errors.',
     ),
     layer(
       'store-engine',
@@ -85,14 +92,27 @@ module.exports = {
       [contract, '^src/store/rules/', '^src/crd/meta/', '^src/errors/'],
       'The store over an engine: the contract, the rules, crd/meta and errors.',
     ),
+    layer(
+      'store-sql',
+      '^src/store/sql/',
+      [contract, '^src/store/(rules|engine)/', '^src/crd/meta/', '^src/errors/'],
+      'What databases with SQL share: the contract, the rules, the engine, crd/meta and errors.',
+    ),
     {
       name: 'layer-store-adapter',
-      comment: 'A store adapter imports the contract, the rules and the engine: never another adapter.',
+      comment: 'A store adapter imports the contract, the rules, the engine and sql: never another adapter.',
       severity: 'error',
-      from: { path: '^src/store/([^/]+)/', pathNot: '^src/store/(rules|engine)/' },
+      from: { path: '^src/store/([^/]+)/', pathNot: '^src/store/(rules|engine|sql)/' },
       to: {
         path: '^src/',
-        pathNot: ['^src/store/$1/', contract, '^src/store/(rules|engine)/', '^src/crd/meta/', '^src/errors/'],
+        pathNot: [
+          '^src/store/$1/',
+          contract,
+          '^src/store/(rules|engine|sql)/',
+          '^src/crd/meta/',
+          '^src/bytes/',
+          '^src/errors/',
+        ],
       },
     },
     ...['run', 'render'].map((name) =>
@@ -122,7 +142,10 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/(errors|cidr|allocator|claim|crd|plan|provider|store|run|render|testing)/', '^src/index\\.ts$'],
+        pathNot: [
+          '^src/(errors|bytes|cidr|allocator|claim|crd|plan|provider|store|run|render|testing)/',
+          '^src/index\\.ts$',
+        ],
       },
       to: {},
     },

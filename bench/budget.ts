@@ -8,11 +8,25 @@ export interface Budget {
   readonly goals: Goals
   /** The same, for peers in other languages. */
   readonly native: Goals
+  /** What the calls of a store may take beside those of its client alone. */
+  readonly stores: StoresBudget
   readonly bytes: { readonly [what: string]: Bytes }
 }
 
 export interface Goals {
   readonly [work: string]: { readonly [peer: string]: PerNode | Shortfall }
+}
+
+/** Our time divided by that of the client alone. */
+interface StoresBudget {
+  readonly overhead: number
+  /** Where that is not reached yet: what is, by work and store. */
+  readonly reached: { readonly [work: string]: { readonly [store: string]: StoreShortfall } }
+}
+
+interface StoreShortfall {
+  readonly overhead: PerNode
+  readonly note: string
 }
 
 /** What memory is held against. It does not depend on the moment: no slack. */
@@ -54,6 +68,27 @@ export function targetOf(goals: Goals, slack: number, work: string, peer: string
   const held = reached === undefined ? undefined : onThisNode(reached)
   if (held === undefined) return { goal: wanted, floor: wanted * (1 - slack) }
   return { goal: wanted, floor: held * (1 - slack), note: note! }
+}
+
+/** The goals of stores, as ratios like all others. */
+export function storeGoals(
+  { overhead, reached }: StoresBudget,
+  works: readonly string[],
+  stores: readonly string[],
+): Goals {
+  const goal = 1 / overhead
+  const goalOf = (work: string, store: string): Shortfall | number => {
+    const shortfall = reached[work]?.[store]
+    return shortfall === undefined ? goal : { goal, reached: inverse(shortfall.overhead), note: shortfall.note }
+  }
+  return Object.fromEntries(
+    works.map((work) => [work, Object.fromEntries(stores.map((store) => [store, goalOf(work, store)]))]),
+  )
+}
+
+function inverse(value: PerNode): PerNode {
+  if (typeof value === 'number') return 1 / value
+  return Object.fromEntries(Object.entries(value).map(([major, overhead]) => [major, 1 / overhead]))
 }
 
 function onThisNode(value: PerNode): number | undefined {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Budget, type Goals, type Target, targetOf } from './budget.js'
 import type { Measurement } from './harness.js'
 
@@ -11,38 +12,53 @@ export interface Judged extends Measurement {
   readonly attempts: number
 }
 
+/** How a ratio is told. */
+export interface Words {
+  found(ratio: number, peer: string): string
+  missed(floor: number): string
+  goal(ratio: number): string
+}
+
+const RATIOS: Words = {
+  found: (ratio, peer) => `${asRatio(ratio)} of ${peer}`,
+  missed: (floor) => `is below the floor ${asRatio(floor)}`,
+  goal: asRatio,
+}
+
 /** Holds measurements against the goals of the budget. */
 export class Gate {
   readonly #goals: Goals
   readonly #slack: number
+  readonly #words: Words
   readonly #problems: string[] = []
   readonly #raises: string[] = []
 
-  constructor({ slack }: Budget, goals: Goals) {
+  constructor({ slack }: Pick<Budget, 'slack'>, goals: Goals, words: Words = RATIOS) {
     this.#goals = goals
     this.#slack = slack
+    this.#words = words
   }
 
   /**
    * Measures some peers, and those that are below their floor again, up to three times and each time later: a machine that was busy
    * for a moment is no regression.
    */
-  measure(
+  async measure(
     work: string,
     peers: readonly string[],
-    once: (peers: readonly string[]) => readonly Measurement[],
-  ): Judged[] {
+    once: (peers: readonly string[]) => readonly Measurement[] | Promise<readonly Measurement[]>,
+  ): Promise<Judged[]> {
     const judge = (result: Measurement, attempts: number): Judged => ({
       ...result,
       target: targetOf(this.#goals, this.#slack, work, result.peer),
       attempts,
     })
-    const best = once(peers).map((result) => judge(result, 1))
+    const best = (await once(peers)).map((result) => judge(result, 1))
     for (const [pause, pauseMs] of PAUSES_MS.entries()) {
       const low = best.filter(isBelow).map(({ peer }) => peer)
       if (low.length === 0) break
-      sleep(pauseMs)
-      for (const again of once(low)) {
+      await sleep(pauseMs)
+      for (const again of await once(low)) {
         const index = best.findIndex(({ peer }) => peer === again.peer)
         const before = best[index]!
         best[index] = judge(again.ratio > before.ratio ? again : before, pause + 2)
@@ -68,18 +84,14 @@ export class Gate {
 
   #note(result: Judged): void {
     const { work, peer, target } = result
-    const found = `${work}: ${asRatio(result.ratio)} of ${peer}`
+    const words = this.#words
+    const found = `${work}: ${words.found(result.ratio, peer)}`
     if (target === undefined) this.fail(`${work}: no goal for ${peer} in bench/budget.json`)
-    else if (isBelow(result)) this.fail(`${found} is below the floor ${asRatio(target.floor)}`)
+    else if (isBelow(result)) this.fail(`${found} ${words.missed(target.floor)}`)
     else if (target.note !== undefined && result.ratio >= target.goal) {
-      this.#raises.push(`${found}, goal ${asRatio(target.goal)}`)
+      this.#raises.push(`${found}, goal ${words.goal(target.goal)}`)
     }
   }
-}
-
-/** Both sides are measured in one thread, so there is nothing else to do meanwhile. */
-function sleep(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 function isBelow({ ratio, target }: Judged): boolean {

@@ -31,7 +31,7 @@ export interface Measurement {
 
 setFlagsFromString('--expose-gc')
 /** What one side leaves behind is cleared before the next one has its turn: nobody pays for the garbage of another. */
-const collectGarbage = runInNewContext('gc') as (options: { readonly type: 'minor' }) => void
+export const collectGarbage = runInNewContext('gc') as (options: { readonly type: 'minor' }) => void
 
 const SAMPLES = 7
 const SAMPLE_MS = 20
@@ -94,7 +94,7 @@ function sampleNs(run: () => unknown, calls: number): number {
   return ((performance.now() - start) * 1e6) / calls
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] as number
 }
 

@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 /** What a run found, ready to be shown. */
 export interface Findings {
+  /** Before the table. */
+  readonly about: string | undefined
   readonly head: readonly string[]
   readonly lines: readonly (readonly string[])[]
   /** Sentences below the table. */
@@ -12,10 +14,14 @@ export interface Findings {
  * Replaces what stands under a heading of docs/reference/benchmarks.md. The rest of the page is written by hand, and the tables of other
  * runs stay.
  */
-export function writeSection(file: string, heading: string, { head, lines, notes }: Findings): void {
+export function writeSection(file: string, heading: string, { about, head, lines, notes }: Findings): void {
   const title = `## ${heading}`
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  const parts = [title, [row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n')]
+  const parts = [
+    title,
+    ...(about === undefined ? [] : [about]),
+    [row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n'),
+  ]
   if (notes.length > 0) parts.push('Below their goals in this run:', notes.map((note) => `- ${note}`).join('\n'))
   const sections = readFileSync(file, 'utf8')
     .trimEnd()

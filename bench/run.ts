@@ -18,7 +18,7 @@ const gate = new Gate(budget, budget.goals)
 const report = new Report()
 
 for (const work of works.filter(({ name }) => isWanted(name))) {
-  for (const result of gate.measure(work.name, Object.keys(work.peers), (peers) => measure(work, peers))) {
+  for (const result of await gate.measure(work.name, Object.keys(work.peers), (peers) => measure(work, peers))) {
     report.ratio(result)
   }
 }

@@ -1,22 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { runDemo } from '../docs/examples/demo/run.js'
 
 const BLOCK = /```console\n\$ npm run -s demo -- ([^\n]*)\n[\s\S]*?```/g
 
-/** A page with the output of every `$ npm run -s demo -- ...` block made anew. */
+/**
+ * A page with the output of every `$ npm run -s demo -- ...` block made anew, one after the other: what `--store pglite:DIR` keeps is there for
+ * the next block, and nothing of it in the folder.
+ */
 export async function renderConsoleBlocks(markdown: string, folder: string): Promise<string> {
-  let page = markdown
-  for (const [block, parameters] of markdown.matchAll(BLOCK)) {
-    const output = await demoOutput((parameters as string).split(' '), folder)
-    page = page.replace(block, () => `\`\`\`console\n$ npm run -s demo -- ${parameters}\n${output.trimEnd()}\n\`\`\``)
+  const data = mkdtempSync(join(tmpdir(), 'console-blocks-'))
+  try {
+    let page = markdown
+    for (const [block, parameters] of markdown.matchAll(BLOCK)) {
+      const output = await demoOutput((parameters as string).split(' '), { folder, data })
+      page = page.replace(block, () => `\`\`\`console\n$ npm run -s demo -- ${parameters}\n${output.trimEnd()}\n\`\`\``)
+    }
+    return page
+  } finally {
+    rmSync(data, { recursive: true })
   }
-  return page
 }
 
-async function demoOutput(parameters: readonly string[], folder: string): Promise<string> {
+async function demoOutput(
+  parameters: readonly string[],
+  { folder, data }: { readonly folder: string; readonly data: string },
+): Promise<string> {
   let text = ''
   const write = (part: string) => {
     text += part
   }
-  await runDemo(parameters, { folder, stdin: process.stdin, out: write, err: write, isTerminal: false })
-  return text
+  const args = parameters.map((parameter) => parameter.replace(/^pglite:/, `pglite:${data}/`))
+  await runDemo(args, { folder, stdin: process.stdin, out: write, err: write, isTerminal: false })
+  return text.replaceAll(`pglite:${data}/`, 'pglite:')
 }

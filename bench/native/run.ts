@@ -28,7 +28,7 @@ try {
   writeCorpora()
   for (const work of Object.keys(ours).filter(isWanted)) {
     const peers = peersOf(work).filter((peer) => programs.some(({ speaksFor }) => speaksFor(peer)))
-    for (const result of gate.measure(work, peers, (some) => measureBeside(programs, work, some))) {
+    for (const result of await gate.measure(work, peers, (some) => measureBeside(programs, work, some))) {
       report.ratio(result)
     }
   }

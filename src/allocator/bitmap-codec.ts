@@ -1,6 +1,6 @@
-import { ByteReader, ByteWriter } from '../cidr/varints.js'
+import { fromBase64, toBase64 } from '../bytes/base64.js'
+import { ByteReader, ByteWriter } from '../bytes/varints.js'
 import { fail, type Result } from '../errors/index.js'
-import { fromBase64, toBase64 } from './base64.js'
 import { popCount } from './bits.js'
 import type { SlotRange } from './slots.js'
 

@@ -1,7 +1,7 @@
+import { ByteReader, ByteWriter } from '../bytes/varints.js'
 import type { Address, RangeSet } from '../cidr/index.js'
 import * as Addresses from '../cidr/nouns/address.js'
 import * as Sets from '../cidr/nouns/range-set.js'
-import { ByteReader, ByteWriter } from '../cidr/varints.js'
 import { fail, isIpamError, type Result } from '../errors/index.js'
 import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'

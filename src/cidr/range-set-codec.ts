@@ -1,9 +1,9 @@
+import { ByteReader, ByteWriter } from '../bytes/varints.js'
 import { fail, type Result, unwrap } from '../errors/index.js'
 import { assertBytes } from './checks.js'
 import { own, type RangeSet } from './range-set.js'
 import { none4, Ranges4 } from './ranges4.js'
 import { count6, none6, Ranges6 } from './ranges6.js'
-import { ByteReader, ByteWriter } from './varints.js'
 import { addTo6, differenceTo6 } from './words6.js'
 
 // The stored form: a version, then for IPv4 and for IPv6 the number of ranges, and of each range how many addresses lie between it and

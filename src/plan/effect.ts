@@ -26,11 +26,30 @@ export interface PatchEffect {
   readonly why: string
 }
 
+/** What becomes of the dependents of an object that is deleted: the word for it in Kubernetes. */
+export type Propagation = 'Background' | 'Foreground' | 'Orphan'
+
 /** Deletes one particular object: never another one that has got its name since. */
 export interface DeleteEffect {
   readonly kind: 'delete'
   readonly ref: ObjectRef
   readonly if: EffectPrecondition & { readonly uid: string }
+  /** Left out: as the finalizers of the object say, else `Background`. */
+  readonly propagation?: Propagation | undefined
+  readonly why: string
+}
+
+/**
+ * Changes nothing, and stops the plan if this object is there: the reverse of a {@link guard}. Nobody under that name, or another object, is
+ * fine. Goes before an effect that would do harm if the object lived.
+ *
+ * A planner can not look, and what it was shown may be old. Its host reads the store when the plan is carried out, and never a cache. The planner
+ * is then shown the absence as `confirmed`.
+ */
+export interface AbsentEffect {
+  readonly kind: 'absent'
+  readonly ref: ObjectRef
+  readonly uid: string
   readonly why: string
 }
 
@@ -45,7 +64,7 @@ export interface EventEffect {
 }
 
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
-export type Effect = CreateEffect | PatchEffect | DeleteEffect | EventEffect
+export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect
 
 /** A patch of an object that was read, on the condition that it is still that object in that version. */
 export function patchObject(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {

@@ -1,4 +1,5 @@
 export {
+  type AbsentEffect,
   addFinalizer,
   type CreateEffect,
   type DeleteEffect,
@@ -7,6 +8,7 @@ export {
   type EventEffect,
   guard,
   type PatchEffect,
+  type Propagation,
   patchObject,
   patchStatus,
   removeFinalizer,

@@ -49,8 +49,12 @@ export function explainEffect(effect: Effect): string {
       if (fields.length === 0) return `go on only with ${formatRef(effect.ref)}${conditionOf(effect.if)}: ${effect.why}`
       return `patch ${part}${formatRef(effect.ref)} (${fields.join(', ')})${conditionOf(effect.if)}: ${effect.why}`
     }
-    case 'delete':
-      return `delete ${formatRef(effect.ref)}${conditionOf(effect.if)}: ${effect.why}`
+    case 'delete': {
+      const how = effect.propagation === undefined ? '' : ` (${effect.propagation})`
+      return `delete ${formatRef(effect.ref)}${how}${conditionOf(effect.if)}: ${effect.why}`
+    }
+    case 'absent':
+      return `go on only if there is no ${formatRef(effect.ref)} with uid ${effect.uid}: ${effect.why}`
     case 'event':
       return `tell of ${formatRef(effect.about)}: ${effect.type} ${effect.reason}: ${effect.message}`
   }

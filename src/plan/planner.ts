@@ -4,8 +4,17 @@ import type { Outcome, Plan } from './plan.js'
 /** What became known of an object: as it is now, or that it is gone. */
 export type Change =
   | { readonly kind: 'present'; readonly object: KubeObject }
-  /** `uid`: which object went, if that is known. One that has got its name since is still there. */
-  | { readonly kind: 'absent'; readonly ref: ObjectRef; readonly uid?: string | undefined }
+  | {
+      readonly kind: 'absent'
+      readonly ref: ObjectRef
+      /** Which object is not there, if that is known. Another one may have its name. */
+      readonly uid?: string | undefined
+      /**
+       * The store has said so when it was asked for this object. Left out where a watch told of it or a list had it no more: a watch may be late, a
+       * list old.
+       */
+      readonly confirmed?: true | undefined
+    }
 
 /** The moment a plan is made for: the only way in which time enters. */
 export interface PlanTime {

@@ -48,7 +48,12 @@ export class Assumed {
       const known = before?.object?.metadata.resourceVersion
       // answers may be taken in out of order
       if (before?.object === undefined || !isOlderVersion(version, known)) writes.set(key, { object: change.object })
-    } else writes.set(key, { object: undefined, goneUid: change.uid ?? before?.object?.metadata.uid })
+    } else {
+      const written = before?.object?.metadata.uid
+      // the end of one that had the name before is not that of the one that was written
+      if (change.uid !== undefined && written !== undefined && change.uid !== written) return
+      writes.set(key, { object: undefined, goneUid: change.uid ?? written })
+    }
   }
 
   /**

@@ -13,13 +13,13 @@ import type { Store, StoreErrorCode } from '../store/index.js'
 export async function readAgain(
   store: Store,
   effect: Effect,
-  knownUid: string | undefined = effect.kind === 'patch' || effect.kind === 'delete' ? effect.if.uid : undefined,
+  knownUid: string | undefined = uidOfEffect(effect),
 ): Promise<Result<Change, StoreErrorCode>> {
   const ref = refOfEffect(effect)
   const found = await store.get(ref)
   if (found.ok) return { ok: true, value: { kind: 'present', object: found.value } }
   if (found.failure.code !== 'STORE_NOT_FOUND') return found
-  return { ok: true, value: { kind: 'absent', ref, uid: knownUid } }
+  return { ok: true, value: { kind: 'absent', ref, uid: knownUid, confirmed: true } }
 }
 
 /** The object that an effect is about. */
@@ -31,6 +31,20 @@ function refOfEffect(effect: Effect): ObjectRef {
       return effect.about
     case 'patch':
     case 'delete':
+    case 'absent':
       return effect.ref
+  }
+}
+
+/** The uid that an effect names, if it names one. */
+function uidOfEffect(effect: Effect): string | undefined {
+  switch (effect.kind) {
+    case 'patch':
+    case 'delete':
+      return effect.if.uid
+    case 'absent':
+      return effect.uid
+    default:
+      return undefined
   }
 }

@@ -7,7 +7,8 @@ export interface RunKeyOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
   /**
-   * Receives every change that this run learns of, at once: what it has written, and what it has read after a conflict. Show it to the planner
+   * Receives every change that this run learns of, at once: what it has written, and what it has read, for an `absent` effect or after a
+   * conflict. Show it to the planner
    * (and to all others that share its objects) here.
    */
   readonly show: (change: Change, source: 'written' | 'read') => void
@@ -64,7 +65,10 @@ export async function runKey<O extends Outcome>(
     onPlan?.(plan)
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts }
     const { outcome, requeueAfterSeconds } = plan
-    const ended = await runPlan(plan, store, { onChange: (change) => show(change, 'written'), onEvent })
+    const ended = await runPlan(plan, store, {
+      onChange: (change, effect) => show(change, effect.kind === 'absent' ? 'read' : 'written'),
+      onEvent,
+    })
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts }
     const { effect, failure } = ended
     if (ended.kind === 'failed') return { kind: 'failed', outcome, failure, attempts }

@@ -1,5 +1,6 @@
 import { formatRef, groupOf, isDeleting, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
-import type { Change, Effect, EventEffect, Plan } from '../plan/index.js'
+import { failure } from '../errors/index.js'
+import type { AbsentEffect, Change, Effect, EventEffect, Plan } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 
 export interface RunPlanOptions {
@@ -7,14 +8,14 @@ export interface RunPlanOptions {
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
    * Receives each change as soon as its effect is done, before the next one is tried: show it to the planner here, and nothing that was
-   * written is forgotten, even if a later effect throws.
+   * written is forgotten, even if a later effect throws. An `absent` effect has written nothing: its change is what was read.
    */
-  readonly onChange?: ((change: Change) => void) | undefined
+  readonly onChange?: ((change: Change, effect: Effect) => void) | undefined
 }
 
 /**
- * How a plan ended. `changes` are the objects as the store answered them, also of the effects that were done before one failed: show
- * them to the planner.
+ * How a plan ended. `changes` are the objects as the store answered them, also of the effects that were done before one failed, and which
+ * objects it has said are absent: show them to the planner.
  *
  * - `done`: every effect is done
  * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a write was done. Read again, plan
@@ -37,7 +38,8 @@ export interface StoppedRun<K extends string> {
 }
 
 /**
- * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice.
+ * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice. For an `absent` effect
+ * it reads from the store, which has to answer with what is stored now: a store over a cache is none.
  *
  * A resourceVersion in a precondition is the one that the planner saw; where this run itself has written the object since, the version
  * it got for that write takes its place.
@@ -54,7 +56,7 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
     }
     if (isGuard(effect)) continue
     changes.push(answer.change)
-    options.onChange?.(answer.change)
+    options.onChange?.(answer.change, effect)
   }
   // people are told when everything is written: what they do with it can then stop nothing
   for (const effect of plan.effects) if (effect.kind === 'event') options.onEvent?.(effect)
@@ -78,6 +80,7 @@ async function perform(
     const created = await store.create(effect.object)
     return created.ok ? { change: { kind: 'present', object: created.value } } : { failure: created.failure }
   }
+  if (effect.kind === 'absent') return look(effect, store)
   const key = keyOf(effect.ref)
   const written = own.get(key)
   const seen = effect.if.resourceVersion
@@ -87,11 +90,14 @@ async function perform(
   }
 
   if (effect.kind === 'delete') {
-    const deleted = await store.delete(effect.ref, precondition)
+    const { propagation } = effect
+    const deleted = await store.delete(
+      effect.ref,
+      propagation === undefined ? precondition : { ...precondition, propagation },
+    )
     if (!deleted.ok) {
       // that it is gone already is what was wanted
-      if (deleted.failure.code === 'STORE_NOT_FOUND')
-        return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
+      if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: confirmedAbsence(effect.ref, effect.if.uid) }
       return { failure: deleted.failure }
     }
     return {
@@ -104,6 +110,23 @@ async function perform(
   if (!patched.ok) return { failure: patched.failure }
   own.set(key, { seen, now: patched.value.metadata.resourceVersion })
   return { change: changeOf(patched.value) }
+}
+
+/** Asks the store itself for an object that must not be there. */
+async function look({ ref, uid }: AbsentEffect, store: Store): Promise<Answer> {
+  const found = await store.get(ref)
+  if (!found.ok) {
+    return found.failure.code === 'STORE_NOT_FOUND'
+      ? { change: confirmedAbsence(ref, uid) }
+      : { failure: found.failure }
+  }
+  if (found.value.metadata.uid !== uid) return { change: confirmedAbsence(ref, uid) }
+  const context = { object: formatRef(ref), expected: `no object with uid ${uid}`, actual: 'that one' }
+  return { failure: failure('STORE_CONFLICT', context) }
+}
+
+function confirmedAbsence(ref: ObjectRef, uid: string): Change {
+  return { kind: 'absent', ref, uid, confirmed: true }
 }
 
 /** An object that is being deleted and that no finalizer holds any more is the last sight of it. */

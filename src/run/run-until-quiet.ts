@@ -182,13 +182,11 @@ class Run<O extends Outcome> {
     const kind = kindKey(ref)
     const known = this.#known.get(kind) ?? new Map<string, KnownObject>()
     this.#known.set(kind, known)
-    if (change.kind === 'absent') known.delete(objectKey(ref))
-    else
-      known.set(objectKey(ref), {
-        ref,
-        uid: change.object.metadata.uid,
-        resourceVersion: change.object.metadata.resourceVersion,
-      })
+    const key = objectKey(ref)
+    if (change.kind === 'present') {
+      const { uid, resourceVersion } = change.object.metadata
+      known.set(key, { ref, uid, resourceVersion })
+    } else if (isEndOf(known.get(key), change.uid)) known.delete(key)
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
       for (const key of planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
@@ -278,6 +276,11 @@ interface KnownObject {
   readonly ref: ObjectRef
   readonly uid: string | undefined
   readonly resourceVersion: string | undefined
+}
+
+/** Whether this was the one that is not there any more: the end of one is not that of another that has its name. */
+function isEndOf(known: KnownObject | undefined, uid: string | undefined): boolean {
+  return uid === undefined || known?.uid === undefined || known.uid === uid
 }
 
 /** Oldest first; of the same age by namespace and name, as the list has them. */

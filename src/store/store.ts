@@ -41,7 +41,10 @@ export interface ListOptions {
 }
 
 export interface ObjectList {
-  /** Ordered by namespace, then name, in code-unit order. */
+  /**
+   * Ordered by namespace, then name, in code-unit order. Of the pages of all namespaces that holds for each, and not from one to the next: an
+   * API server has namespaces in another order, `a-b` before `a`.
+   */
   readonly items: readonly KubeObject[]
   /**
    * Version of the whole list: where a watch goes on without a gap. All pages of a list have that of the first; what changes while pages
@@ -74,7 +77,10 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
 
-/** A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is `STORE_INVALID`, as with an API server. */
+/**
+ * A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is `STORE_INVALID`, as with an API server; and as
+ * there, a member that an object has not is null to `test` and `copy`, and `replace` adds it.
+ */
 export type JsonPatch = readonly JsonPatchOperation[]
 
 /**

@@ -43,16 +43,16 @@ describe('bundles', () => {
     expect(files.filter((file) => !file.startsWith('src/'))).toEqual([])
   })
 
-  test('ipam-kit/cidr is cidr and errors, nothing more', async () => {
+  test('ipam-kit/cidr is cidr, bytes and errors, nothing more', async () => {
     const files = await bundled("export * from 'ipam-kit/cidr'")
-    expect(files.filter((file) => !/^src\/(cidr|errors)\//.test(file))).toEqual([])
+    expect(files.filter((file) => !/^src\/(cidr|bytes|errors)\//.test(file))).toEqual([])
     expect(files.filter((file) => file.startsWith('src/cidr/forms/'))).toEqual([])
     expect(files.length).toBeGreaterThan(0)
   })
 
   test('ipam-kit/cidr/forms carries ip-address and no other package, and the hosts of URLs do without it', async () => {
     const files = await bundled("export * from 'ipam-kit/cidr/forms'")
-    expect(files.filter((file) => !/^src\/(cidr|errors)\//.test(file))).toEqual(['ip-address'])
+    expect(files.filter((file) => !/^src\/(cidr|bytes|errors)\//.test(file))).toEqual(['ip-address'])
     const hosts = await bundled("import { UrlHost } from 'ipam-kit/cidr/forms'\nexport const parse = UrlHost.parse")
     expect(hosts).toContain('src/cidr/forms/url-host.ts')
     expect(hosts).not.toContain('ip-address')

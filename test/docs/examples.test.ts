@@ -3,10 +3,12 @@ import { dirname, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { clients } from './clients/index.js'
 
 /*
  * Every `@example` of the doc comments in src/ is run. In scope is what the entry of its folder exports, and the nouns of
- * ipam-kit/cidr; an example imports whatever else it needs, as a reader would have to. A line that is an expression, followed by
+ * ipam-kit/cidr; an example imports whatever else it needs, as a reader would have to (clients of databases and clusters are those of
+ * clients/, which need no server). A line that is an expression, followed by
  * `// value` or with that on the next line, has that value; other lines need only run.
  */
 
@@ -184,9 +186,12 @@ function isLiteral(node: ts.Expression): boolean {
   return ts.isLiteralExpression(node) || words.includes(node.kind) || node.getText() === 'undefined'
 }
 
-/** The names that an import of this package brings. */
-async function namesOf({ moduleSpecifier, importClause }: ts.ImportDeclaration): Promise<Record<string, unknown>> {
+/** The names that an import brings: of this package, or of a client that stands in for the real one. */
+async function namesOf(declaration: ts.ImportDeclaration): Promise<Record<string, unknown>> {
+  const { moduleSpecifier, importClause } = declaration
   const specifier = (moduleSpecifier as ts.StringLiteral).text
+  const client = clients[specifier]
+  if (client !== undefined) return namesOfClient(importClause, await client())
   const [, subpath] = /^ipam-kit(\/.+)?$/.exec(specifier) ?? []
   const bindings = importClause?.namedBindings
   if (!specifier.startsWith('ipam-kit') || bindings === undefined || !ts.isNamedImports(bindings)) {
@@ -201,6 +206,20 @@ async function namesOf({ moduleSpecifier, importClause }: ts.ImportDeclaration):
         if (!(exported in module)) throw new SyntaxError(`${specifier} does not export ${exported}`)
         return [name.text, module[exported]]
       }),
+  )
+}
+
+function namesOfClient(clause: ts.ImportClause | undefined, module: { readonly [name: string]: unknown }) {
+  const bindings = clause?.namedBindings
+  const names = bindings !== undefined && ts.isNamedImports(bindings) ? bindings.elements : []
+  const wanted = names.map(({ propertyName, name }) => [name.text, (propertyName ?? name).text] as const)
+  if (clause?.name !== undefined) wanted.push([clause.name.text, 'default'])
+  if (wanted.length === 0) throw new SyntaxError('not an import of names')
+  return Object.fromEntries(
+    wanted.map(([name, exported]) => {
+      if (!(exported in module)) throw new SyntaxError(`the client has no ${exported} here`)
+      return [name, module[exported]]
+    }),
   )
 }
 

@@ -59,7 +59,8 @@ describe('the README', () => {
 })
 
 describe.each(['README.md', 'docs/guides/in-cluster.md'])('%s', (page) => {
-  test('shows what the demo really prints', async () => {
+  // a database is made on the way: the bound is for busy machines
+  test('shows what the demo really prints', { timeout: 120_000 }, async () => {
     const text = read(page)
     expect(text).toContain('$ npm run -s demo -- ')
     expect(await renderConsoleBlocks(text, root)).toBe(text)

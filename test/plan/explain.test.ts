@@ -1,10 +1,11 @@
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
-import { explain } from 'ipam-kit/plan'
+import { type DeleteEffect, explain, explainEffect } from 'ipam-kit/plan'
 import { PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
 import { expect, test } from 'vitest'
 import { claim, pool } from '../provider/in-cluster/world.js'
 
+const thing = { apiVersion: 'v1', kind: 'Thing', name: 'x' }
 const given = (uid: string, resourceVersion: string) => ({ uid, resourceVersion, generation: 1 })
 
 test('a plan in words: outcome, every effect, its condition, and why', () => {
@@ -37,11 +38,18 @@ test('a plan without effects says so, and when it wants to be made again', () =>
   )
 })
 
-test('a delete names the uid that it is for', () => {
-  const ref = { apiVersion: 'v1', kind: 'Thing', name: 'x' }
-  const plan = {
-    outcome: { kind: 'released', message: 'gone' },
-    effects: [{ kind: 'delete', ref, if: { uid: 'u-1' }, why: 'it is free again' }] as const,
-  }
-  expect(explain(plan)).toContain('1. delete Thing x if it has uid u-1: it is free again')
+test.each<[string, Omit<DeleteEffect, 'kind' | 'ref' | 'why'>, string]>([
+  ['names the uid that it is for', { if: { uid: 'u-1' } }, 'delete Thing x if it has uid u-1: it is free again'],
+  [
+    'says what becomes of dependents, where the plan says so',
+    { if: { uid: 'u-1', resourceVersion: '7' }, propagation: 'Foreground' },
+    'delete Thing x (Foreground) if it has uid u-1 and version 7: it is free again',
+  ],
+])('a delete %s', (_, given, expected) => {
+  expect(explainEffect({ kind: 'delete', ref: thing, ...given, why: 'it is free again' })).toBe(expected)
+})
+
+test('an absence names the uid that must not be there', () => {
+  const effect = { kind: 'absent', ref: thing, uid: 'u-1', why: 'its dependents go with it' } as const
+  expect(explainEffect(effect)).toBe('go on only if there is no Thing x with uid u-1: its dependents go with it')
 })

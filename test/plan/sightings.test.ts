@@ -62,6 +62,17 @@ test('objects of other namespaces, names and groups are other objects', () => {
   }
 })
 
+test('that a uid is not under another name says nothing of the object that has it', () => {
+  const sightings = new Sightings()
+  const misnamed: Change = { kind: 'absent', ref: { ...ref, name: 'y' }, uid: 'a', confirmed: true }
+  expect([misnamed, present('a', '5'), misnamed, present('a', '6')].map((it) => sightings.isNews(it))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ])
+})
+
 test('only so many are remembered, and clear() forgets all', () => {
   const sightings = new Sightings()
   for (let i = 0; i <= 10_000; i++) sightings.isNews(absent(`uid-${i}`))

@@ -1,3 +1,5 @@
+import type { AdapterResults } from './conformance.js'
+
 /** Some tests that need the same thing from outside. */
 export interface Part {
   readonly name: string
@@ -10,9 +12,20 @@ export interface Part {
 export class Report {
   #passed = 0
   #failed = 0
+  readonly #results: AdapterResults[] = []
 
   get failed(): number {
     return this.#failed
+  }
+
+  /** What was kept, of all parts. */
+  get results(): readonly AdapterResults[] {
+    return this.#results
+  }
+
+  /** Keeps how the conformance suite ended on one adapter. */
+  keep(results: AdapterResults): void {
+    this.#results.push(results)
   }
 
   /** Runs a part. What it throws outside of its tests is one failure more, and so is a part without a test. */
@@ -27,16 +40,22 @@ export class Report {
     }
   }
 
-  /** Runs one test: it passes if it does not throw. What it returns, if anything, is printed behind its name. */
-  async test(name: string, body: () => Promise<string | undefined> | string | undefined): Promise<void> {
+  /**
+   * Runs one test: it passes if it does not throw. What it returns, if anything, is printed behind its name.
+   *
+   * @returns whether it has passed
+   */
+  async test(name: string, body: () => Promise<string | undefined> | string | undefined): Promise<boolean> {
     const start = performance.now()
     try {
       const note = await body()
       this.#passed++
       const seconds = ((performance.now() - start) / 1000).toFixed(1)
       console.log(`  ok      ${name}${note === undefined ? '' : `: ${note}`} (${seconds} s)`)
+      return true
     } catch (error) {
       this.#fail(name, error)
+      return false
     }
   }
 

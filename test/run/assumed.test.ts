@@ -42,6 +42,15 @@ describe('Assumed', () => {
     expect(assumed.size).toBe(0)
   })
 
+  test('does not take the end of an earlier one for that of the one that was written', () => {
+    const assumed = new Assumed()
+    assumed.note({ kind: 'present', object: thing('a', 6, { uid: 'new' }) })
+    assumed.note({ kind: 'absent', ref: ref('a'), uid: 'old' })
+    expect(names(assumed.overlay(kind, cached(4)))).toEqual(['a@6'])
+    assumed.note({ kind: 'absent', ref: ref('a'), uid: 'new' })
+    expect(assumed.overlay(kind, cached(4))).toEqual([])
+  })
+
   test('does not keep for ever what was removed by others before the cache ever saw it', () => {
     const assumed = new Assumed()
     assumed.note({ kind: 'present', object: thing('a', 5) })

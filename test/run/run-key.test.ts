@@ -118,7 +118,21 @@ describe('runKey', () => {
       kind: 'done',
       outcome: undefined,
     })
-    expect(seen).toEqual([{ kind: 'absent', ref, uid }])
+    expect(seen).toEqual([{ kind: 'absent', ref, uid, confirmed: true }])
+  })
+
+  test('tells what it has read for an absence from what it has written', async () => {
+    const uid = planner.known!.metadata.uid as string
+    const effects: Plan['effects'][number][] = [
+      { kind: 'absent', ref: { ...ref, name: 'y' }, uid, why: '' },
+      { kind: 'patch', ref, patch: { spec: { count: 10 } }, if: { uid }, why: '' },
+    ]
+    planner.plan = () => ({ outcome: { kind: 'counted', message: '' }, effects })
+    expect((await run()).shown).toEqual(['read absent', 'written present'])
+    effects[0] = { kind: 'absent', ref, uid, why: '' }
+    const { result, shown } = await run({}, 0)
+    expect(result).toMatchObject({ kind: 'failed', failure: { code: 'STORE_CONFLICT' } })
+    expect(shown, 'it is read again, and is there').toEqual(['read present'])
   })
 
   test.each([0, 1, 3])('gives up after %i conflicts in a row', async (maxConflicts) => {

@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import { type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
+import { type Change, type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -137,7 +137,14 @@ describe('runPlan', () => {
       plan({ kind: 'delete', ref, if: { uid: 'u' }, why: '' }),
       memoryStore({ now: () => 0 }),
     )
-    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref, uid: 'u' }] })
+    expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref, uid: 'u', confirmed: true }] })
+  })
+
+  test('hands the propagation of a deletion to the store', async () => {
+    const { store, object } = await stored()
+    const uid = object.metadata.uid as string
+    const result = await runPlan(plan({ kind: 'delete', ref, if: { uid }, propagation: 'Foreground', why: '' }), store)
+    expect(result.changes).toMatchObject([{ object: { metadata: { finalizers: ['foregroundDeletion'] } } }])
   })
 
   test('never deletes another object that has got the name since', async () => {
@@ -207,6 +214,53 @@ describe('runPlan', () => {
       changes: [],
     })
     expect((await store.get(ref)) as unknown).toMatchObject({ value: { spec: { size: 2 } } })
+  })
+
+  describe('goes past an absence', () => {
+    const absent = (uid: string): Effect => ({ kind: 'absent', ref, uid, why: 'a test' })
+    const next = { kind: 'create', object: thing({ name: 'next' }), why: '' } as const
+    const nextRef = { ...ref, name: 'next' }
+
+    test('where the name is free', async () => {
+      const store = memoryStore({ now: () => 0 })
+      const seen: unknown[] = []
+      const onChange = (change: Change, effect: Effect) => seen.push([effect.kind, change])
+      const result = await runPlan(plan(absent('u'), next), store, { onChange })
+      const change = { kind: 'absent', ref, uid: 'u', confirmed: true }
+      expect(result).toMatchObject({ kind: 'done', changes: [change, { kind: 'present' }] })
+      expect(seen).toMatchObject([
+        ['absent', change],
+        ['create', { kind: 'present' }],
+      ])
+    })
+
+    test('where another object has the name', async () => {
+      const { store, object } = await stored()
+      const result = await runPlan(plan(absent('the-old-one'), next), store)
+      expect(result).toMatchObject({ kind: 'done', changes: [{ kind: 'absent', ref, uid: 'the-old-one' }, {}] })
+      expect((await store.get(ref)) as unknown).toMatchObject({ value: object })
+    })
+
+    test('and not where the object is there, in whatever version', async () => {
+      const { store, object } = await stored({ finalizers: ['example.com/hold'] })
+      await store.delete(ref)
+      const result = await runPlan(plan(absent(object.metadata.uid as string), next), store)
+      expect(result).toMatchObject({
+        kind: 'conflict',
+        effect: { kind: 'absent' },
+        failure: { code: 'STORE_CONFLICT' },
+        changes: [],
+      })
+      expect((await store.get(nextRef)).ok).toBe(false)
+    })
+
+    test('nor where the store does not answer', async () => {
+      const { store } = await stored()
+      const failure = { code: 'STORE_IO', context: { operation: 'get', problem: 'down' } } as const
+      const down = storeOver(store, { get: async () => ({ ok: false, failure }) })
+      expect(await runPlan(plan(absent('u'), next), down)).toMatchObject({ kind: 'failed', failure, changes: [] })
+      expect((await store.get(nextRef)).ok).toBe(false)
+    })
   })
 
   test('hands events to the caller and writes nothing for them', async () => {

@@ -218,6 +218,22 @@ describe('reads', () => {
     expect(unwrap(await store.list(query, { limit: 3 }))).toEqual({ items: [], resourceVersion: '5' })
   })
 
+  it('find the few that a selector chooses in a few steps, whatever the page is', async () => {
+    for (let i = 0; i < 1000; i++) await create(`p-${String(i).padStart(3, '0')}`)
+    engine.calls.length = 0
+    const chosen: string[] = []
+    let token: string | undefined
+    do {
+      const page = unwrap(
+        await store.list({ ...query, fields: { 'metadata.name': 'p-998' } }, { limit: 1, continue: token }),
+      )
+      chosen.push(...page.items.map(({ metadata }) => metadata.name))
+      token = page.continue
+    } while (token !== undefined)
+    expect(chosen).toEqual(['p-998'])
+    expect(engine.calls.length).toBeLessThan(15)
+  })
+
   it('shorten what an engine says of its trouble', async () => {
     engine.read = () => Promise.reject(new Error('x'.repeat(5000)))
     const got = failure(await store.get(ref('a'))) as { context: { problem: string } }
@@ -427,7 +443,7 @@ describe('polling', () => {
     expect(asked.length).toBe(2)
   })
 
-  it('sleeps again after a wake', async () => {
+  it('waits again after a wake, for the pause that it is in', async () => {
     const { events } = poll([page(5), page(6, [change(6)]), page(6)], '5')
     await events.next()
     const next = events.next()
@@ -437,7 +453,10 @@ describe('polling', () => {
     void events.next()
     await settle()
     await settle()
-    expect([asked.length, sleeps.length]).toEqual([2, 2])
+    expect([asked.length, sleeps.length]).toEqual([2, 1])
+    sleeps[0]!()
+    await settle()
+    expect(asked.length).toBe(3)
   })
 
   it('ends with what is gone', async () => {

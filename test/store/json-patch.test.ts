@@ -34,6 +34,15 @@ describe('JSON patch', () => {
     ],
     ['adds null', {}, [{ op: 'add', path: '/spec/n', value: null }], { n: null }],
     ['removes a member', { foo: 1, bar: 2 }, [{ op: 'remove', path: '/spec/bar' }], { foo: 1 }],
+    ['counts a negative index from the end', { l: [1, 2, 3] }, [{ op: 'remove', path: '/spec/l/-1' }], { l: [1, 2] }],
+    ['adds at a negative index', { l: [1] }, [{ op: 'add', path: '/spec/l/-1', value: 2 }], { l: [1, 2] }],
+    ['adds at the lowest index', { l: [1] }, [{ op: 'add', path: '/spec/l/-2', value: 2 }], { l: [2, 1] }],
+    [
+      'knows other ways to write an index',
+      { l: [1, 2] },
+      [{ op: 'test', path: '/spec/l/+01', value: 2 }],
+      { l: [1, 2] },
+    ],
     ['removes an element', { l: [1, 2, 3] }, [{ op: 'remove', path: '/spec/l/1' }], { l: [1, 3] }],
     ['replaces a value', { l: [1, 2] }, [{ op: 'replace', path: '/spec/l/0', value: { x: 1 } }], { l: [{ x: 1 }, 2] }],
     [
@@ -83,6 +92,14 @@ describe('JSON patch', () => {
     ],
     ['knows the empty key', { '': { '': 1 } }, [{ op: 'replace', path: '/spec//', value: 2 }], { '': { '': 2 } }],
     ['takes digits as a key of an object', { 1: 'a' }, [{ op: 'replace', path: '/spec/1', value: 'b' }], { 1: 'b' }],
+    ['adds what it replaces and is not there', {}, [{ op: 'replace', path: '/spec/a', value: 1 }], { a: 1 }],
+    ['takes a member that is not there for null', {}, [{ op: 'test', path: '/spec/a', value: null }], {}],
+    [
+      'copies null from a member that is not there',
+      {},
+      [{ op: 'copy', from: '/spec/a', path: '/spec/b' }],
+      { b: null },
+    ],
     ['does nothing without operations', { a: 1 }, [], { a: 1 }],
     ['ignores members that it does not know', { a: 1 }, [{ op: 'remove', path: '/spec/a', why: 'x' } as never], {}],
     [
@@ -100,20 +117,30 @@ describe('JSON patch', () => {
 
   it.each<[string, unknown, JsonPatch]>([
     ['a test of another value', { a: 1 }, [{ op: 'test', path: '/spec/a', value: '1' }]],
-    ['a test of what is not there', {}, [{ op: 'test', path: '/spec/a', value: null }]],
+    ['a test of what is not there', {}, [{ op: 'test', path: '/spec/a', value: 0 }]],
+    ['a test below what is not there', {}, [{ op: 'test', path: '/spec/a/b', value: null }]],
+    ['a test behind the end', { l: [1] }, [{ op: 'test', path: '/spec/l/1', value: null }]],
     ['removing what is not there', {}, [{ op: 'remove', path: '/spec/a' }]],
     ['removing what every object has', {}, [{ op: 'remove', path: '/spec/toString' }]],
-    ['replacing what is not there', {}, [{ op: 'replace', path: '/spec/a', value: 1 }]],
+    ['replacing below what is not there', {}, [{ op: 'replace', path: '/spec/a/b', value: 1 }]],
+    ['replacing behind the end', { l: [1] }, [{ op: 'replace', path: '/spec/l/1', value: 1 }]],
     ['adding below what is not there', {}, [{ op: 'add', path: '/spec/a/b', value: 1 }]],
     ['adding below a text', { a: 'x' }, [{ op: 'add', path: '/spec/a/b', value: 1 }]],
     ['an index behind the end', { l: [1] }, [{ op: 'add', path: '/spec/l/2', value: 1 }]],
-    ['an index with a leading zero', { l: [1, 2] }, [{ op: 'remove', path: '/spec/l/01' }]],
-    ['a negative index', { l: [1] }, [{ op: 'remove', path: '/spec/l/-1' }]],
+    ['an index before the first', { l: [1] }, [{ op: 'remove', path: '/spec/l/-2' }]],
+    ['an index long before the first', { l: [1] }, [{ op: 'add', path: '/spec/l/-3', value: 1 }]],
+    ['an index that is a fraction', { l: [1, 2] }, [{ op: 'remove', path: '/spec/l/1e0' }]],
+    ['an index that is empty', { l: [1, 2] }, [{ op: 'remove', path: '/spec/l/' }]],
     ['- where nothing is added', { l: [1] }, [{ op: 'remove', path: '/spec/l/-' }]],
     ['moving from what is not there', {}, [{ op: 'move', from: '/spec/a', path: '/spec/b' }]],
     ['moving into itself', { a: { b: {} } }, [{ op: 'move', from: '/spec/a', path: '/spec/a/b/c' }]],
-    ['copying from what is not there', {}, [{ op: 'copy', from: '/spec/a', path: '/spec/b' }]],
+    ['copying from below what is not there', {}, [{ op: 'copy', from: '/spec/a/b', path: '/spec/b' }]],
+    ['copying from behind the end', { l: [1] }, [{ op: 'copy', from: '/spec/l/1', path: '/spec/b' }]],
     ['removing the whole object', {}, [{ op: 'remove', path: '' }]],
+    ['adding the whole object', {}, [{ op: 'add', path: '', value: {} }]],
+    ['copying the whole object', {}, [{ op: 'copy', from: '', path: '/spec/a' }]],
+    ['copying over the whole object', {}, [{ op: 'copy', from: '/spec', path: '' }]],
+    ['moving the whole object', {}, [{ op: 'move', from: '', path: '/a' }]],
     ['making it a list', {}, [{ op: 'replace', path: '', value: [] }]],
     ['removing its metadata', {}, [{ op: 'remove', path: '/metadata' }]],
     ['another name', {}, [{ op: 'replace', path: '/metadata/name', value: 'c' }]],
@@ -173,22 +200,16 @@ function model(document: Value, patch: JsonPatch): Value | undefined {
   try {
     for (const operation of patch) {
       const path = operation.path.slice(1).split('/')
-      if (operation.op === 'test') same(read(root, path), operation.value as Value)
+      if (operation.op === 'test') same(readOrNull(root, path), operation.value as Value)
       else if (operation.op === 'add') insert(root, path, operation.value as Value)
       else if (operation.op === 'remove') take(root, path)
       else if (operation.op === 'replace') {
-        read(root, path)
-        if (path.length > 1) {
-          const isArray = Array.isArray(read(root, path.slice(0, -1)))
-          const key = path.at(-1)!
-          take(root, path)
-          insert(root, path, operation.value as Value)
-          if (isArray) check(/^\d+$/.test(key))
-        } else root.spec = structuredClone(operation.value) as Value
+        if (Array.isArray(read(root, path.slice(0, -1)))) take(root, path)
+        insert(root, path, operation.value as Value)
       } else {
         const from = (operation as { from: string }).from.slice(1).split('/')
         if (operation.op === 'move') check(!(path.length > from.length && from.every((key, i) => path[i] === key)))
-        const value = structuredClone(read(root, from))
+        const value = structuredClone(operation.op === 'move' ? read(root, from) : readOrNull(root, from))
         if (operation.op === 'move') take(root, from)
         insert(root, path, value)
       }
@@ -211,22 +232,32 @@ function read(root: Value, path: readonly string[]): Value {
   let value = root
   for (const key of path) {
     check(typeof value === 'object' && value !== null)
-    check(
-      Array.isArray(value)
-        ? /^(0|[1-9]\d*)$/.test(key) && Number(key) < value.length
-        : Object.hasOwn(value as object, key),
-    )
-    value = (value as { [key: string]: Value })[key]!
+    check(Array.isArray(value) ? Object.hasOwn(value, placeIn(value.length, key)) : Object.hasOwn(value as object, key))
+    value = (value as { [key: string]: Value })[Array.isArray(value) ? placeIn(value.length, key) : key]!
   }
   return value
+}
+
+/** As an API server has it: -1 is the last. */
+function placeIn(length: number, key: string): number {
+  check(/^[+-]?\d+$/.test(key))
+  return key.startsWith('-') && Number(key) !== 0 ? length + Number(key) : Number(key)
+}
+
+/** As an API server has it: a member that an object has not is null. */
+function readOrNull(root: Value, path: readonly string[]): Value {
+  const parent = read(root, path.slice(0, -1))
+  const isMissing =
+    typeof parent === 'object' && !Array.isArray(parent) && parent !== null && !Object.hasOwn(parent, path.at(-1)!)
+  return isMissing ? null : read(root, path)
 }
 
 function insert(root: Value, path: readonly string[], value: Value): void {
   const parent = read(root, path.slice(0, -1))
   const key = path.at(-1)!
   if (Array.isArray(parent)) {
-    const index = key === '-' ? parent.length : Number(key)
-    check(key === '-' || (/^(0|[1-9]\d*)$/.test(key) && index <= parent.length))
+    const index = key === '-' ? parent.length : placeIn(parent.length + 1, key)
+    check(index >= 0 && index <= parent.length)
     parent.splice(index, 0, structuredClone(value))
   } else {
     check(typeof parent === 'object' && parent !== null)
@@ -237,11 +268,11 @@ function insert(root: Value, path: readonly string[], value: Value): void {
 function take(root: Value, path: readonly string[]): void {
   read(root, path)
   const parent = read(root, path.slice(0, -1))
-  if (Array.isArray(parent)) parent.splice(Number(path.at(-1)), 1)
+  if (Array.isArray(parent)) parent.splice(placeIn(parent.length, path.at(-1)!), 1)
   else delete (parent as { [key: string]: Value })[path.at(-1)!]
 }
 
-const key = fc.constantFrom('a', 'b', '0', '1', '2', '-')
+const key = fc.constantFrom('a', 'b', '0', '1', '2', '-', '-1', '-2', '01')
 const pointer = fc.array(key, { minLength: 1, maxLength: 3 }).map((keys) => `/spec/${keys.join('/')}`)
 const value = fc.letrec<{ value: Value }>((tie) => ({
   value: fc.oneof(

@@ -129,10 +129,18 @@ describe('metadata', () => {
   }
 
   it('refuses labels that are not texts', async () => {
-    for (const value of [5, true, null, {}, []]) {
+    for (const value of [5, true, {}, []]) {
       expect(await refusal({ labels: { app: value } })).toEqual(invalidAt('metadata.labels.app', 'must be a string'))
     }
-    expect(await refusal({ labels: ['a'] })).toEqual(invalidAt('metadata.labels', 'must be an object'))
+    for (const labels of [['a'], [], '', 'a', 0, false]) {
+      expect(await refusal({ labels })).toEqual(invalidAt('metadata.labels', 'must be an object'))
+    }
+  })
+
+  it('takes null as an empty text, as an API server does', async () => {
+    const metadata = { labels: { app: null, l: '1' }, annotations: { note: null } }
+    const kept = (await createIn(store, 'a', { metadata })).metadata
+    expect([kept.labels, kept.annotations]).toEqual([{ app: '', l: '1' }, { note: '' }])
   })
 
   it.each(['fd00::1', '-a', 'a-', 'a b', 'a'.repeat(64)])('refuses the label value %j', async (value) => {
@@ -174,11 +182,17 @@ describe('metadata', () => {
     expect(await refusal({ annotations })).toBe('no failure')
   })
 
-  it('refuses finalizers that are no list of names, and the same one twice', async () => {
-    expect(await refusal({ finalizers: 'a' })).toEqual(invalidAt('metadata.finalizers', 'must be an array'))
+  it('refuses finalizers that are no list of names', async () => {
+    for (const finalizers of ['a', '', {}, 0]) {
+      expect(await refusal({ finalizers })).toEqual(invalidAt('metadata.finalizers', 'must be an array'))
+    }
     expect(await refusal({ finalizers: [5] })).toEqual(invalidAt('metadata.finalizers[0]', 'must be a string'))
     expect(await refusal({ finalizers: ['a b'] })).toEqual(invalidAt('metadata.finalizers[0]', 'name part'))
-    expect(await refusal({ finalizers: ['x/a', 'x/b', 'x/a'] })).toEqual(invalidAt('metadata.finalizers[2]', 'twice'))
+  })
+
+  it('keeps a finalizer that is there twice, as an API server does', async () => {
+    const finalizers = ['x/a', 'x/b', 'x/a']
+    expect((await createIn(store, 'a', { metadata: { finalizers } })).metadata.finalizers).toEqual(finalizers)
   })
 
   it('refuses to orphan dependents and to wait for them', async () => {
@@ -204,6 +218,35 @@ describe('metadata', () => {
       invalidAt('metadata.ownerReferences', 'must be an array'),
     )
     expect(await refusal({ ownerReferences: ['a'] })).toEqual(invalidAt('metadata.ownerReferences[0]'))
+  })
+
+  it('takes null in lists for what Go makes of it', async () => {
+    expect(await refusal({ finalizers: ['x/a', null] })).toEqual(invalidAt('metadata.finalizers[1]', 'name part'))
+    expect(await refusal({ ownerReferences: [null] })).toEqual(invalidAt('metadata.ownerReferences[0].apiVersion'))
+    const metadata = { ownerReferences: [{ ...owner, controller: null }, owner] }
+    expect((await createIn(store, 'nulls', { metadata })).metadata.ownerReferences).toEqual([owner])
+  })
+
+  it('refuses owners of no version, and events', async () => {
+    for (const apiVersion of ['a/b/c', 'x/', '/']) {
+      expect(await refusal({ ownerReferences: [{ ...owner, apiVersion }] })).toEqual(
+        invalidAt('metadata.ownerReferences[0].apiVersion', 'must have a version'),
+      )
+    }
+    const event = { ...owner, apiVersion: 'v1', kind: 'Event' }
+    expect(await refusal({ ownerReferences: [event] })).toEqual(invalidAt('metadata.ownerReferences[0]', 'an Event'))
+  })
+
+  it.each([
+    ['generateName', 5],
+    ['generation', '1'],
+    ['generation', 1.5],
+    ['creationTimestamp', 'yesterday'],
+    ['creationTimestamp', '2026-02-30T00:00:00'],
+    ['deletionTimestamp', 5],
+    ['deletionGracePeriodSeconds', '0'],
+  ])('refuses %s: %j, which a server could not read', async (field, value) => {
+    expect(await refusal({ [field]: value })).toEqual(invalidAt(`metadata.${field}`, 'must be'))
   })
 
   it('takes one controller and not two', async () => {

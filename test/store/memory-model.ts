@@ -76,11 +76,11 @@ export class Model {
   update(draft: Draft, subresource?: 'status'): Outcome {
     const hasStatus = draft.kind !== this.#withoutStatus
     if (subresource && !hasStatus) return 'STORE_INVALID'
+    const { uid, resourceVersion, finalizers = [] } = draft.metadata
+    if (!resourceVersion) return 'STORE_INVALID'
     const before = this.find(draft)
     if (!before) return 'STORE_NOT_FOUND'
-    const { uid, resourceVersion, finalizers = [] } = draft.metadata
     if (uid && uid !== before.metadata.uid) return 'STORE_CONFLICT'
-    if (!resourceVersion) return 'STORE_INVALID'
     if (resourceVersion !== before.metadata.resourceVersion) return 'STORE_CONFLICT'
     if (subresource) return this.#rewrite(before, { ...before, status: draft.status })
 

@@ -187,14 +187,23 @@ describe('update', () => {
     expect(failure(await store.update(stale))).toMatchObject({ code: 'STORE_CONFLICT' })
   })
 
-  it('refuses another uid, even before it misses the resourceVersion', async () => {
+  it('refuses another uid', async () => {
     const made = await create('a')
-    for (const resourceVersion of ['2', undefined]) {
-      const other = withMeta(made, { uid: 'other', resourceVersion })
-      expect(failure(await store.update(other))).toEqual({
-        code: 'STORE_CONFLICT',
-        context: { object: 'Pool ns/a', expected: 'uid "other"', actual: `"${made.metadata.uid}"` },
-      })
+    expect(failure(await store.update(withMeta(made, { uid: 'other' })))).toEqual({
+      code: 'STORE_CONFLICT',
+      context: { object: 'Pool ns/a', expected: 'uid "other"', actual: `"${made.metadata.uid}"` },
+    })
+  })
+
+  it('misses the resourceVersion whatever is there', async () => {
+    const made = await create('a')
+    for (const metadata of [
+      { resourceVersion: undefined, uid: 'other' },
+      { resourceVersion: '0' },
+      { resourceVersion: '', name: 'b' },
+    ]) {
+      const refused = await store.update(withMeta(made, metadata))
+      expect(failure(refused)).toEqual(invalidAt('metadata.resourceVersion', 'must be specified'))
     }
   })
 
@@ -238,8 +247,8 @@ describe('update', () => {
 
   it('checks the metadata as create does', async () => {
     const made = await create('a')
-    expect(failure(await store.update(withMeta(made, { finalizers: ['x/a', 'x/a'] })))).toEqual(
-      invalidAt('metadata.finalizers[1]', 'twice'),
+    expect(failure(await store.update(withMeta(made, { finalizers: ['x/a', 'a b'] })))).toEqual(
+      invalidAt('metadata.finalizers[1]', 'name part'),
     )
   })
 })
@@ -304,10 +313,12 @@ describe('generation', () => {
     expect(unwrap(await store.patch(ref('a', { kind: 'Plain' }), { status: 3 })).metadata.generation).toBe(3)
   })
 
-  it('does not rise with another version of the API, which is kept', async () => {
+  it('does not rise with another version of the API, which alone changes nothing, and is kept', async () => {
     const made = await create('a', { spec: 1 })
-    const beta = unwrap(await store.update({ ...made, apiVersion: `${GROUP}/v1beta1` }))
-    expect(beta).toMatchObject({ apiVersion: `${GROUP}/v1beta1`, metadata: { generation: 1, resourceVersion: '3' } })
+    const apiVersion = `${GROUP}/v1beta1`
+    expect(unwrap(await store.update({ ...made, apiVersion }))).toBe(made)
+    const beta = unwrap(await store.update({ ...withMeta(made, { labels: { l: '1' } }), apiVersion }))
+    expect(beta).toMatchObject({ apiVersion, metadata: { generation: 1, resourceVersion: '3' } })
     expect(unwrap(await store.get(ref('a')))).toBe(beta)
     expect(unwrap(await store.get(ref('a', { apiVersion: `${GROUP}/v2` })))).toBe(beta)
     expect(unwrap(await store.list({ apiVersion: `${GROUP}/v2`, kind: 'Pool' })).items).toEqual([beta])
@@ -439,11 +450,19 @@ describe('patch', () => {
     )
   })
 
+  it('does not look at the namespace of a cluster-scoped object', async () => {
+    const made = unwrap(await store.create({ ...query, kind: 'Region', metadata: { name: 'a' } }))
+    const region = { ...query, kind: 'Region', name: 'a' }
+    expect(unwrap(await store.patch(region, { metadata: { namespace: 'ns' } }))).toBe(made)
+    const labelled = unwrap(await store.patch(region, { metadata: { namespace: 'ns', labels: { l: '1' } } }))
+    expect(Object.hasOwn(labelled.metadata, 'namespace')).toBe(false)
+  })
+
   it('changes the version of the API within the group', async () => {
     await create('a')
     const apiVersion = `${GROUP}/v1beta1`
-    expect(unwrap(await store.patch(ref('a'), { apiVersion })).apiVersion).toBe(apiVersion)
-    expect(unwrap(await store.patch(ref('a'), { spec: 1 })).apiVersion).toBe(apiVersion)
+    expect(unwrap(await store.patch(ref('a'), { apiVersion, spec: 1 })).apiVersion).toBe(apiVersion)
+    expect(unwrap(await store.patch(ref('a'), { spec: 2 })).apiVersion).toBe(apiVersion)
   })
 
   it('ignores the status on the main endpoint and all else on that of the status', async () => {
@@ -454,6 +473,26 @@ describe('patch', () => {
     expect(reported).toEqual({ ...made, status: { a: 1, b: 1 }, metadata: { ...made.metadata, resourceVersion: '3' } })
     const merged = unwrap(await store.patch(ref('a'), { status: { a: null } }, { subresource: 'status' }))
     expect(merged.status).toEqual({ b: 1 })
+  })
+
+  it('that says itself for which object it is made is a conflict if it is another, whatever else is wrong', async () => {
+    const { uid } = (await create('a')).metadata
+    const conflict = { code: 'STORE_CONFLICT' }
+    for (const own of [{ uid: 'other' }, { resourceVersion: '1' }]) {
+      const metadata = { ...own, labels: 'none' }
+      expect(failure(await store.patch(ref('a'), { metadata }))).toMatchObject(conflict)
+      const late = [{ op: 'test', path: '/spec', value: 1 }] as const
+      expect(failure(await store.patch(ref('a'), late, own))).toMatchObject(conflict)
+    }
+    for (const none of [{ uid: '' }, { uid, resourceVersion: '2' }]) {
+      const refused = await store.patch(ref('a'), { metadata: { ...none, labels: 'none' } })
+      expect(failure(refused)).toEqual(invalidAt('metadata.labels', 'must be an object'))
+    }
+    const another = [{ op: 'replace', path: '/metadata/uid', value: 'other' }] as const
+    expect(failure(await store.patch(ref('a'), another))).toEqual(invalidAt('metadata.uid'))
+    expect(failure(await store.patch(ref('a'), { metadata: { resourceVersion: '0' } }))).toEqual(
+      invalidAt('metadata.resourceVersion'),
+    )
   })
 
   it('checks what comes out of it', async () => {

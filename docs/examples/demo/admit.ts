@@ -1,9 +1,11 @@
 import { InCluster, Meta } from 'ipam-kit/crd'
 import { describe } from 'ipam-kit/errors'
 import type { StoreFailure } from 'ipam-kit/store'
-import type { EmbeddedCluster } from './cluster.js'
+import { type Admit, type Applied, apply } from './apply.js'
+import type { Cluster } from './cluster.js'
+import { addressesOf } from './deletion.js'
 import type { Finding } from './finding.js'
-import { isPool, models } from './kinds.js'
+import { isPool, modelOf, models } from './kinds.js'
 import type { Manifest } from './load.js'
 
 type Fields = { readonly [field: string]: unknown }
@@ -20,26 +22,39 @@ const SERVER_FIELDS: readonly string[] = [
   'selfLink',
 ]
 
-/** Creates the objects in the cluster, in order: those that fit their schema, have a name of their own, and pass admission. */
+/** What became of the manifests. */
+export interface Admitted {
+  readonly findings: readonly Finding[]
+  /** By `Kind namespace/name`, what was taken in. */
+  readonly applied: ReadonlyMap<string, Applied>
+}
+
+/** Brings the objects into the cluster, in order: those that fit their schema, have a name of their own, and pass admission. */
 export async function admit(
   manifests: readonly Manifest[],
-  cluster: EmbeddedCluster,
+  cluster: Cluster,
   onProgress: (done: number) => void,
-): Promise<readonly Finding[]> {
+): Promise<Admitted> {
   const findings: Finding[] = []
-  const taken = new Map<string, string>()
+  const taken = new Map<string, Taken>()
   for (const [index, manifest] of manifests.entries()) {
     findings.push(...(await admitOne(manifest, cluster, taken)))
     onProgress(index + 1)
   }
-  return findings
+  return { findings, applied: new Map([...taken].map(([name, { applied }]) => [name, applied])) }
 }
 
-/** @param taken where the objects came from that are in the cluster already, by `Kind namespace/name` */
+/** Where an object came from that has been taken in, and what became of it. */
+interface Taken {
+  readonly where: string
+  readonly applied: Applied
+}
+
+/** @param taken what has been taken in already, by `Kind namespace/name` */
 async function admitOne(
   { where, value }: Manifest,
-  cluster: EmbeddedCluster,
-  taken: Map<string, string>,
+  cluster: Cluster,
+  taken: Map<string, Taken>,
 ): Promise<readonly Finding[]> {
   if (!isObject(value)) return [refused(where, undefined, 'not an object with apiVersion and kind')]
   const { apiVersion, kind } = value
@@ -56,20 +71,29 @@ async function admitOne(
   const read = model.safeParse(object)
   if (!read.ok) return [refused(where, name, describe(read.failure))]
   const first = taken.get(name)
-  if (first !== undefined) return [refused(where, name, `there is one of this name already, from ${first}`)]
-  const admission = isPool(read.value)
-    ? InCluster.admitPool({ operation: 'CREATE', object: read.value })
-    : ({ allowed: true, warnings: [] } as const)
-  if (!admission.allowed) return [refused(where, name, admission.message)]
-  const created = await cluster.create(read.value)
-  if (!created.ok) return [refused(where, name, reasonOf(created.failure))]
-  taken.set(name, where)
-  return [...admission.warnings, ...oddities(value, model.info)].map((reason) => ({
+  if (first !== undefined) return [refused(where, name, `there is one of this name already, from ${first.where}`)]
+  const admitPool: Admit = (next, stored) => admissionOf(next, stored, cluster)
+  const outcome = await apply(read.value, model, { cluster, admit: admitPool })
+  if ('refused' in outcome) return [refused(where, name, outcome.refused)]
+  if ('failure' in outcome) return [refused(where, name, reasonOf(outcome.failure))]
+  const { applied, warnings } = outcome
+  taken.set(name, { where, applied })
+  const kept = applied === 'kept' ? ['it is being deleted in the store, and left alone until it is gone'] : []
+  return [...warnings, ...oddities(value, model.info), ...kept].map((reason) => ({
     action: 'warning',
     where,
     object: name,
     reason,
   }))
+}
+
+/** Only pools have a webhook. One that is there already and can not be read is none that its new state could be compared with. */
+async function admissionOf(object: Meta.KubeObject, stored: Meta.KubeObject | undefined, cluster: Cluster) {
+  if (!isPool(object)) return { allowed: true, warnings: [] } as const
+  const before = stored === undefined ? undefined : await cluster.find(modelOf(object), Meta.refOf(object))
+  if (before === undefined || !isPool(before)) return InCluster.admitPool({ operation: 'CREATE', object })
+  const inUse = await addressesOf(cluster, Meta.formatRef(Meta.refOf(object)))
+  return InCluster.admitPool({ operation: 'UPDATE', object, oldObject: before, inUse })
 }
 
 /** The object as `kubectl create` would send it: without what a server sets, and in the namespace that it goes to. */
@@ -99,6 +123,9 @@ function nameOf(object: Fields, kind: string): string {
 
 /** The name of the object is told already. */
 function reasonOf(failure: StoreFailure): string {
+  const [, namespace] =
+    failure.code === 'STORE_NOT_FOUND' ? (/^Namespace (.*)$/.exec(failure.context.object) ?? []) : []
+  if (namespace !== undefined) return `there is no namespace ${namespace}: kubectl create namespace ${namespace}`
   return failure.code === 'STORE_INVALID' ? `${failure.context.path}: ${failure.context.problem}` : describe(failure)
 }
 

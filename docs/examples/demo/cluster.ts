@@ -1,9 +1,10 @@
-import type { Meta } from 'ipam-kit/crd'
-import { unwrap } from 'ipam-kit/errors'
+import { Meta } from 'ipam-kit/crd'
+import { describe, unwrap } from 'ipam-kit/errors'
 import { type InClusterOutcome, inCluster, type PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { type Progress, type RunFailure, runUntilQuiet } from 'ipam-kit/run'
-import type { StoreResult } from 'ipam-kit/store'
+import type { Store, StoreResult } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { watchedKinds } from './kinds.js'
 
 /** When virtual time begins. A fixed date, so that the same manifests give the same output. */
 const START_MS = Date.UTC(2026, 0, 1)
@@ -16,8 +17,12 @@ const MAX_WAIT_SECONDS = 2 ** 31
 /** How the provider came to rest. */
 export interface Settled {
   readonly failures: readonly RunFailure[]
+  /** The objects that it has written. */
+  readonly written: number
   /** The grace periods that time was moved on for. */
   readonly waits: readonly Wait[]
+  /** When the first of the grace periods ends that are not waited for, in seconds from now. */
+  readonly releasesInSeconds?: number | undefined
 }
 
 export interface Wait {
@@ -26,55 +31,88 @@ export interface Wait {
   readonly reason: string
 }
 
-/** A cluster inside this process: the memory store, the in-cluster provider, and a clock that only this program moves. */
-export class EmbeddedCluster {
+/** A store, the in-cluster provider, and a clock. */
+export class Cluster {
   readonly #provider = inCluster()
-  readonly #store = memoryStore({ now: () => this.#nowMs, kinds: this.#provider.watches })
-  #nowMs = START_MS
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #unfit = new Map<string, string>()
 
-  /** Creates an object a second after the one before: claims are served oldest first, so in the order of their creation. */
+  private constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Inside this process, with a clock that only this program moves. */
+  static inMemory(): Cluster {
+    const clock = new VirtualClock()
+    return new Cluster(memoryStore({ now: () => clock.nowMs, kinds: watchedKinds }), clock)
+  }
+
+  /** In a store that others may use too, and outlives this process: time is what it is. */
+  static over(store: Store): Cluster {
+    return new Cluster(store, realClock)
+  }
+
+  /** What could not be read of the objects in the store, by `Kind namespace/name`. */
+  get unfit(): ReadonlyMap<string, string> {
+    return this.#unfit
+  }
+
+  /** Claims are served oldest first: in virtual time that is the order of their creation. */
   async create(object: Meta.KubeObject): StoreResult<Meta.KubeObject> {
-    this.#nowMs += 1000
+    this.#clock.tick()
     return this.#store.create(object)
   }
 
+  /** The object as it is stored. */
+  async get(ref: Meta.ObjectRef): StoreResult<Meta.KubeObject> {
+    return this.#store.get(ref)
+  }
+
+  async update(object: Meta.KubeObject): StoreResult<Meta.KubeObject> {
+    this.#clock.tick()
+    return this.#store.update(object)
+  }
+
   async delete(ref: Meta.ObjectRef): StoreResult<Meta.KubeObject> {
-    this.#nowMs += 1000
+    this.#clock.tick()
     return this.#store.delete(ref)
   }
 
   /** The object, or `undefined` if there is none. */
   async find<T extends Meta.KubeObject>(model: Meta.Model<T>, ref: Meta.ObjectRef): Promise<T | undefined> {
     const found = await this.#store.get(ref)
-    return found.ok ? model.parse(found.value) : undefined
+    if (!found.ok && found.failure.code !== 'STORE_NOT_FOUND') return unwrap(found)
+    return found.ok ? this.#read(model, found.value) : undefined
   }
 
-  /** All objects of a kind, by namespace and name. */
+  /** All objects of a kind that can be read, by namespace and name. */
   async list<T extends Meta.KubeObject>(model: Meta.Model<T>): Promise<readonly T[]> {
     const { apiVersion, kind } = model.info
     const { items } = unwrap(await this.#store.list({ apiVersion, kind }))
-    return items.map((item) => model.parse(item))
+    return items.map((item) => this.#read(model, item)).filter((item) => item !== undefined)
   }
 
-  /** Lets the provider work until nothing is left to do, also after the grace periods that are running now. */
+  /** Lets the provider work until nothing is left to do; in virtual time also after the grace periods that are running now. */
   async settle(onProgress: (progress: Progress) => void): Promise<Settled> {
     const waits: Wait[] = []
+    let written = 0
     for (;;) {
-      const { outcomes, failures } = await runUntilQuiet(this.#store, [this.#provider], {
-        now: () => this.#nowMs,
-        onProgress,
-      })
-      const releasing = [...outcomes].filter(([, outcome]) => outcome.kind === 'releasing')
+      const ended = await runUntilQuiet(this.#store, [this.#provider], { now: () => this.#clock.nowMs, onProgress })
+      written += ended.written
+      const { failures } = ended
+      const releasing = [...ended.outcomes].filter(([, outcome]) => outcome.kind === 'releasing')
       const wait = this.#nextWait(releasing.map(([key]) => key))
-      if (wait === undefined || waits.length >= MAX_WAITS) return { failures, waits }
+      if (wait === undefined || waits.length >= MAX_WAITS) return { failures, written, waits }
+      if (!this.#clock.pass(wait.seconds)) return { failures, written, waits, releasesInSeconds: wait.seconds }
       waits.push(wait)
-      this.#nowMs += wait.seconds * 1000
     }
   }
 
   /** What the provider makes of a claim or pool as it is now. */
   outcomeOf(key: string): InClusterOutcome | undefined {
-    return this.#provider.plan(key, { nowMs: this.#nowMs })?.outcome
+    return this.#provider.plan(key, { nowMs: this.#clock.nowMs })?.outcome
   }
 
   ledgerOf(pool: Meta.ObjectRef): PoolLedger {
@@ -93,4 +131,45 @@ export class EmbeddedCluster {
     }
     return next
   }
+
+  #read<T extends Meta.KubeObject>(model: Meta.Model<T>, object: Meta.KubeObject): T | undefined {
+    const read = model.safeParse(object)
+    if (read.ok) return read.value
+    this.#unfit.set(Meta.formatRef(Meta.refOf(object)), describe(read.failure))
+    return undefined
+  }
+}
+
+interface Clock {
+  readonly nowMs: number
+  /** Called before each write. */
+  tick(): void
+  /** Lets time go by, if it can be had. */
+  pass(seconds: number): boolean
+}
+
+class VirtualClock implements Clock {
+  #nowMs = START_MS
+
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  /** Every write comes a second after the one before. */
+  tick(): void {
+    this.#nowMs += 1000
+  }
+
+  pass(seconds: number): boolean {
+    this.#nowMs += seconds * 1000
+    return true
+  }
+}
+
+const realClock: Clock = {
+  get nowMs() {
+    return Date.now()
+  },
+  tick() {},
+  pass: () => false,
 }

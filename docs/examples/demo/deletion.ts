@@ -1,9 +1,9 @@
 import { ClusterApi, InCluster, Meta } from 'ipam-kit/crd'
 import { describe } from 'ipam-kit/errors'
 import { poolRefOf } from 'ipam-kit/provider/in-cluster'
-import type { EmbeddedCluster, Wait } from './cluster.js'
+import type { Cluster, Wait } from './cluster.js'
 import type { Finding } from './finding.js'
-import { isPool, models } from './kinds.js'
+import { isPool, modelOf, models } from './kinds.js'
 import type { PoolView, Snapshot } from './snapshot.js'
 
 /** What came of a deletion when the cluster was at rest again. */
@@ -25,7 +25,7 @@ export interface Change {
 const GONE = 'gone'
 
 /** Deletes an object as a client of the API would: pools with the consent of their webhook. What is in the way is a finding. */
-export async function deleteObject(cluster: EmbeddedCluster, ref: Meta.ObjectRef): Promise<Finding | undefined> {
+export async function deleteObject(cluster: Cluster, ref: Meta.ObjectRef): Promise<Finding | undefined> {
   const object = Meta.formatRef(ref)
   const refuse = (reason: string): Finding => ({ action: 'refused', where: '--delete', object, reason })
   const found = await cluster.find(modelOf(ref), ref)
@@ -43,7 +43,7 @@ export async function deleteObject(cluster: EmbeddedCluster, ref: Meta.ObjectRef
 }
 
 /** Why an object is still there that was deleted; nothing if it is gone. */
-export async function finalizersOf(cluster: EmbeddedCluster, ref: Meta.ObjectRef): Promise<readonly string[]> {
+export async function finalizersOf(cluster: Cluster, ref: Meta.ObjectRef): Promise<readonly string[]> {
   return (await cluster.find(modelOf(ref), ref))?.metadata.finalizers ?? []
 }
 
@@ -71,11 +71,8 @@ function stateOfPool({ counts, problem }: PoolView): string {
   return counts === undefined ? 'new' : `${counts.used} used, ${counts.free} free`
 }
 
-function modelOf(ref: Meta.ObjectRef): Meta.Model<Meta.KubeObject> {
-  return models.find((candidate) => candidate.is(ref)) as Meta.Model<Meta.KubeObject>
-}
-
-async function addressesOf(cluster: EmbeddedCluster, pool: string): Promise<readonly ClusterApi.IPAddress[]> {
+/** The addresses of a pool, by `Kind namespace/name`. */
+export async function addressesOf(cluster: Cluster, pool: string): Promise<readonly ClusterApi.IPAddress[]> {
   const addresses = await cluster.list(ClusterApi.IPAddress)
   return addresses.filter(({ metadata, spec }) => {
     const ref = poolRefOf(spec.poolRef, metadata.namespace)
@@ -84,7 +81,7 @@ async function addressesOf(cluster: EmbeddedCluster, pool: string): Promise<read
 }
 
 /** Objects of the same name elsewhere: the namespace is what is forgotten most. */
-async function namesakes(cluster: EmbeddedCluster, name: string): Promise<string> {
+async function namesakes(cluster: Cluster, name: string): Promise<string> {
   const lists = await Promise.all(models.map((model) => cluster.list(model)))
   const found = lists.flat().filter((object) => object.metadata.name === name)
   return found.length === 0 ? '' : `; there is ${found.map((object) => Meta.formatRef(Meta.refOf(object))).join(', ')}`

@@ -8,10 +8,18 @@ export const models: readonly Meta.Model<Meta.KubeObject>[] = [
   ...InCluster.poolModels,
 ]
 
+/** What the provider and the demo ask a store for. */
+export const watchedKinds: readonly Meta.KindInfo[] = models.map(({ info }) => info)
+
 /** The model of a kind as people write it on a command line: in any case, singular or plural. */
 export function modelNamed(text: string): Meta.Model<Meta.KubeObject> | undefined {
   const wanted = text.toLowerCase()
   return models.find(({ info }) => info.kind.toLowerCase() === wanted || info.plural === wanted)
+}
+
+/** The model of an object of these kinds. */
+export function modelOf(ref: { readonly apiVersion: string; readonly kind: string }): Meta.Model<Meta.KubeObject> {
+  return models.find((candidate) => candidate.is(ref)) as Meta.Model<Meta.KubeObject>
 }
 
 export function isPool(object: Meta.KubeObject): object is InCluster.InClusterPool {

@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util'
 import type { Meta } from 'ipam-kit/crd'
+import { type StoreAddress, withoutSecrets } from '../open-store.js'
 import { modelNamed, models } from './kinds.js'
+import { parseStoreAddress, storeForms } from './store-address.js'
 
 export interface Options {
-  /** Files, folders, `-` for standard input. Empty: the examples of the project. */
+  /** Where the objects are kept. `undefined`: in this process. */
+  readonly store: StoreAddress | undefined
+  /** Files, folders, `-` for standard input. Empty: the examples of the project, or nothing in a store that is there already. */
   readonly files: readonly string[]
   readonly deletions: readonly Meta.ObjectRef[]
   readonly format: Format
@@ -21,12 +25,12 @@ export type Parsed =
   | { readonly kind: 'mistake'; readonly message: string }
 
 export const usage =
-  'Usage: npm run demo -- [-f FILE|DIR|-]... [--delete KIND/[NAMESPACE/]NAME]... [-o table|json|yaml]\n' +
-  '                       [--all] [--progress] [-h]\n'
+  'Usage: npm run demo -- [-f FILE|DIR|-]... [--delete KIND/[NAMESPACE/]NAME]... [--store STORE]\n' +
+  '                       [-o table|json|yaml] [--all] [--progress] [-h]\n'
 
 export const help = `${usage}
-Loads Kubernetes manifests into an embedded store, runs the in-cluster IPAM provider on it until nothing is left to
-do, and shows what every claim got and how the pools are filled. Nothing outside this process is touched.
+Loads Kubernetes manifests into a store, runs the in-cluster IPAM provider on it until nothing is left to do, and shows
+what every claim got and how the pools are filled. Without --store nothing outside this process is touched.
 
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
@@ -34,11 +38,28 @@ do, and shows what every claim got and how the pools are filled. Nothing outside
       --delete KIND/NAME      Delete an object when the first run is quiet, then run again. KIND is a kind or its
                               plural, in any case; NAME is NAMESPACE/NAME outside the namespace default.
                               Repeatable, done in order. A deletion of a pool needs the consent of its webhook.
+      --store STORE           Where the objects are kept, see below. Default: memory.
   -o, --output FORMAT         table (default), json or yaml. The last two write one document with the fields claims,
-                              pools, refused and summary to standard output, and everything else to standard error.
+                              pools, refused and summary (and store, if there is one) to standard output, and
+                              everything else to standard error.
       --all                   Print all rows. Default: the first 50 of each table.
       --progress              Show progress even if standard error is no terminal.
   -h, --help                  This text.
+
+Stores
+  memory                      This process. Nothing is kept.
+  pglite:DIR                  PostgreSQL inside this process, with its data in a folder. One process at a time.
+  sqlite:FILE                 SQLite: that of Node 22.13 and later, or the package better-sqlite3.
+  postgres:URL                PostgreSQL, by the package pg: postgres://USER@HOST:PORT/DATABASE. What is not in the URL
+                              comes from PGPASSWORD and the like; a command line can be read by others.
+  redis:URL                   Redis, by the package ioredis or redis: redis://HOST:PORT.
+  etcd:URL                    etcd: http://HOST:PORT, several with commas between them.
+  kubernetes[:CONTEXT]        The cluster of the kubeconfig (KUBECONFIG, or ~/.kube/config), by the package
+                              @kubernetes/client-node. The kinds below have to be installed there. One provider to a
+                              pool: stop others first. They see every claim of the cluster, and so does this program.
+What is in a store stays there: a second run finds what the first has done, and writes only what differs. Manifests are
+applied: an object is created, or its spec, labels and annotations are changed if they differ; its status is never
+touched. The examples are applied without their deletion; to kubernetes, and with --delete, only what -f names.
 
 Kinds
   ${models.map((model) => model.info.kind).join('\n  ')}
@@ -47,12 +68,14 @@ fields of a server are dropped. Objects without a namespace go to the namespace 
 
 Claims are served in the order in which they were read. Time is virtual: it begins at a fixed date, every object is
 created a second after the one before, and a grace period of an address is waited for by moving the clock. So the same
-input gives the same output.
+input gives the same output. In a store other than memory time is real: claims that are created in the same second are
+served by name, and what waits for the end of a grace period gets its address in a later run.
 
 Exit status
   0   every claim is bound. Claims for pools of other providers are not ours and do not count
-  1   a claim is not bound
-  2   wrong usage; or something was refused, unreadable or, for --delete, not found. All the rest was done
+  1   a claim is not bound; or the store can not be reached
+  2   wrong usage, or a store whose package is not installed; or something was refused, unreadable or, for --delete,
+      not found. All the rest was done
 Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is
 expected of them, and 1 if not.
 `
@@ -65,6 +88,8 @@ export function parseOptions(args: readonly string[]): Parsed {
   if (read.help) return { kind: 'help' }
 
   const { filename: files, output: format, all, progress } = read
+  const store = parseStoreAddress(read.store)
+  if ('problem' in store) return mistake(`--store takes ${storeForms}: ${store.problem}`)
   if (files.some((file) => file === '')) return mistake('-f needs the name of a file or folder')
   if (files.filter((file) => file === '-').length > 1) return mistake('standard input can be read only once')
   if (!isFormat(format)) return mistake(`-o takes ${formats.join(', ')}, not ${JSON.stringify(format)}`)
@@ -74,7 +99,7 @@ export function parseOptions(args: readonly string[]): Parsed {
     if (typeof target === 'string') return mistake(`--delete ${text}: ${target}`)
     deletions.push(target)
   }
-  return { kind: 'run', options: { files, deletions, format, all, progress } }
+  return { kind: 'run', options: { store: store.address, files, deletions, format, all, progress } }
 }
 
 function readArguments(args: readonly string[]) {
@@ -84,6 +109,7 @@ function readArguments(args: readonly string[]) {
       options: {
         filename: { type: 'string', short: 'f', multiple: true, default: [] },
         delete: { type: 'string', multiple: true, default: [] },
+        store: { type: 'string', default: 'memory' },
         output: { type: 'string', short: 'o', default: 'table' },
         all: { type: 'boolean', default: false },
         progress: { type: 'boolean', default: false },
@@ -92,7 +118,7 @@ function readArguments(args: readonly string[]) {
     }).values
   } catch (error) {
     // the first sentence says what; the rest is about `--` and positional arguments, which do not exist here
-    return String((error as Error).message).split(/[.\n]/, 1)[0] as string
+    return withoutSecrets(String((error as Error).message)).split(/[.\n]/, 1)[0] as string
   }
 }
 

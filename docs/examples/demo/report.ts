@@ -37,6 +37,36 @@ export function formatDeletion({ object, heldBy, waits, changes }: Deletion, lim
   return section(`After the deletion of ${object}`, [...waited, ...held].map(printable).concat(changed).join('\n'))
 }
 
+/** What a run has done to a store that lasts. */
+export interface Work {
+  /** The store, as it may be shown. */
+  readonly store: string
+  readonly created: readonly string[]
+  readonly changed: readonly string[]
+  readonly unchanged: readonly string[]
+  readonly deleted: readonly string[]
+  /** The objects that the provider has written. */
+  readonly written: number
+  /** When the first of the grace periods ends that are running; `null` if none is. */
+  readonly releasesInSeconds: number | null
+}
+
+export function formatWork(work: Work, limit: RowLimit): string {
+  const { store, created, changed, unchanged, deleted, written, releasesInSeconds } = work
+  const isIdle = created.length + changed.length + deleted.length + written === 0
+  const body = [
+    `manifests: ${created.length} created, ${changed.length} changed, ${unchanged.length} unchanged`,
+    lines(
+      changed.map((object) => `changed: ${object}`),
+      limit,
+    ),
+    `provider: ${written} ${written === 1 ? 'write' : 'writes'}`,
+    isIdle ? 'Nothing was to do: everything is as it should be.' : '',
+    releasesInSeconds === null ? '' : `The first grace period ends in ${releasesInSeconds} s: run again after that.`,
+  ]
+  return section(`Store ${printable(store)}`, joinSections(body, '\n'))
+}
+
 /** What could not be taken in, and warnings; an empty text if there is nothing of it. */
 export function formatFindings(findings: readonly Finding[], limit: RowLimit): string {
   const isWarning = ({ action }: Finding) => action === 'warning'
@@ -52,7 +82,7 @@ export function formatFindings(findings: readonly Finding[], limit: RowLimit): s
 export function formatDocument(
   { claims, pools }: Snapshot,
   findings: readonly Finding[],
-  format: 'json' | 'yaml',
+  { format, work }: { readonly format: 'json' | 'yaml'; readonly work: Work | undefined },
 ): string {
   const count = (action: Finding['action']) => findings.filter((finding) => finding.action === action).length
   const document = {
@@ -62,6 +92,7 @@ export function formatDocument(
       .filter(({ action }) => action !== 'warning')
       .map(({ action, where, object = null, reason }) => ({ action, where, object, reason })),
     summary: { ...countPhases(claims), refused: count('refused') + count('unreadable'), skipped: count('skipped') },
+    ...(work === undefined ? {} : { store: workFields(work) }),
   }
   return format === 'json'
     ? `${JSON.stringify(document, null, 2)}\n`
@@ -132,6 +163,11 @@ function poolFields({ pool, counts, problem }: PoolView) {
   const { name, namespace = null } = pool.metadata
   const { total = null, used = null, free = null, outOfRange = null } = counts ?? {}
   return { kind: pool.kind, namespace, name, total, used, free, outOfRange, problem }
+}
+
+function workFields({ store, created, changed, unchanged, deleted, written, releasesInSeconds }: Work) {
+  const counts = { created: created.length, changed: changed.length, unchanged: unchanged.length }
+  return { name: store, ...counts, deleted: deleted.length, written, releasesInSeconds }
 }
 
 function formatSummary(claims: readonly ClaimView[]): string {

@@ -18,6 +18,22 @@ export const scenario = {
   refused: ['InClusterIPPool office/mistyped'] as readonly string[],
 }
 
+/**
+ * What came out otherwise than expected of the examples in a store that lasts: there the pool that runs dry stays dry, others may have
+ * deleted and added what they like, and only of what the manifests name something is expected.
+ */
+export function lastingSurprises(
+  { claims, pools }: Snapshot,
+  findings: readonly Finding[],
+  applied: ReadonlyMap<string, unknown>,
+): readonly string[] {
+  const expected = claims
+    .filter(({ namespace, name }) => applied.has(Meta.formatRef({ kind, namespace, name })))
+    .filter(({ pool, reason }) => !(pool === 'InClusterIPPool/printers' && reason === 'PoolExhausted'))
+  const kept = scenario.deletions.map((ref) => `${Meta.formatRef(ref)} is still there`)
+  return surprises({ claims: expected, pools }, findings).filter((line) => !kept.includes(line))
+}
+
 /** What came out otherwise than expected of the examples; nothing if all is well. */
 export function surprises({ claims }: Snapshot, findings: readonly Finding[]): readonly string[] {
   const found = new Map(claims.map((claim) => [`${claim.namespace}/${claim.name}`, claim]))

@@ -1,7 +1,7 @@
 import { phaseOf } from 'ipam-kit/claim'
 import { ClusterApi, InCluster, Meta } from 'ipam-kit/crd'
 import type { InClusterOutcome, LedgerEntry } from 'ipam-kit/provider/in-cluster'
-import type { EmbeddedCluster } from './cluster.js'
+import type { Cluster } from './cluster.js'
 
 /** A claim as it is shown: `null` for what it does not have. */
 export interface ClaimView {
@@ -34,7 +34,7 @@ export interface Snapshot {
   readonly pools: readonly PoolView[]
 }
 
-export async function snapshot(cluster: EmbeddedCluster): Promise<Snapshot> {
+export async function snapshot(cluster: Cluster): Promise<Snapshot> {
   const addresses = new Map<string, ClusterApi.IPAddress>()
   for (const address of await cluster.list(ClusterApi.IPAddress)) addresses.set(pathOf(address.metadata), address)
   const claims = [...(await cluster.list(ClusterApi.IPAddressClaim))].sort(byAge)
@@ -101,7 +101,7 @@ function reasonOf(claim: ClusterApi.IPAddressClaim, outcome: InClusterOutcome | 
   }
 }
 
-function viewPool(pool: InCluster.InClusterPool, cluster: EmbeddedCluster): PoolView {
+function viewPool(pool: InCluster.InClusterPool, cluster: Cluster): PoolView {
   const ref = Meta.refOf(pool)
   const outcome = cluster.outcomeOf(Meta.formatRef(ref))
   return {

@@ -1,7 +1,7 @@
 import { formatRef, hasFinalizer, isDeleting, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { type DeleteEffect, type Effect, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
+import { type Effect, type Plan, type Propagation, patchObject, removeFinalizer } from '../../plan/index.js'
 import { FOREGROUND, type Graph, type GraphNode, ORPHAN } from './graph.js'
-import type { GcOutcome, Propagation } from './outcome.js'
+import type { GcOutcome } from './outcome.js'
 import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'
 
 /**
@@ -49,16 +49,24 @@ function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[],
  *
  * The deletion carries the version that was read, as a new owner may have been added since.
  *
- * Source: `attemptToDeleteItem`, second and third case. There a deletion has a policy; here the finalizer that stands for it is added first, and a
- * store keeps to the finalizers that it finds.
+ * Source: `attemptToDeleteItem`, second and third case.
  */
 function planCollection(node: GraphNode, ties: readonly Tie[], world: World): Plan<GcOutcome> {
   const isForeground = ties.some((tie) => tie.is === 'waiting') && world.graph.dependentsOf(node.uid).size > 0
-  const why = whyLoose(ties)
-  const effects: Effect[] = proofsOf(ties, node, world)
-  if (isForeground) effects.push(...waitForDependents(node))
-  effects.push(deletionOf(node, why), ...namespaceEvents(ties, node))
   const propagation = isForeground ? 'Foreground' : propagationOf(node)
+  const { object, uid } = node
+  const why = whyLoose(ties)
+  const effects: Effect[] = [
+    ...proofsOf(ties, node, world),
+    {
+      kind: 'delete',
+      ref: refOf(object),
+      if: { uid, resourceVersion: object.metadata.resourceVersion },
+      propagation,
+      why,
+    },
+    ...namespaceEvents(ties, node),
+  ]
   return { outcome: { kind: 'collected', message: `no owner is left: ${why}`, propagation }, effects }
 }
 
@@ -66,18 +74,6 @@ function planCollection(node: GraphNode, ties: readonly Tie[], world: World): Pl
 function propagationOf({ object }: GraphNode): Propagation {
   if (hasFinalizer(object, ORPHAN)) return 'Orphan'
   return hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background'
-}
-
-function waitForDependents({ object }: GraphNode): Effect[] {
-  const held = object.metadata.finalizers ?? []
-  if (held.includes(FOREGROUND) && !held.includes(ORPHAN)) return []
-  const others = held.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN)
-  const why = 'its owner waits for its dependents, so it waits for its own first'
-  return [patchObject(object, { metadata: { finalizers: [...others, FOREGROUND] } }, why)]
-}
-
-function deletionOf({ object, uid }: GraphNode, why: string): DeleteEffect {
-  return { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion: object.metadata.resourceVersion }, why }
 }
 
 /** An object that is being deleted: the collector lets go of it when its dependents no longer hold it. */

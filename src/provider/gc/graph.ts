@@ -117,7 +117,10 @@ export class Graph {
   }
 
   #link(node: GraphNode): void {
-    this.#family(node.uid).owner = node
+    const own = this.#family(node.uid)
+    own.owner = node
+    // whatever was said before: it is there
+    own.missing.delete(node.key)
     for (const owner of node.owners) {
       const family = this.#family(owner.uid)
       family.dependents.add(node.key)

@@ -1,8 +1,5 @@
 import type { OwnerReference } from '../../crd/meta/object.js'
-import type { Outcome } from '../../plan/index.js'
-
-/** What becomes of the dependents of an object that is deleted: the word for it in Kubernetes. */
-export type Propagation = 'Background' | 'Foreground' | 'Orphan'
+import type { Outcome, Propagation } from '../../plan/index.js'
 
 /** What a plan for an object came to. */
 export type GcOutcome =

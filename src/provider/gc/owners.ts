@@ -1,6 +1,5 @@
 import { formatRef, groupOf, type KindInfo, type ObjectRef, type OwnerReference, refOf } from '../../crd/meta/object.js'
 import { type Effect, type EventEffect, guard } from '../../plan/index.js'
-import { mustBeMissing, mustBeTaken } from './absence.js'
 import { type Graph, type GraphNode, keyOf } from './graph.js'
 
 /** What plans are made from: the objects that were seen, and the kinds that are seen at all. */
@@ -26,8 +25,6 @@ export type Tie =
       readonly ref: OwnerReference
       /** Where it would be. */
       readonly place: ObjectRef
-      /** Who has that name, as far as is known. */
-      readonly occupant: GraphNode | undefined
       /** The object of that uid in another namespace, if there is one. */
       readonly elsewhere: GraphNode | undefined
     }
@@ -60,7 +57,7 @@ export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf
   const key = keyOf(place)
   if (known?.key === key) return known.role === 'waiting' ? { is: 'waiting', ref, owner: known } : { is: 'solid', ref }
   const isElsewhere = known !== undefined && known.object.metadata.namespace !== place.namespace
-  return { is: 'absent', ref, place, occupant: graph.at(key), elsewhere: isElsewhere ? known : undefined }
+  return { is: 'absent', ref, place, elsewhere: isElsewhere ? known : undefined }
 }
 
 /**
@@ -75,11 +72,12 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
   const proofs = new Map<string, Effect>()
   for (const tie of ties) {
     if (tie.is === 'absent') {
-      const key = keyOf(tie.place)
-      if (graph.isMissing(tie.ref.uid, key) || tie.occupant === dependent) continue
-      const { occupant } = tie
-      if (occupant === undefined) proofs.set(`${tie.ref.uid} ${key}`, mustBeMissing(tie.place, tie.ref.uid))
-      else proofs.set(key, mustBeTaken(occupant.object))
+      const { place, ref } = tie
+      const key = keyOf(place)
+      // the dependent has that name itself: the write that comes is for that one object
+      if (graph.isMissing(ref.uid, key) || key === dependent.key) continue
+      const why = 'the plan relies on its end'
+      proofs.set(`${ref.uid} ${key}`, { kind: 'absent', ref: place, uid: ref.uid, why })
     } else if ((tie.is === 'waiting' || tie.is === 'orphaning') && tie.owner !== dependent) {
       const what = tie.is === 'waiting' ? 'waiting for its dependents to go' : 'leaving its dependents behind'
       proofs.set(tie.owner.key, guard(tie.owner.object, `the plan relies on it ${what}`))

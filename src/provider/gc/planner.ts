@@ -1,7 +1,6 @@
 import { groupOf, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import { type Change, type Plan, type Planner, Sightings } from '../../plan/index.js'
-import { missingUid } from './absence.js'
 import { planObject } from './collect.js'
 import { Graph, type GraphNode, keyOf, nodeOf } from './graph.js'
 import type { GcOutcome } from './outcome.js'
@@ -33,9 +32,9 @@ export interface GcPlanner extends Planner<GcOutcome> {
  * kube-controller-manager 1.36; what differs is said with the rule.
  *
  * An owner is one by uid: another object that has got its name is none. What was not seen is not taken for gone: watches of two kinds may lag
- * behind each other, and a list may be old. So each plan that relies on the end of an owner first has the store confirm it, at the moment when
- * the plan is carried out, and stops if the owner lives. That costs one request for each owner, or for each dependent where
- * the name is taken by another object.
+ * behind each other, and a list may be old. So each plan that relies on the end of an owner first has the store confirm it, by an `absent` effect
+ * at the moment when the plan is carried out, and stops if the owner lives. That costs one read for each owner. The deletion itself
+ * is for one uid in the version that was seen: an object that was given a new owner meanwhile stays.
  *
  * Two things rest on what was shown: a finalizer `foregroundDeletion` goes when no dependent is known that holds the object up, a finalizer
  * `orphan` when none is known that refers to it. A dependent that nobody has shown yet is then collected after its owner; one that was to be
@@ -81,12 +80,10 @@ class Gc implements GcPlanner {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     if (!this.#kinds.has(kindKey(ref))) return []
     const key = keyOf(ref)
-    if (change.kind === 'absent') {
-      const missing = missingUid(change.uid)
-      if (missing !== undefined) {
-        this.#graph.setMissing(missing, key)
-        return []
-      }
+    if (change.kind === 'absent' && change.confirmed === true && change.uid !== undefined) {
+      this.#graph.setMissing(change.uid, key)
+      // of one that is not known by that name there is no more to be learned; if it shows up after all, it counts
+      if (this.#graph.at(key)?.uid !== change.uid) return []
     }
     const now = change.kind === 'present' ? nodeOf(change.object) : undefined
     if (change.kind === 'present' && now === undefined) return []

@@ -47,6 +47,9 @@ export interface EngineStoreOptions {
  */
 const MAX_ATTEMPTS = 100
 
+/** How many documents are read at once to find the next page of what a selector chooses, if the page is smaller. */
+const MAX_STEP = 1_000
+
 /** The version of an object that is not written yet: no engine gives it. */
 const UNWRITTEN = 'unwritten'
 
@@ -147,8 +150,9 @@ class EngineStore implements Store {
     const items: StoredObject[] = []
     const { limit } = page
     let { after, version } = page
-    for (;;) {
-      const part = await this.#engine.scan(scope, { after, limit: Number.isFinite(limit) ? limit : undefined })
+    // where a selector chooses few, more are read at once each time
+    for (let step = limit; ; step = Math.max(step, Math.min(2 * step, MAX_STEP))) {
+      const part = await this.#engine.scan(scope, { after, limit: Number.isFinite(step) ? step : undefined })
       version ??= part.revision
       for (const [index, document] of part.documents.entries()) {
         const object = decodeDocument(document)

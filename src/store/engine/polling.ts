@@ -82,7 +82,9 @@ class Alarm {
   readonly #pollMs: number
   readonly #stop: Stop
   #isDue = false
+  #isPausing = false
   #resolve: () => void = () => {}
+  #reject: (error: unknown) => void = () => {}
 
   constructor({ sleep, pollMs = DEFAULT_POLL_MS, subscribe }: PollingOptions, stop: Stop) {
     this.#sleep = sleep
@@ -107,7 +109,25 @@ class Alarm {
     if (this.#isDue) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
-      this.#sleep(this.#pollMs).then(() => resolve(), reject)
+      this.#reject = reject
+      this.#pause()
     })
+  }
+
+  /** One pause at a time: it can not be called off, and whoever is woken often would have as many of them. */
+  #pause(): void {
+    if (this.#isPausing) return
+    const pause = this.#sleep(this.#pollMs)
+    this.#isPausing = true
+    pause.then(
+      () => {
+        this.#isPausing = false
+        this.#resolve()
+      },
+      (error) => {
+        this.#isPausing = false
+        this.#reject(error)
+      },
+    )
   }
 }

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta } from '../../crd/meta/object.js'
 import { isObject, type JsonObject, type Problem } from './json.js'
-import { canonicalMetadata } from './metadata.js'
+import { canonicalMetadata, metadataTypeProblem } from './metadata.js'
 import { apiVersionProblem, kindProblem, labelProblem, subdomainProblem } from './names.js'
 
 /** An object of a caller: JSON that says which object it is. Nothing else of it has been checked. */
@@ -27,21 +27,15 @@ export interface StoredMeta extends ObjectMeta {
   readonly deletionGracePeriodSeconds?: number | undefined
 }
 
-/** The texts of metadata that a store reads. The others are ignored on the way in, or checked with the rules of metadata. */
-const TEXTS = ['name', 'namespace', 'uid', 'resourceVersion']
-
-/** Reads what says which object it is, and the shape of its metadata. */
+/** Reads what says which object it is, and the types of its metadata. */
 export function readDraft(json: JsonObject): DraftResult {
   const { apiVersion, kind } = json
   if (typeof apiVersion !== 'string') return refuse('apiVersion', 'must be a string')
   if (typeof kind !== 'string') return refuse('kind', 'must be a string')
   if (!isObject(json.metadata)) return refuse('metadata', 'must be an object')
   const metadata = canonicalMetadata(json.metadata)
-  for (const field of TEXTS) {
-    if (metadata[field] !== undefined && typeof metadata[field] !== 'string') {
-      return refuse(`metadata.${field}`, 'must be a string')
-    }
-  }
+  const mistyped = metadataTypeProblem(metadata)
+  if (mistyped !== undefined) return { ok: false, at: mistyped }
   const { name, namespace } = metadata as { readonly name?: string; readonly namespace?: string }
   if (name === undefined) return refuse('metadata.name', 'is required')
   const draft = { apiVersion, kind, namespace, name, metadata, json }

@@ -19,7 +19,10 @@ const MAX_OPERATIONS = 10_000
 
 const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test'])
 
-/** Reads a JSON patch (RFC 6902). Members that it does not know are ignored, as section 4 says. */
+/**
+ * Reads a JSON patch (RFC 6902). Members that it does not know are ignored, as section 4 says. Only `replace` and `test` can be of the whole
+ * object, as with an API server.
+ */
 export function readJsonPatch(patch: Json): JsonPatchResult {
   if (!isArray(patch)) return refused('', 'must be an array of operations')
   if (patch.length > MAX_OPERATIONS) return refused('', `must have at most ${MAX_OPERATIONS} operations`)
@@ -34,6 +37,9 @@ export function readJsonPatch(patch: Json): JsonPatchResult {
     const needsFrom = op === 'move' || op === 'copy'
     const fromKeys = needsFrom ? readPointer(from) : []
     if (fromKeys === undefined) return refused(at('from'), `must be a JSON pointer of at most ${MAX_DEPTH} keys`)
+    const isOfWhole = op === 'replace' || op === 'test'
+    if (keys.length === 0 && !isOfWhole) return refused(at('path'), `can not be the whole object for ${op}`)
+    if (needsFrom && fromKeys.length === 0) return refused(at('from'), `can not be the whole object for ${op}`)
     if (op === 'move' && isBelow(keys, fromKeys)) return refused(at('path'), 'can not be inside of what is moved')
     const needsValue = op === 'add' || op === 'replace' || op === 'test'
     if (needsValue && value === undefined) return refused(at('value'), 'is required')
@@ -52,12 +58,12 @@ export function applyJsonPatch(
   operations: readonly PatchOperation[],
   maxBytes: number,
 ): { readonly value: Json } | Problem {
-  let value: Json | undefined = document
+  let value = document
   let copied = 0
   for (const [index, operation] of operations.entries()) {
     const step = applyOne(value, operation)
     if (typeof step === 'string') return { path: formatPath(['patch', index]), problem: step }
-    value = step.value
+    value = step.value!
     if (operation.op !== 'copy') continue
     const copy = toJson(find(value, operation.from)?.value, maxBytes - copied)
     if (copy.kind !== 'json') {
@@ -72,10 +78,10 @@ export function applyJsonPatch(
   return whole.kind === 'refused' ? whole.at : { value }
 }
 
-/** A document with something in it replaced, or the reason why not. `undefined`: the whole document is removed. */
+/** A value with something in it replaced, or the reason why not. `undefined`: it is removed itself, which a whole document never is. */
 type Step = { readonly value: Json | undefined } | string
 
-function applyOne(document: Json | undefined, { op, path, from, value }: PatchOperation): Step {
+function applyOne(document: Json, { op, path, from, value }: PatchOperation): Step {
   switch (op) {
     case 'add':
       return edit(document, path, { kind: 'add', value })
@@ -84,16 +90,16 @@ function applyOne(document: Json | undefined, { op, path, from, value }: PatchOp
     case 'replace':
       return edit(document, path, { kind: 'replace', value })
     case 'test': {
-      const found = find(document, path)
+      const found = findOrNull(document, path)
       if (found === undefined) return `there is nothing at ${formatPointer(path)} to test`
       return sameJson(found.value, value) ? { value: document } : `the value at ${formatPointer(path)} is another one`
     }
     case 'copy':
     case 'move': {
-      const found = find(document, from)
+      const found = op === 'move' ? find(document, from) : findOrNull(document, from)
       if (found === undefined) return `there is nothing at ${formatPointer(from)} to ${op}`
       const rest: Step = op === 'move' ? edit(document, from, { kind: 'remove' }) : { value: document }
-      return typeof rest === 'string' ? rest : edit(rest.value, path, { kind: 'add', value: found.value })
+      return typeof rest === 'string' ? rest : edit(rest.value!, path, { kind: 'add', value: found.value })
     }
   }
 }
@@ -102,16 +108,13 @@ type Edit = { readonly kind: 'add' | 'replace'; readonly value: Json } | { reado
 
 /** Copies the path to what is edited, and nothing else. */
 function edit(target: Json | undefined, path: readonly string[], change: Edit, depth = 0): Step {
-  if (depth === path.length) {
-    if (target === undefined && change.kind !== 'add') return missing(path, depth)
-    return { value: change.kind === 'remove' ? undefined : change.value }
-  }
+  if (depth === path.length) return { value: change.kind === 'remove' ? undefined : change.value }
   const key = path[depth]!
   const isLast = depth === path.length - 1
   if (isArray(target)) return editArray(target, path, change, depth)
   if (!isObject(target)) return missing(path, depth)
   const isThere = Object.hasOwn(target, key)
-  if (!isThere && !(isLast && change.kind === 'add')) return missing(path, depth + 1)
+  if (!isThere && !(isLast && change.kind !== 'remove')) return missing(path, depth + 1)
   const step = edit(isThere ? target[key] : undefined, path, change, depth + 1)
   if (typeof step === 'string') return step
   const copy: { [key: string]: Json | undefined } = {}
@@ -126,9 +129,10 @@ function edit(target: Json | undefined, path: readonly string[], change: Edit, d
 function editArray(target: readonly Json[], path: readonly string[], change: Edit, depth: number): Step {
   const key = path[depth]!
   const isInsertion = depth === path.length - 1 && change.kind === 'add'
-  const index = isInsertion && key === '-' ? target.length : readIndex(key)
+  const places = target.length + (isInsertion ? 1 : 0)
+  const index = isInsertion && key === '-' ? target.length : readIndex(key, places)
   if (index === undefined) return `${formatPointer(path.slice(0, depth + 1))} is no index of an array`
-  if (index > target.length || (index === target.length && !isInsertion)) return missing(path, depth + 1)
+  if (index < 0 || index >= places) return missing(path, depth + 1)
   const copy = [...target]
   if (isInsertion) copy.splice(index, 0, change.value)
   else {
@@ -143,12 +147,20 @@ function editArray(target: readonly Json[], path: readonly string[], change: Edi
 function find(document: Json | undefined, path: readonly string[]): { readonly value: Json } | undefined {
   let value = document
   for (const key of path) {
-    if (isArray(value)) value = value[readIndex(key) ?? -1]
+    if (isArray(value)) value = value[readIndex(key, value.length) ?? -1]
     else if (isObject(value)) value = Object.hasOwn(value, key) ? value[key] : undefined
     else return undefined
     if (value === undefined) return undefined
   }
   return value === undefined ? undefined : { value }
+}
+
+/** What is there, or null for a member that an object has not: an API server takes it for that. */
+function findOrNull(document: Json | undefined, path: readonly string[]): { readonly value: Json } | undefined {
+  const found = find(document, path)
+  if (found !== undefined || path.length === 0) return found
+  const parent = find(document, path.slice(0, -1))
+  return isObject(parent?.value) ? { value: null } : undefined
 }
 
 /** The keys of a JSON pointer (RFC 6901), `undefined` if it is none. */
@@ -160,9 +172,11 @@ function readPointer(pointer: Json | undefined): readonly string[] | undefined {
   return keys.length > MAX_DEPTH ? undefined : keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Without leading zeros (RFC 6901, section 4). */
-function readIndex(key: string): number | undefined {
-  return /^(0|[1-9]\d{0,8})$/.test(key) ? Number(key) : undefined
+/** As an API server reads it, which is more than RFC 6901 allows: leading zeros, a sign, and -1 for the last one. */
+function readIndex(key: string, length: number): number | undefined {
+  if (!/^[+-]?\d{1,18}$/.test(key)) return undefined
+  const index = Number(key)
+  return index < 0 ? index + length : index
 }
 
 /** Whether a path leads into another one, and further. */

@@ -44,6 +44,19 @@ export function toJson(value: unknown, maxBytes: number): JsonResult {
   }
 }
 
+/** No less than what a value has as JSON in UTF-8, without writing it: a character has six bytes at most, and a number 25. */
+export function mostBytes(value: Json | undefined): number {
+  if (typeof value === 'string') return value.length * 6 + 2
+  if (typeof value !== 'object' || value === null) return 25
+  let bytes = 2
+  if (isArray(value)) {
+    for (let index = 0; index < value.length; index++) bytes += mostBytes(value[index]) + 1
+    return bytes
+  }
+  for (const key of Object.keys(value)) bytes += key.length * 6 + 4 + mostBytes(value[key])
+  return bytes
+}
+
 /** Whether two values are the same JSON; the order of keys does not count. */
 export function sameJson(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true
@@ -78,19 +91,6 @@ export function isObject(value: Json | undefined): value is JsonObject {
 
 export function isArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value)
-}
-
-/** The bytes of a text in UTF-8; half a surrogate pair counts as the replacement character. */
-export function utf8Length(text: string): number {
-  let bytes = text.length
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit < 0x80) continue
-    bytes += unit < 0x800 ? 1 : 2
-    // the low half of a pair: both halves together are four bytes
-    if (unit >= 0xd800 && unit <= 0xdbff && isLowSurrogate(text.charCodeAt(index + 1))) index++
-  }
-  return bytes
 }
 
 /** `metadata.labels["a b"]`: plain keys as they are, others quoted, because a path ends up in messages and logs. */
@@ -193,15 +193,12 @@ function plain(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { toJSON } = value as { toJSON?: unknown }
   const shown: unknown = typeof toJSON === 'function' ? toJSON.call(value, key) : value
-  return BOXES.some((box) => shown instanceof box) ? (shown as object).valueOf() : shown
+  for (const box of BOXES) if (shown instanceof box) return (shown as object).valueOf()
+  return shown
 }
 
 /** Sets an own field, also one that is named `__proto__`. */
 export function put(target: { [key: string]: Json | undefined }, key: string, value: Json | undefined): void {
   if (key !== '__proto__') target[key] = value
   else Object.defineProperty(target, key, { value, configurable: true, enumerable: true, writable: true })
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff
 }

@@ -1,49 +1,60 @@
+import { utf8Length } from '../../bytes/utf8.js'
 import type { Json } from '../../crd/meta/object.js'
-import { formatPath, isArray, isObject, type JsonObject, type Problem, utf8Length } from './json.js'
+import { formatPath, isArray, isObject, type JsonObject, type Problem, put } from './json.js'
 import { labelValueProblem, qualifiedNameProblem } from './names.js'
 
 /** The bytes of all keys and values of the annotations together. */
 const MAX_ANNOTATION_BYTES = 262_144
 
-/** Fields where empty and absent are the same. */
-const OMITTED_WHEN_EMPTY: ReadonlySet<string> = new Set([
-  'annotations',
-  'finalizers',
-  'generateName',
-  'labels',
-  'managedFields',
-  'namespace',
-  'ownerReferences',
-  'resourceVersion',
-  'uid',
-])
+/** Fields where empty and absent are the same: texts, texts by keys, lists. */
+const TEXTS: ReadonlySet<string> = new Set(['generateName', 'namespace', 'resourceVersion', 'uid'])
+const TEXT_MAPS: ReadonlySet<string> = new Set(['annotations', 'labels'])
+const LISTS: ReadonlySet<string> = new Set(['finalizers', 'managedFields', 'ownerReferences'])
 
 const OWNER_TEXTS = ['apiVersion', 'kind', 'name', 'uid']
 const OWNER_FLAGS = ['controller', 'blockOwnerDeletion']
 const OWNER_FIELDS = [...OWNER_TEXTS, ...OWNER_FLAGS]
 
+/** What can not own anything: it does not last. */
+const NO_OWNER = { apiVersion: 'v1', kind: 'Event' }
+
 /**
  * Metadata as the API server keeps it: without fields that are null or, where that means the same, empty, and with each owner
- * once. What is not of the right type is left for {@link metadataProblem} to refuse.
+ * once. What is not of the right type is left for {@link metadataTypeProblem} to refuse.
  */
 export function canonicalMetadata(metadata: JsonObject): JsonObject {
-  const kept = Object.entries(metadata).filter(([key, value]) => {
-    if (value === null) return false
-    return !(OMITTED_WHEN_EMPTY.has(key) && isEmpty(value))
-  })
-  // no assignment by key, so that a field named __proto__ is a field like any other
-  const canonical: { [key: string]: Json | undefined } = Object.fromEntries(kept)
-  if (isArray(canonical.ownerReferences)) canonical.ownerReferences = distinctOwners(canonical.ownerReferences)
+  const canonical: { [key: string]: Json | undefined } = {}
+  for (const key of Object.keys(metadata)) {
+    const value = metadata[key]
+    if (value !== null && !isEmpty(key, value)) put(canonical, key, value)
+  }
+  for (const field of TEXT_MAPS) {
+    if (canonical[field] !== undefined) canonical[field] = withoutNulls(canonical[field])
+  }
+  const { finalizers, ownerReferences } = canonical
+  // in Go there is no null in a list: it is an empty text, or an object of nothing
+  if (isArray(finalizers)) canonical.finalizers = Object.freeze(finalizers.map((each) => each ?? ''))
+  if (isArray(ownerReferences)) canonical.ownerReferences = distinctOwners(ownerReferences)
   return canonical
 }
 
-/** The first field of (canonical) metadata that breaks a rule. Names and the fields of the server are not looked at. */
+/** The first field of (canonical) metadata that is not of its type. An API server sees that before it looks at anything else. */
+export function metadataTypeProblem(metadata: JsonObject): Problem | undefined {
+  for (const [field, type] of TYPES) {
+    const value = metadata[field]
+    const found = value === undefined ? undefined : mistypeOf(type, value)
+    if (found !== undefined) return at(['metadata', field, ...found.keys.toReversed()], `must be ${found.expected}`)
+  }
+  return undefined
+}
+
+/** The first field of (canonical) metadata, with the types that it should have, that breaks a rule. Names are not looked at. */
 export function metadataProblem(metadata: JsonObject): Problem | undefined {
   return (
-    labelsProblem(metadata.labels) ??
-    annotationsProblem(metadata.annotations) ??
-    finalizersProblem(metadata.finalizers) ??
-    ownersProblem(metadata.ownerReferences)
+    labelsProblem(metadata.labels as Texts | undefined) ??
+    annotationsProblem(metadata.annotations as Texts | undefined) ??
+    finalizersProblem(metadata.finalizers as readonly string[] | undefined) ??
+    ownersProblem(metadata.ownerReferences as readonly JsonObject[] | undefined)
   )
 }
 
@@ -52,29 +63,99 @@ export function finalizersOf(metadata: JsonObject): readonly string[] {
   return (metadata.finalizers as readonly string[] | undefined) ?? []
 }
 
-function labelsProblem(labels: Json | undefined): Problem | undefined {
-  if (labels === undefined) return undefined
-  if (!isObject(labels)) return at(['metadata', 'labels'], 'must be an object of strings')
-  for (const [key, value] of Object.entries(labels)) {
-    const path = ['metadata', 'labels', key]
-    if (typeof value !== 'string') return at(path, 'must be a string')
-    const problem = qualifiedNameProblem(key)
-    if (problem !== undefined) return at(path, problem)
-    const valueProblem = labelValueProblem(value)
-    if (valueProblem !== undefined) return at(path, valueProblem)
+type Texts = { readonly [key: string]: string }
+
+/** What a value has to be: in words, or what each of its elements or fields has to be. */
+type Type =
+  | { readonly expected: string; readonly is: (value: Json) => boolean }
+  | { readonly expected: string; readonly elements: Type }
+  | { readonly expected: string; readonly values: Type }
+  | { readonly expected: string; readonly fields: readonly (readonly [field: string, type: Type])[] }
+
+const TEXT: Type = { expected: 'a string', is: (value) => typeof value === 'string' }
+const FLAG: Type = { expected: 'true or false', is: (value) => typeof value === 'boolean' }
+const WHOLE: Type = { expected: 'a whole number', is: (value) => Number.isSafeInteger(value) }
+const TIME: Type = {
+  expected: 'a time as in RFC 3339',
+  is: (value) => typeof value === 'string' && RFC_3339.test(value) && !Number.isNaN(Date.parse(value)),
+}
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+const TEXTS_BY_KEY: Type = { expected: 'an object of strings', values: TEXT }
+const OWNER: Type = {
+  expected: 'an object',
+  fields: [
+    ...OWNER_TEXTS.map((field) => [field, TEXT] as const),
+    ...OWNER_FLAGS.map((field) => [field, FLAG] as const),
+  ],
+}
+
+const TYPES: readonly (readonly [field: string, type: Type])[] = [
+  ['name', TEXT],
+  ['generateName', TEXT],
+  ['namespace', TEXT],
+  ['uid', TEXT],
+  ['resourceVersion', TEXT],
+  ['generation', WHOLE],
+  ['creationTimestamp', TIME],
+  ['deletionTimestamp', TIME],
+  ['deletionGracePeriodSeconds', WHOLE],
+  ['labels', TEXTS_BY_KEY],
+  ['annotations', TEXTS_BY_KEY],
+  ['finalizers', { expected: 'an array of strings', elements: TEXT }],
+  ['ownerReferences', { expected: 'an array of objects', elements: OWNER }],
+]
+
+/** Something of a wrong type, with where it is: the innermost key first. */
+interface Mistype {
+  readonly keys: (string | number)[]
+  readonly expected: string
+}
+
+// without closures, and a path only once something is wrong: this is looked at in every write
+
+function mistypeOf(type: Type, value: Json): Mistype | undefined {
+  if ('is' in type) return type.is(value) ? undefined : { keys: [], expected: type.expected }
+  if ('elements' in type) {
+    if (!isArray(value)) return { keys: [], expected: type.expected }
+    for (let index = 0; index < value.length; index++) {
+      const found = mistypeOf(type.elements, value[index] as Json)
+      if (found !== undefined) return within(index, found)
+    }
+    return undefined
+  }
+  if (!isObject(value)) return { keys: [], expected: type.expected }
+  if ('values' in type) {
+    for (const key of Object.keys(value)) {
+      const found = mistypeOf(type.values, value[key] as Json)
+      if (found !== undefined) return within(key, found)
+    }
+    return undefined
+  }
+  for (const [field, fieldType] of type.fields) {
+    const found = value[field] === undefined ? undefined : mistypeOf(fieldType, value[field])
+    if (found !== undefined) return within(field, found)
   }
   return undefined
 }
 
-function annotationsProblem(annotations: Json | undefined): Problem | undefined {
-  if (annotations === undefined) return undefined
-  if (!isObject(annotations)) return at(['metadata', 'annotations'], 'must be an object of strings')
+function within(key: string | number, found: Mistype): Mistype {
+  found.keys.push(key)
+  return found
+}
+
+function labelsProblem(labels: Texts = {}): Problem | undefined {
+  for (const [key, value] of Object.entries(labels)) {
+    const problem = qualifiedNameProblem(key) ?? labelValueProblem(value)
+    if (problem !== undefined) return at(['metadata', 'labels', key], problem)
+  }
+  return undefined
+}
+
+function annotationsProblem(annotations: Texts = {}): Problem | undefined {
   let bytes = 0
   for (const [key, value] of Object.entries(annotations)) {
-    const path = ['metadata', 'annotations', key]
-    if (typeof value !== 'string') return at(path, 'must be a string')
     const problem = qualifiedNameProblem(key.toLowerCase())
-    if (problem !== undefined) return at(path, problem)
+    if (problem !== undefined) return at(['metadata', 'annotations', key], problem)
     bytes += utf8Length(key) + utf8Length(value)
   }
   return bytes > MAX_ANNOTATION_BYTES
@@ -82,49 +163,40 @@ function annotationsProblem(annotations: Json | undefined): Problem | undefined 
     : undefined
 }
 
-function finalizersProblem(finalizers: Json | undefined): Problem | undefined {
-  if (finalizers === undefined) return undefined
-  if (!isArray(finalizers)) return at(['metadata', 'finalizers'], 'must be an array of strings')
-  const seen = new Set<Json>()
+function finalizersProblem(finalizers: readonly string[] = []): Problem | undefined {
   for (const [index, finalizer] of finalizers.entries()) {
-    const path = ['metadata', 'finalizers', index]
-    if (typeof finalizer !== 'string') return at(path, 'must be a string')
     const problem = qualifiedNameProblem(finalizer)
-    if (problem !== undefined) return at(path, problem)
-    if (seen.has(finalizer)) return at(path, 'is there twice')
-    seen.add(finalizer)
+    if (problem !== undefined) return at(['metadata', 'finalizers', index], problem)
   }
-  return seen.has('orphan') && seen.has('foregroundDeletion')
+  return finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')
     ? at(['metadata', 'finalizers'], 'orphan and foregroundDeletion can not both be set')
     : undefined
 }
 
-function ownersProblem(owners: Json | undefined): Problem | undefined {
-  if (owners === undefined) return undefined
-  if (!isArray(owners)) return at(['metadata', 'ownerReferences'], 'must be an array of objects')
-  let controllers = 0
+function ownersProblem(owners: readonly JsonObject[] = []): Problem | undefined {
   for (const [index, owner] of owners.entries()) {
     const path = ['metadata', 'ownerReferences', index]
-    if (!isObject(owner)) return at(path, 'must be an object')
-    for (const field of OWNER_TEXTS) {
-      if (typeof owner[field] !== 'string' || owner[field] === '')
-        return at([...path, field], 'must be a text that is not empty')
-    }
-    for (const field of OWNER_FLAGS) {
-      if ((owner[field] ?? false) !== false && owner[field] !== true)
-        return at([...path, field], 'must be true or false')
-    }
-    if (owner.controller === true && ++controllers > 1) {
-      return at(['metadata', 'ownerReferences'], 'only one reference can have controller set to true')
-    }
+    const empty = OWNER_TEXTS.find((field) => (owner[field] ?? '') === '')
+    if (empty !== undefined) return at([...path, empty], 'must be a text that is not empty')
+    if (!/^([^/]*\/)?[^/]+$/.test(owner.apiVersion as string)) return at([...path, 'apiVersion'], 'must have a version')
+    if (owner.apiVersion === NO_OWNER.apiVersion && owner.kind === NO_OWNER.kind) return at(path, 'can not be an Event')
   }
-  return undefined
+  return owners.filter(({ controller }) => controller === true).length > 1
+    ? at(['metadata', 'ownerReferences'], 'only one reference can have controller set to true')
+    : undefined
+}
+
+/** In Go a text can not be null: it is an empty one. */
+function withoutNulls(texts: Json): Json {
+  if (!isObject(texts) || !Object.values(texts).includes(null)) return texts
+  return Object.freeze(Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, text ?? ''])))
 }
 
 function distinctOwners(owners: readonly Json[]): readonly Json[] {
+  if (owners.length === 1) return Object.freeze([withoutNullFields(owners[0]!)])
   const seen = new Set<string>()
   return Object.freeze(
-    owners.filter((owner) => {
+    owners.map(withoutNullFields).filter((owner) => {
       if (!isObject(owner)) return true
       const fields = OWNER_FIELDS.map((field) => owner[field] ?? null)
       const count = seen.size
@@ -133,8 +205,16 @@ function distinctOwners(owners: readonly Json[]): readonly Json[] {
   )
 }
 
-function isEmpty(value: Json | undefined): boolean {
-  return value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+function withoutNullFields(owner: Json): Json {
+  if (owner === null) return Object.freeze({})
+  if (!isObject(owner) || !Object.values(owner).includes(null)) return owner
+  return Object.freeze(Object.fromEntries(Object.entries(owner).filter(([, value]) => value !== null)))
+}
+
+function isEmpty(key: string, value: Json | undefined): boolean {
+  if (value === '') return TEXTS.has(key)
+  if (isArray(value)) return value.length === 0 && LISTS.has(key)
+  return isObject(value) && Object.keys(value).length === 0 && TEXT_MAPS.has(key)
 }
 
 function at(keys: readonly (string | number)[], problem: string): Problem {

@@ -1,5 +1,6 @@
+import { utf8Length } from '../../bytes/utf8.js'
 import { formatRef, groupOf, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
-import { fail, ok, quote, type Result } from '../../errors/index.js'
+import { fail, ok, type Result } from '../../errors/index.js'
 import type {
   DeleteOptions,
   JsonPatch,
@@ -21,10 +22,11 @@ import {
   mistake,
 } from './arguments.js'
 import { asJson, type Draft, type DraftResult, identityProblem, readDraft, type StoredObject } from './draft.js'
-import { isObject, type JsonObject, mergePatch, type Problem, toJson, utf8Length } from './json.js'
+import { isObject, type JsonObject, mergePatch, mostBytes, type Problem, toJson } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
-import { KnownKinds } from './kind-rules.js'
+import { type KindRules, KnownKinds } from './kind-rules.js'
 import { type Matcher, matcherOf, queryProblem } from './selectors.js'
+import { formatInput, formatName, formatText } from './shown.js'
 import {
   conflict,
   created,
@@ -33,6 +35,7 @@ import {
   scopeProblem,
   subresourceProblem,
   updated,
+  updateProblem,
   type Write,
 } from './writes.js'
 
@@ -166,7 +169,8 @@ export class ObjectRules {
     const draft = read.value
     const shown = formatRef(draft)
     const rules = this.#kinds.rulesOf(draft)
-    const problem = scopeProblem(rules, draft.namespace) ?? subresourceProblem(rules, subresource)
+    const problem =
+      scopeProblem(rules, draft.namespace) ?? subresourceProblem(rules, subresource) ?? updateProblem(draft)
     if (problem !== undefined) return invalid(shown, problem)
     const apply: Intent['apply'] = (before, resourceVersion) => {
       if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
@@ -189,16 +193,17 @@ export class ObjectRules {
     const read = this.#readPatch(patch, shown)
     if (!read.ok) return read
     if (!placed.ok) return placed
+    const { apply: patched, conditions } = read.value
     const rules = this.#kinds.rulesOf(ref)
     const apply: Intent['apply'] = (before, resourceVersion) => {
       if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
-      const stale = conflict(before, { uid, resourceVersion: seen }, shown)
+      const stale = conflict(before, { uid, resourceVersion: seen }, shown) ?? conflict(before, conditions, shown)
       if (stale !== undefined) return stale
       const problem = subresourceProblem(rules, subresource)
       if (problem !== undefined) return invalid(shown, problem)
-      const patched = read.value(asJson(before))
-      if ('path' in patched) return invalid(shown, patched)
-      const merged = readPatched(before, patched.value)
+      const value = patched(asJson(before))
+      if ('path' in value) return invalid(shown, value)
+      const merged = readPatched(before, value.value, rules)
       if (!merged.ok) return invalid(shown, merged.at)
       return this.#checkSize(updated(before, merged.draft, { rules, subresource, resourceVersion, shown }), shown)
     }
@@ -220,15 +225,16 @@ export class ObjectRules {
     return ok({ place: placed.value, shown, apply })
   }
 
-  #readPatch(patch: MergePatch | JsonPatch, shown: string): Result<(before: JsonObject) => Patched, StoreErrorCode> {
+  #readPatch(patch: MergePatch | JsonPatch, shown: string): Result<PatchInput, StoreErrorCode> {
     const json = this.#readJson(patch, () => shown)
     if (!json.ok) return json
     const { value } = json
-    if (isObject(value)) return ok((before) => ({ value: mergePatch(before, value) }))
+    if (isObject(value)) {
+      return ok({ apply: (before) => ({ value: mergePatch(before, value) }), conditions: conditionsIn(value) })
+    }
     const operations = readJsonPatch(value)
-    return operations.ok
-      ? ok((before) => applyJsonPatch(before, operations.value, this.maxObjectBytes))
-      : invalid(shown, operations.at)
+    if (!operations.ok) return invalid(shown, operations.at)
+    return ok({ apply: (before) => applyJsonPatch(before, operations.value, this.maxObjectBytes), conditions: {} })
   }
 
   #readObject(object: KubeObject): Result<Draft, StoreErrorCode> {
@@ -257,9 +263,8 @@ export class ObjectRules {
 
   #sizeFailure(object: StoredObject, shown: string): Failed | undefined {
     const maxBytes = this.maxObjectBytes
-    const text = JSON.stringify(object)
-    // a UTF-16 unit is three bytes at most: mostly there is no need to count
-    const sizeBytes = text.length * 3 <= maxBytes ? 0 : utf8Length(text)
+    // mostly there is no need to count
+    const sizeBytes = mostBytes(asJson(object)) <= maxBytes ? 0 : utf8Length(JSON.stringify(object))
     return sizeBytes <= maxBytes ? undefined : fail('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes, maxBytes })
   }
 
@@ -274,17 +279,37 @@ export class ObjectRules {
 /** What a patch made of an object, or why it does not fit. */
 type Patched = { readonly value: unknown } | Problem
 
+interface PatchInput {
+  readonly apply: (before: JsonObject) => Patched
+  /** Those that it carries itself. */
+  readonly conditions: Preconditions
+}
+
+/** For which object a merge patch is made, if it says so. In Go an empty text is none, nor is the version 0. */
+function conditionsIn({ metadata }: JsonObject): Preconditions {
+  if (!isObject(metadata)) return {}
+  const { uid, resourceVersion } = metadata
+  return {
+    uid: typeof uid === 'string' && uid !== '' ? uid : undefined,
+    resourceVersion: typeof resourceVersion === 'string' && !/^0?$/.test(resourceVersion) ? resourceVersion : undefined,
+  }
+}
+
 function assertPatch(patch: unknown): void {
   if (typeof patch !== 'object' || patch === null) throw mistake('patch', 'an object or an array', patch)
 }
 
-/** The object as a patch would have it. The patch must not make it another one; a namespace that it removes comes back. */
-function readPatched(before: StoredObject, value: unknown): DraftResult {
+/**
+ * The object as a patch would have it. The patch must not make it another one; a namespace that it removes comes back, and one that it gives to
+ * an object of a cluster-scoped kind is not looked at.
+ */
+function readPatched(before: StoredObject, value: unknown, { namespaced }: KindRules): DraftResult {
   const merged = value as JsonObject
-  const metadata = merged.metadata
-  const { namespace, name } = before.metadata
-  const isNamespaceGone = namespace !== undefined && isObject(metadata) && !metadata.namespace
-  const read = readDraft(isNamespaceGone ? { ...merged, metadata: { ...metadata, namespace } } : merged)
+  const { namespace, name, uid } = before.metadata
+  const isKept = isObject(merged.metadata) && (namespaced === false || !merged.metadata.namespace)
+  const read = readDraft(
+    isKept ? { ...merged, metadata: inNamespace(merged.metadata as JsonObject, namespace) } : merged,
+  )
   if (!read.ok) return read
   const { draft } = read
   const path = [
@@ -292,8 +317,13 @@ function readPatched(before: StoredObject, value: unknown): DraftResult {
     draft.kind !== before.kind && 'kind',
     draft.name !== name && 'metadata.name',
     draft.namespace !== namespace && 'metadata.namespace',
+    (draft.metadata.uid ?? uid) !== uid && 'metadata.uid',
   ].find((changed) => changed !== false)
   return path === undefined ? read : { ok: false, at: { path, problem: 'can not be changed by a patch' } }
+}
+
+function inNamespace({ namespace: _, ...metadata }: JsonObject, namespace: string | undefined): JsonObject {
+  return namespace === undefined ? metadata : { ...metadata, namespace }
 }
 
 function placeOf({ apiVersion, kind, namespace, name }: Draft): ObjectPlace {
@@ -318,25 +348,4 @@ function structure({ apiVersion, kind, namespace, labels, labelExpressions, fiel
 
 function invalid(object: string, { path, problem }: Problem, cause?: unknown): Failed {
   return fail('STORE_INVALID', { object, path, problem }, cause)
-}
-
-/** As `formatRef`, for a name that may be anything. */
-function formatName({ kind, namespace, name }: Omit<ObjectRef, 'apiVersion'>): string {
-  const ref = { kind: formatText(kind), name: formatText(name) }
-  return formatRef(namespace === undefined || namespace === '' ? ref : { ...ref, namespace: formatText(namespace) })
-}
-
-function formatText(text: string): string {
-  return /^[\w.:-]{1,253}$/.test(text) ? text : quote(text)
-}
-
-/** What an object of the caller says that it is. Reading it can fail in any way. */
-function formatInput(object: object): string {
-  try {
-    const { kind, metadata } = object as { readonly kind?: unknown; readonly metadata?: { [key: string]: unknown } }
-    const text = (value: unknown) => (typeof value === 'string' ? value : '')
-    return formatName({ kind: text(kind), namespace: text(metadata?.namespace), name: text(metadata?.name) })
-  } catch {
-    return 'object'
-  }
 }

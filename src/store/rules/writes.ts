@@ -43,6 +43,12 @@ export function creationProblem(draft: Draft): Problem | undefined {
   return metadataProblem(draft.metadata)
 }
 
+/** Why an update is refused whatever is there, if it is. */
+export function updateProblem(draft: Draft): Problem | undefined {
+  if (givenVersion(draft) !== undefined) return undefined
+  return { path: 'metadata.resourceVersion', problem: 'must be specified for an update' }
+}
+
 /** The object that a checked draft becomes. */
 export function created(draft: Draft, rules: KindRules, birth: Birth): StoredObject {
   const { deletionTimestamp: _1, deletionGracePeriodSeconds: _2, ...metadata } = draft.metadata
@@ -157,11 +163,10 @@ function staleness(before: StoredObject, draft: Draft, shown: string): Result<ne
   const resourceVersion = givenVersion(draft)
   const otherObject = conflict(before, { uid }, shown)
   if (otherObject !== undefined) return otherObject
-  if (resourceVersion === undefined) {
-    const problem = { path: 'metadata.resourceVersion', problem: 'must be specified for an update' }
-    return fail('STORE_INVALID', { object: shown, ...problem })
-  }
-  return conflict(before, { resourceVersion }, shown)
+  const problem = updateProblem(draft)
+  return problem === undefined
+    ? conflict(before, { resourceVersion }, shown)
+    : fail('STORE_INVALID', { object: shown, ...problem })
 }
 
 /** What an update may not do to a deletion: begin it, change its grace period, hold it up with new finalizers. */
@@ -186,7 +191,8 @@ function deletionProblem(before: StoredObject, { metadata }: Draft): Problem | u
 
 /** @param object has the resourceVersion and generation of the object before */
 function rewritten(before: StoredObject, object: JsonObject, context: UpdateContext): Write {
-  if (sameJson(object, asJson(before))) return { after: before, answer: before }
+  // another version of the API is the same object in other words
+  if (sameJson({ ...object, apiVersion: before.apiVersion }, asJson(before))) return { after: before, answer: before }
   const metadata = object.metadata as JsonObject
   const rises = context.subresource !== 'status' && !sameJson(content(object), content(asJson(before)))
   const generation = before.metadata.generation + (rises ? 1 : 0)
@@ -199,7 +205,7 @@ function rewritten(before: StoredObject, object: JsonObject, context: UpdateCont
   return { after, answer: after }
 }
 
-/** What a change of raises the generation. Another version of the API is the same content in other words. */
+/** What a change of raises the generation. */
 function content(object: JsonObject): JsonObject {
   const { apiVersion: _1, metadata: _2, ...rest } = object
   return rest

@@ -114,6 +114,20 @@ export const updates: Rules = {
     const options = { subresource: 'status', resourceVersion } as const
     expectFailure(await bench.store.patch(bench.ref('a'), { status: { used: 1 } }, options), 'STORE_CONFLICT', 'patch')
   },
+  'status: another uid is a conflict': async (bench) => {
+    const made = await bench.create('a')
+    const other = { subresource: 'status', uid: 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c' } as const
+    const operations = [{ op: 'add', path: '/status', value: { used: 1 } }] as const
+    for (const patch of [{ status: { used: 1 } }, operations]) {
+      expectFailure(await bench.store.patch(bench.ref('a'), patch, other), 'STORE_CONFLICT', JSON.stringify(patch))
+    }
+    const changed = withMeta({ ...made, status: { used: 1 } }, { uid: other.uid })
+    expectFailure(await bench.store.update(changed, { subresource: 'status' }), 'STORE_CONFLICT', 'update')
+    expectEqual(await bench.get('a'), made, 'the object')
+    const { uid } = made.metadata
+    const written = await bench.store.patch(bench.ref('a'), { status: { used: 2 } }, { ...other, uid })
+    expectEqual(expectOk(written, 'patch under its uid').status, { used: 2 }, 'the status')
+  },
   'status: is no subresource of a kind that has none': async (bench) => {
     const made = await bench.create('a', { status: { used: 1 } }, PLAIN)
     const options = { subresource: 'status' } as const
@@ -217,7 +231,9 @@ export const patches: Rules = {
     for (const bad of [
       { op: 'test', path: '/spec/x', value: 2 },
       { op: 'remove', path: '/spec/absent' },
-      { op: 'replace', path: '/spec/absent', value: 1 },
+      { op: 'test', path: '/spec/absent', value: 1 },
+      { op: 'replace', path: '/spec/absent/below', value: 1 },
+      { op: 'replace', path: '/spec/list/1', value: 1 },
       { op: 'add', path: '/spec/absent/below', value: 1 },
       { op: 'add', path: '/spec/list/7', value: 1 },
       { op: 'move', from: '/spec/absent', path: '/spec/y' },
@@ -226,6 +242,16 @@ export const patches: Rules = {
       expectFailure(await bench.store.patch(bench.ref('a'), operations), 'STORE_INVALID', JSON.stringify(bad))
     }
     expectEqual(await bench.get('a'), made, 'the object')
+  },
+  'JSON patch: a member that is not there is null to test and copy, and replace adds it': async (bench) => {
+    await bench.create('a', { spec: { x: 1 } })
+    const operations = [
+      { op: 'test', path: '/spec/absent', value: null },
+      { op: 'copy', from: '/spec/absent', path: '/spec/copied' },
+      { op: 'replace', path: '/spec/added', value: 2 },
+    ] as const
+    const { spec } = expectOk(await bench.store.patch(bench.ref('a'), operations), 'patch')
+    expectEqual(spec, { x: 1, copied: null, added: 2 }, 'the spec')
   },
 }
 

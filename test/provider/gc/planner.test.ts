@@ -36,6 +36,9 @@ function stored(name: string, { uid = `uid-of-${name}`, deleted, born, ...traits
 
 const show = (name: string, seen?: Seen) => planner.observe({ kind: 'present', object: stored(name, seen) })
 const end = (name: string, uid?: string) => planner.observe({ kind: 'absent', ref: refTo(name), uid })
+/** The store says, when asked, that no object of that uid has this name. */
+const confirm = (name: string, uid: string) =>
+  planner.observe({ kind: 'absent', ref: refTo(name), uid, confirmed: true })
 const keyOf = (name: string) => {
   const { kind, namespace } = refTo(name)
   return `${kind}.example.com ${namespace === undefined ? name : `${namespace}/${name}`}`
@@ -50,6 +53,8 @@ function inShort(effect: Effect): string {
       return 'create'
     case 'event':
       return effect.reason
+    case 'absent':
+      return `no ${effect.ref.name} with ${effect.uid}`
     case 'delete':
       return `delete ${effect.ref.name} if ${effect.if.uid} ${effect.if.resourceVersion ?? ''}`.trim()
     case 'patch': {
@@ -64,7 +69,7 @@ describe('nothing is taken for gone because it was not seen', () => {
 
   test('the store is asked for an owner that was never seen', () => {
     item([gone('box')])
-    expect(steps('item')).toEqual(['delete box if missing:uid-of-box', 'delete item if uid-of-item 7'])
+    expect(steps('item')).toEqual(['no box with uid-of-box', 'delete item if uid-of-item 7'])
   })
 
   test('and for one that was seen to go', () => {
@@ -72,13 +77,13 @@ describe('nothing is taken for gone because it was not seen', () => {
     item([gone('box')])
     expect(steps('item')).toEqual([])
     end('box', 'uid-of-box')
-    expect(steps('item')).toEqual(['delete box if missing:uid-of-box', 'delete item if uid-of-item 7'])
+    expect(steps('item')).toEqual(['no box with uid-of-box', 'delete item if uid-of-item 7'])
   })
 
-  test('who has its name is asked for, if that is known', () => {
+  test('also where another object is known to have its name', () => {
     show('box', { uid: 'another', version: 3 })
     item([gone('box')])
-    expect(steps('item')).toEqual(['check box if another', 'delete item if uid-of-item 7'])
+    expect(steps('item')).toEqual(['no box with uid-of-box', 'delete item if uid-of-item 7'])
   })
 
   test('an owner that waits for its dependents has to be in the version that was seen', () => {
@@ -96,8 +101,8 @@ describe('nothing is taken for gone because it was not seen', () => {
   test('each owner is asked for once, however many references there are to it', () => {
     item([gone('box'), { ...gone('box'), controller: true }, { ...gone('box'), uid: 'an-older-one' }])
     expect(steps('item')).toEqual([
-      'delete box if missing:uid-of-box',
-      'delete box if missing:an-older-one',
+      'no box with uid-of-box',
+      'no box with an-older-one',
       'delete item if uid-of-item 7',
     ])
   })
@@ -107,42 +112,46 @@ describe('nothing is taken for gone because it was not seen', () => {
     show('item-b', { owners: [gone('box')], version: 8 })
     show('item-c', { owners: [{ ...gone('box'), name: 'box-by-mistake' }], version: 9 })
     show('item-d', { owners: [{ ...gone('box'), uid: 'an-older-one' }], version: 10 })
-    expect(end('box', 'missing:uid-of-box')).toEqual([])
+    expect(confirm('box', 'uid-of-box')).toEqual([])
     expect(steps('item')).toEqual(['delete item if uid-of-item 7'])
     expect(steps('item-b')).toEqual(['delete item-b if uid-of-item-b 8'])
-    expect(steps('item-c')?.[0]).toBe('delete box-by-mistake if missing:uid-of-box')
-    expect(steps('item-d')?.[0]).toBe('delete box if missing:an-older-one')
+    expect(steps('item-c')?.[0]).toBe('no box-by-mistake with uid-of-box')
+    expect(steps('item-d')?.[0]).toBe('no box with an-older-one')
     item([gone('box')])
     expect(steps('item'), 'shown again').toEqual(['delete item if uid-of-item 7'])
     planner.reset()
     item([gone('box')])
-    expect(steps('item')?.[0], 'after a reset').toBe('delete box if missing:uid-of-box')
+    expect(steps('item')?.[0], 'after a reset').toBe('no box with uid-of-box')
   })
 
   test('a proof that nobody asked for is none: who refers to it later may know better', () => {
-    end('box', 'missing:uid-of-box')
+    confirm('box', 'uid-of-box')
     item([gone('box')])
-    expect(steps('item')?.[0]).toBe('delete box if missing:uid-of-box')
+    expect(steps('item')?.[0]).toBe('no box with uid-of-box')
   })
 
   test('an end of something else under that name is no proof', () => {
     item([gone('box')])
-    for (const uid of [undefined, 'another', 'missing:another']) end('box', uid)
-    expect(steps('item')?.[0]).toBe('delete box if missing:uid-of-box')
+    for (const uid of [undefined, 'another', 'uid-of-box']) end('box', uid)
+    confirm('box', 'another')
+    confirm('box-by-mistake', 'uid-of-box')
+    expect(steps('item')?.[0]).toBe('no box with uid-of-box')
   })
 
   test('an owner that shows up after all counts, whatever was proven', () => {
     item([gone('box')])
-    end('box', 'missing:uid-of-box')
+    confirm('box', 'uid-of-box')
     expect(show('box')).toEqual([keyOf('item')])
     expect(plan('item')?.outcome.kind).toBe('kept')
+    end('box', 'uid-of-box')
+    expect(steps('item')?.[0], 'what was proven before is proven no more').toBe('no box with uid-of-box')
   })
 
   test('an end without a uid is not trusted either', () => {
     show('box')
     item([gone('box')])
     expect(end('box')).toEqual([keyOf('item')])
-    expect(steps('item')?.[0]).toBe('delete box if missing:uid-of-box')
+    expect(steps('item')?.[0]).toBe('no box with uid-of-box')
     show('box')
     expect(steps('item')).toEqual([])
   })
@@ -153,7 +162,7 @@ describe('on a store, where watches lag behind', () => {
   async function carryOut(world: World, name: string): Promise<string> {
     const ended = await runPlan(plan(name)!, world.store, { onChange: (change) => planner.observe(change) })
     if (ended.kind !== 'conflict') return ended.kind
-    const ref = ended.effect.kind === 'delete' || ended.effect.kind === 'patch' ? ended.effect.ref : refTo(name)
+    const ref = 'ref' in ended.effect ? ended.effect.ref : refTo(name)
     const found = await world.below.get(ref)
     planner.observe(found.ok ? { kind: 'present', object: found.value } : { kind: 'absent', ref })
     return `conflict at ${ref.name}`
@@ -193,14 +202,13 @@ describe('on a store, where watches lag behind', () => {
     expect(plan('item')?.outcome.kind).toBe('kept')
   })
 
-  test('what another object has taken the name of is collected in two steps', async () => {
+  test('what another object has taken the name of, unseen, is collected', async () => {
     const world = new World()
     const box = await world.create('box')
     await world.create('item', { owners: [box] })
     await see(world, 'item')
     await world.delete('box')
     await world.create('box')
-    expect(await carryOut(world, 'item')).toBe('conflict at box')
     expect(await carryOut(world, 'item')).toBe('done')
     expect(await world.state()).toEqual(['box'])
   })
@@ -404,16 +412,15 @@ test('its plans are readable', () => {
       nothing to do
     collected: no owner is left: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to go
       1. go on only with Box default/box if it has uid uid-of-box and version 4: the plan relies on it waiting for its dependents to go
-      2. delete Box default/box-b if it has uid missing:uid-of-box-b: deletes nothing, as no object has that uid: it stops here if there is a Box default/box-b, which may be the owner
-      3. go on only with Zone zone if it has uid another: the name is that of another object by now, so the owner is gone
-      4. patch Box default/box-mid (metadata.finalizers) if it has uid uid-of-box-mid and version 7: its owner waits for its dependents, so it waits for its own first
-      5. delete Box default/box-mid if it has uid uid-of-box-mid and version 7: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to go
+      2. go on only if there is no Box default/box-b with uid uid-of-box-b: the plan relies on its end
+      3. go on only if there is no Zone zone with uid uid-of-zone: the plan relies on its end
+      4. delete Box default/box-mid (Foreground) if it has uid uid-of-box-mid and version 7: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to go
     pruned: it loses references: Box default/box is waiting for its dependents to go
       1. go on only with Box default/box if it has uid uid-of-box and version 4: the plan relies on it waiting for its dependents to go
       2. patch Item default/item-both (metadata.ownerReferences) if it has uid uid-of-item-both and version 8: Box default/box is waiting for its dependents to go, and others still own it
     pruned: it loses references: Zone zone is gone, Box default/box-left is leaving its dependents behind
       1. go on only with Box default/box-left if it has uid uid-of-box-left and version 5: the plan relies on it leaving its dependents behind
-      2. go on only with Zone zone if it has uid another: the name is that of another object by now, so the owner is gone
+      2. go on only if there is no Zone zone with uid uid-of-zone: the plan relies on its end
       3. patch Item default/item-left (metadata.ownerReferences) if it has uid uid-of-item-left and version 9: Zone zone is gone, Box default/box-left is leaving its dependents behind
     leaving: it is being deleted
       nothing to do

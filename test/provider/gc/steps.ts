@@ -137,11 +137,17 @@ export function judged(world: World, { sees }: Trust, between: () => Promise<voi
   return storeOver(store, {
     create: () => expect.fail('the collector creates nothing'),
     update: () => expect.fail('the collector updates nothing'),
+    get: async (ref) => {
+      const got = await store.get(ref)
+      await between()
+      return got
+    },
     delete: async (ref, options) => {
       const { found, all } = await now(ref)
+      expect(options?.resourceVersion, 'the version that was seen').toBeDefined()
       const isMeant = found !== undefined && options?.uid === found.metadata.uid
-      const version = options?.resourceVersion ?? found?.metadata.resourceVersion
-      if (isMeant && version === found.metadata.resourceVersion) mayDelete(found, all, sees)
+      const isSeen = isMeant && options?.resourceVersion === found.metadata.resourceVersion
+      if (isSeen) mayDelete(found, all, { sees, propagation: options?.propagation })
       const done = await store.delete(ref, options)
       const after = await now(ref)
       if (found !== undefined && !isMeant) expect(after.found, 'an object that was not meant').toEqual(found)
@@ -177,15 +183,18 @@ function expectLoose(
   return standing
 }
 
-function mayDelete(object: KubeObject, all: readonly KubeObject[], sees: Trust['sees']): void {
+function mayDelete(
+  object: KubeObject,
+  all: readonly KubeObject[],
+  { sees, propagation }: Trust & { readonly propagation: Propagation | undefined },
+): void {
   expect(isDeleting(object), 'is deleted once').toBe(false)
   expect(ownersOf(object).length, 'has owners').toBeGreaterThan(0)
   const standings = ownersOf(object).map((ref) => expectLoose(ref, object, all, sees))
   if (sees === 'late') return
   expect(standings).not.toContain('orphaning')
-  const { finalizers = [] } = object.metadata
   const hasDependents = all.some((it) => ownersOf(it).some((ref) => ref.uid === object.metadata.uid))
-  if (standings.includes('waiting') && hasDependents) expect(finalizers).toContain('foregroundDeletion')
+  if (standings.includes('waiting') && hasDependents) expect(propagation).toBe('Foreground')
 }
 
 function mayBecome(before: KubeObject, after: KubeObject, all: readonly KubeObject[], sees: Trust['sees']): void {

@@ -32,16 +32,23 @@ export interface Traits {
 /** A store, and short words for what the tests do to it. A name is one of a Box, unless it begins with `zone`, `item` or `other`. */
 export class World {
   nowMs = START_MS
-  readonly below: Store = memoryStore({ now: () => this.nowMs, kinds: [...kinds, Other] })
-  /** The writes that the collector has asked for since {@link World.run} began, in words. */
+  readonly below: Store
+  /** What the collector has asked for since {@link World.run} began, lists left out, in words. */
   readonly asked: string[] = []
   readonly events: EventEffect[] = []
   readonly store: Store
 
-  constructor() {
+  constructor(
+    open: (options: { readonly now: () => number; readonly kinds: readonly KindInfo[] }) => Store = memoryStore,
+  ) {
+    this.below = open({ now: () => this.nowMs, kinds: [...kinds, Other] })
     const note = (line: string, done: { readonly ok: boolean; readonly failure?: StoreFailure | undefined }) =>
       this.asked.push(done.ok ? line : `${line}: ${done.failure?.code}`)
     this.store = storeOver(this.below, {
+      get: (ref) => {
+        this.asked.push(`look for ${ref.name}`)
+        return this.below.get(ref)
+      },
       patch: async (ref, patch, options) => {
         const done = await this.below.patch(ref, patch, options)
         note(Object.keys(patch).length === 0 ? `check ${ref.name}` : `patch ${ref.name}`, done)
@@ -49,9 +56,8 @@ export class World {
       },
       delete: async (ref, options) => {
         const done = await this.below.delete(ref, options)
-        const isProbe = options?.uid?.startsWith('missing:') === true
-        const isFree = isProbe && !done.ok && done.failure.code === 'STORE_NOT_FOUND'
-        note(isProbe ? `probe ${ref.name}` : `delete ${ref.name}`, isFree ? { ok: true } : done)
+        const how = options?.propagation === 'Background' ? '' : ` (${options?.propagation})`
+        note(`delete ${ref.name}${how}`, done)
         return done
       },
     })

@@ -1,13 +1,13 @@
 // Base64 with padding (RFC 4648, section 4), without what a platform may or may not bring.
 
+import { textOf } from './codes.js'
+
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 /** Stays below 0 wherever it is shifted to among four digits. */
 const NO_DIGIT = -1
 /** By character code. */
 const DIGITS: Int32Array = /* @__PURE__ */ digits()
 const PADDING = 0x3d
-/** Characters that `String.fromCharCode` is given at once. */
-const CHUNK = 4096
 
 export function toBase64(bytes: Uint8Array): string {
   const codes = new Uint8Array(Math.ceil(bytes.length / 3) * 4).fill(PADDING)
@@ -21,12 +21,13 @@ export function toBase64(bytes: Uint8Array): string {
     if (left > 2) codes[at + 3] = ALPHABET.charCodeAt(bits & 63)
     at += 4
   }
-  const parts: string[] = []
-  for (let i = 0; i < codes.length; i += CHUNK) {
-    // takes the codes as they are, where a spread would walk an iterator
-    parts.push(Reflect.apply(String.fromCharCode, undefined, codes.subarray(i, i + CHUNK)))
-  }
-  return parts.join('')
+  return textOf(codes)
+}
+
+/** How many bytes a text stands for, if it is Base64. */
+export function base64Length(text: string): number {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return Math.max(0, Math.floor(text.length / 4) * 3 - padding)
 }
 
 /**

@@ -1,0 +1,131 @@
+import type { DocumentChange, EngineEvent, Stop } from '../engine/engine.js'
+import type { EtcdClient, EtcdEvent, EtcdWatch, EtcdWatchResponse } from './client.js'
+import { verdictOf } from './errors.js'
+import type { KeyRange } from './keys.js'
+
+export interface FollowOptions {
+  readonly sleep: (milliseconds: number) => Promise<unknown>
+  readonly retryMs: number
+}
+
+/** How many watches in a row may come to nothing. */
+const MAX_FAILURES = 10
+
+/**
+ * The changes of some keys, watch after watch: each goes on behind what the one before has told. Watches end for many reasons that are none to
+ * give up: the server restarts, a proxy or client ends what was idle for minutes, a member loses its leader.
+ */
+export class Follower {
+  readonly #client: EtcdClient
+  readonly #range: KeyRange
+  readonly #options: FollowOptions
+  #watch: EtcdWatch | undefined
+  /** What has been told. `undefined`: nothing yet, and it begins now. */
+  #reached: string | undefined
+  #isGone = false
+  #failures = 0
+
+  constructor(client: EtcdClient, range: KeyRange, options: FollowOptions) {
+    this.#client = client
+    this.#range = range
+    this.#options = options
+  }
+
+  async *follow(after: string | undefined, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
+    this.#reached = after
+    stop.onStop(() => this.#watch?.cancel())
+    let isTold = false
+    while (!stop.isStopped) {
+      this.#failures++
+      let problem: unknown
+      try {
+        const reached = await this.#begin()
+        if (!isTold && !this.#isGone) yield { kind: 'at', revision: reached }
+        isTold = true
+        if (this.#isGone) yield { kind: 'gone', oldest: reached }
+        else if (!stop.isStopped) yield* this.#events(reached)
+        problem = new Error('the watch has ended at once')
+      } catch (error) {
+        problem = error
+      }
+      if (stop.isStopped || this.#isGone) return
+      if (this.#failures >= MAX_FAILURES) throw problem
+      await this.#options.sleep(this.#options.retryMs)
+    }
+  }
+
+  /**
+   * Where a watch is to begin; from where it could, if it is gone.
+   *
+   * A watch is not told all that it should be. From a revision that is not there yet it waits for that one, also if the server has forgotten
+   * what was there because it was restored from a backup. And one that begins with the revision up to which the server
+   * has forgotten is not told of a deletion in it, in versions of etcd 3.4 and 3.5 (etcd-io/etcd issue 18089).
+   */
+  async #begin(): Promise<string> {
+    const look = { key: this.#range.key, limit: 1, keysOnly: true }
+    const { revision } = await this.#client.range(look)
+    this.#reached ??= revision
+    this.#isGone = BigInt(this.#reached) > BigInt(revision)
+    try {
+      // 0 would be now
+      const isPast = !this.#isGone && this.#reached !== revision && this.#reached !== '0'
+      if (isPast) await this.#client.range({ ...look, revision: this.#reached })
+    } catch (error) {
+      if (verdictOf(error) !== 'compacted') throw error
+      this.#isGone = true
+    }
+    return this.#isGone ? revision : this.#reached
+  }
+
+  /** The events of one watch. */
+  async *#events(reached: string): AsyncGenerator<EngineEvent, undefined> {
+    const watch = this.#client.watch({ ...this.#range, startRevision: String(BigInt(reached) + 1n) })
+    this.#watch = watch
+    let isCanceled = false
+    let hasBegun = false
+    try {
+      for await (const response of watch) {
+        isCanceled = response.canceled === true
+        yield* this.#shown(response)
+        if (this.#isGone) return
+        if (isCanceled) throw new Error(`the watch was canceled: ${response.cancelReason}`)
+        hasBegun = true
+      }
+    } finally {
+      watch.cancel()
+      // one that ends after a while of silence has done its work
+      if (hasBegun && !isCanceled) this.#failures = 0
+    }
+  }
+
+  *#shown(response: EtcdWatchResponse): Generator<EngineEvent, undefined> {
+    const { created, canceled, compactRevision = '0', events, revision } = response
+    if (canceled && compactRevision !== '0') {
+      this.#isGone = true
+      yield { kind: 'gone', oldest: compactRevision }
+    }
+    if (canceled) return
+    for (const event of events) {
+      const change = changeOf(event)
+      if (change === undefined) {
+        this.#isGone = true
+        yield { kind: 'gone', oldest: event.kv.modRevision }
+        return
+      }
+      this.#reached = change.revision
+      this.#failures = 0
+      yield { kind: 'change', ...change }
+    }
+    if (created || events.length > 0 || BigInt(revision) <= BigInt(this.#reached ?? '0')) return
+    this.#reached = revision
+    yield { kind: 'at', revision }
+  }
+}
+
+/** `undefined`: what was there before is not known, and so not what has changed. */
+function changeOf({ type, kv, prevKv }: EtcdEvent): DocumentChange | undefined {
+  const after = type === 'PUT' ? kv.value : undefined
+  const isNew = type === 'PUT' && kv.createRevision === kv.modRevision
+  if (!isNew && prevKv === undefined) return undefined
+  return { revision: kv.modRevision, before: isNew ? undefined : prevKv?.value, after }
+}

@@ -1,0 +1,169 @@
+import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
+import type { EtcdClient, EtcdWatch, EtcdWatchResponse } from './client.js'
+import { EtcdError } from './errors.js'
+import { type ByteStreamReader, linesOf } from './lines.js'
+import { asMessage, type Message, readRange, readTxn, readWatch, writeRange, writeTxn, writeWatch } from './messages.js'
+
+export interface EtcdGatewayOptions {
+  /**
+   * `fetch` of the platform, or anything that does as much. To give up after a while, to log in or to bring certificates: a function around
+   * it. It must not send a request again.
+   */
+  fetch(url: string, request: EtcdHttpRequest): Promise<EtcdHttpResponse>
+  /** Where etcd listens for clients: `http://127.0.0.1:2379`. Several: the next one is asked after one has failed to answer. */
+  readonly url: string | readonly string[]
+}
+
+export interface EtcdHttpRequest {
+  method: 'POST'
+  headers: Record<string, string>
+  body: string
+}
+
+export interface EtcdHttpResponse {
+  readonly status: number
+  readonly body: { getReader(): ByteStreamReader } | null
+  text(): Promise<string>
+}
+
+/**
+ * etcd through the JSON that it offers beside gRPC, version 3.4 or later.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options
+ * @example
+ * const client = etcdGateway({ fetch, url: 'http://127.0.0.1:2379' })
+ * @example
+ * // answers are waited for no longer than five seconds, watches for as long as they last; members take their turns
+ * const token = 'what /v3/auth/authenticate has given'
+ * const client = etcdGateway({
+ *   url: ['https://a:2379', 'https://b:2379', 'https://c:2379'],
+ *   fetch: (url, request) => {
+ *     const headers = { ...request.headers, authorization: token }
+ *     return fetch(url, url.endsWith('/watch') ? { ...request, headers } : { ...request, headers, signal: AbortSignal.timeout(5_000) })
+ *   },
+ * })
+ */
+export function etcdGateway(options: EtcdGatewayOptions): EtcdClient {
+  assertObject('options', options)
+  assertFunction('options.fetch', options.fetch)
+  const urls = typeof options.url === 'string' ? [options.url] : options.url
+  if (!(Array.isArray(urls) && urls.length > 0 && urls.every((url) => /^https?:\/\/./.test(url)))) {
+    throw mistake('options.url', 'http://... or https://..., one or several', options.url)
+  }
+  const gateway = new Gateway(options.fetch, urls)
+  return {
+    range: async (request) => readRange(await gateway.ask('kv/range', writeRange(request))),
+    txn: async (request) => readTxn(await gateway.ask('kv/txn', writeTxn(request))),
+    watch: (request) => new GatewayWatch(() => gateway.open('watch', writeWatch(request))),
+  }
+}
+
+class Gateway {
+  readonly #fetch: EtcdGatewayOptions['fetch']
+  readonly #urls: readonly string[]
+  #current = 0
+
+  constructor(fetch: EtcdGatewayOptions['fetch'], urls: readonly string[]) {
+    this.#fetch = fetch
+    this.#urls = urls.map((url) => url.replace(/\/+$/, ''))
+  }
+
+  async ask(call: string, message: Message): Promise<Message> {
+    const response = await this.#post(call, message)
+    return asMessage(JSON.parse(await this.#trying(() => response.text())))
+  }
+
+  async open(call: string, message: Message): Promise<ByteStreamReader> {
+    const { body } = await this.#post(call, message)
+    if (typeof body?.getReader !== 'function') throw new Error('options.fetch gives no streams that can be read')
+    return body.getReader()
+  }
+
+  async #post(call: string, message: Message): Promise<EtcdHttpResponse> {
+    const fetch = this.#fetch
+    const url = `${this.#urls[this.#current]}/v3/${call}`
+    // hasleader: a member that has lost its leader says so, instead of being silent for as long as that lasts
+    const headers = { 'content-type': 'application/json', 'grpc-metadata-hasleader': 'true' }
+    const request = { method: 'POST' as const, headers, body: JSON.stringify(message) }
+    const response = await this.#trying(() => fetch(url, request))
+    if (response.status === 200) return response
+    const error = errorOf(response.status, await this.#trying(() => response.text()))
+    if (error.code === undefined || error.code === UNAVAILABLE) this.#next()
+    throw error
+  }
+
+  async #trying<T>(body: () => Promise<T>): Promise<T> {
+    try {
+      return await body()
+    } catch (error) {
+      this.#next()
+      throw error
+    }
+  }
+
+  #next(): void {
+    this.#current = (this.#current + 1) % this.#urls.length
+  }
+}
+
+/** The status of gRPC for a member that can not answer now. */
+const UNAVAILABLE = 14
+
+/** Statuses of HTTP that a gateway or proxy gives to what it does not hand on, as gRPC has them. */
+const STATUSES: ReadonlyMap<number, number> = new Map([
+  [401, 16],
+  [403, 7],
+  [404, 12],
+  [405, 12],
+  [413, 3],
+  [429, 8],
+])
+
+function errorOf(status: number, body: string): EtcdError {
+  let message: Message = {}
+  try {
+    message = asMessage(JSON.parse(body))
+  } catch {
+    // of a proxy
+  }
+  if (typeof message.code === 'number' && typeof message.message === 'string') {
+    return new EtcdError(message.message, message.code)
+  }
+  return new EtcdError(status === 413 ? 'request is too large' : `HTTP status ${status}`, STATUSES.get(status))
+}
+
+class GatewayWatch implements EtcdWatch {
+  readonly #open: () => Promise<ByteStreamReader>
+  #reader: ByteStreamReader | undefined
+  #isCanceled = false
+
+  constructor(open: () => Promise<ByteStreamReader>) {
+    this.#open = open
+  }
+
+  cancel(): void {
+    this.#isCanceled = true
+    // it may have ended already, in an error that was told then
+    this.#reader?.cancel().catch(() => {})
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<EtcdWatchResponse, undefined> {
+    const reader = await this.#open()
+    this.#reader = reader
+    try {
+      if (this.#isCanceled) return
+      for await (const line of linesOf(reader)) {
+        const { result, error } = asMessage(JSON.parse(line))
+        if (error !== undefined) throw streamError(asMessage(error))
+        yield readWatch(asMessage(result))
+      }
+    } finally {
+      this.cancel()
+    }
+  }
+}
+
+/** An error in the midst of a stream. Its code has had more than one name. */
+function streamError({ message, code, grpc_code = code }: Message): EtcdError {
+  return new EtcdError(String(message), typeof grpc_code === 'number' ? grpc_code : undefined)
+}

@@ -1,0 +1,150 @@
+import { base64Length, fromBase64, toBase64 } from '../../bytes/base64.js'
+import { textOf } from '../../bytes/codes.js'
+import { fromUtf8, toUtf8 } from '../../bytes/utf8.js'
+import type {
+  EtcdEvent,
+  EtcdKeyValue,
+  EtcdRangeRequest,
+  EtcdRangeResponse,
+  EtcdTxnRequest,
+  EtcdTxnResponse,
+  EtcdWatchRequest,
+  EtcdWatchResponse,
+} from './client.js'
+
+// The messages of etcd as its gateway has them in JSON: keys and values in Base64, numbers of 64 bits as texts, and what is 0, false or empty
+// left out.
+
+export type Message = { readonly [field: string]: unknown }
+
+export function writeRange({ key, rangeEnd, limit = 0, revision = '0', keysOnly }: EtcdRangeRequest): Message {
+  // an empty end, if it gets as far as etcd, is another one than none: all keys from there on
+  const range = rangeEnd === undefined ? { key: encode(key) } : { key: encode(key), range_end: encode(rangeEnd) }
+  return { ...range, limit: String(limit), revision, keys_only: keysOnly === true }
+}
+
+export function readRange(message: Message): EtcdRangeResponse {
+  return { revision: revisionOf(message), kvs: readKeyValues(listOf(message.kvs)), more: message.more === true }
+}
+
+export function writeTxn({ compare, success }: EtcdTxnRequest): Message {
+  return {
+    compare: compare.map(({ key, modRevision }) => {
+      return { key: encode(key), target: 'MOD', result: 'EQUAL', mod_revision: modRevision }
+    }),
+    success: success.map(({ put, deleteRange }) => {
+      return put === undefined
+        ? { request_delete_range: { key: encode(deleteRange?.key ?? '') } }
+        : { request_put: { key: encode(put.key), value: encode(put.value) } }
+    }),
+  }
+}
+
+export function readTxn(message: Message): EtcdTxnResponse {
+  return { revision: revisionOf(message), succeeded: message.succeeded === true }
+}
+
+export function writeWatch({ key, rangeEnd, startRevision }: EtcdWatchRequest): Message {
+  const range = { key: encode(key), range_end: encode(rangeEnd), start_revision: startRevision }
+  return { create_request: { ...range, prev_kv: true, progress_notify: true } }
+}
+
+export function readWatch(message: Message): EtcdWatchResponse {
+  const { created, canceled, compact_revision, cancel_reason, events } = message
+  return {
+    // an answer that ends a watch may have no header
+    revision: numberOf(asMessage(message.header ?? {}).revision),
+    created: created === true,
+    canceled: canceled === true,
+    compactRevision: numberOf(compact_revision),
+    cancelReason: typeof cancel_reason === 'string' ? cancel_reason : '',
+    events: listOf(events).map(readEvent),
+  }
+}
+
+function readEvent({ type, kv, prev_kv }: Message): EtcdEvent {
+  const prevKv = prev_kv === undefined ? undefined : readKeyValue(asMessage(prev_kv))
+  return { type: type === 'DELETE' ? 'DELETE' : 'PUT', kv: readKeyValue(asMessage(kv)), prevKv }
+}
+
+function readKeyValue(message: Message): EtcdKeyValue {
+  return readKeyValues([message])[0]!
+}
+
+function readKeyValues(messages: readonly Message[]): EtcdKeyValue[] {
+  const texts = decode(messages.flatMap(({ key, value }) => [key, value]))
+  return messages.map(({ create_revision, mod_revision }, index) => ({
+    key: texts[2 * index]!,
+    value: texts[2 * index + 1]!,
+    createRevision: numberOf(create_revision),
+    modRevision: numberOf(mod_revision),
+  }))
+}
+
+/** @throws for an answer that is none of etcd: whatever it is of, it says nothing about keys */
+function revisionOf({ header }: Message): string {
+  const { revision } = asMessage(header)
+  if (revision === undefined) throw unreadable()
+  return numberOf(revision)
+}
+
+export function asMessage(value: unknown): Message {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable()
+  return value as Message
+}
+
+function listOf(value: unknown): readonly Message[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw unreadable()
+  return value.map(asMessage)
+}
+
+function numberOf(value: unknown = '0'): string {
+  const text = String(value)
+  if (!/^\d{1,19}$/.test(text)) throw unreadable()
+  return text
+}
+
+function encode(text: string): string {
+  return toBase64(toUtf8(text))
+}
+
+/** Many texts at once: if all of them are ASCII, as they mostly are, they are cut out of one, which is quicker than to make each. */
+function decode(values: readonly unknown[]): readonly string[] {
+  const encoded = values.map((value = '') => {
+    if (typeof value !== 'string') throw unreadable()
+    return value
+  })
+  const bytes = new Uint8Array(encoded.reduce((sum, value) => sum + base64Length(value), 0))
+  let at = 0
+  const parts = encoded.map((value) => {
+    const part = bytes.subarray(at, at + base64Length(value))
+    if (fromBase64(value, part) !== -1) throw notText()
+    at += part.length
+    return part
+  })
+  if (!isAscii(bytes)) return parts.map(textIn)
+  const text = textOf(bytes)
+  return parts.map(({ byteOffset, length }) => text.slice(byteOffset, byteOffset + length))
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) {
+    if (bytes[i]! >= 0x80) return false
+  }
+  return true
+}
+
+function textIn(bytes: Uint8Array): string {
+  const text = fromUtf8(bytes)
+  if (text === undefined) throw notText()
+  return text
+}
+
+function notText(): Error {
+  return new Error('a key or value in etcd is no text in UTF-8: something else has written it')
+}
+
+function unreadable(): Error {
+  return new Error('the answer is none of etcd')
+}

@@ -1,0 +1,93 @@
+import type { KubernetesClient } from './client.js'
+
+/** `KubeConfig` of client-node 1.4 and 2. */
+export interface ClientNodeConfig {
+  /** Makes a client of any class: this is how its configuration can be had. */
+  makeApiClient<T extends object>(type: new (configuration: ClientNodeConfiguration) => T): T
+}
+
+/** `Watch` of client-node 1.4 and 2. */
+export type ClientNodeWatch = Pick<KubernetesClient, 'watch'>
+
+export interface ClientNodeConfiguration {
+  readonly baseServer: { makeRequestContext(path: string, method: string): ClientNodeRequest }
+  readonly httpApi: { send(request: ClientNodeRequest): { toPromise(): Promise<ClientNodeResponse> } }
+  readonly authMethods: { readonly default?: ClientNodeAuthentication }
+}
+
+export interface ClientNodeRequest {
+  setHeaderParam(name: string, value: string): void
+  setBody(body: string): void
+  setSignal(signal: ClientNodeSignal): void
+}
+
+/** An `AbortSignal`. */
+export interface ClientNodeSignal {
+  readonly aborted: boolean
+}
+
+export interface ClientNodeOptions {
+  /**
+   * Ends a request that takes too long, which client-node by itself does not: `() => AbortSignal.timeout(30_000)`. What a write comes to that
+   * was ended is unknown. Watches look after themselves.
+   */
+  readonly signal?: (() => ClientNodeSignal) | undefined
+}
+
+export interface ClientNodeResponse {
+  readonly httpStatusCode: number
+  readonly body: { text(): Promise<string> }
+}
+
+export interface ClientNodeAuthentication {
+  applySecurityAuthentication(request: ClientNodeRequest): void | Promise<void>
+}
+
+/**
+ * The client for a store of @kubernetes/client-node: its server, its credentials and its HTTP, and nothing that changes a document.
+ *
+ * @throws Error of client-node if the config has no current cluster
+ * @example
+ * import { KubeConfig, Watch } from '@kubernetes/client-node'
+ *
+ * const config = new KubeConfig()
+ * config.loadFromDefault()
+ * const client = fromClientNode(config, new Watch(config), { signal: () => AbortSignal.timeout(30_000) })
+ */
+export function fromClientNode(
+  config: ClientNodeConfig,
+  watch: ClientNodeWatch,
+  options: ClientNodeOptions = {},
+): KubernetesClient {
+  const { baseServer, httpApi, authMethods } = config.makeApiClient(ConfigurationOnly).configuration
+  return {
+    async request({ method, path, headers, body }) {
+      const request = baseServer.makeRequestContext(path, method)
+      for (const [name, value] of Object.entries(headers)) request.setHeaderParam(name, value)
+      if (body !== undefined) request.setBody(body)
+      if (options.signal !== undefined) request.setSignal(options.signal())
+      await authenticate(request, authMethods.default)
+      const { httpStatusCode: status, body: answer } = await httpApi.send(request).toPromise()
+      return { status, body: await answer.text() }
+    },
+    watch: (path, query, onEvent, done) => watch.watch(path, query, onEvent, done),
+  }
+}
+
+class ConfigurationOnly {
+  readonly configuration: ClientNodeConfiguration
+
+  constructor(configuration: ClientNodeConfiguration) {
+    this.configuration = configuration
+  }
+}
+
+/** A token that can not be had, a login program that fails: nothing is sent without it. */
+async function authenticate(request: ClientNodeRequest, method: ClientNodeAuthentication | undefined): Promise<void> {
+  try {
+    await method?.applySecurityAuthentication(request)
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    throw Object.assign(new Error(`no credentials: ${words}`, { cause }), { code: 'NOT_SENT' })
+  }
+}

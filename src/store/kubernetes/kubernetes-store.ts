@@ -1,0 +1,390 @@
+import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import { fail, ok, quote, type Result } from '../../errors/index.js'
+import {
+  assertDeleteOptions,
+  assertFunction,
+  assertInteger,
+  assertListOptions,
+  assertObject,
+  assertPreconditions,
+  assertQuery,
+  assertRef,
+  assertSubresource,
+  assertWatchOptions,
+  mistake,
+} from '../rules/arguments.js'
+import { comparePlaces } from '../rules/pages.js'
+import { formatName } from '../rules/shown.js'
+import { scopeProblem, subresourceProblem } from '../rules/writes.js'
+import type {
+  DeleteOptions,
+  JsonPatch,
+  ListOptions,
+  ListQuery,
+  MergePatch,
+  ObjectList,
+  Preconditions,
+  Propagation,
+  Store,
+  StoreCapabilities,
+  StoreErrorCode,
+  StoreResult,
+  Subresource,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../store.js'
+import { readList, readObject } from './answers.js'
+import type { KubernetesClient } from './client.js'
+import { conditionsOf, formatConditions, isVersion, staleness } from './conditions.js'
+import { invalid, patchBody, readObjectInput, readPatchInput } from './input.js'
+import { collectionPath, nameProblem, namespaceProblem, objectPath, queryOf } from './paths.js'
+import { type About, Requests } from './requests.js'
+import { type Resource, Resources } from './resources.js'
+import { type Selection, selectionOf, snapshot } from './selection.js'
+import { KubernetesWatch } from './watch.js'
+
+export interface KubernetesStoreOptions {
+  /** Waits before a watch is resumed: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
+  readonly sleep: (milliseconds: number) => Promise<unknown>
+  /** Kinds that the server need not be asked about. Of any other it is asked once, for the name in the path and the scope. */
+  readonly kinds?: readonly KindInfo[] | undefined
+  /** What the server notes as the writer of a field, in `managedFields`. Default `ipam-kit`. */
+  readonly fieldManager?: string | undefined
+  /** The size of the largest object that is sent, in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
+  readonly maxObjectBytes?: number | undefined
+}
+
+const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
+const LARGEST_OBJECT_BYTES = 64 * 1024 * 1024
+
+/** How often a write that goes by what was read is tried anew because the object has changed meanwhile. */
+const MAX_ATTEMPTS = 100
+
+/**
+ * The objects of a Kubernetes API server. It makes the rules: what is checked here is only what it would misread or take for something else.
+ *
+ * `get`, `list`, `create` and `update` are one request, `patch` is one (two if it is refused, or merges a status under a uid). `delete` reads
+ * what it removes and has the server remove exactly that: two. The pages of a list of all namespaces are each in order, and among each other in
+ * that of the server.
+ *
+ * A watch asks for the current version first, goes on by itself when its connection ends, and ends with `STORE_IO` after ten failures in a row,
+ * about half a minute; at once if the server refuses it. It asks anew every 25 s, which makes the server tell how far it has come, so that a
+ * watch of objects at rest does not become too old, and behind a proxy that passes an answer on when it is whole, events are late but told. A
+ * connection on which nothing comes, not even its end, is given up after 40 s.
+ *
+ * Patches are JSON patches or merge patches, never strategic ones. What a deletion does with dependents is up to the server unless
+ * `propagation` says so: for nearly all kinds that is `Background`.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
+ * @example
+ * import { KubeConfig, Watch } from '@kubernetes/client-node'
+ *
+ * const config = new KubeConfig()
+ * config.loadFromDefault()
+ * const client = fromClientNode(config, new Watch(config), { signal: () => AbortSignal.timeout(30_000) })
+ * const store = kubernetesStore(client, { sleep: (ms) => new Promise((done) => setTimeout(done, ms)) })
+ * const listed = await store.list({ apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddress' })
+ * listed.ok // true
+ */
+export function kubernetesStore(client: KubernetesClient, options: KubernetesStoreOptions): Store {
+  return new KubernetesStore(client, options)
+}
+
+/** An object by its path. */
+interface Target {
+  readonly ref: ObjectRef
+  readonly resource: Resource
+  readonly shown: string
+}
+
+class KubernetesStore implements Store {
+  readonly capabilities: StoreCapabilities
+  readonly #client: KubernetesClient
+  readonly #requests: Requests
+  readonly #resources: Resources
+  readonly #options: KubernetesStoreOptions
+  readonly #fieldManager: string
+  readonly #maxBytes: number
+
+  constructor(client: KubernetesClient, options: KubernetesStoreOptions) {
+    assertObject('client', client)
+    assertFunction('client.request', client.request)
+    assertFunction('client.watch', client.watch)
+    assertObject('options', options)
+    assertFunction('options.sleep', options.sleep)
+    const { kinds = [], fieldManager = 'ipam-kit', maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    assertInteger('options.maxObjectBytes', maxObjectBytes, { min: 1, max: LARGEST_OBJECT_BYTES })
+    if (typeof fieldManager !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(fieldManager)) {
+      throw mistake('options.fieldManager', 'a text of at most 128 ASCII characters', fieldManager)
+    }
+    this.#client = client
+    this.#options = options
+    this.#fieldManager = fieldManager
+    this.#maxBytes = maxObjectBytes
+    this.#requests = new Requests(client, maxObjectBytes)
+    this.#resources = new Resources(kinds, (path, shown) => this.#discover(path, shown))
+    this.capabilities = Object.freeze({
+      collectsGarbage: true,
+      checksSchemas: true,
+      convertsVersions: true,
+      maxObjectBytes,
+    })
+  }
+
+  async get(ref: ObjectRef): StoreResult<KubeObject> {
+    assertRef(ref)
+    const target = await this.#find(ref)
+    return target.ok ? this.#read(target.value) : target
+  }
+
+  async list(query: ListQuery, options: ListOptions = {}): StoreResult<ObjectList> {
+    assertQuery(query)
+    assertListOptions(options)
+    const { limit, continue: token } = options
+    const selected = await selectionOf(this.#resources, snapshot(query))
+    if (!selected.ok) return selected
+    const { resource, path, parameters, shown } = selected.value
+    const about = { operation: 'list', shown, from: token ?? '0' } as const
+    const asking = {
+      method: 'GET',
+      path: `${path}${queryOf({ ...parameters, limit, continue: token || undefined })}`,
+    } as const
+    const answer = await this.#requests.send(asking, about)
+    if (!answer.ok) return answer
+    const list = readList(answer.value.json, resource)
+    if (list === undefined) return this.#requests.unreadable(answer.value, about)
+    const items = ordered(list.items)
+    const { resourceVersion, continue: next } = list
+    return ok(next === undefined ? { items, resourceVersion } : { items, resourceVersion, continue: next })
+  }
+
+  async create(object: KubeObject): StoreResult<KubeObject> {
+    const input = readObjectInput(object, this.#maxBytes)
+    if (!input.ok) return input
+    const { ref, resourceVersion, json } = input.value
+    const shown = formatName(ref)
+    if (resourceVersion !== undefined) {
+      return invalid(shown, { path: 'metadata.resourceVersion', problem: 'must not be set on an object to be created' })
+    }
+    const name = nameProblem(ref.name)
+    if (name !== undefined) return invalid(shown, { path: 'metadata.name', problem: name })
+    const namespace = namespaceProblem(ref.namespace)
+    if (namespace !== undefined) return invalid(shown, { path: 'metadata.namespace', problem: namespace })
+    const target = await this.#find(ref)
+    if (!target.ok) return target
+    const path = `${collectionPath(target.value.resource, ref.namespace)}${this.#asManager()}`
+    return this.#requests.object({ method: 'POST', path, body: json }, { operation: 'create', shown })
+  }
+
+  async update(object: KubeObject, options: WriteOptions = {}): StoreResult<KubeObject> {
+    const input = readObjectInput(object, this.#maxBytes)
+    assertSubresource(options)
+    const { subresource } = options
+    if (!input.ok) return input
+    const { ref, uid, resourceVersion, metadata, json } = input.value
+    const shown = formatName(ref)
+    if (ref.name === '') return invalid(shown, { path: 'metadata.name', problem: 'is required' })
+    // of some kinds the server would take that for a write that does not mind what is there
+    if (resourceVersion === undefined) {
+      return invalid(shown, { path: 'metadata.resourceVersion', problem: 'must be specified for an update' })
+    }
+    const found = await this.#find(ref, subresource)
+    if (!found.ok) return found
+    const target = found.value
+    const put = (body: object) => {
+      const about = { operation: 'update', shown, expected: `resourceVersion ${quote(resourceVersion)}` } as const
+      return this.#requests.object({ method: 'PUT', path: this.#writePath(target, subresource), body }, about)
+    }
+    if (!isVersion(resourceVersion)) return this.#refuse(target, { resourceVersion })
+    if (uid !== undefined) return put(json)
+    // of some kinds the server creates what is not there, unless it is to be that very object
+    return this.#onRead(target, { resourceVersion }, (before) =>
+      put({ ...json, metadata: { ...metadata, uid: before.metadata.uid } }),
+    )
+  }
+
+  async patch(
+    ref: ObjectRef,
+    patch: MergePatch | JsonPatch,
+    options: Preconditions & WriteOptions = {},
+  ): StoreResult<KubeObject> {
+    assertRef(ref)
+    assertPreconditions(options)
+    assertSubresource(options)
+    const { uid, resourceVersion, subresource } = options
+    const conditions = { uid, resourceVersion }
+    const read = readPatchInput(patch, formatName(ref), this.#maxBytes)
+    if (!read.ok) return read
+    const found = await this.#find(ref, subresource)
+    if (!found.ok) return found
+    const target = found.value
+    const wanted = conditionsOf(conditions, read.value)
+    // what can not hold, the server may take for no condition at all
+    if (wanted === undefined) return this.#refuse(target, conditions)
+    const send = (guards: Preconditions) => this.#patch(target, patchBody(read.value, guards), subresource, guards)
+    // in a merge patch of a status the server does not look at the uid
+    if (read.value.kind === 'merge' && subresource === 'status' && wanted.uid !== undefined) {
+      return this.#onRead(target, wanted, ({ metadata: { resourceVersion } }) => send({ resourceVersion }))
+    }
+    const written = await send(wanted)
+    return written.ok ? written : this.#explain(written, target, wanted)
+  }
+
+  async delete(ref: ObjectRef, options: DeleteOptions = {}): StoreResult<KubeObject> {
+    assertRef(ref)
+    assertDeleteOptions(options)
+    const { uid, resourceVersion, propagation } = options
+    const target = await this.#find(ref)
+    if (!target.ok) return target
+    const conditions = { uid, resourceVersion }
+    return this.#onRead(target.value, conditions, (before) => this.#delete(target.value, before, propagation))
+  }
+
+  watch(query: ListQuery, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
+    assertQuery(query)
+    assertWatchOptions(options)
+    const kept = snapshot(query)
+    return new KubernetesWatch({
+      client: this.#client,
+      sleep: this.#options.sleep,
+      resourceVersion: options.resourceVersion,
+      select: () => selectionOf(this.#resources, kept),
+      version: (selection) => this.#version(selection),
+    })
+  }
+
+  /** Where an object is, if there can be one of that name. */
+  async #find(ref: ObjectRef, subresource?: Subresource): Promise<Result<Target, StoreErrorCode>> {
+    const { apiVersion, kind, name } = ref
+    const namespace = ref.namespace || undefined
+    const shown = formatName(ref)
+    const resource = await this.#resources.find({ apiVersion, kind }, shown)
+    if (!resource.ok) return resource
+    const { rules } = resource.value
+    const problem = scopeProblem(rules, namespace) ?? subresourceProblem(rules, subresource)
+    if (problem !== undefined) return invalid(shown, problem)
+    if (nameProblem(name) !== undefined || namespaceProblem(namespace) !== undefined) {
+      return fail('STORE_NOT_FOUND', { object: shown })
+    }
+    const place = namespace === undefined ? { apiVersion, kind, name } : { apiVersion, kind, namespace, name }
+    return ok({ ref: place, resource: resource.value, shown })
+  }
+
+  #read({ resource, ref, shown }: Target): Promise<Result<KubeObject, StoreErrorCode>> {
+    return this.#requests.object({ method: 'GET', path: objectPath(resource, ref) }, { operation: 'get', shown })
+  }
+
+  #patch(
+    target: Target,
+    body: unknown,
+    subresource: Subresource | undefined,
+    guards: Preconditions,
+  ): Promise<Result<KubeObject, StoreErrorCode>> {
+    const contentType = Array.isArray(body) ? 'application/json-patch+json' : 'application/merge-patch+json'
+    const path = this.#writePath(target, subresource)
+    const about = { operation: 'patch', shown: target.shown, expected: formatConditions(guards) } as const
+    return this.#requests.object({ method: 'PATCH', path, contentType, body }, about)
+  }
+
+  async #delete(
+    { resource, ref, shown }: Target,
+    before: KubeObject,
+    propagationPolicy: Propagation | undefined,
+  ): Promise<Result<KubeObject, StoreErrorCode>> {
+    const { uid, resourceVersion } = before.metadata
+    // a client that sends no body with a DELETE would remove whatever is there: the server looks for the conditions in the query then
+    const path = `${objectPath(resource, ref)}${queryOf({ uid, resourceVersion, propagationPolicy })}`
+    const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion }, propagationPolicy }
+    const about: About = { operation: 'delete', shown, expected: formatConditions({ uid, resourceVersion }) }
+    const answer = await this.#requests.send({ method: 'DELETE', path, body }, about)
+    if (!answer.ok) return answer
+    const { json } = answer.value
+    // what is gone is no longer shown
+    if (json?.kind === 'Status') return ok(before)
+    const object = readObject(json)
+    return object === undefined ? this.#requests.unreadable(answer.value, about) : ok(object)
+  }
+
+  /** Reads an object, and writes only if it is still what was read. */
+  async #onRead(
+    target: Target,
+    conditions: Preconditions,
+    write: (before: KubeObject) => Promise<Result<KubeObject, StoreErrorCode>>,
+  ): Promise<Result<KubeObject, StoreErrorCode>> {
+    let last: string | undefined
+    for (let attempt = 1; ; attempt++) {
+      const read = await this.#read(target)
+      if (!read.ok) return read
+      const stale = staleness(read.value, conditions, target.shown)
+      if (stale !== undefined) return stale
+      const written = await write(read.value)
+      if (written.ok || written.failure.code !== 'STORE_CONFLICT') return written
+      const { resourceVersion } = read.value.metadata
+      // the object has not changed: the conflict is another one
+      if (resourceVersion === last || attempt === MAX_ATTEMPTS) return written
+      last = resourceVersion
+    }
+  }
+
+  /** The failure of a write under conditions that can not hold. */
+  async #refuse(target: Target, conditions: Preconditions): Promise<Result<never, StoreErrorCode>> {
+    const read = await this.#read(target)
+    if (!read.ok) return read
+    const otherwise = { object: target.shown, expected: formatConditions(conditions), actual: 'another one' }
+    return staleness(read.value, conditions, target.shown) ?? fail('STORE_CONFLICT', otherwise)
+  }
+
+  /**
+   * A patch may be refused because the object is no longer the one that it was made for: of a test that does not hold, and of another uid, the
+   * server says only that the patch is invalid, and it looks at the version last. Neither comes back once it is another one.
+   */
+  async #explain(
+    refused: Result<never, StoreErrorCode>,
+    target: Target,
+    conditions: Preconditions,
+  ): Promise<Result<never, StoreErrorCode>> {
+    const { uid, resourceVersion } = conditions
+    const isInvalid = !refused.ok && refused.failure.code === 'STORE_INVALID'
+    if (!isInvalid || (uid === undefined && resourceVersion === undefined)) return refused
+    const read = await this.#read(target)
+    if (!read.ok) return read.failure.code === 'STORE_NOT_FOUND' ? read : refused
+    return staleness(read.value, conditions, target.shown) ?? refused
+  }
+
+  /** The version that the server is at. */
+  async #version({ path, resource, shown }: Selection): Promise<Result<string, StoreErrorCode>> {
+    const about = { operation: 'watch', shown } as const
+    const answer = await this.#requests.send({ method: 'GET', path: `${path}${queryOf({ limit: 1 })}` }, about)
+    if (!answer.ok) return answer
+    const list = readList(answer.value.json, resource)
+    return list === undefined ? this.#requests.unreadable(answer.value, about) : ok(list.resourceVersion)
+  }
+
+  async #discover(path: string, shown: string) {
+    const about = { operation: 'list', shown } as const
+    const answer = await this.#requests.send({ method: 'GET', path }, about)
+    if (!answer.ok) return answer
+    const { json } = answer.value
+    return json === undefined ? this.#requests.unreadable(answer.value, about) : ok(json)
+  }
+
+  #writePath({ resource, ref }: Target, subresource: Subresource | undefined): string {
+    return `${objectPath(resource, ref)}${subresource === 'status' ? '/status' : ''}${this.#asManager()}`
+  }
+
+  #asManager(): string {
+    return queryOf({ fieldManager: this.#fieldManager })
+  }
+}
+
+/** The server has them in order, but for namespaces of which one begins with another. */
+function ordered(items: readonly KubeObject[]): readonly KubeObject[] {
+  const compare = (left: KubeObject, right: KubeObject) => comparePlaces(placeOf(left), placeOf(right))
+  const isOrdered = items.every((item, index) => index === 0 || compare(items[index - 1]!, item) < 0)
+  return isOrdered ? items : [...items].sort(compare)
+}
+
+function placeOf({ metadata: { namespace = '', name } }: KubeObject) {
+  return { namespace, name }
+}

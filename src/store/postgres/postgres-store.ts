@@ -1,0 +1,78 @@
+import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
+import { assertPolling, type PollingOptions } from '../engine/polling.js'
+import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
+import { type HistoryOptions, historyOf } from '../sql/history.js'
+import { tableName } from '../sql/tables.js'
+import type { Store } from '../store.js'
+import type { PostgresClient } from './client.js'
+import { postgresEngine } from './engine.js'
+import { type SchemaOptions, tablesIn } from './tables.js'
+
+export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions, SchemaOptions, HistoryOptions {
+  /**
+   * What every write notifies, for `LISTEN`: a name of small letters, digits and `_`, at most 63. Stores that share a database and have
+   * different channels do not wake each other's watches. Default: the name of the table of changes, `ipam_kit_changes`.
+   */
+  readonly channel?: string | undefined
+}
+
+/**
+ * A store in PostgreSQL, version 11 or later, for any number of processes. The tables have to be there: {@link migratePostgres}.
+ *
+ * A write is one statement and waits for the disk whatever the session says; writes of all processes are done one after the other, from the
+ * lock of one row to the end of the commit. Watches ask for changes every `pollMs`, at once after writes of the same store, and whenever
+ * `subscribe` says so.
+ *
+ * What the client has to be: {@link PostgresClient}. Sessions of any isolation level will do, but above READ COMMITTED, which is the default,
+ * writes that meet are tried again and again. A write is known not to have been done if the server says so; if a connection
+ * ends with it in flight, the answer is `STORE_OUTCOME_UNKNOWN`.
+ *
+ * PGlite has one connection and no lock on its folder: open it in one process only.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options
+ * @example
+ * import pg from 'pg'
+ *
+ * const connectionString = 'postgres://ipam@localhost/ipam'
+ * const pool = new pg.Pool({ connectionString })
+ * // an idle connection may end, and without a listener that ends the process
+ * pool.on('error', () => {})
+ * await migratePostgres(pool)
+ * const listener = new pg.Client({ connectionString })
+ * // should this one end, watches only look every pollMs until there is another
+ * listener.on('error', () => {})
+ * await listener.connect()
+ * await listener.query('listen ipam_kit_changes')
+ * const store = postgresStore(namedStatements(pool), {
+ *   now: Date.now,
+ *   uid: () => crypto.randomUUID(),
+ *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+ *   subscribe: (wake) => {
+ *     listener.on('notification', wake)
+ *     return () => listener.off('notification', wake)
+ *   },
+ * })
+ * @example
+ * import { PGlite } from '@electric-sql/pglite'
+ *
+ * const db = await PGlite.create('./ipam')
+ * await migratePostgres(db)
+ * await db.query('listen ipam_kit_changes')
+ * const store = postgresStore(db, {
+ *   now: Date.now,
+ *   uid: () => crypto.randomUUID(),
+ *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+ *   subscribe: (wake) => db.onNotification(wake),
+ * })
+ */
+export function postgresStore(client: PostgresClient, options: PostgresStoreOptions): Store {
+  assertObject('client', client)
+  assertFunction('client.query', client.query)
+  assertPolling(options)
+  const { prefix, channel = tableName(prefix, 'changes') } = options
+  if (!(typeof channel === 'string' && /^[a-z_][a-z0-9_]{0,62}$/.test(channel))) {
+    throw mistake('options.channel', 'at most 63 small letters, digits and _, no digit first', channel)
+  }
+  const parts = { tables: tablesIn(options), history: historyOf(options), channel, polling: options }
+  return engineStore(postgresEngine(client, parts), options)
+}

@@ -1,0 +1,223 @@
+import { quote } from '../../errors/index.js'
+import type {
+  Commit,
+  DocumentKey,
+  DocumentPage,
+  DocumentScope,
+  DocumentWrite,
+  EngineEvent,
+  ScanPart,
+  Stop,
+  StoredDocument,
+  StoreEngine,
+} from '../engine/engine.js'
+import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from '../engine/polling.js'
+import { problemOf } from '../engine/watch.js'
+import { mistake } from '../rules/arguments.js'
+import type { Sender } from './client.js'
+import { isRefusal, isUnknownScript } from './errors.js'
+import { fieldOf, fieldsOf, Keys, kindOf, rangeOf } from './keys.js'
+import { type LogPage, readChanges, readPage, readTexts, readValue, type ScannedPage } from './replies.js'
+import { changesScript, commitScript, readScript, requestScript, type Script, scanScript } from './scripts.js'
+
+export interface RedisEngineParts {
+  readonly prefix: string
+  readonly history: number
+  readonly historyBytes: number
+  /** An id that no request had before. */
+  readonly requestId: () => string
+  readonly polling: PollingOptions
+  /** How much one script gives at most, so that none holds the server up for long. */
+  readonly answerBytes: number
+}
+
+/** How long a repeated request is known as such. Clients that repeat do so for seconds. */
+const REQUEST_SECONDS = '600'
+/** How many changes one script looks at, of whatever namespace. */
+const LOOKS = 2_000
+/** How many changes are read at once to bring a long list up to date. */
+const CHANGES = 1_000
+/** How often a long list is begun anew because the changes since then are no longer kept. */
+const MAX_ATTEMPTS = 3
+
+/** Documents in Redis. Whatever is done is one script, which is atomic. */
+export class RedisEngine implements StoreEngine, ChangeLog {
+  readonly name = 'redis'
+  readonly #sender: Sender
+  readonly #parts: RedisEngineParts
+  readonly #keys: Keys
+  readonly #followers = new Set<() => void>()
+
+  constructor(sender: Sender, parts: RedisEngineParts) {
+    this.#sender = sender
+    this.#parts = parts
+    this.#keys = new Keys(parts.prefix)
+  }
+
+  async read(key: DocumentKey): Promise<StoredDocument | undefined> {
+    const reply = await this.#run(readScript, this.#keys.toRead(key), [fieldOf(key)])
+    return reply === null ? undefined : readValue(reply)
+  }
+
+  async scan(scope: DocumentScope, { after, limit }: ScanPart): Promise<DocumentPage> {
+    const behind = after === undefined ? undefined : fieldOf(after)
+    const page = await (limit === undefined ? this.#scanAll(scope, behind) : this.#scan(scope, behind, { limit }))
+    return { documents: [...page.documents.values()], revision: page.revision, hasMore: page.hasMore }
+  }
+
+  async commit({ key, before, after }: DocumentWrite): Promise<Commit> {
+    const { history, historyBytes, requestId } = this.#parts
+    const words = [fieldOf(key), before?.revision ?? '', after ?? '', kindOf(key)]
+    const limits = [String(history), String(historyBytes), REQUEST_SECONDS]
+    let id: string
+    try {
+      id = requestId()
+      if (typeof id !== 'string' || id === '') throw mistake('options.uid', 'a function that gives a text', id)
+    } catch (error) {
+      return refused(error)
+    }
+    let reply: unknown
+    try {
+      reply = await this.#run(commitScript, this.#keys.toWrite(key, id), [...words, ...limits])
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      const done = this.#sender.repeats ? await this.#done(id, error) : undefined
+      return done === undefined ? refused(error) : { kind: 'done', revision: done }
+    }
+    const [outcome, told = ''] = readTexts(reply)
+    switch (outcome) {
+      case 'done':
+        for (const wake of this.#followers) wake()
+        return { kind: 'done', revision: told }
+      case 'stale':
+        return { kind: 'stale' }
+      case 'reused':
+        return { kind: 'refused', problem: `options.uid has given ${quote(id)}, which another write was given` }
+      default:
+        throw new Error(`the script has stopped halfway: ${told}`)
+    }
+  }
+
+  /** The revision that a request got before it was refused. @throws the refusal, if that can not be found out */
+  async #done(id: string, refusal: unknown): Promise<string | undefined> {
+    let told: unknown
+    try {
+      told = await this.#run(requestScript, this.#keys.toAsk(id), [])
+    } catch {
+      throw refusal
+    }
+    return typeof told === 'string' ? told.slice(0, told.indexOf(' ')) : undefined
+  }
+
+  async changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage> {
+    const page = await this.#changes(scope, after ?? '', limit)
+    if (page.kind === 'gone') return page
+    const changes = page.changes.map(({ revision, before, after }) => ({ revision, before, after }))
+    return { ...page, changes }
+  }
+
+  follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
+    return pollChanges(
+      this,
+      { scope, after, stop },
+      { ...this.#parts.polling, subscribe: (wake) => this.#subscribe(wake) },
+    )
+  }
+
+  /** Watches of this very store need not wait for what it has written itself. */
+  #subscribe(wake: () => void): () => void {
+    const unsubscribe = this.#parts.polling.subscribe?.(wake)
+    const follower = () => wake()
+    this.#followers.add(follower)
+    return () => {
+      this.#followers.delete(follower)
+      unsubscribe?.()
+    }
+  }
+
+  /** One script: as much as it gives. */
+  async #scan(scope: DocumentScope, behind: string | undefined, part: ScriptPart): Promise<ScannedPage> {
+    const { limit = NO_LIMIT, bytes = this.#parts.answerBytes } = part
+    const words = [...rangeOf(scope, behind), String(limit), String(bytes)]
+    return readPage(await this.#run(scanScript, this.#keys.toScan(scope), words))
+  }
+
+  /**
+   * All documents as they were at one moment. What is too much for one script is read in pages, each as of its own moment, and then whatever
+   * has changed since the first of them is done again, in order, on what was read.
+   */
+  async #scanAll(scope: DocumentScope, behind: string | undefined): Promise<ScannedPage> {
+    for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
+      let page = await this.#scan(scope, behind, {})
+      const { documents, revision } = page
+      while (page.hasMore) {
+        page = await this.#scan(scope, [...page.documents.keys()].at(-1), {})
+        for (const [field, document] of page.documents) documents.set(field, document)
+      }
+      if (page.revision === revision) return { documents, revision, hasMore: false }
+      const reached = await this.#replay(scope, { behind, after: revision }, documents)
+      if (reached !== undefined) return { documents: inOrder(documents), revision: reached, hasMore: false }
+    }
+    // more is written meanwhile than is kept of the past
+    return this.#scan(scope, behind, { bytes: NO_LIMIT })
+  }
+
+  /** @returns the revision that the documents have reached; nothing if the changes are no longer kept */
+  async #replay(
+    scope: DocumentScope,
+    from: Replay,
+    documents: Map<string, StoredDocument>,
+  ): Promise<string | undefined> {
+    let reached = from.after
+    for (;;) {
+      const page = await this.#changes(scope, reached, CHANGES)
+      if (page.kind === 'gone') return undefined
+      for (const { field, revision, after } of page.changes) {
+        if (from.behind !== undefined && field <= from.behind) continue
+        if (after === undefined) documents.delete(field)
+        else documents.set(field, { revision, text: after })
+      }
+      reached = page.revision
+      if (!page.hasMore) return reached
+    }
+  }
+
+  async #changes(scope: DocumentScope, after: string, limit: number): Promise<LogPage> {
+    const limits = [limit, this.#parts.answerBytes, LOOKS].map(String)
+    const words = [after, kindOf(scope), fieldsOf(scope), ...limits]
+    return readChanges(await this.#run(changesScript, this.#keys.toFollow(scope), words))
+  }
+
+  /** Runs a script by what it is known by, or as a text if it is not known: then it was not run, and is known from now on. */
+  async #run({ sha, text }: Script, keys: readonly string[], words: readonly string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...words]
+    try {
+      return await this.#sender.send('EVALSHA', sha, ...rest)
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error
+      return this.#sender.send('EVAL', text, ...rest)
+    }
+  }
+}
+
+interface ScriptPart {
+  readonly limit?: number
+  readonly bytes?: number
+}
+
+interface Replay {
+  /** Only documents behind this one. */
+  readonly behind: string | undefined
+  /** The revision after which changes are not in the documents. */
+  readonly after: string
+}
+
+const NO_LIMIT = -1
+
+function refused(error: unknown): Commit {
+  return { kind: 'refused', problem: problemOf(error), cause: error }
+}
+
+function inOrder(documents: ReadonlyMap<string, StoredDocument>): Map<string, StoredDocument> {
+  return new Map([...documents].sort(([left], [right]) => (left < right ? -1 : 1)))
+}

@@ -1,0 +1,2 @@
+export type { RedisCaller, RedisClient, RedisSender } from './client.js'
+export { type RedisStoreOptions, redisStore } from './redis-store.js'

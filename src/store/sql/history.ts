@@ -1,0 +1,31 @@
+import { assertInteger } from '../rules/arguments.js'
+
+/** How much of the past a store keeps for its watches. */
+export interface HistoryOptions {
+  /**
+   * How many changes, of all kinds together, are kept at least. A watch can begin that far back, and one that falls behind further has to
+   * list again. Each holds the document before and after. Default 10,000.
+   */
+  readonly history?: number | undefined
+}
+
+export interface History {
+  readonly kept: number
+  /** How many more there may be before the oldest are removed: that is cheaper for many at once. */
+  readonly slack: number
+}
+
+const DEFAULT_HISTORY = 10_000
+const MAX_HISTORY = 1_000_000_000
+const MAX_SLACK = 100
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function historyOf({ history = DEFAULT_HISTORY }: HistoryOptions): History {
+  assertInteger('options.history', history, { min: 0, max: MAX_HISTORY })
+  return { kept: history, slack: Math.max(1, Math.min(MAX_SLACK, Math.floor(history / 10))) }
+}
+
+/** SQL for the `oldest` of a head row whose revision is `revision` from now on, and has `oldest` still. */
+export function newOldest(revision: string, oldest: string, { kept, slack }: History): string {
+  return `case when ${revision} - ${oldest} >= ${kept + slack} then ${revision} - ${kept} else ${oldest} end`
+}

@@ -1,0 +1,150 @@
+import type { DocumentKey, DocumentPage, DocumentScope, ScanPart, StoredDocument } from '../engine/engine.js'
+import type { ChangePage } from '../engine/polling.js'
+import type { SqlDatabase } from './engine.js'
+import {
+  compile,
+  integer,
+  optionalTextOf,
+  type SqlParameters,
+  type SqlRow,
+  type Statement,
+  textOf,
+} from './statement.js'
+import type { Tables } from './tables.js'
+
+/** The key of one document, in SQL. */
+export const IS_KEY = 'api_group = :group and kind = :kind and namespace = :namespace and name = :name'
+
+/** How much of the change log is read at once, if it is more than one change. */
+const MAX_BYTES = 16 * 1024 * 1024
+
+const MAX_REVISION = 2n ** 63n - 1n
+
+/**
+ * What an engine reads. Each answer comes from one statement, and with it from one moment.
+ *
+ * Where the head is needed with rows that may be none, it is joined to them from the left: to the rows of a query that has its own order and
+ * limit, so that the database can take them from an index; by its key, so that the database knows that it is one row.
+ */
+export class Reads {
+  readonly #database: SqlDatabase
+  readonly #read: Statement
+  readonly #revision: Statement
+  readonly #scans: ByScope<{ readonly all: Statement; readonly limited: Statement }>
+  readonly #changes: ByScope<Statement>
+
+  constructor(database: SqlDatabase) {
+    const { tables, style } = database
+    const compiled = (sql: string) => compile(sql, style)
+    this.#database = database
+    this.#read = compiled(`select ${asText('revision')} as revision, document from ${tables.documents} where ${IS_KEY}`)
+    this.#revision = compiled(`select ${asText('revision')} as head from ${tables.head} where id = 1`)
+    this.#scans = byScope((inScope) => ({
+      all: compiled(scanSql(tables, inScope, '')),
+      limited: compiled(scanSql(tables, inScope, `limit ${integer(':limit')}`)),
+    }))
+    this.#changes = byScope((inScope) => compiled(changesSql(tables, inScope)))
+  }
+
+  async read({ group, kind, namespace, name }: DocumentKey): Promise<StoredDocument | undefined> {
+    const [row] = await this.#all(this.#read, { group, kind, namespace, name })
+    return row === undefined ? undefined : documentOf(row)
+  }
+
+  async scan(scope: DocumentScope, { after, limit }: ScanPart): Promise<DocumentPage> {
+    const { group, kind, namespace = null } = scope
+    const place = { afterNamespace: after?.namespace ?? '', afterName: after?.name ?? '' }
+    const { all, limited } = ofScope(this.#scans, scope)
+    const parameters = { group, kind, namespace, ...place }
+    const rows =
+      limit === undefined
+        ? await this.#all(all, parameters)
+        : // one more shows whether there are more
+          await this.#all(limited, { ...parameters, limit: String(limit + 1) })
+    const documents: StoredDocument[] = []
+    for (const row of rows) {
+      if (row.revision === null || documents.length === limit) break
+      documents.push(documentOf(row))
+    }
+    return { documents, revision: textOf(rows[0], 'head'), hasMore: limit !== undefined && rows.length > limit }
+  }
+
+  async changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage> {
+    if (after === undefined) {
+      const [row] = await this.#all(this.#revision, {})
+      return { kind: 'page', changes: [], revision: textOf(row, 'head'), hasMore: false }
+    }
+    const { group, kind, namespace = null } = scope
+    const asked = BigInt(after)
+    const place = { after: String(asked < MAX_REVISION ? asked : MAX_REVISION), limit: String(limit + 1) }
+    const rows = await this.#all(ofScope(this.#changes, scope), { group, kind, namespace, ...place })
+    const [head, oldest] = [textOf(rows[0], 'head'), textOf(rows[0], 'oldest')]
+    if (asked < BigInt(oldest) || asked > BigInt(head)) return { kind: 'gone', oldest }
+    const given = rows.filter(({ revision, later }) => revision !== null && later !== 'later')
+    const changes = given.slice(0, limit).map((row) => ({
+      revision: textOf(row, 'revision'),
+      before: optionalTextOf(row, 'before'),
+      after: optionalTextOf(row, 'after'),
+    }))
+    const hasMore = rows.length > changes.length && rows[changes.length]!.revision !== null
+    return { kind: 'page', changes, revision: hasMore ? changes.at(-1)!.revision : head, hasMore }
+  }
+
+  #all(statement: Statement, parameters: SqlParameters): Promise<readonly SqlRow[]> {
+    return this.#database.all(statement.text, statement.values(parameters))
+  }
+}
+
+function documentOf(row: SqlRow): StoredDocument {
+  return { text: textOf(row, 'document'), revision: textOf(row, 'revision') }
+}
+
+/** A query for all namespaces, and one for a single one. */
+interface ByScope<T> {
+  readonly everywhere: T
+  readonly inNamespace: T
+}
+
+function byScope<T>(make: (inScope: string) => T): ByScope<T> {
+  const inKind = 'api_group = :group and kind = :kind'
+  return { everywhere: make(inKind), inNamespace: make(`${inKind} and namespace = :namespace`) }
+}
+
+function ofScope<T>(both: ByScope<T>, { namespace }: DocumentScope): T {
+  return namespace === undefined ? both.everywhere : both.inNamespace
+}
+
+function scanSql({ documents, head }: Tables, inScope: string, limit: string): string {
+  return `select ${asText('h.revision')} as head, ${asText('d.revision')} as revision, d.document
+from ${head} h left join (
+  select namespace, name, revision, document from ${documents}
+  where ${inScope} and (namespace, name) > (:afterNamespace, :afterName)
+  order by namespace, name ${limit}
+) d on true
+where h.id = 1
+order by d.namespace, d.name`
+}
+
+/** Of changes that would be too much together only the revision is given, and that they are left for the next part. */
+function changesSql({ changes, head }: Tables, inScope: string): string {
+  const size = 'coalesce(octet_length(old_document), 0) + coalesce(octet_length(new_document), 0)'
+  return `select ${asText('h.revision')} as head, ${asText('h.oldest')} as oldest, ${asText('c.revision')} as revision,
+  case when c.ahead > ${MAX_BYTES} then 'later' end as later,
+  case when c.ahead > ${MAX_BYTES} then null else c.old_document end as before,
+  case when c.ahead > ${MAX_BYTES} then null else c.new_document end as after
+from ${head} h left join (
+  select revision, old_document, new_document,
+    coalesce(sum(${size}) over (order by revision rows between unbounded preceding and 1 preceding), 0) as ahead
+  from (
+    select revision, old_document, new_document from ${changes}
+    where revision > ${integer(':after')} and ${inScope}
+    order by revision limit ${integer(':limit')}
+  ) page
+) c on true
+where h.id = 1
+order by c.revision`
+}
+
+function asText(column: string): string {
+  return `cast(${column} as text)`
+}

@@ -1,0 +1,43 @@
+import { mistake } from '../rules/arguments.js'
+
+/** How the tables are called. */
+export interface TableOptions {
+  /** What their names begin with: small letters, digits and `_`, at most 40. Default `ipam_kit_`. */
+  readonly prefix?: string | undefined
+}
+
+/** The tables as SQL names them. */
+export interface Tables {
+  /** What there is now. */
+  readonly documents: string
+  /** What has changed, newest last. */
+  readonly changes: string
+  /** One row: the revision of the last write, and the revision after which all changes are kept. */
+  readonly head: string
+  /** Which migrations have been done. */
+  readonly migrations: string
+}
+
+const DEFAULT_PREFIX = 'ipam_kit_'
+
+/**
+ * @param schema what they are in, as SQL names it
+ * @throws IpamError `INVALID_ARGUMENT` for what is no prefix
+ */
+export function tablesOf({ prefix }: TableOptions, schema?: string): Tables {
+  const name = (noun: string) => `${schema === undefined ? '' : `${schema}.`}"${tableName(prefix, noun)}"`
+  return {
+    documents: name('documents'),
+    changes: name('changes'),
+    head: name('head'),
+    migrations: name('migrations'),
+  }
+}
+
+/** Without quotes and schema. */
+export function tableName(prefix: string = DEFAULT_PREFIX, noun: string): string {
+  if (!(typeof prefix === 'string' && /^([a-z_][a-z0-9_]{0,39})?$/.test(prefix))) {
+    throw mistake('options.prefix', 'at most 40 small letters, digits and _, no digit first', prefix)
+  }
+  return `${prefix}${noun}`
+}

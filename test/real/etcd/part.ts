@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type EtcdGatewayOptions, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { conformanceKinds } from 'ipam-kit/testing'
+import { runConformance } from '../conformance.js'
+import { startProxy, type TcpProxy } from '../proxy.js'
+import type { Part, Report } from '../report.js'
+import { startEtcd } from '../servers/etcd.js'
+import type { RealServer } from '../servers/server.js'
+import { behaviour } from './behaviour.js'
+import { connections } from './connections.js'
+
+/** The store over a real etcd, through its JSON and the fetch of Node. */
+export const etcd: Part = {
+  name: 'etcd',
+  about: 'the store over fetch and a real etcd keeps the contract',
+  async run(report) {
+    const server = await startEtcd({ fast: true })
+    const proxy = await startProxy(Number(new URL(server.url).port))
+    const setup = { report, server, proxy, behindUrl: `http://127.0.0.1:${proxy.port}` }
+    try {
+      await conformance(setup)
+      await behaviour(setup)
+      await connections(setup)
+    } finally {
+      await proxy.close()
+      await server.stop()
+    }
+  },
+}
+
+export interface Setup {
+  readonly report: Report
+  readonly server: RealServer
+  readonly proxy: TcpProxy
+  /** The server through the proxy. */
+  readonly behindUrl: string
+}
+
+export function storeAt(url: string, options: Partial<EtcdStoreOptions & EtcdGatewayOptions> = {}) {
+  const all = { now: Date.now, uid: randomUUID, sleep, kinds: conformanceKinds, retryMs: 50, ...options }
+  return etcdStore(etcdGateway({ fetch, url, ...options }), all)
+}
+
+async function conformance({ report, server, proxy, behindUrl }: Setup): Promise<void> {
+  const open = () => storeAt(behindUrl)
+  const interruptWatches = async () => {
+    // a watch that has just been asked for is there, too
+    await sleep(30)
+    proxy.cut()
+    // fetch must not take a connection for the next write that it does not know to be gone
+    await sleep(30)
+  }
+  const versions = `etcd ${server.version}`
+  await runConformance(report, {
+    adapter: 'etcd',
+    versions,
+    capabilities: open().capabilities,
+    open,
+    sleep,
+    interruptWatches,
+  })
+}

@@ -1,0 +1,61 @@
+import { createServer } from 'node:https'
+import { createAuthority } from '../servers/certificates.js'
+
+/** A validating webhook on 127.0.0.1. */
+export interface Webhook {
+  /** What registers it for an API server. It is asked about objects with this label only. */
+  readonly configuration: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly metadata: { readonly name: string }
+    readonly webhooks: readonly object[]
+  }
+  close(): Promise<void>
+}
+
+/** Denies everything. */
+export async function startWebhook(group: string, label: { readonly [name: string]: string }): Promise<Webhook> {
+  const authority = createAuthority('ipam-kit-test-webhook')
+  const { cert, key } = authority.issue({ commonName: 'webhook' }, 'server')
+  const server = createServer({ cert, key }, (request, response) => {
+    let text = ''
+    request.on('data', (more) => {
+      text += more
+    })
+    request.on('end', () => {
+      const { apiVersion, kind, request: review } = JSON.parse(text)
+      const denial = { uid: review.uid, allowed: false, status: { code: 403, message: 'not today' } }
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ apiVersion, kind, response: denial }))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the webhook has no port')
+  const rule = { apiGroups: [group], apiVersions: ['*'], operations: ['*'], resources: ['*'] }
+  return {
+    configuration: {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: 'never.ipam-kit.dev' },
+      webhooks: [
+        {
+          name: 'never.ipam-kit.dev',
+          clientConfig: {
+            url: `https://127.0.0.1:${address.port}/`,
+            caBundle: Buffer.from(authority.cert).toString('base64'),
+          },
+          rules: [rule],
+          objectSelector: { matchLabels: label },
+          failurePolicy: 'Fail',
+          sideEffects: 'None',
+          timeoutSeconds: 5,
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

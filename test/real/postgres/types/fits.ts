@@ -1,0 +1,19 @@
+// Compiled with the types of the client: it fits as it is.
+import { migratePostgres, namedStatements, type PostgresClient, postgresStore } from 'ipam-kit/store/postgres'
+import pg from 'pg'
+
+const [pool, client] = [new pg.Pool(), new pg.Client()]
+export const fits: PostgresClient[] = [pool, client, namedStatements(pool), namedStatements(client)]
+export const migrated = migratePostgres(pool)
+export const store = postgresStore(pool, {
+  now: Date.now,
+  uid: () => '',
+  sleep: async () => {},
+  subscribe: (wake) => {
+    client.on('notification', wake)
+    return () => client.off('notification', wake)
+  },
+})
+
+// @ts-expect-error a client that is none does not fit
+postgresStore({ query: () => [] }, { now: Date.now, uid: () => '', sleep: async () => {} })

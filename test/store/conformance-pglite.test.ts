@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto'
+import { PGlite } from '@electric-sql/pglite'
+import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
+import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
+
+describe('PGlite', () => {
+  let db: PGlite
+  beforeAll(async () => {
+    db = await PGlite.create()
+    await migratePostgres(db)
+    await db.query('listen ipam_kit_changes')
+  }, 60_000)
+  afterAll(() => db.close())
+
+  // watches are woken by notifications alone
+  const open = () =>
+    postgresStore(db, {
+      now: Date.now,
+      uid: randomUUID,
+      kinds: conformanceKinds,
+      sleep,
+      pollMs: 60_000,
+      subscribe: (wake) => db.onNotification(wake),
+    })
+  for (const { name, run } of storeConformance({ open, sleep })) it(name, run)
+})
