@@ -54,6 +54,8 @@ export class StoreNotOpened extends Error {
 
 /** How long a server may take to answer, in milliseconds. */
 const PATIENCE_MS = 10_000
+/** How long one request may take: the client itself waits for ever. */
+const REQUEST_MS = 30_000
 
 /**
  * Opens a store over a client of its own and asks it for something, so that a server that can not be reached is told here.
@@ -227,18 +229,25 @@ async function openRedis(place: string, parts: Parts): Promise<OpenStore> {
   const orElse = ' (or redis)'
   await parts.load('redis').catch(() => loadClient('ioredis', { ...parts, orElse }))
   const { createClient } = await parts.load<{ createClient(settings: object): NodeRedis }>('redis')
-  const socket = { connectTimeout: PATIENCE_MS, reconnectStrategy: () => retry(false) }
-  const client = createClient({ url: place, socket, disableOfflineQueue: true, commandOptions: { timeout: 5_000 } })
+  // a server that is silent is left after a while; a ping keeps an idle connection from being taken for one
+  const socket = { connectTimeout: PATIENCE_MS, socketTimeout: PATIENCE_MS, reconnectStrategy: () => retry(false) }
+  const client = createClient({ url: place, socket, disableOfflineQueue: true, pingInterval: 1_000 })
   client.on('error', () => {})
   await client.connect()
   isOpen = true
   return { store: redisStore(client, parts), close: async () => client.destroy() }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function fromBase64(text: string): string {
+  return utf8.decode(Buffer.from(text, 'base64'))
+}
+
 async function openEtcd(place: string, parts: Parts): Promise<OpenStore> {
   const patient: EtcdGatewayOptions['fetch'] = (url, request) =>
     fetch(url, url.endsWith('/watch') ? request : { ...request, signal: AbortSignal.timeout(PATIENCE_MS) })
-  const client = etcdGateway({ fetch: patient, url: place.split(',') })
+  const client = etcdGateway({ fetch: patient, url: place.split(','), fromBase64 })
   return { store: etcdStore(client, parts), close: async () => {} }
 }
 
@@ -270,7 +279,8 @@ async function openKubernetes(context: string, parts: Parts): Promise<OpenStore>
       context === '' ? 'the kubeconfig has no current context' : `the kubeconfig has no context ${context}`
     throw new Error(`${problem}; its contexts: ${names.join(', ') || 'none'}`)
   }
-  const client = fromClientNode(config, new Watch(config))
+  const signal = () => AbortSignal.timeout(REQUEST_MS)
+  const client = fromClientNode(config, new Watch(config), { signal })
   const missing = await inTime(kindsMissingIn(client, parts.kinds))
   if (missing.length > 0) {
     const lines = missing.map(({ apiVersion, kind, plural }) => `  ${apiVersion} ${kind} (${plural})`)

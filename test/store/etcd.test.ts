@@ -25,6 +25,31 @@ describe('etcd through its gateway', () => {
   }
 })
 
+describe('etcd through its gateway, with the Base64 of the platform', () => {
+  const model = new EtcdModel()
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  let calls = 0
+  const fromBase64 = (text: string) => {
+    calls++
+    return utf8.decode(Buffer.from(text, 'base64'))
+  }
+  const client = etcdGateway({ fetch: model.fetch, url: 'http://etcd/', fromBase64 })
+  for (const { name, run } of storeConformance({ open: () => etcdStore(client, options()), sleep })) it(name, run)
+
+  it('which is asked', () => expect(calls).toBeGreaterThan(0))
+
+  it('and has to give texts', async () => {
+    const wrong = etcdGateway({ fetch: model.fetch, url: 'http://etcd/', fromBase64: (() => 7) as never })
+    await expect(wrong.range({ key: 'ipam-kit', rangeEnd: 'z' })).rejects.toThrow('options.fromBase64 gives no text')
+    const throwing = etcdGateway({
+      fetch: model.fetch,
+      url: 'http://etcd/',
+      fromBase64: () => utf8.decode(Buffer.of(0xff)),
+    })
+    await expect(throwing.range({ key: 'ipam-kit', rangeEnd: 'z' })).rejects.toThrow(TypeError)
+  })
+})
+
 const pool = (name: string, spec: object = {}, namespace = 'n') => ({
   apiVersion: 'x.dev/v1',
   kind: 'Pool',
@@ -225,6 +250,7 @@ describe('options', () => {
     ['url', () => etcdGateway({ ...gateway, url: 'etcd:2379' })],
     ['url', () => etcdGateway({ ...gateway, url: 7 as never })],
     ['fetch', () => etcdGateway({ ...gateway, fetch: undefined as never })],
+    ['fromBase64', () => etcdGateway({ ...gateway, fromBase64: 'no' as never })],
     ['client', () => etcdStore(undefined as never, options())],
     [
       'client.watch',

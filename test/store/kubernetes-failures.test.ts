@@ -83,6 +83,12 @@ describe('answers to a write, and to a read', () => {
     ['too many', refusal(429, 'TooManyRequests', 'later'), 'STORE_IO', 'STORE_IO'],
     ['a redirection', { status: 302, body: '' }, 'STORE_IO', 'STORE_IO'],
     [
+      'a version that is none',
+      refusal(500, '', 'strconv.ParseUint: parsing "yesterday": invalid syntax'),
+      'STORE_CONFLICT',
+      'STORE_CONFLICT',
+    ],
+    [
       'a patch that has left no kind',
       refusal(
         500,

@@ -9,7 +9,8 @@ import { firstOf, nextOf, type RawDocument, read, withVersion } from '../raw.js'
 export async function overEtcd(): Promise<Bench> {
   const server = await startEtcd()
   const { url } = server
-  const store = () => etcdStore(etcdGateway({ fetch, url }), { now: Date.now, uid: randomUUID, kinds: [KIND], sleep })
+  const store = () =>
+    etcdStore(etcdGateway({ fetch, url, fromBase64 }), { now: Date.now, uid: randomUUID, kinds: [KIND], sleep })
   return {
     versions: `etcd ${server.version} with fetch of Node ${process.versions.node}`,
     ours: storeCalls(store(), store()),
@@ -27,6 +28,12 @@ interface Answer {
   readonly header: { readonly revision: string }
   readonly succeeded?: boolean
   readonly kvs?: readonly KeyValue[]
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function fromBase64(text: string): string {
+  return utf8.decode(Buffer.from(text, 'base64'))
 }
 
 /** By hand: the JSON of etcd. */

@@ -2,7 +2,17 @@ import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
 import type { EtcdClient, EtcdWatch, EtcdWatchResponse } from './client.js'
 import { EtcdError } from './errors.js'
 import { type ByteStreamReader, linesOf } from './lines.js'
-import { asMessage, type Message, readRange, readTxn, readWatch, writeRange, writeTxn, writeWatch } from './messages.js'
+import {
+  asMessage,
+  type FromBase64,
+  type Message,
+  readRange,
+  readTxn,
+  readWatch,
+  writeRange,
+  writeTxn,
+  writeWatch,
+} from './messages.js'
 
 export interface EtcdGatewayOptions {
   /**
@@ -12,6 +22,11 @@ export interface EtcdGatewayOptions {
   fetch(url: string, request: EtcdHttpRequest): Promise<EtcdHttpResponse>
   /** Where etcd listens for clients: `http://127.0.0.1:2379`. Several: the next one is asked after one has failed to answer. */
   readonly url: string | readonly string[]
+  /**
+   * Reads Base64 of UTF-8, and throws if it is none: where the platform can do that, long lists take about a third less time. Left out: it is
+   * done in plain JavaScript.
+   */
+  readonly fromBase64?: FromBase64 | undefined
 }
 
 export interface EtcdHttpRequest {
@@ -33,6 +48,11 @@ export interface EtcdHttpResponse {
  * @example
  * const client = etcdGateway({ fetch, url: 'http://127.0.0.1:2379' })
  * @example
+ * // with what Node has
+ * const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+ * const fromBase64 = (text: string) => utf8.decode(Buffer.from(text, 'base64'))
+ * const client = etcdGateway({ fetch, url: 'http://127.0.0.1:2379', fromBase64 })
+ * @example
  * // answers are waited for no longer than five seconds, watches for as long as they last; members take their turns
  * const token = 'what /v3/auth/authenticate has given'
  * const client = etcdGateway({
@@ -50,11 +70,13 @@ export function etcdGateway(options: EtcdGatewayOptions): EtcdClient {
   if (!(Array.isArray(urls) && urls.length > 0 && urls.every((url) => /^https?:\/\/./.test(url)))) {
     throw mistake('options.url', 'http://... or https://..., one or several', options.url)
   }
+  const { fromBase64 } = options
+  if (fromBase64 !== undefined) assertFunction('options.fromBase64', fromBase64)
   const gateway = new Gateway(options.fetch, urls)
   return {
-    range: async (request) => readRange(await gateway.ask('kv/range', writeRange(request))),
+    range: async (request) => readRange(await gateway.ask('kv/range', writeRange(request)), fromBase64),
     txn: async (request) => readTxn(await gateway.ask('kv/txn', writeTxn(request))),
-    watch: (request) => new GatewayWatch(() => gateway.open('watch', writeWatch(request))),
+    watch: (request) => new GatewayWatch(() => gateway.open('watch', writeWatch(request)), fromBase64),
   }
 }
 
@@ -134,11 +156,13 @@ function errorOf(status: number, body: string): EtcdError {
 
 class GatewayWatch implements EtcdWatch {
   readonly #open: () => Promise<ByteStreamReader>
+  readonly #fromBase64: FromBase64 | undefined
   #reader: ByteStreamReader | undefined
   #isCanceled = false
 
-  constructor(open: () => Promise<ByteStreamReader>) {
+  constructor(open: () => Promise<ByteStreamReader>, fromBase64: FromBase64 | undefined) {
     this.#open = open
+    this.#fromBase64 = fromBase64
   }
 
   cancel(): void {
@@ -155,7 +179,7 @@ class GatewayWatch implements EtcdWatch {
       for await (const line of linesOf(reader)) {
         const { result, error } = asMessage(JSON.parse(line))
         if (error !== undefined) throw streamError(asMessage(error))
-        yield readWatch(asMessage(result))
+        yield readWatch(asMessage(result), this.#fromBase64)
       }
     } finally {
       this.cancel()

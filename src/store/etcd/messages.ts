@@ -1,4 +1,4 @@
-import { base64Length, fromBase64, toBase64 } from '../../bytes/base64.js'
+import { base64Length, fromBase64 as bytesOfBase64, toBase64 } from '../../bytes/base64.js'
 import { textOf } from '../../bytes/codes.js'
 import { fromUtf8, toUtf8 } from '../../bytes/utf8.js'
 import type {
@@ -17,14 +17,18 @@ import type {
 
 export type Message = { readonly [field: string]: unknown }
 
+/** Base64 of UTF-8 as a text. */
+export type FromBase64 = (text: string) => string
+
 export function writeRange({ key, rangeEnd, limit = 0, revision = '0', keysOnly }: EtcdRangeRequest): Message {
   // an empty end, if it gets as far as etcd, is another one than none: all keys from there on
   const range = rangeEnd === undefined ? { key: encode(key) } : { key: encode(key), range_end: encode(rangeEnd) }
   return { ...range, limit: String(limit), revision, keys_only: keysOnly === true }
 }
 
-export function readRange(message: Message): EtcdRangeResponse {
-  return { revision: revisionOf(message), kvs: readKeyValues(listOf(message.kvs)), more: message.more === true }
+export function readRange(message: Message, fromBase64?: FromBase64): EtcdRangeResponse {
+  const kvs = readKeyValues(listOf(message.kvs), fromBase64)
+  return { revision: revisionOf(message), kvs, more: message.more === true }
 }
 
 export function writeTxn({ compare, success }: EtcdTxnRequest): Message {
@@ -49,7 +53,7 @@ export function writeWatch({ key, rangeEnd, startRevision }: EtcdWatchRequest): 
   return { create_request: { ...range, prev_kv: true, progress_notify: true } }
 }
 
-export function readWatch(message: Message): EtcdWatchResponse {
+export function readWatch(message: Message, fromBase64?: FromBase64): EtcdWatchResponse {
   const { created, canceled, compact_revision, cancel_reason, events } = message
   return {
     // an answer that ends a watch may have no header
@@ -58,21 +62,19 @@ export function readWatch(message: Message): EtcdWatchResponse {
     canceled: canceled === true,
     compactRevision: numberOf(compact_revision),
     cancelReason: typeof cancel_reason === 'string' ? cancel_reason : '',
-    events: listOf(events).map(readEvent),
+    events: listOf(events).map((event) => readEvent(event, fromBase64)),
   }
 }
 
-function readEvent({ type, kv, prev_kv }: Message): EtcdEvent {
-  const prevKv = prev_kv === undefined ? undefined : readKeyValue(asMessage(prev_kv))
-  return { type: type === 'DELETE' ? 'DELETE' : 'PUT', kv: readKeyValue(asMessage(kv)), prevKv }
+function readEvent({ type, kv, prev_kv }: Message, fromBase64?: FromBase64): EtcdEvent {
+  const messages = prev_kv === undefined ? [kv] : [kv, prev_kv]
+  const [now, prevKv] = readKeyValues(messages.map(asMessage), fromBase64)
+  return { type: type === 'DELETE' ? 'DELETE' : 'PUT', kv: now!, prevKv }
 }
 
-function readKeyValue(message: Message): EtcdKeyValue {
-  return readKeyValues([message])[0]!
-}
-
-function readKeyValues(messages: readonly Message[]): EtcdKeyValue[] {
-  const texts = decode(messages.flatMap(({ key, value }) => [key, value]))
+function readKeyValues(messages: readonly Message[], fromBase64?: FromBase64): EtcdKeyValue[] {
+  const encoded = messages.flatMap(({ key, value }) => [encodedIn(key), encodedIn(value)])
+  const texts = fromBase64 === undefined ? decode(encoded) : encoded.map((text) => checked(fromBase64(text)))
   return messages.map(({ create_revision, mod_revision }, index) => ({
     key: texts[2 * index]!,
     value: texts[2 * index + 1]!,
@@ -105,21 +107,28 @@ function numberOf(value: unknown = '0'): string {
   return text
 }
 
+/** What is empty is left out. */
+function encodedIn(value: unknown = ''): string {
+  if (typeof value !== 'string') throw unreadable()
+  return value
+}
+
+function checked(text: unknown): string {
+  if (typeof text !== 'string') throw new Error('options.fromBase64 gives no text')
+  return text
+}
+
 function encode(text: string): string {
   return toBase64(toUtf8(text))
 }
 
 /** Many texts at once: if all of them are ASCII, as they mostly are, they are cut out of one, which is quicker than to make each. */
-function decode(values: readonly unknown[]): readonly string[] {
-  const encoded = values.map((value = '') => {
-    if (typeof value !== 'string') throw unreadable()
-    return value
-  })
+function decode(encoded: readonly string[]): readonly string[] {
   const bytes = new Uint8Array(encoded.reduce((sum, value) => sum + base64Length(value), 0))
   let at = 0
   const parts = encoded.map((value) => {
     const part = bytes.subarray(at, at + base64Length(value))
-    if (fromBase64(value, part) !== -1) throw notText()
+    if (bytesOfBase64(value, part) !== -1) throw notText()
     at += part.length
     return part
   })

@@ -69,9 +69,13 @@ function notFound({ name, kind, reason }: Status, { shown }: Asked): StoreFailur
   return failure('STORE_NOT_FOUND', { object: isAboutNamespace ? `Namespace ${name}` : shown })
 }
 
-/** Refusals of etcd, and of the way to it, that the server passes on as errors of its own. */
-function brokenRefusal({ message }: Status, asked: Asked): StoreFailure | undefined {
+/** Refusals of what is behind the server, and some of its own, that it tells as errors. All of them come before the write. */
+function brokenRefusal(status: Status, asked: Asked): StoreFailure | undefined {
+  const { message } = status
   if (/request is too large|message larger than max/.test(message)) return tooLarge(asked)
+  // of a version that no object has
+  if (message.startsWith('strconv.ParseUint: parsing '))
+    return failure('STORE_CONFLICT', conflictContext(status, asked))
   // of what a patch has left
   const [, lost] = /^Internal error occurred: Object '(apiVersion|Kind)' is missing /.exec(message) ?? []
   if (lost !== undefined)

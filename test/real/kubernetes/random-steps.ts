@@ -107,6 +107,7 @@ function update(random: Random, { owner }: Scene, pair: Seen, options: WriteOpti
   const made = (object: KubeObject) => ({
     ...object,
     ...parts,
+    apiVersion: kindOf(object).apiVersion,
     metadata: { ...object.metadata, ...changes, ...(withoutUid ? { uid: undefined } : {}), ...server },
   })
   const shown = `update ${JSON.stringify([made(pair.ours), options])}`
