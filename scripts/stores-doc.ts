@@ -69,6 +69,16 @@ export function renderStoresDoc(results: readonly AdapterResults[]): string {
   ].join('\n')
 }
 
+/** What is wrong with the page or the runs: cases that have failed, also if the page says so, and a page that says something else. */
+export function problemsIn(results: readonly AdapterResults[], page: string): readonly string[] {
+  const problems = results.flatMap(({ adapter, cases }) => {
+    const failed = Object.keys(cases).filter((name) => cases[name] === 'failed')
+    return failed.map((name) => `failed: ${adapter}: ${name}`)
+  })
+  if (saysTheSame(page, renderStoresDoc(results))) return problems
+  return [...problems, 'docs/reference/stores.md is not what the runs say: npm run docs:stores -- FOLDER']
+}
+
 /** Whether two pages say the same, whatever they were recorded with. */
 export function saysTheSame(page: string, other: string): boolean {
   return rulesOf(page) === rulesOf(other)

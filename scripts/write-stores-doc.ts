@@ -4,7 +4,7 @@
 // the page says something else.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { readResults, renderStoresDoc, saysTheSame } from './stores-doc.js'
+import { problemsIn, readResults, renderStoresDoc } from './stores-doc.js'
 
 const page = new URL('../docs/reference/stores.md', import.meta.url)
 const { values, positionals } = parseArgs({ options: { check: { type: 'boolean' } }, allowPositionals: true })
@@ -14,10 +14,11 @@ if (folder === undefined || others.length > 0) {
   process.exitCode = 2
 } else {
   const results = readResults(folder)
-  const text = renderStoresDoc(results)
-  if (values.check !== true) writeFileSync(page, text)
-  else if (!saysTheSame(readFileSync(page, 'utf8'), text)) {
-    console.error(`docs/reference/stores.md is not what the runs say: npm run docs:stores -- ${folder}`)
-    process.exitCode = 1
-  } else console.log(`docs/reference/stores.md is what ${results.length} runs say`)
+  if (values.check !== true) writeFileSync(page, renderStoresDoc(results))
+  else {
+    const problems = problemsIn(results, readFileSync(page, 'utf8'))
+    for (const problem of problems) console.error(problem)
+    if (problems.length > 0) process.exitCode = 1
+    else console.log(`docs/reference/stores.md is what ${results.length} runs say`)
+  }
 }

@@ -1,5 +1,7 @@
 // npm run bench:stores -- [--require] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 //
+// Measures dist/, the package as it is published.
+//
 // What a store takes, beside its client alone doing the same: on real servers, which are installed, started and stopped here. A store whose
 // server can not be had is left out; with --require that is an error.
 import { parseArgs } from 'node:util'

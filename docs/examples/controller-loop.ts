@@ -1,6 +1,6 @@
 import { refOf } from 'ipam-kit/crd/meta'
 import type { Change, Planner } from 'ipam-kit/plan'
-import { Backoff, readAgain, runKey } from 'ipam-kit/run'
+import { Backoff, runKey, settle } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 
 /**
@@ -68,14 +68,14 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
       if (ended.requeueAfterSeconds !== undefined) later(seconds * 1000, () => enqueue([key]))
       continue
     }
-    if (ended.kind === 'unread') {
+    if (ended.kind === 'unsettled') {
       // before anything else is planned: what is stored now? It is not even known whether the write was done
-      let again = await readAgain(store, ended.effect)
-      while (!again.ok && !stop.aborted) {
+      let settled = await settle(store, ended.unsettled)
+      while (!settled.ok && !stop.aborted) {
         await new Promise((resolve) => setTimeout(resolve, backoff.failed(key)))
-        again = await readAgain(store, ended.effect)
+        settled = await settle(store, ended.unsettled)
       }
-      if (again.ok) show(again.value)
+      if (settled.ok) show(settled.value.change)
     }
     later(backoff.failed(key), () => enqueue([key]))
   }

@@ -42,6 +42,23 @@ export function fileStore(path: string, options: EngineStoreOptions): { readonly
   const file = openSync(path, existsSync(path) ? 'r+' : 'w')
   ftruncateSync(file, size)
 
+  let isBroken = false
+  const append = (text: string) => {
+    const bytes = Buffer.from(text)
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, size + at)
+      fsyncSync(file)
+    } catch (error) {
+      // what is there of it must not be left behind a next line that is shorter; if this fails too, there is no next line
+      isBroken = true
+      ftruncateSync(file, size)
+      fsyncSync(file)
+      isBroken = false
+      throw error
+    }
+    size += bytes.length
+  }
+
   const log: ChangeLog = {
     async changes(scope, after = revision(), limit) {
       if (BigInt(after) > BigInt(revision())) return { kind: 'gone', oldest: '0' }
@@ -71,12 +88,10 @@ export function fileStore(path: string, options: EngineStoreOptions): { readonly
       // nothing here waits: no other write can come in between
       commit: async ({ key, before, after }: DocumentWrite) => {
         if (documents.get(idOf(key))?.revision !== before?.revision) return { kind: 'stale' }
+        if (isBroken) return { kind: 'refused', problem: 'a write has failed and is still in the file: open it again' }
         const line = { revision: String(lines.length + 1), key, before: before?.text, after }
-        const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
         // a write that fails here may be on disk or not: the store says so
-        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, size + at)
-        fsyncSync(file)
-        size += bytes.length
+        append(`${JSON.stringify(line)}\n`)
         keep(line)
         for (const wake of waiting) wake()
         return { kind: 'done', revision: line.revision }
@@ -97,10 +112,7 @@ function isIn({ group, kind, namespace }: DocumentScope, key: DocumentKey): bool
 }
 
 /** By namespace, then name. */
-function compare(
-  left: Pick<DocumentKey, 'namespace' | 'name'>,
-  right: Pick<DocumentKey, 'namespace' | 'name'>,
-): number {
+function compare(left: Pick<DocumentKey, 'namespace' | 'name'>, right: typeof left): number {
   if (left.namespace !== right.namespace) return left.namespace < right.namespace ? -1 : 1
   return left.name < right.name ? -1 : Number(left.name > right.name)
 }

@@ -146,7 +146,9 @@ interface PgPool extends PostgresClient {
 
 async function openPostgres(place: string, parts: Parts): Promise<OpenStore> {
   const { default: pg } = await loadClient<{ default: { Pool: new (settings: object) => PgPool } }>('pg', parts)
-  const pool = new pg.Pool({ connectionString: place, max: 2, connectionTimeoutMillis: PATIENCE_MS })
+  // the server ends a statement that takes too long: a client that gives up (query_timeout) would not know of a write that comes later
+  const limits = { connectionTimeoutMillis: PATIENCE_MS, statement_timeout: PATIENCE_MS }
+  const pool = new pg.Pool({ connectionString: place, max: 2, ...limits })
   // an idle connection may end, and without a listener that ends the process
   pool.on('error', () => {})
   try {
@@ -211,8 +213,8 @@ async function openRedis(place: string, parts: Parts): Promise<OpenStore> {
   const retry = <T>(otherwise: T) => (isOpen ? 200 : otherwise)
   try {
     const { Redis } = await parts.load<{ Redis: new (url: string, settings: object) => IoRedis }>('ioredis')
-    const settings = { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: PATIENCE_MS }
-    const client = new Redis(place, { ...settings, retryStrategy: () => retry(null) })
+    const limits = { maxRetriesPerRequest: 1, connectTimeout: PATIENCE_MS, commandTimeout: PATIENCE_MS }
+    const client = new Redis(place, { ...limits, lazyConnect: true, retryStrategy: () => retry(null) })
     let last: unknown
     client.on('error', (error) => {
       last = error

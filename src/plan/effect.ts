@@ -1,4 +1,6 @@
-import { type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
+
+export type { Propagation } from '../crd/meta/object.js'
 
 /** What must still be true of an object for a write to be done. */
 export interface EffectPrecondition {
@@ -25,9 +27,6 @@ export interface PatchEffect {
   readonly subresource?: 'status' | undefined
   readonly why: string
 }
-
-/** What becomes of the dependents of an object that is deleted: the word for it in Kubernetes. */
-export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
 /** Deletes one particular object: never another one that has got its name since. */
 export interface DeleteEffect {

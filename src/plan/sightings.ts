@@ -1,4 +1,4 @@
-import { formatRef, groupOf, type KindInfo, refOf } from '../crd/meta/object.js'
+import { objectKey, refOf } from '../crd/meta/object.js'
 import type { Change } from './planner.js'
 
 /** How many objects are remembered after they were seen gone. */
@@ -34,7 +34,7 @@ export class Sightings {
 
   #isNewsOfPresence({ object }: Extract<Change, { kind: 'present' }>): boolean {
     const { uid, resourceVersion: version } = object.metadata
-    const key = keyOf(refOf(object))
+    const key = objectKey(refOf(object))
     if (uid !== undefined && this.#gone.has(`${key} ${uid}`)) return false
     const known = this.#known.get(key)
     if (known !== undefined && isOlderVersion(version, known.version)) return false
@@ -46,7 +46,7 @@ export class Sightings {
   #isNewsOfAbsence({ ref, uid }: Extract<Change, { kind: 'absent' }>): boolean {
     // whose end it is is not certain: it is believed, and taken back when the object is seen again
     if (uid === undefined) return true
-    const key = keyOf(ref)
+    const key = objectKey(ref)
     this.#bury(key, uid)
     const known = this.#known.get(key)
     if (known?.uid !== undefined && known.uid !== uid) return false
@@ -69,10 +69,4 @@ export function isOlderVersion(version: string | undefined, than: string | undef
   if (version === undefined || than === undefined || !/^\d+$/.test(version) || !/^\d+$/.test(than)) return false
   const [a, b] = [version.replace(/^0+/, ''), than.replace(/^0+/, '')]
   return a.length === b.length ? a < b : a.length < b.length
-}
-
-function keyOf(
-  ref: Pick<KindInfo, 'apiVersion' | 'kind'> & { readonly namespace?: string | undefined; readonly name: string },
-): string {
-  return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
 }

@@ -1,4 +1,4 @@
-import { formatRef, groupOf, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { formatRef, type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Change, isOlderVersion } from '../plan/index.js'
 
 /** What a cache shows of a kind. */
@@ -14,6 +14,9 @@ export interface CachedList {
  *
  * An object is assumed to be as it was written until the cache has got as far: then the cache is right, also about what others have done to it
  * since. O(own writes that are still ahead) a list, and as much memory.
+ *
+ * An own deletion is remembered until a cache that has got as far as the last noted write of the object no longer shows it. If none was noted: until a
+ * cache does not show it.
  *
  * Versions have to be whole numbers, as those of Kubernetes and of every store here are.
  *
@@ -35,7 +38,10 @@ export class Assumed {
     return size
   }
 
-  /** Takes an own write in: as `runPlan` reports it, or as the store answered. */
+  /**
+   * Takes an own write in: as `runPlan` reports it, or as the store answered; of what `runKey` shows only what has the source `written`. What was
+   * read is no write, and the cache need not ever show it.
+   */
   note(change: Change): void {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const kind = kindKey(ref)
@@ -43,17 +49,9 @@ export class Assumed {
     this.#writes.set(kind, writes)
     const key = formatRef(ref)
     const before = writes.get(key)
-    if (change.kind === 'present') {
-      const version = change.object.metadata.resourceVersion
-      const known = before?.object?.metadata.resourceVersion
-      // answers may be taken in out of order
-      if (before?.object === undefined || !isOlderVersion(version, known)) writes.set(key, { object: change.object })
-    } else {
-      const written = before?.object?.metadata.uid
-      // the end of one that had the name before is not that of the one that was written
-      if (change.uid !== undefined && written !== undefined && change.uid !== written) return
-      writes.set(key, { object: undefined, goneUid: change.uid ?? written })
-    }
+    const now = change.kind === 'present' ? afterWrite(before, change.object) : afterRemoval(before, change.uid)
+    if (now === undefined) writes.delete(key)
+    else writes.set(key, now)
   }
 
   /**
@@ -74,12 +72,11 @@ export class Assumed {
       if (now === object) writes.delete(key)
       if (now !== undefined) shown.push(now)
     }
-    for (const [key, { object }] of writes) {
+    for (const [key, write] of writes) {
       if (seen.has(key)) continue
-      // gone, and the cache does not have it either; or the cache is further than the write, and so it is gone by now
-      const isPast = object === undefined || !isOlderVersion(cached.resourceVersion, object.metadata.resourceVersion)
-      if (isPast) writes.delete(key)
-      else shown.push(object)
+      // the cache is as far as the write, or further, and does not have the object: it is gone by now
+      if (!isOlderVersion(cached.resourceVersion, versionOf(write))) writes.delete(key)
+      else if (write.kind === 'written') shown.push(write.object)
     }
     return shown
   }
@@ -92,20 +89,39 @@ export class Assumed {
 
 /** The last own write of an object. */
 type Write =
-  | { readonly object: KubeObject }
-  /** It was removed. */
-  | { readonly object: undefined; readonly goneUid: string | undefined }
+  | { readonly kind: 'written'; readonly object: KubeObject }
+  /** Those with these uids were removed, after a write with this version; `undefined`: after writes that were not noted. */
+  | { readonly kind: 'removed'; readonly uids: ReadonlySet<string>; readonly version: string | undefined }
+
+function versionOf(write: Write): string | undefined {
+  return write.kind === 'written' ? write.object.metadata.resourceVersion : write.version
+}
+
+// answers may be taken in out of order
+
+function afterWrite(before: Write | undefined, object: KubeObject): Write {
+  const { uid, resourceVersion: version } = object.metadata
+  if (before !== undefined && isOlderVersion(version, versionOf(before))) return before
+  const isGone = before?.kind === 'removed' && uid !== undefined && before.uids.has(uid)
+  return isGone ? { ...before, version } : { kind: 'written', object }
+}
+
+/** @returns `undefined` if it is not known who has gone: nobody can be hidden for that */
+function afterRemoval(before: Write | undefined, uid: string | undefined): Write | undefined {
+  if (before?.kind === 'removed')
+    return uid === undefined ? before : { ...before, uids: new Set([...before.uids, uid]) }
+  const written = before?.object.metadata.uid
+  // the end of one that had the name before is not that of the one that was written
+  if (uid !== undefined && written !== undefined && uid !== written) return before
+  const gone = uid ?? written
+  if (gone === undefined) return undefined
+  return { kind: 'removed', uids: new Set([gone]), version: before?.object.metadata.resourceVersion }
+}
 
 /** What there is: the object of the cache, or the one that was written after it. `undefined`: it was removed. */
 function merged(cached: KubeObject, write: Write): KubeObject | undefined {
-  if (write.object === undefined) {
-    const isThatOne = write.goneUid === undefined || write.goneUid === cached.metadata.uid
-    return isThatOne ? undefined : cached
-  }
-  const isBehind = isOlderVersion(cached.metadata.resourceVersion, write.object.metadata.resourceVersion)
-  return isBehind ? write.object : cached
-}
-
-function kindKey({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
-  return `${groupOf(apiVersion)}/${kind}`
+  const { uid, resourceVersion } = cached.metadata
+  const isBehind = isOlderVersion(resourceVersion, versionOf(write))
+  if (write.kind === 'written') return isBehind ? write.object : cached
+  return isBehind || (uid !== undefined && write.uids.has(uid)) ? undefined : cached
 }

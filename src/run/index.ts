@@ -1,6 +1,5 @@
 export { Assumed, type CachedList } from './assumed.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
-export { readAgain } from './read-again.js'
 export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 export { type DoneRun, type RunPlanOptions, type RunResult, runPlan, type StoppedRun } from './run-plan.js'
 export {
@@ -10,3 +9,4 @@ export {
   type RunUntilQuietOptions,
   runUntilQuiet,
 } from './run-until-quiet.js'
+export { type Settlement, settle, type Unsettled } from './settle.js'

@@ -1,15 +1,14 @@
-import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
+import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
-import { readAgain } from './read-again.js'
 import { runPlan } from './run-plan.js'
+import { settle, type Unsettled } from './settle.js'
 
 export interface RunKeyOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
   /**
    * Receives every change that this run learns of, at once: what it has written, and what it has read, for an `absent` effect or after a
-   * conflict. Show it to the planner
-   * (and to all others that share its objects) here.
+   * conflict. Show it here to the planner, and to all others that share its objects.
    */
   readonly show: (change: Change, source: 'written' | 'read') => void
   readonly onEvent?: ((event: EventEffect) => void) | undefined
@@ -24,8 +23,9 @@ export interface RunKeyOptions {
  *
  * - `done`: its last plan was carried out. `outcome` is `undefined` if there is nothing under it any more
  * - `failed`: the store refused an effect, or conflicts did not end. Come back after a while: {@link Backoff}
- * - `unread`: it is not known what is stored of the object of `effect`, because reading it again failed too. No plan may be made, for any key
- *   that shares its ledger, until `readAgain` has told: an address that was perhaps given away would be offered again
+ * - `unsettled`: it is not known what is stored of the object of an effect, because the store has not answered since. No plan may be made, for
+ *   any key that shares its ledger, until {@link settle} has told: an address that was perhaps given away would be offered again. A process
+ *   that ends meanwhile must not be followed by another one before the server has given such a write up
  */
 export type KeyResult<O extends Outcome = Outcome> =
   | {
@@ -42,16 +42,18 @@ export type KeyResult<O extends Outcome = Outcome> =
       readonly attempts: number
     }
   | {
-      readonly kind: 'unread'
+      readonly kind: 'unsettled'
       readonly outcome: O
-      readonly effect: Effect
+      /** What {@link settle} takes. */
+      readonly unsettled: Unsettled
+      /** Why it could not be found out. */
       readonly failure: StoreFailure
       readonly attempts: number
     }
 
 /**
- * Plans a key and carries the plan out. After a conflict it reads what is stored of the object in question, shows it, and plans the same key
- * again from what is known then, before any other.
+ * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object in question ({@link settle}), shows it, and
+ * plans the same key again from what is known then, before any other.
  */
 export async function runKey<O extends Outcome>(
   planner: Planner<O>,
@@ -72,9 +74,10 @@ export async function runKey<O extends Outcome>(
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts }
     const { effect, failure } = ended
     if (ended.kind === 'failed') return { kind: 'failed', outcome, failure, attempts }
-    const again = await readAgain(store, effect)
-    if (!again.ok) return { kind: 'unread', outcome, effect, failure: again.failure, attempts }
-    show(again.value, 'read')
+    const unsettled = { effect, failure }
+    const settled = await settle(store, unsettled)
+    if (!settled.ok) return { kind: 'unsettled', outcome, unsettled, failure: settled.failure, attempts }
+    show(settled.value.change, settled.value.source)
     if (attempts > maxConflicts) return { kind: 'failed', outcome, failure, attempts }
   }
 }

@@ -1,4 +1,4 @@
-import { formatRef, groupOf, isDeleting, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { formatRef, isDeleting, type KubeObject, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
 import { failure } from '../errors/index.js'
 import type { AbsentEffect, Change, Effect, EventEffect, Plan } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
@@ -42,14 +42,16 @@ export interface StoppedRun<K extends string> {
  * it reads from the store, which has to answer with what is stored now: a store over a cache is none.
  *
  * A resourceVersion in a precondition is the one that the planner saw; where this run itself has written the object since, the version
- * it got for that write takes its place.
+ * it got for that write takes its place. An effect for no version, with one for a version of the same object after it, is done for that version too:
+ * else it would not be seen whether others had written in between.
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
   const changes: Change[] = []
   const own = new Map<string, OwnWrite>()
-  for (const effect of plan.effects) {
+  const versions = versionsOf(plan.effects)
+  for (const [index, effect] of plan.effects.entries()) {
     if (effect.kind === 'event') continue
-    const answer = await perform(effect, store, own)
+    const answer = await perform(effect, store, { own, seen: versions[index] })
     if (answer.failure !== undefined) {
       const stopped = { effect, failure: answer.failure, changes }
       return isConflict(effect, answer.failure) ? { kind: 'conflict', ...stopped } : { kind: 'failed', ...stopped }
@@ -63,6 +65,21 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
   return { kind: 'done', changes }
 }
 
+/** The versions that the effects are for: their own, or that of the next effect on the same object that has one. */
+function versionsOf(effects: readonly Effect[]): readonly (string | undefined)[] {
+  const next = new Map<string, string>()
+  return effects
+    .toReversed()
+    .map((effect) => {
+      if (effect.kind !== 'patch' && effect.kind !== 'delete') return undefined
+      const key = objectKey(effect.ref)
+      const version = effect.if.resourceVersion ?? next.get(key)
+      if (version !== undefined) next.set(key, version)
+      return version
+    })
+    .reverse()
+}
+
 /** A write of this run: which version the planner had seen, and which one the object has now. */
 interface OwnWrite {
   readonly seen: string | undefined
@@ -74,20 +91,17 @@ type Answer = { readonly change: Change; readonly failure?: undefined } | { read
 async function perform(
   effect: Exclude<Effect, EventEffect>,
   store: Store,
-  own: Map<string, OwnWrite>,
+  { own, seen }: { readonly own: Map<string, OwnWrite>; readonly seen: string | undefined },
 ): Promise<Answer> {
   if (effect.kind === 'create') {
     const created = await store.create(effect.object)
     return created.ok ? { change: { kind: 'present', object: created.value } } : { failure: created.failure }
   }
   if (effect.kind === 'absent') return look(effect, store)
-  const key = keyOf(effect.ref)
+  const key = objectKey(effect.ref)
   const written = own.get(key)
-  const seen = effect.if.resourceVersion
-  const precondition = {
-    ...effect.if,
-    resourceVersion: written !== undefined && written.seen === seen ? written.now : seen,
-  }
+  const isOwn = seen !== undefined && written?.seen === seen
+  const precondition = { ...effect.if, resourceVersion: isOwn ? written?.now : seen }
 
   if (effect.kind === 'delete') {
     const { propagation } = effect
@@ -108,7 +122,8 @@ async function perform(
   }
   const patched = await store.patch(effect.ref, effect.patch, { ...precondition, subresource: effect.subresource })
   if (!patched.ok) return { failure: patched.failure }
-  own.set(key, { seen, now: patched.value.metadata.resourceVersion })
+  // a write for another version than the first has failed
+  own.set(key, { seen: written?.seen ?? seen, now: patched.value.metadata.resourceVersion })
   return { change: changeOf(patched.value) }
 }
 
@@ -157,8 +172,4 @@ function isConflict(effect: Effect, failure: StoreFailure): boolean {
     default:
       return false
   }
-}
-
-function keyOf(ref: ObjectRef): string {
-  return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
 }

@@ -1,4 +1,4 @@
-import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { type KindInfo, type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
@@ -165,7 +165,7 @@ class Run<O extends Outcome> {
     job.failure = ended.kind === 'done' ? undefined : ended.failure
     job.isGivenUp = ended.kind === 'failed' && ended.attempts > maxConflicts
     // what is stored is not known, and nothing may be planned on that
-    if (ended.kind === 'unread') throw new IpamError(ended.failure as Failure)
+    if (ended.kind === 'unsettled') throw new IpamError(ended.failure as Failure)
     const dueSeconds = ended.kind === 'done' ? ended.requeueAfterSeconds : undefined
     job.dueMs = dueSeconds === undefined ? undefined : this.#options.now() + dueSeconds * 1000
     onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
@@ -288,10 +288,6 @@ function byAge(left: KubeObject, right: KubeObject): number {
   const a = left.metadata.creationTimestamp ?? ''
   const b = right.metadata.creationTimestamp ?? ''
   return a < b ? -1 : a > b ? 1 : 0
-}
-
-function kindKey(kind: { readonly apiVersion: string; readonly kind: string }): string {
-  return `${groupOf(kind.apiVersion)}/${kind.kind}`
 }
 
 function objectKey(object: { readonly namespace?: string | undefined; readonly name: string }): string {

@@ -1,5 +1,7 @@
-import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
+import type { KubeObject, ObjectRef, Propagation } from '../crd/meta/object.js'
 import type { ErrorCode, Failure, Result } from '../errors/index.js'
+
+export type { Propagation } from '../crd/meta/object.js'
 
 /** The failures that a store answers with. */
 export type StoreErrorCode = Extract<ErrorCode, `STORE_${string}`>
@@ -79,17 +81,14 @@ export type JsonPatchOperation =
 
 /**
  * A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is `STORE_INVALID`, as with an API server; and as
- * there, a member that an object has not is null to `test` and `copy`, and `replace` adds it.
+ * there, a member that an object has not is null to `test` and `copy`, and `replace` adds it. Indices of arrays are taken as there too, which
+ * is more than the RFC allows: a negative one counts from the end (`-1` is the last element; `add` there appends), and leading zeros and a `+`
+ * do not matter.
  */
 export type JsonPatch = readonly JsonPatchOperation[]
 
-/**
- * What happens to the dependents of an object: `Background` removes the object and leaves them to the collector (the default), `Foreground`
- * holds it by the finalizer `foregroundDeletion` until they are gone, `Orphan` by `orphan` until they no longer refer to it.
- */
-export type Propagation = 'Background' | 'Foreground' | 'Orphan'
-
 export interface DeleteOptions extends Preconditions {
+  /** Left out: as the finalizers of the object say, else `Background`. */
   readonly propagation?: Propagation | undefined
 }
 
@@ -101,7 +100,11 @@ export type WatchEvent =
   | { readonly type: 'ERROR'; readonly failure: StoreFailure }
 
 export interface WatchOptions {
-  /** Events after this version, normally that of a list. Left out: from now on, which is where the first event, a `BOOKMARK`, says. */
+  /**
+   * Events after this version, normally that of a list. Left out: from now on, which is where the first event, a `BOOKMARK`, says. Now is when
+   * `next` is called for the first time, not when `watch` is. Of what is written until that bookmark is there, nothing is told for certain; of
+   * what comes after it, everything.
+   */
   readonly resourceVersion?: string | undefined
 }
 
@@ -129,7 +132,8 @@ export interface StoreCapabilities {
  * - `delete` of an object with finalizers sets deletionTimestamp; the object goes with its last finalizer. No finalizer can be
  *   added after that. The write that removes the last one answers with what was written
  * - a write is done when it is answered, and whoever reads after that sees it. If it is not known whether a write was done, the answer is
- *   `STORE_OUTCOME_UNKNOWN`; every other failure means that nothing was written
+ *   `STORE_OUTCOME_UNKNOWN`, and it may still be done later: whoever reads and does not find it knows nothing, until a later write of the
+ *   same object is answered (`settle` of `ipam-kit/run`). Every other failure means that nothing was written, and nothing will be
  * - one object is known under all versions of its group
  * - what is returned is shared and must not be changed
  *

@@ -1,10 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeConformance } from 'ipam-kit/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readResults, renderStoresDoc, saysTheSame } from '../../scripts/stores-doc.js'
+import { problemsIn, readResults, renderStoresDoc, saysTheSame } from '../../scripts/stores-doc.js'
 import { ADAPTERS, type Adapter, type AdapterResults, writeResults } from '../real/conformance.js'
 
 const cases = storeConformance({ open: () => memoryStore({ now: () => 0 }), sleep: () => new Promise(() => {}) })
@@ -55,4 +57,18 @@ describe('the results of runs', () => {
     writeResults(folder, [first])
     expect(readResults(folder)).toEqual(all)
   })
+
+  test('fail the check if a case has failed, also one of which the page says so', () => {
+    expect(problemsIn(all, renderStoresDoc(all))).toEqual([])
+    expect(problemsIn(all, '# another page')).toEqual([expect.stringContaining('npm run docs:stores')])
+    const [first, ...others] = all as [AdapterResults, ...AdapterResults[]]
+    const name = cases[0]!.name
+    const results = [{ ...first, cases: { ...first.cases, [name]: 'failed' as const } }, ...others]
+    expect(problemsIn(results, renderStoresDoc(results))).toEqual([`failed: memory: ${name}`])
+    writeResults(folder, results)
+    const script = fileURLToPath(new URL('../../scripts/write-stores-doc.ts', import.meta.url))
+    const words = ['--import', 'tsx', script, '--check', folder]
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`failed: memory: ${name}`)])
+  }, 60_000)
 })

@@ -293,7 +293,9 @@ describe('a server', () => {
       }
     }
     const configuration = {
-      baseServer: { makeRequestContext: (path: string) => ({ path, setHeaderParam() {}, setBody() {} }) },
+      baseServer: {
+        makeRequestContext: (path: string) => ({ path, setHeaderParam() {}, setBody() {}, setSignal() {} }),
+      },
       httpApi: { send: ({ path }: { readonly path: string }) => ({ toPromise: () => send(path) }) },
       authMethods: {},
     }

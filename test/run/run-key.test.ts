@@ -155,9 +155,9 @@ describe('runKey', () => {
       get: async () => fail('STORE_IO', { operation: 'get', problem: 'down' }),
     })
     expect(result).toMatchObject({
-      kind: 'unread',
+      kind: 'unsettled',
       attempts: 1,
-      effect: { kind: 'patch' },
+      unsettled: { effect: { kind: 'patch' }, failure: { code: 'STORE_OUTCOME_UNKNOWN' } },
       failure: { code: 'STORE_IO' },
     })
     expect(planner.plans).toBe(1)

@@ -69,6 +69,59 @@ describe('runPlan', () => {
     expect(result.kind).toBe('done')
   })
 
+  test.each([
+    ['between them', [true, false, true]],
+    ['before them', [false, true, true]],
+    ['before and between them', [false, false, true, false, true]],
+  ])('also with effects for no version %s', async (_, versioned) => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    const steps = versioned.map((isVersioned, size) => patch({ spec: { size } }, isVersioned ? seen : undefined))
+    expect(await runPlan(plan(...steps), store)).toMatchObject({ kind: 'done' })
+    expect((await store.get(ref)) as unknown).toMatchObject({ value: { spec: { size: steps.length - 1 } } })
+  })
+
+  test.each([
+    ['between them', [true, false, true]],
+    ['before them', [false, true]],
+  ])('but not over a write of others that comes before an effect for no version %s', async (_, versioned) => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    let writes = 0
+    const meddling: Store = storeOver(store, {
+      patch: async (...parameters) => {
+        if (++writes === versioned.indexOf(false) + 1)
+          await store.patch(ref, { metadata: { labels: { by: 'another' } } })
+        return store.patch(...parameters)
+      },
+    })
+    const steps = versioned.map((isVersioned, size) => patch({ spec: { size } }, isVersioned ? seen : undefined))
+    expect(await runPlan(plan(...steps), meddling)).toMatchObject({
+      kind: 'conflict',
+      failure: { code: 'STORE_CONFLICT' },
+    })
+  })
+
+  test('an effect for no version, with none for one after it, is done whatever others have written', async () => {
+    const { store, object } = await stored()
+    const seen = object.metadata.resourceVersion
+    let others = 0
+    const meddling: Store = storeOver(store, {
+      patch: async (...parameters) => {
+        const answer = await store.patch(...parameters)
+        await store.patch(ref, { metadata: { labels: { by: `another-${++others}` } } })
+        return answer
+      },
+    })
+    const steps = [
+      patch({ spec: { size: 2 } }, seen),
+      patch({ spec: { size: 3 } }),
+      patch({ spec: { size: 4 } }),
+    ] as const
+    expect(await runPlan(plan(...steps), meddling)).toMatchObject({ kind: 'done' })
+    expect(await runPlan(plan(...steps.slice(1)), meddling)).toMatchObject({ kind: 'done' })
+  })
+
   test('but not over the writes of others', async () => {
     const { store, object } = await stored()
     const seen = object.metadata.resourceVersion

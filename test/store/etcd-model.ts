@@ -76,7 +76,7 @@ export class EtcdModel {
   }
 
   /** Bytes that are no message, to all watches. */
-  sayText(line: string): void {
+  sayText(line: string | Uint8Array): void {
     for (const stream of this.#streams) stream.writeText(line, this.pieceBytes)
   }
 
@@ -176,8 +176,8 @@ class ModelStream {
     this.writeText(`${JSON.stringify({ result })}\n`)
   }
 
-  writeText(line: string, pieceBytes = this.#pieceBytes): void {
-    const bytes = new TextEncoder().encode(line)
+  writeText(line: string | Uint8Array, pieceBytes = this.#pieceBytes): void {
+    const bytes = typeof line === 'string' ? new TextEncoder().encode(line) : line
     for (let at = 0; at < bytes.length; at += pieceBytes) this.#pieces.push(bytes.subarray(at, at + pieceBytes))
     this.#wake()
   }

@@ -12,11 +12,13 @@ const pool = (name: string, spec: object = {}) => ({
 })
 let uids = 0
 
-/** A store whose watches wait for nobody, and say how often they would have waited. */
+/** A store whose watches do not wait before they go on, and say how often they would have. */
 function open(more: Partial<EtcdStoreOptions> = {}) {
   const model = new EtcdModel()
   const sleeps: number[] = []
   const sleep = async (ms: number) => {
+    // what it looks at after a while of silence: etcd-silence.test.ts
+    if (ms === 1_000) await new Promise(() => {})
     sleeps.push(ms)
     await new Promise((done) => setImmediate(done))
   }
@@ -36,6 +38,13 @@ async function take(events: AsyncIterator<WatchEvent>, count: number): Promise<s
   const seen: string[] = []
   while (seen.length < count) seen.push(outline((await events.next()).value))
   return seen
+}
+
+/** What etcd says of a new object. */
+function added(name: string, revision: number) {
+  const value = btoa(JSON.stringify(pool(name)))
+  const revisions = { create_revision: String(revision), mod_revision: String(revision) }
+  return { kv: { key: btoa(`ipam-kit/x.dev/Pool/n,${name}`), value, ...revisions } }
 }
 
 /** Until no promise is left that could go on. */
@@ -109,6 +118,59 @@ describe('a stream', () => {
       await store.create(pool(`a${error.message.length}`))
       expect(outline((await next).value)).toBe(`ADDED a${error.message.length}`)
     }
+    await events.return?.()
+  })
+
+  test('of answers in fragments: each is told as it comes, but for a revision that may go on in the next', async () => {
+    const { model, watch, sleeps } = open()
+    const asked: unknown[] = []
+    model.intercept = (path, { create_request }) => {
+      if (path === '/v3/watch') asked.push((create_request as { fragment: unknown }).fragment)
+      return undefined
+    }
+    model.revision = 9
+    const events = watch('1')
+    await events.next()
+    const say = (of: readonly [name: string, revision: number][], fragment?: true) => {
+      model.say({ header: { revision: '9' }, events: of.map(([name, revision]) => added(name, revision)), fragment })
+    }
+    const next = events.next()
+    await settle()
+    expect(asked).toEqual([true])
+    say(
+      [
+        ['a', 2],
+        ['b', 3],
+      ],
+      true,
+    )
+    expect(outline((await next).value)).toBe('ADDED a')
+    const second = events.next()
+    await settle()
+    // all of one revision: what is told behind it is no progress up to the revision of the header
+    say([['c', 3]], true)
+    await settle()
+    model.cut()
+    await settle()
+    say(
+      [
+        ['b', 3],
+        ['c', 3],
+      ],
+      true,
+    )
+    say(
+      [
+        ['d', 3],
+        ['e', 4],
+      ],
+      true,
+    )
+    say([['f', 5]])
+    expect([outline((await second).value), ...(await take(events, 4))]).toEqual(
+      ['b', 'c', 'd', 'e', 'f'].map((x) => `ADDED ${x}`),
+    )
+    expect(sleeps).toEqual([500])
     await events.return?.()
   })
 

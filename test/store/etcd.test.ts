@@ -1,4 +1,10 @@
-import { type EtcdClient, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import {
+  type EtcdClient,
+  type EtcdHttpResponse,
+  type EtcdStoreOptions,
+  etcdGateway,
+  etcdStore,
+} from 'ipam-kit/store/etcd'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { describe, expect, it, test } from 'vitest'
 import { EtcdModel, refusal } from './etcd-model.js'
@@ -200,6 +206,46 @@ describe('the gateway', () => {
     await client.range({ key: 'k' })
     await client.range({ key: 'k' })
     expect(asked).toEqual(['http://a', 'http://b', 'http://c', 'http://c'])
+  })
+
+  test.each<[string, () => Promise<EtcdHttpResponse>]>([
+    ['fetch', () => Promise.reject(new TypeError('fetch failed'))],
+    ['status', async () => refusal(503, 14, 'etcdserver: no leader')],
+    ['text', async () => ({ status: 200, text: () => Promise.reject(new TypeError('terminated')), body: null })],
+  ])('calls that fail at once at one member leave that one, not the next: %s', async (_, fail) => {
+    const model = new EtcdModel()
+    const asked: string[] = []
+    const client = etcdGateway({
+      url: ['http://a', 'http://b', 'http://c'],
+      fetch: async (url, request) => {
+        asked.push(url.slice(7, 8))
+        return url.startsWith('http://b') ? model.fetch(url, request) : fail()
+      },
+    })
+    const all = await Promise.allSettled([1, 2, 3].map(() => client.range({ key: 'k' })))
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    await Promise.all([1, 2].map(() => client.range({ key: 'k' })))
+    expect(asked).toEqual(['a', 'a', 'a', 'b', 'b'])
+  })
+
+  test('a watch that fails late does not leave the member that others have moved to', async () => {
+    const model = new EtcdModel()
+    let fail = (_: Error) => {}
+    const late = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    const client = etcdGateway({
+      url: ['http://a', 'http://b'],
+      fetch: async (url, request) => {
+        if (url.startsWith('http://b')) return model.fetch(url, request)
+        return url.endsWith('/watch') ? late : refusal(503, 14, 'etcdserver: no leader')
+      },
+    })
+    const watch = client.watch({ key: 'k', rangeEnd: 'l', startRevision: '2' })[Symbol.asyncIterator]().next()
+    await expect(client.range({ key: 'k' })).rejects.toThrow('no leader')
+    fail(new TypeError('fetch failed'))
+    await expect(watch).rejects.toThrow('fetch failed')
+    await client.range({ key: 'k' })
   })
 
   test('a member that refuses is not to blame', async () => {

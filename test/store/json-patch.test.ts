@@ -1,11 +1,22 @@
 import { fc, test as property } from '@fast-check/vitest'
-import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { Json, KubeObject } from 'ipam-kit/crd/meta'
 import { type Result, unwrap } from 'ipam-kit/errors'
 import type { JsonPatch, Store, StoreErrorCode } from 'ipam-kit/store'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { toJson } from '../../src/store/rules/json.js'
+import { applyJsonPatch, readJsonPatch } from '../../src/store/rules/json-patch.js'
 import { createIn, failure, invalidAt, newStore, ref } from './memory-fixture.js'
 
 let store: Store
+
+/** A value that a patch has in two places. */
+const shared = { n: 0 }
+
+function unfolded(value: unknown): Json {
+  const json = toJson(value, Number.POSITIVE_INFINITY)
+  if (json.kind !== 'json') throw new Error(json.kind)
+  return json.value!
+}
 
 beforeEach(() => {
   store = newStore()
@@ -176,6 +187,123 @@ describe('JSON patch', () => {
       { op: 'move', from: `/spec/p${i}`, path: `/spec/p${i + 1}/x` } as const,
     ]).flat()
     expect(failure(await patched({ p0: {} }, patch))).toEqual(invalidAt(/^spec/, 'nested deeper than 512'))
+  })
+
+  it.each<[string, unknown, JsonPatch, unknown]>([
+    [
+      'a change of what was copied, after the copy',
+      { a: { l: [1] } },
+      [
+        { op: 'add', path: '/spec/a/l/-', value: 2 },
+        { op: 'copy', from: '/spec/a', path: '/spec/b' },
+        { op: 'add', path: '/spec/a/l/-', value: 3 },
+        { op: 'add', path: '/spec/b/l/0', value: 0 },
+      ],
+      { a: { l: [1, 2, 3] }, b: { l: [0, 1, 2] } },
+    ],
+    [
+      'a change of the parent that was copied into its child',
+      { a: {} },
+      [
+        { op: 'add', path: '/spec/x', value: 1 },
+        { op: 'copy', from: '/spec', path: '/spec/a/b' },
+        { op: 'replace', path: '/spec/x', value: 2 },
+        { op: 'add', path: '/spec/a/b/a/y', value: 3 },
+      ],
+      { a: { b: { a: { y: 3 }, x: 1 } }, x: 2 },
+    ],
+    [
+      'a change of what was moved, and of what is now in its place',
+      { a: { l: [1] } },
+      [
+        { op: 'add', path: '/spec/a/l/-', value: 2 },
+        { op: 'move', from: '/spec/a', path: '/spec/b' },
+        { op: 'copy', from: '/spec/b', path: '/spec/a' },
+        { op: 'remove', path: '/spec/b/l/0' },
+        { op: 'replace', path: '/spec/a/l/1', value: 9 },
+      ],
+      { b: { l: [2] }, a: { l: [1, 9] } },
+    ],
+    [
+      'a change of one of two elements that were added as one value',
+      { l: [] },
+      [
+        { op: 'add', path: '/spec/l/-', value: shared },
+        { op: 'add', path: '/spec/l/-', value: shared },
+        { op: 'replace', path: '/spec/l/0/n', value: 1 },
+        { op: 'replace', path: '/spec/l/1/n', value: 2 },
+      ],
+      { l: [{ n: 1 }, { n: 2 }] },
+    ],
+    [
+      'a change of an element whose place has changed',
+      { l: [{ n: 0 }, { n: 1 }, { n: 2 }] },
+      [
+        { op: 'replace', path: '/spec/l/2/n', value: 'c' },
+        { op: 'remove', path: '/spec/l/0' },
+        { op: 'replace', path: '/spec/l/1/n', value: 'd' },
+        { op: 'replace', path: '/spec/l/0/n', value: 'b' },
+      ],
+      { l: [{ n: 'b' }, { n: 'd' }] },
+    ],
+    [
+      'a change inside of a key that objects have',
+      JSON.parse('{"__proto__":{"a":{"n":1}}}'),
+      [
+        { op: 'replace', path: '/spec/__proto__/a/n', value: 2 },
+        { op: 'copy', from: '/spec/__proto__', path: '/spec/copy' },
+        { op: 'remove', path: '/spec/__proto__/a' },
+      ],
+      JSON.parse('{"__proto__":{},"copy":{"a":{"n":2}}}'),
+    ],
+  ])('does %s, there and nowhere else', async (_, spec, patch, expected) => {
+    expect(JSON.stringify(await specOf(spec, patch))).toBe(JSON.stringify(expected))
+    expect(shared).toEqual({ n: 0 })
+  })
+
+  it('leaves alone what was there, and freezes what it made', async () => {
+    const made = await createIn(store, 'a', { spec: { l: [{ n: 1 }], kept: {} } })
+    const patch = [
+      { op: 'replace', path: '/spec/l/0/n', value: 2 },
+      { op: 'add', path: '/spec/l/-', value: { n: 3 } },
+      { op: 'replace', path: '/spec/l/1/n', value: 4 },
+    ] as const
+    const { spec } = unwrap(await store.patch(ref('a'), patch)) as unknown as { spec: { l: object[]; kept: object } }
+    expect(spec).toEqual({ l: [{ n: 2 }, { n: 4 }], kept: {} })
+    for (const each of [spec, spec.l, ...spec.l, spec.kept]) expect(Object.isFrozen(each)).toBe(true)
+    expect(made.spec).toEqual({ l: [{ n: 1 }], kept: {} })
+  })
+
+  it.each<[string, unknown, (i: number) => JsonPatch[number]]>([
+    ['a large array', Array(100_000).fill(0), (i) => ({ op: 'replace', path: '/spec/0', value: i })],
+    ['an array that grows', Array(100_000).fill(0), (i) => ({ op: 'add', path: '/spec/-', value: i })],
+    [
+      'a large object',
+      Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 0])),
+      (i) => ({ op: 'replace', path: `/spec/k${i}`, value: i }),
+    ],
+    [
+      'an object that shrinks',
+      Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 0])),
+      (i) => ({ op: 'remove', path: `/spec/k${i}` }),
+    ],
+    [
+      'an array that is moved',
+      { a: Array(100_000).fill(0) },
+      (i) => ({ op: 'move', from: `/spec/${'ab'[i % 2]}`, path: `/spec/${'ba'[i % 2]}` }),
+    ],
+  ])('copies %s once, however many operations change it', (_, spec, operation) => {
+    const document = unfolded({ spec })
+    // a thousand operations, for each of which the old one was copied, took a hundred times as long as ten
+    const time = (count: number) => {
+      const read = readJsonPatch(unfolded(Array.from({ length: count }, (_, i) => operation(i))))
+      if (!read.ok) throw new Error(read.at.problem)
+      const from = performance.now()
+      expect(applyJsonPatch(document, read.value, 1e9)).toHaveProperty('value')
+      return performance.now() - from
+    }
+    const best = (count: number) => Math.min(...Array.from({ length: 5 }, () => time(count)))
+    expect(best(1000) / best(10)).toBeLessThan(10)
   })
 
   it('refuses a pointer of more keys than an object can have', async () => {

@@ -257,6 +257,64 @@ describe('a watch', () => {
     expect(seen[0]).toMatch(/^STORE_IO .*10 failures in a row, the last: the watch has ended without a word/)
   })
 
+  it.each<[string, (script: Script) => void]>([
+    ['an answer 504', (script) => script.last.end(Object.assign(new Error('x'), { statusCode: 504 }))],
+    ['a connection that is reset', (script) => script.last.end(Object.assign(new Error('x'), { code: 'ECONNRESET' }))],
+    ['an error event', (script) => script.last.tell('ERROR', statusOf(500, 'InternalError', 'x'))],
+  ])('gives up also where each failure takes its time: %s', async (_, happen) => {
+    const { script, seen } = start()
+    await settle()
+    for (let i = 0; i < 11; i++) {
+      expect(seen).toEqual([])
+      await script.second()
+      happen(script)
+      await settle()
+    }
+    expect(script.retries).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000])
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/^STORE_IO .*10 failures in a row, the last: x/)
+    expect(script.connections).toHaveLength(11)
+  })
+
+  it('gives up where nothing comes on any connection', async () => {
+    const { script, seen } = start()
+    await settle()
+    for (let second = 0; second < 11 * 41; second++) await script.second()
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/^STORE_IO .*10 failures in a row, the last: nothing was heard/)
+  })
+
+  it('takes a time-out for the end of a connection only where there was one', async () => {
+    const { script, seen } = start()
+    script.client.watch = async (_path, _query, _onEvent, done) => {
+      await script.sleep(1000)
+      done(timeOut)
+      return { abort() {} }
+    }
+    await settle()
+    for (let second = 0; second < 11; second++) await script.second()
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/^STORE_IO .*10 failures in a row, the last: .*timeout/)
+  })
+
+  it('counts anew after a connection that stood and ended without a word', async () => {
+    const { script, seen, events } = start()
+    await settle()
+    for (let round = 0; round < 4; round++) {
+      for (let i = 0; i < 9; i++) {
+        script.last.end(new Error('cut'))
+        await settle()
+      }
+      await script.second()
+      script.last.end()
+      await settle()
+    }
+    expect(script.retries).toHaveLength(36)
+    expect(script.retries.filter((ms) => ms === 100)).toHaveLength(4)
+    expect(seen).toEqual([])
+    await events.return?.()
+  })
+
   it('counts anew when it has heard something', async () => {
     const { script, events } = start()
     await settle()

@@ -243,10 +243,37 @@ describe('metadata', () => {
     ['generation', 1.5],
     ['creationTimestamp', 'yesterday'],
     ['creationTimestamp', '2026-02-30T00:00:00'],
+    ['creationTimestamp', '2024-02-30T00:00:00Z'],
+    ['creationTimestamp', '2023-02-29T00:00:00Z'],
+    ['creationTimestamp', '1900-02-29T00:00:00Z'],
+    ['creationTimestamp', '2024-04-31T00:00:00Z'],
+    ['creationTimestamp', '2024-01-00T00:00:00Z'],
+    ['creationTimestamp', '2024-00-01T00:00:00Z'],
+    ['creationTimestamp', '2024-13-01T00:00:00Z'],
+    ['creationTimestamp', '2024-01-01T24:00:00Z'],
+    ['creationTimestamp', '2024-01-01T23:60:00Z'],
+    ['creationTimestamp', '2016-12-31T23:59:60Z'],
+    ['creationTimestamp', '2024-01-01T00:00:00+25:00'],
+    ['creationTimestamp', '2024-01-01T00:00:00+00:61'],
+    ['creationTimestamp', '2024-01-01t00:00:00z'],
+    ['deletionTimestamp', '2024-02-30T00:00:00Z'],
     ['deletionTimestamp', 5],
     ['deletionGracePeriodSeconds', '0'],
   ])('refuses %s: %j, which a server could not read', async (field, value) => {
     expect(await refusal({ [field]: value })).toEqual(invalidAt(`metadata.${field}`, 'must be'))
+  })
+
+  it.each([
+    '2024-02-29T23:59:59Z',
+    '2000-02-29T00:00:00Z',
+    '2023-12-31T00:00:00.123456789Z',
+    '0000-01-01T00:00:00Z',
+    '9999-12-31T23:59:59-23:59',
+    // offsets that some people write, and a server reads
+    '2024-01-01T00:00:00+24:00',
+    '2024-01-01T00:00:00+00:60',
+  ])('takes %s for a time', async (creationTimestamp) => {
+    expect(await refusal({ creationTimestamp })).toBe('no failure')
   })
 
   it('takes one controller and not two', async () => {

@@ -25,14 +25,30 @@ const create = (name: string, parts: Parts = {}) => createIn(store, name, parts)
 describe('watch', () => {
   it('shows what happens from now on, and first where that is', async () => {
     await create('a')
-    const events = store.watch(query)
+    const iterator = store.watch(query)[Symbol.asyncIterator]()
+    const first = iterator.next()
     await create('b')
     await store.patch(ref('b'), { spec: 1 })
     await store.delete(ref('a'))
-    expect(outline(await drain(events))).toEqual(['BOOKMARK @2', 'ADDED b@3', 'MODIFIED b@4', 'DELETED a@5'])
+    expect(await first).toEqual({ done: false, value: { type: 'BOOKMARK', resourceVersion: '2' } })
+    const events = { [Symbol.asyncIterator]: () => iterator }
+    expect(outline(await drain(events))).toEqual(['ADDED b@3', 'MODIFIED b@4', 'DELETED a@5'])
   })
 
-  it('loses nothing between the call and the first next', async () => {
+  it('begins with the first next if it is from now on', async () => {
+    const events = store.watch(query)
+    await create('a')
+    expect(outline(await drain(events))).toEqual(['BOOKMARK @2'])
+  })
+
+  it('from a version loses nothing between the call and the first next, however short the history', async () => {
+    const small = newStore({ history: 1 })
+    const events = small.watch(query, { resourceVersion: '1' })
+    for (const name of ['a', 'b', 'c']) await createIn(small, name)
+    expect(outline(await drain(events))).toEqual(['BOOKMARK @1', 'ADDED a@2', 'ADDED b@3', 'ADDED c@4'])
+  })
+
+  it('loses nothing after its first next', async () => {
     const events = watchNow(store)
     const made = await create('a')
     expect(await drain(events)).toEqual([{ type: 'ADDED', object: made }])

@@ -143,10 +143,20 @@ describe('memoryStore, beside a model', () => {
     )
 
     function watch(model: Model, store: Store, query: ListQuery, back: number | null) {
-      const now = model.version
-      const version = back === null ? now : Math.max(1, now - back)
-      const events = store.watch(query, back === null ? {} : { resourceVersion: String(version) })
+      let now = model.version
+      const given = back === null ? undefined : Math.max(1, now - back)
+      const watched = store.watch(query, given === undefined ? {} : { resourceVersion: String(given) })
+      const iterator = watched[Symbol.asyncIterator]()
+      let isBegun = false
+      const next = () => {
+        // without a version it begins with the first next
+        if (!isBegun && given === undefined) now = model.version
+        isBegun = true
+        return iterator.next()
+      }
+      const events = { [Symbol.asyncIterator]: () => ({ next, return: () => iterator.return!() }) }
       const expected = () => {
+        const version = given ?? now
         const replayed = model.shown(query, version).length - model.shown(query, now).length
         const bookmark = [{ type: 'BOOKMARK', resourceVersion: String(now) }]
         const shown = model.shown(query, version)

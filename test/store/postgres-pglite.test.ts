@@ -102,6 +102,24 @@ create constraint trigger look after insert or update on "${schema}".ipam_kit_he
     expect(failureOf(await store.get(ref('a'))).code).toBe('STORE_NOT_FOUND')
   })
 
+  it('without the row of the head says what to do, after one more question', async () => {
+    const asked: string[] = []
+    const counting: PostgresClient = {
+      query: (text, values) => {
+        asked.push(text)
+        return db.query<Record<string, unknown>>(text, values)
+      },
+    }
+    await rows('delete from $head')
+    const problem = expect.stringMatching(/"ipam_kit_head" is missing.*restore all/)
+    expect(failureOf(await newStore({}, counting).create(pool('a')))).toMatchObject({
+      code: 'STORE_IO',
+      context: { problem },
+    })
+    expect(asked.filter((text) => text.startsWith('with '))).toHaveLength(1)
+    expect(failureOf(await newStore().list(query))).toMatchObject({ code: 'STORE_IO', context: { problem } })
+  })
+
   it('without the tables is refused', async () => {
     const store = newStore({ schema: 'nowhere' })
     expect(failureOf(await store.create(pool('a')))).toMatchObject({ code: 'STORE_IO', cause: { code: '42P01' } })
@@ -151,7 +169,7 @@ describe('documents', () => {
 
 describe('changes that are too old', () => {
   it('are forgotten bit by bit if a smaller history is asked for', async () => {
-    const engine = newEngine(0)
+    const engine = newEngine(1)
     const write = (i: number) => engine.commit({ key: { ...KEY, name: `n${i}` }, before: undefined, after: 'x' })
     await write(0)
     await rows(`insert into $changes select i, 'g', 'K', 'ns', null, 'x' from generate_series(2, 4000) i`)
@@ -162,7 +180,7 @@ describe('changes that are too old', () => {
       counts.push((await rows('select count(*)::int as count from $changes'))[0]!.count)
     }
     expect(counts).toEqual([3001, 2002, 1003, 4, 1])
-    expect(await engine.changes(SCOPE, '4004', 10)).toEqual({ kind: 'gone', oldest: '4005' })
+    expect(await engine.changes(SCOPE, '4003', 10)).toEqual({ kind: 'gone', oldest: '4004' })
   })
 })
 

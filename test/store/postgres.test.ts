@@ -69,6 +69,14 @@ describe('a write', () => {
     expect(calls.filter(([text]) => isWrite(text))).toHaveLength(1)
   })
 
+  it('that gives no row, and nobody can say why, has written nothing', async () => {
+    for (const thrown of [error('08006', 'FATAL'), new Error('Connection terminated')]) {
+      const fake = client((text) => (isWrite(text) ? [] : text.includes('_head"') ? Promise.reject(thrown) : []))
+      const made = await postgresStore(fake, OPTIONS).create(pool('a'))
+      expect(failureOf(made)).toMatchObject({ code: 'STORE_IO', context: { problem: thrown.message } })
+    }
+  })
+
   it('notifies the channel', async () => {
     for (const [options, channel] of [
       [{}, 'ipam_kit_changes'],
@@ -129,6 +137,7 @@ describe('wrong options', () => {
     { channel: 'A' },
     { channel: 'a'.repeat(64) },
     { history: -1 },
+    { history: 0 },
     { history: 1.5 },
     { sleep: undefined },
     { pollMs: 0 },

@@ -157,6 +157,35 @@ describe('a refusal of a command that may have been sent before', () => {
     expect((await store.get(ref)).ok).toBe(false)
   })
 
+  test('of a client with sentinels is none either: it sends again what was not answered', async () => {
+    const model = new RedisModel()
+    let errors: unknown[] = []
+    model.after = (name) => {
+      if (name === 'commit' && errors.length > 1) throw errors.shift()
+    }
+    model.before = (name) => {
+      if (name === 'commit' && errors.length === 1) throw errors.shift()
+    }
+    const sentinel = {
+      async sendCommand(_: boolean, words: string[]): Promise<unknown> {
+        for (let tries = 16; ; tries--) {
+          try {
+            return await model.send(...(words as [string]))
+          } catch (error) {
+            if (tries === 0 || (error as Error).message !== 'Socket closed unexpectedly') throw error
+          }
+        }
+      },
+    }
+    // as said at RedisClient
+    const store = redisStore({ call: (...words) => sentinel.sendCommand(false, words) }, options)
+    expect((await store.create({ ...object, metadata: { namespace: 'n', name: 'first' } })).ok).toBe(true)
+    errors = [new Error('Socket closed unexpectedly'), refusal]
+    const made = await store.create(object)
+    expect(errors).toEqual([])
+    expect(made).toEqual(await store.get(ref))
+  })
+
   test('says nothing if that can not be found out', async () => {
     const store = redisStore({ call: () => Promise.reject(refusal) }, options)
     expect(await store.create(object)).toMatchObject({ ok: false, failure: { code: 'STORE_OUTCOME_UNKNOWN' } })

@@ -79,7 +79,8 @@ export class RedisModel {
     else kind.documents.set(field, { revision, text })
     kind.changes.push({ revision, field, before: before?.text ?? '', after: text })
     const bytes = () => kind.changes.reduce((sum, change) => sum + sizeOf(change), 0)
-    while (kind.changes.length > 1 && (kind.changes.length > Number(history) || bytes() > Number(historyBytes))) {
+    const least = Math.max(1, kind.changes.length - 1_000)
+    while (kind.changes.length > least && (kind.changes.length > Number(history) || bytes() > Number(historyBytes))) {
       kind.dropped = kind.changes.shift()!.revision
     }
     this.#requests.set(request, { asked, revision })

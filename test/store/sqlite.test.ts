@@ -234,6 +234,7 @@ describe('wrong options', () => {
     { prefix: 'A' },
     { prefix: 'a"b' },
     { history: -1 },
+    { history: 0 },
     { sleep: undefined },
     { pollMs: 0 },
     { busyTimeoutMs: -1 },

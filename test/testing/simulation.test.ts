@@ -48,6 +48,10 @@ describe('the in-cluster provider', () => {
     },
   )
 
+  test('gives no address twice when writes arrive after they were given up', async () => {
+    expect(await failing(120, { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(new Map())
+  })
+
   // the limit of address objects as a ledger: nothing in the API keeps two of them from having one address
   test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
     const options = { writers: 1, faults: [] }

@@ -57,6 +57,12 @@ export interface KindInfo {
   readonly selectableFields?: readonly string[] | undefined
 }
 
+/**
+ * What becomes of the dependents of an object that is deleted: the word for it in Kubernetes. `Background` removes the object and leaves them to
+ * the collector, `Foreground` holds it by the finalizer `foregroundDeletion` until they are gone, `Orphan` by `orphan` until they no longer refer to it.
+ */
+export type Propagation = 'Background' | 'Foreground' | 'Orphan'
+
 /** The reference to an object. */
 export function refOf(object: KubeObject): ObjectRef {
   const { name, namespace } = object.metadata
@@ -74,6 +80,16 @@ export function groupOf(apiVersion: string): string {
 /** The version of an apiVersion: `v1` of `v1`, `v1beta2` of `ipam.cluster.x-k8s.io/v1beta2`. */
 export function versionOf(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf('/') + 1)
+}
+
+/** Names a kind in all its versions: `group/Kind`, and `/Kind` in the core group. No stored kind has a slash in it: a name with one is not found. */
+export function kindKey({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
+  return `${groupOf(apiVersion)}/${kind}`
+}
+
+/** Names an object in all versions of its kind. */
+export function objectKey(ref: ObjectRef): string {
+  return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
 }
 
 /** `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it. */

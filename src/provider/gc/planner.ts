@@ -1,4 +1,4 @@
-import { groupOf, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { type KindInfo, type KubeObject, kindKey, refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import { type Change, type Plan, type Planner, Sightings } from '../../plan/index.js'
 import { planObject } from './collect.js'
@@ -153,11 +153,6 @@ function bornAt(object: KubeObject): string {
 
 function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
-}
-
-/** One for all versions of a group. */
-function kindKey({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
-  return `${groupOf(apiVersion)}/${kind}`
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */

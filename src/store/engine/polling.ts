@@ -3,7 +3,10 @@ import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.
 
 /** How a watch learns of changes on an engine that has to be asked for them. */
 export interface PollingOptions {
-  /** Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
+  /**
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It can not be called off: when a watch ends, the pause that it has begun goes on
+   * for up to `pollMs`. Where that must not keep Node from exiting: `setTimeout(done, ms).unref()`.
+   */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /** How long a watch waits before it asks again, in milliseconds from 1 to a day. Default 500. */
   readonly pollMs?: number | undefined

@@ -26,7 +26,10 @@ export interface EtcdClient {
   range(request: EtcdRangeRequest): Promise<EtcdRangeResponse>
   /** KV.Txn. */
   txn(request: EtcdTxnRequest): Promise<EtcdTxnResponse>
-  /** Watch.Watch with one watch, with `prev_kv` and, if it can be had, `progress_notify`. */
+  /**
+   * Watch.Watch with one watch, with `prev_kv` and, if it can be had, `progress_notify`. With `fragment`, the parts of a revision that comes in
+   * several have to be put together.
+   */
   watch(request: EtcdWatchRequest): EtcdWatch
 }
 
@@ -85,7 +88,7 @@ export interface EtcdWatchRequest {
 
 /** The answers to a watch, until it ends in whatever way. */
 export interface EtcdWatch extends AsyncIterable<EtcdWatchResponse> {
-  /** Ends the watch, also while nothing comes. May be called more than once. */
+  /** Ends the watch, also before it has begun and while nothing comes. May be called more than once. */
   cancel(): void
 }
 

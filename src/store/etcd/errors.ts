@@ -59,3 +59,17 @@ export class EtcdError extends Error {
     this.code = code
   }
 }
+
+/** An answer that has come and can not be read: it would be the same the next time. */
+export class UnreadableAnswer extends Error {
+  override readonly name = 'UnreadableAnswer'
+}
+
+/** @throws UnreadableAnswer with the words of what was thrown */
+export function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw new UnreadableAnswer(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+}

@@ -27,7 +27,9 @@ const MAX_RETRY_MS = 86_400_000
  *
  * A write is one transaction, and one round trip more for the read before it. Reads and lists are linearizable; a long list is several
  * answers, all as of one revision. Versions are revisions of the whole of etcd. Watches are those of etcd: they go on by themselves when
- * a connection ends, and fail with `STORE_IO` only if etcd can not be reached several times in a row.
+ * a connection ends, and fail with `STORE_IO` only if etcd can not be reached several times in a row, or has an answer that can not be read.
+ * A connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds looks whether there is something, and begins anew
+ * if it has missed it. For that the client has to give up calls that are not answered.
  *
  * The past is kept until it is compacted, which etcd does by itself only with `--auto-compaction-retention`; a watch from before that has to
  * list again. If an answer to a write is lost, or etcd does not say that nothing was written, the answer is `STORE_OUTCOME_UNKNOWN`.

@@ -1,7 +1,8 @@
 import type { DocumentChange, EngineEvent, Stop } from '../engine/engine.js'
 import type { EtcdClient, EtcdEvent, EtcdWatch, EtcdWatchResponse } from './client.js'
-import { verdictOf } from './errors.js'
+import { UnreadableAnswer, verdictOf } from './errors.js'
 import type { KeyRange } from './keys.js'
+import { Lookout, type Reading } from './lookout.js'
 
 export interface FollowOptions {
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -13,12 +14,14 @@ const MAX_FAILURES = 10
 
 /**
  * The changes of some keys, watch after watch: each goes on behind what the one before has told. Watches end for many reasons that are none to
- * give up: the server restarts, a proxy or client ends what was idle for minutes, a member loses its leader.
+ * give up: the server restarts, a proxy or client ends what was idle for minutes, a member loses its leader. An answer that can not be read is
+ * one: it would come again.
  */
 export class Follower {
   readonly #client: EtcdClient
   readonly #range: KeyRange
   readonly #options: FollowOptions
+  readonly #lookout: Lookout
   #watch: EtcdWatch | undefined
   /** What has been told. `undefined`: nothing yet, and it begins now. */
   #reached: string | undefined
@@ -29,6 +32,7 @@ export class Follower {
     this.#client = client
     this.#range = range
     this.#options = options
+    this.#lookout = new Lookout(client, range, options.sleep)
   }
 
   async *follow(after: string | undefined, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
@@ -43,12 +47,13 @@ export class Follower {
         if (!isTold && !this.#isGone) yield { kind: 'at', revision: reached }
         isTold = true
         if (this.#isGone) yield { kind: 'gone', oldest: reached }
-        else if (!stop.isStopped) yield* this.#events(reached)
+        else if (!stop.isStopped) yield* this.#events(reached, stop)
         problem = new Error('the watch has ended at once')
       } catch (error) {
         problem = error
       }
       if (stop.isStopped || this.#isGone) return
+      if (problem instanceof UnreadableAnswer) throw problem
       if (this.#failures >= MAX_FAILURES) throw problem
       await this.#options.sleep(this.#options.retryMs)
     }
@@ -78,20 +83,26 @@ export class Follower {
   }
 
   /** The events of one watch. */
-  async *#events(reached: string): AsyncGenerator<EngineEvent, undefined> {
+  async *#events(reached: string, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
     const watch = this.#client.watch({ ...this.#range, startRevision: String(BigInt(reached) + 1n) })
     this.#watch = watch
     let isCanceled = false
     let hasBegun = false
+    const reading = new Progress(reached, stop)
+    // without a clock nothing is looked at
+    this.#lookout.guard(watch, reading).catch(() => {})
     try {
       for await (const response of watch) {
+        reading.begin()
         isCanceled = response.canceled === true
         yield* this.#shown(response)
         if (this.#isGone) return
         if (isCanceled) throw new Error(`the watch was canceled: ${response.cancelReason}`)
         hasBegun = true
+        reading.end(this.#reached ?? reached)
       }
     } finally {
+      reading.close()
       watch.cancel()
       // one that ends after a while of silence has done its work
       if (hasBegun && !isCanceled) this.#failures = 0
@@ -119,6 +130,38 @@ export class Follower {
     if (created || events.length > 0 || BigInt(revision) <= BigInt(this.#reached ?? '0')) return
     this.#reached = revision
     yield { kind: 'at', revision }
+  }
+}
+
+/** How far a watch was read. A reader that has gone may never come back to say so. */
+class Progress implements Reading {
+  answers = 0
+  isWaiting = true
+  reached: string
+  readonly #stop: Stop
+  #isClosed = false
+
+  constructor(reached: string, stop: Stop) {
+    this.reached = reached
+    this.#stop = stop
+  }
+
+  get isOver(): boolean {
+    return this.#isClosed || this.#stop.isStopped
+  }
+
+  begin(): void {
+    this.answers++
+    this.isWaiting = false
+  }
+
+  end(reached: string): void {
+    this.reached = reached
+    this.isWaiting = true
+  }
+
+  close(): void {
+    this.#isClosed = true
   }
 }
 

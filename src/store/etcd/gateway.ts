@@ -1,14 +1,14 @@
 import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
-import type { EtcdClient, EtcdWatch, EtcdWatchResponse } from './client.js'
+import type { EtcdClient } from './client.js'
 import { EtcdError } from './errors.js'
-import { type ByteStreamReader, linesOf } from './lines.js'
+import { GatewayWatch } from './gateway-watch.js'
+import type { ByteStreamReader } from './lines.js'
 import {
   asMessage,
   type FromBase64,
   type Message,
   readRange,
   readTxn,
-  readWatch,
   writeRange,
   writeTxn,
   writeWatch,
@@ -91,40 +91,42 @@ class Gateway {
   }
 
   async ask(call: string, message: Message): Promise<Message> {
-    const response = await this.#post(call, message)
-    return asMessage(JSON.parse(await this.#trying(() => response.text())))
+    const { member, response } = await this.#post(call, message)
+    return asMessage(JSON.parse(await this.#trying(member, () => response.text())))
   }
 
   async open(call: string, message: Message): Promise<ByteStreamReader> {
-    const { body } = await this.#post(call, message)
+    const { body } = (await this.#post(call, message)).response
     if (typeof body?.getReader !== 'function') throw new Error('options.fetch gives no streams that can be read')
     return body.getReader()
   }
 
-  async #post(call: string, message: Message): Promise<EtcdHttpResponse> {
+  async #post(call: string, message: Message): Promise<{ member: number; response: EtcdHttpResponse }> {
     const fetch = this.#fetch
-    const url = `${this.#urls[this.#current]}/v3/${call}`
+    const member = this.#current
+    const url = `${this.#urls[member]}/v3/${call}`
     // hasleader: a member that has lost its leader says so, instead of being silent for as long as that lasts
     const headers = { 'content-type': 'application/json', 'grpc-metadata-hasleader': 'true' }
     const request = { method: 'POST' as const, headers, body: JSON.stringify(message) }
-    const response = await this.#trying(() => fetch(url, request))
-    if (response.status === 200) return response
-    const error = errorOf(response.status, await this.#trying(() => response.text()))
-    if (error.code === undefined || error.code === UNAVAILABLE) this.#next()
+    const response = await this.#trying(member, () => fetch(url, request))
+    if (response.status === 200) return { member, response }
+    const error = errorOf(response.status, await this.#trying(member, () => response.text()))
+    if (error.code === undefined || error.code === UNAVAILABLE) this.#leave(member)
     throw error
   }
 
-  async #trying<T>(body: () => Promise<T>): Promise<T> {
+  async #trying<T>(member: number, body: () => Promise<T>): Promise<T> {
     try {
       return await body()
     } catch (error) {
-      this.#next()
+      this.#leave(member)
       throw error
     }
   }
 
-  #next(): void {
-    this.#current = (this.#current + 1) % this.#urls.length
+  /** Calls that fail together at one member must not pass over the one behind it. */
+  #leave(member: number): void {
+    if (member === this.#current) this.#current = (member + 1) % this.#urls.length
   }
 }
 
@@ -152,42 +154,4 @@ function errorOf(status: number, body: string): EtcdError {
     return new EtcdError(message.message, message.code)
   }
   return new EtcdError(status === 413 ? 'request is too large' : `HTTP status ${status}`, STATUSES.get(status))
-}
-
-class GatewayWatch implements EtcdWatch {
-  readonly #open: () => Promise<ByteStreamReader>
-  readonly #fromBase64: FromBase64 | undefined
-  #reader: ByteStreamReader | undefined
-  #isCanceled = false
-
-  constructor(open: () => Promise<ByteStreamReader>, fromBase64: FromBase64 | undefined) {
-    this.#open = open
-    this.#fromBase64 = fromBase64
-  }
-
-  cancel(): void {
-    this.#isCanceled = true
-    // it may have ended already, in an error that was told then
-    this.#reader?.cancel().catch(() => {})
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<EtcdWatchResponse, undefined> {
-    const reader = await this.#open()
-    this.#reader = reader
-    try {
-      if (this.#isCanceled) return
-      for await (const line of linesOf(reader)) {
-        const { result, error } = asMessage(JSON.parse(line))
-        if (error !== undefined) throw streamError(asMessage(error))
-        yield readWatch(asMessage(result), this.#fromBase64)
-      }
-    } finally {
-      this.cancel()
-    }
-  }
-}
-
-/** An error in the midst of a stream. Its code has had more than one name. */
-function streamError({ message, code, grpc_code = code }: Message): EtcdError {
-  return new EtcdError(String(message), typeof grpc_code === 'number' ? grpc_code : undefined)
 }

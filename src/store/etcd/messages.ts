@@ -48,13 +48,20 @@ export function readTxn(message: Message): EtcdTxnResponse {
   return { revision: revisionOf(message), succeeded: message.succeeded === true }
 }
 
+/** In fragments of about the size of a request: else etcd puts a thousand revisions into one answer, which can be more than a text can hold. */
 export function writeWatch({ key, rangeEnd, startRevision }: EtcdWatchRequest): Message {
   const range = { key: encode(key), range_end: encode(rangeEnd), start_revision: startRevision }
-  return { create_request: { ...range, prev_kv: true, progress_notify: true } }
+  return { create_request: { ...range, prev_kv: true, progress_notify: true, fragment: true } }
 }
 
-export function readWatch(message: Message, fromBase64?: FromBase64): EtcdWatchResponse {
-  const { created, canceled, compact_revision, cancel_reason, events } = message
+/** An answer, or a part of one. */
+export interface WatchPart extends EtcdWatchResponse {
+  /** The next one goes on with it, perhaps within a revision. */
+  readonly isFragment: boolean
+}
+
+export function readWatch(message: Message, fromBase64?: FromBase64): WatchPart {
+  const { created, canceled, compact_revision, cancel_reason, events, fragment } = message
   return {
     // an answer that ends a watch may have no header
     revision: numberOf(asMessage(message.header ?? {}).revision),
@@ -63,6 +70,7 @@ export function readWatch(message: Message, fromBase64?: FromBase64): EtcdWatchR
     compactRevision: numberOf(compact_revision),
     cancelReason: typeof cancel_reason === 'string' ? cancel_reason : '',
     events: listOf(events).map((event) => readEvent(event, fromBase64)),
+    isFragment: fragment === true,
   }
 }
 

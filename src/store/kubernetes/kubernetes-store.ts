@@ -68,10 +68,11 @@ const MAX_ATTEMPTS = 100
  * what it removes and has the server remove exactly that: two. The pages of a list of all namespaces are each in order, and among each other in
  * that of the server.
  *
- * A watch asks for the current version first, goes on by itself when its connection ends, and ends with `STORE_IO` after ten failures in a row,
- * about half a minute; at once if the server refuses it. It asks anew every 25 s, which makes the server tell how far it has come, so that a
- * watch of objects at rest does not become too old, and behind a proxy that passes an answer on when it is whole, events are late but told. A
- * connection on which nothing comes, not even its end, is given up after 40 s.
+ * A watch asks for the current version first and goes on by itself when its connection ends. It ends with `STORE_IO` after ten failures in a row
+ * between which nothing was told, which takes about half a minute and as long as the connections stood; at once if the server refuses it. It
+ * asks anew every 25 s, which makes the server tell how far it has come, so that a watch of objects at rest does not become too old, and behind
+ * a proxy that passes an answer on when it is whole, events are late but told. A connection on which nothing comes, not even its end, is given
+ * up after 40 s; that is a failure, as is every end but one without a word of a connection that stood.
  *
  * Patches are JSON patches or merge patches, never strategic ones. What a deletion does with dependents is up to the server unless
  * `propagation` says so: for nearly all kinds that is `Background`.

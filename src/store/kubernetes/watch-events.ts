@@ -45,7 +45,10 @@ export function readEvent(
   }
 }
 
-/** @param error what the client has given, if anything */
+/**
+ * @param error what the client has given, if anything
+ * @param isSound the connection has stood for a while or told something new
+ */
 export function endOf(error: unknown, isSound: boolean, place: WatchPlace): End {
   const { name, statusCode, code } = (error ?? {}) as { readonly [field in 'name' | 'statusCode' | 'code']?: unknown }
   const status = [statusCode, code].find((each) => typeof each === 'number')

@@ -27,7 +27,7 @@ const CONNECTION_SECONDS = 25
 /** How many events wait for the consumer at most. Beyond it the connection is ended, and made again when they have been taken. */
 const MAX_WAITING = 1000
 
-/** A connection that has stood for a second may end without a word: it was made, and nothing has happened. */
+/** A connection that has stood for a second may end without a word: it was made, and nothing has happened. Any other end is a failure. */
 const SECOND_MS = 1000
 
 /** When a connection is given up on which nothing has come for so long: it should have ended by itself. */
@@ -91,8 +91,10 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
     if (!begun.ok) return this.#fail(begun.failure)
     const selection = begun.value
     while (!this.#isEnded) {
-      const { how, isSound } = await this.#connect(selection)
-      if (isSound) this.#failures = 0
+      const begin = this.#version
+      const how = await this.#connect(selection)
+      // to hear over and over what was known is no progress
+      if (this.#version !== begin || how.kind === 'over') this.#failures = 0
       if (how.kind === 'refused') return this.#fail(how.failure)
       if (how.kind === 'full') await this.#untilTaken()
       if (how.kind !== 'broken') continue
@@ -131,19 +133,19 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
   }
 
   /** Watches until the connection ends, however it does. */
-  #connect(selection: Selection): Promise<{ readonly how: End; readonly isSound: boolean }> {
+  #connect(selection: Selection): Promise<End> {
     const { path, parameters, shown } = selection
     return new Promise((resolve) => {
       const begin = this.#version
       let isOpen = true
-      let isSound = false
+      let hasStood = false
       let silentSeconds = 0
       let connection: KubernetesWatchConnection | undefined
       const finish = (how: End) => {
         if (!isOpen) return
         isOpen = false
         connection?.abort()
-        resolve({ how, isSound })
+        resolve(how)
       }
       this.#cut = () => finish({ kind: 'over' })
       const onEvent = (type: string, object: unknown) => {
@@ -152,15 +154,16 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
         if ('kind' in read) return finish(read)
         silentSeconds = 0
         this.#tell(read.event)
-        // to hear over and over what was known is no progress
-        if (this.#version !== begin) isSound = true
         if (this.#events.length - this.#taken >= MAX_WAITING) finish({ kind: 'full' })
       }
-      const onDone = (error: unknown) => finish(endOf(error, isSound, { shown, version: this.#version }))
+      const onDone = (error: unknown) => {
+        const isSound = hasStood || this.#version !== begin
+        finish(endOf(error, isSound, { shown, version: this.#version }))
+      }
       const look = async () => {
         while (isOpen) {
           await this.#source.sleep(SECOND_MS)
-          isSound = true
+          if (connection !== undefined) hasStood = true
           if (++silentSeconds > LONGEST_SILENCE_SECONDS) finish({ kind: 'broken', error: new Error(SILENT) })
         }
       }

@@ -1,4 +1,5 @@
-import { type KindName, kindKey } from '../rules/kind-rules.js'
+import { kindKey } from '../../crd/meta/object.js'
+import type { KindName } from '../rules/kind-rules.js'
 import { Chain } from './history.js'
 import { Table } from './table.js'
 

@@ -52,7 +52,8 @@ const FIRST_VERSION = 1
  *
  * An operation is done when the call returns, the promise only hands its outcome over. A write costs microseconds, `get` is O(1),
  * `list` O(n) in the objects of the kind. Objects are deep-frozen and handed out without a copy; what was given is not kept.
- * A watch takes its place when it is called, buffers without a bound and is dropped with its iterator.
+ * A watch from a version takes its place when it is called, one from now on with its first `next`. It buffers without a bound and is dropped
+ * with its iterator.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
  * @example
@@ -148,16 +149,15 @@ class MemoryStore implements Store {
     const { matches } = selected.value
     const { chain } = this.#kinds.keep(selected.value.query)
     const { resourceVersion } = options
-    if (resourceVersion === undefined) {
-      return new Watcher(chain, matches, { place: chain.after(this.#version), bookmark: this.#version })
-    }
+    const now = () => ({ place: chain.after(this.#version), bookmark: this.#version })
+    if (resourceVersion === undefined) return new Watcher(chain, matches, { now })
     // a version is one event, of whatever kind
     const oldest = Math.max(0, this.#version - this.#historyLimit)
     const version = readVersion(resourceVersion)
     if (version === undefined || version < oldest || version > this.#version) {
       return failedWatch(failure('STORE_VERSION_GONE', { resourceVersion, oldest: String(oldest) }))
     }
-    return new Watcher(chain, matches, { place: chain.after(version), bookmark: this.#version })
+    return new Watcher(chain, matches, { now, at: { place: chain.after(version), bookmark: this.#version } })
   }
 
   /** Does what was asked for. The only place where what is stored changes. */

@@ -4,26 +4,34 @@ import type { Chain, Link } from './history.js'
 
 type Step = IteratorResult<WatchEvent, undefined>
 
-/**
- * A watch from one place in the changes of a kind. Its place is fixed when it is made, so that nothing between the call of `watch`
- * and the first `next` is lost.
- */
+export interface WatchBeginning {
+  readonly place: Link
+  /** The version to announce when the changes up to it have been shown. */
+  readonly bookmark: number
+}
+
+/** A watch from one place in the changes of a kind, or from the one that is found out with the first `next`. */
 export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #chain: Chain
   readonly #matches: Matcher
-  #place: Link
-  /** The version to announce when the changes up to it have been shown. */
+  readonly #findBeginning: () => WatchBeginning
+  #place: Link | undefined
   #bookmark: number | undefined
   #ended = false
   /** The calls of `next` that have no event yet. The chain knows of this watcher only while there are any. */
   #calls: ((step: Step) => void)[] = []
   readonly #wake = () => this.#serve()
 
-  constructor(chain: Chain, matches: Matcher, from: { readonly place: Link; readonly bookmark: number }) {
+  constructor(
+    chain: Chain,
+    matches: Matcher,
+    from: { readonly now: () => WatchBeginning; readonly at?: WatchBeginning },
+  ) {
     this.#chain = chain
     this.#matches = matches
-    this.#place = from.place
-    this.#bookmark = from.bookmark
+    this.#findBeginning = from.now
+    // where it began is not kept: all that came after hangs on it
+    if (from.at !== undefined) this.#begin(from.at)
   }
 
   [Symbol.asyncIterator](): this {
@@ -57,17 +65,24 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
     this.#chain.unlisten(this.#wake)
   }
 
+  #begin({ place, bookmark }: WatchBeginning): Link {
+    this.#place = place
+    this.#bookmark = bookmark
+    return place
+  }
+
   /** The next event of this watch; changes of no interest are passed over. */
   #take(): WatchEvent | undefined {
+    let place = this.#place ?? this.#begin(this.#findBeginning())
     for (;;) {
-      const change = this.#place.next
+      const change = place.next
       if (this.#bookmark !== undefined && (change === undefined || change.version > this.#bookmark)) {
         const resourceVersion = String(this.#bookmark)
         this.#bookmark = undefined
         return { type: 'BOOKMARK', resourceVersion }
       }
       if (change === undefined) return undefined
-      this.#place = change
+      this.#place = place = change
       const event = eventOf({ ...change, version: String(change.version) }, this.#matches)
       if (event !== undefined) return event
     }

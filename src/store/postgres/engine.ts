@@ -4,7 +4,7 @@ import { problemOf } from '../engine/watch.js'
 import { SqlEngine } from '../sql/engine.js'
 import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlValue, type Statement, textOf } from '../sql/statement.js'
-import type { Tables } from '../sql/tables.js'
+import { type Tables, withoutHead } from '../sql/tables.js'
 import type { PostgresClient, PostgresRow } from './client.js'
 import { verdictOf } from './errors.js'
 import { writesOf } from './statements.js'
@@ -28,12 +28,22 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
     const { group, kind, namespace, name } = key
     const statement = before === undefined ? writes.create : after === undefined ? writes.remove : writes.replace
     const parameters = { group, kind, namespace, name, revision: before?.revision ?? null, document: after ?? null }
+    let row: PostgresRow | undefined
     try {
-      const [row] = await run(statement, parameters)
-      return row === undefined ? { kind: 'stale' } : { kind: 'done', revision: textOf(row, 'revision') }
+      row = (await run(statement, parameters))[0]
     } catch (error) {
       if (verdictOf(error) === 'unknown') throw error
-      return { kind: 'refused', problem: problemOf(error), cause: error }
+      return refused(error)
+    }
+    return row === undefined ? await loser() : { kind: 'done', revision: textOf(row, 'revision') }
+  }
+  /** What a write that has written nothing answers. Without the head no write can succeed, however often it is done again. */
+  const loser = async (): Promise<Commit> => {
+    try {
+      const [head] = await run(writes.head, {})
+      return head === undefined ? { kind: 'refused', problem: withoutHead(tables) } : { kind: 'stale' }
+    } catch (error) {
+      return refused(error)
     }
   }
   const run = (statement: Statement, parameters: SqlParameters) => all(statement.text, statement.values(parameters))
@@ -51,4 +61,8 @@ async function persist(client: PostgresClient, text: string, values: SqlValue[])
       if (attempt === MAX_ATTEMPTS || verdictOf(error) !== 'again') throw error
     }
   }
+}
+
+function refused(error: unknown): Commit {
+  return { kind: 'refused', problem: problemOf(error), cause: error }
 }

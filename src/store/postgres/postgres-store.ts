@@ -41,6 +41,11 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  * const listener = new pg.Client({ connectionString })
  * // should this one end, watches only look every pollMs until there is another
  * listener.on('error', () => {})
+ * const listeners = new Set<() => void>()
+ * // one listener, however many watches there are
+ * listener.on('notification', () => {
+ *   for (const wake of listeners) wake()
+ * })
  * await listener.connect()
  * await listener.query('listen ipam_kit_changes')
  * const store = postgresStore(namedStatements(pool), {
@@ -48,8 +53,8 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  *   uid: () => crypto.randomUUID(),
  *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
  *   subscribe: (wake) => {
- *     listener.on('notification', wake)
- *     return () => listener.off('notification', wake)
+ *     listeners.add(wake)
+ *     return () => listeners.delete(wake)
  *   },
  * })
  * @example

@@ -8,6 +8,8 @@ export interface Writes {
   readonly create: Statement
   readonly replace: Statement
   readonly remove: Statement
+  /** Gives a row if there is a head. */
+  readonly head: Statement
 }
 
 /** How many changes one write removes at most, so that it stays a short one when a smaller history is asked for. */
@@ -55,7 +57,12 @@ export function writesOf(tables: Tables, history: History, channel: string): Wri
 )`
   const whole = (first: string) =>
     compile(`with ${first}, ${recorded(tables, history)}\n${answer(channel)}`, 'numbered')
-  return { create: whole(create), replace: whole(replace), remove: whole(remove) }
+  return {
+    create: whole(create),
+    replace: whole(replace),
+    remove: whole(remove),
+    head: compile(`select id from ${head} where id = 1`, 'numbered'),
+  }
 }
 
 /** Moves the head, notes the change, and forgets what is too old. */

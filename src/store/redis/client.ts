@@ -34,21 +34,25 @@ import { mistake } from '../rules/arguments.js'
  * await cluster.connect()
  * const client: RedisClient = { sendCommand: (args) => cluster.sendCommand(args[3], false, args) }
  * @example
+ * // it sends again what was not answered, up to 16 times: so `call`, as of a client that repeats
  * import { createSentinel } from 'redis'
  * const sentinel = createSentinel({ name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 26379 }] })
  * sentinel.on('error', () => {})
  * await sentinel.connect()
- * const client: RedisClient = { sendCommand: (args) => sentinel.sendCommand(false, args) }
+ * const client: RedisClient = { call: (...words) => sentinel.sendCommand(false, words) }
  */
 export type RedisClient = RedisCaller | RedisSender
 
-/** ioredis. It may send a command again when its connection has ended: a write has an id by which the server knows it. */
+/** ioredis. It may send a command again when its connection has ended, and be refused then: a write has an id by which the server knows it. */
 export interface RedisCaller {
   /** Rejects if the server answers with an error, with its text as the message, or if there is no answer. */
   call(command: string, ...args: string[]): Promise<unknown>
 }
 
-/** node-redis. It must not send a command again when its connection has ended: what a server refuses is then known not to have been done. */
+/**
+ * node-redis. It must not send a command again when its connection has ended: what a server refuses is then known not to have been done. A client
+ * with sentinels does send again: it is no sender as it is, only behind a `call`.
+ */
 export interface RedisSender {
   /** Rejects if the server answers with an error, with its text as the message, or if there is no answer. */
   sendCommand(args: string[]): Promise<unknown>

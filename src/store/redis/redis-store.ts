@@ -13,7 +13,7 @@ export interface RedisStoreOptions extends EngineStoreOptions, PollingOptions {
   readonly prefix?: string | undefined
   /**
    * How many changes of each kind are kept. A watch can begin that far back, and one that falls behind further has to list again. Each holds
-   * the document before and after. At least 1; default 10,000.
+   * the document before and after. At least 1; default 10,000. Where more is kept than is to be, each write lets go of at most 1,000.
    */
   readonly history?: number | undefined
   /** How many bytes the changes that are kept of each kind have together; one is kept in any case. Default 64 MiB. */
@@ -55,19 +55,23 @@ const ANSWER_BYTES = 4 * MIB
  *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
  * })
  * @example
- * // watches that need not wait, with ioredis: one connection for all of them, and its listeners
+ * // watches that need not wait, with ioredis: one connection for all of them, and one listener
  * import { Redis } from 'ioredis'
  * const redis = new Redis({ maxRetriesPerRequest: 1, commandTimeout: 5_000 })
  * const subscriber = redis.duplicate()
  * for (const client of [redis, subscriber]) client.on('error', () => {})
+ * const listeners = new Set<() => void>()
+ * subscriber.on('message', () => {
+ *   for (const wake of listeners) wake()
+ * })
  * await subscriber.subscribe('{ipam-kit}:store:changes')
  * const store = redisStore(redis, {
  *   now: Date.now,
  *   uid: () => crypto.randomUUID(),
  *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
  *   subscribe: (wake) => {
- *     subscriber.on('message', wake)
- *     return () => subscriber.off('message', wake)
+ *     listeners.add(wake)
+ *     return () => listeners.delete(wake)
  *   },
  * })
  * @example

@@ -30,6 +30,8 @@ end
  *
  * Gives {'done', revision}, {'stale'}, {'reused'} if the request is another one of that id, or {'partial', problem} if it failed midway.
  *
+ * What is beyond the history goes a thousand changes at a time, so that no write holds the server up after the history was made shorter.
+ *
  * The first revision comes from the clock, so that a store that was emptied gives none twice. Right to use a command: asked for where
  * the server can tell (Redis 7), because a command that is not allowed would end the script halfway. Memory, replicas and disk
  * are looked at by the server before the first write of a script, and not again.
@@ -94,7 +96,8 @@ local wrote, problem = pcall(function()
   redis.call('RPUSH', sizes, after .. ' ' .. size)
   bytes = bytes + size
   local dropped
-  while kept > 1 and (kept > history or bytes > historyBytes) do
+  local least = math.max(1, kept - 1000)
+  while kept > least and (kept > history or bytes > historyBytes) do
     local oldest = redis.call('LPOP', sizes)
     local at = string.find(oldest, ' ', 1, true)
     dropped = string.sub(oldest, 1, at - 1)
@@ -211,7 +214,7 @@ while true do
 end
 `
 
-export const commitScript: Script = { text: COMMIT, sha: '601d449e9cb755ee26bdce12cc014ca405ce1f4f' }
+export const commitScript: Script = { text: COMMIT, sha: '31f3ca4c110d4965ade36eb072ee7cb36aac5827' }
 export const requestScript: Script = { text: REQUEST, sha: 'b46d2901e2494c0170ae9f43a1274cd30db2ad18' }
 export const readScript: Script = { text: READ, sha: '5b6675c7c79194ad8875881647809c026c4af23b' }
 export const scanScript: Script = { text: SCAN, sha: '9e7bfe6d414b084b2510e99ab9e7ec791cced3c7' }

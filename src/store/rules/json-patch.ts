@@ -49,7 +49,10 @@ export function readJsonPatch(patch: Json): JsonPatchResult {
 }
 
 /**
- * The document after all operations, which share with it what they do not change; or the first that does not fit. O(what lies on the paths).
+ * The document after all operations, which shares with it what they do not change; or the first that does not fit.
+ *
+ * What lies on the paths is copied once, however many operations follow: O(what is on them + operations), and each element that is added to
+ * or removed from an array moves those behind it, which takes a millisecond for a million of them.
  *
  * @param maxBytes how much `copy` may add: a few of them, each of what the last one made, would else grow without end
  */
@@ -58,90 +61,129 @@ export function applyJsonPatch(
   operations: readonly PatchOperation[],
   maxBytes: number,
 ): { readonly value: Json } | Problem {
-  let value = document
-  let copied = 0
+  const editor = new Editor(document, maxBytes)
   for (const [index, operation] of operations.entries()) {
-    const step = applyOne(value, operation)
-    if (typeof step === 'string') return { path: formatPath(['patch', index]), problem: step }
-    value = step.value!
-    if (operation.op !== 'copy') continue
-    const copy = toJson(find(value, operation.from)?.value, maxBytes - copied)
-    if (copy.kind !== 'json') {
-      const problem = copy.kind === 'refused' ? copy.at.problem : `copies more than ${maxBytes} bytes`
-      return { path: formatPath(['patch', index]), problem }
-    }
-    copied += copy.bytes
+    const problem = editor.apply(operation)
+    if (problem !== undefined) return { path: formatPath(['patch', index]), problem }
   }
+  const value = editor.end()
   if (!isObject(value)) return { path: 'patch', problem: 'must leave an object' }
   // moves and copies can nest what is not deep itself
   const whole = toJson(value, Number.POSITIVE_INFINITY)
   return whole.kind === 'refused' ? whole.at : { value }
 }
 
-/** A value with something in it replaced, or the reason why not. `undefined`: it is removed itself, which a whole document never is. */
-type Step = { readonly value: Json | undefined } | string
+type Change = { readonly kind: 'add' | 'replace'; readonly value: Json } | { readonly kind: 'remove' }
 
-function applyOne(document: Json, { op, path, from, value }: PatchOperation): Step {
-  switch (op) {
-    case 'add':
-      return edit(document, path, { kind: 'add', value })
-    case 'remove':
-      return edit(document, path, { kind: 'remove' })
-    case 'replace':
-      return edit(document, path, { kind: 'replace', value })
-    case 'test': {
-      const found = findOrNull(document, path)
-      if (found === undefined) return `there is nothing at ${formatPointer(path)} to test`
-      return sameJson(found.value, value) ? { value: document } : `the value at ${formatPointer(path)} is another one`
+/** An object or an array. */
+interface Container {
+  [place: string | number]: Json | undefined
+}
+
+class Editor {
+  /** The document as its only field, so that all of it is somewhere. */
+  readonly #root: { document: Json }
+  /**
+   * The copies that were made. Each is in one place only, so that it can be changed there; and only they are changed, so that each is inside of
+   * another one. What is not in here is shared.
+   */
+  readonly #own = new Set<unknown>()
+  #bytesLeft: number
+  readonly #maxBytes: number
+
+  constructor(document: Json, maxBytes: number) {
+    this.#root = { document }
+    this.#own.add(this.#root)
+    this.#bytesLeft = maxBytes
+    this.#maxBytes = maxBytes
+  }
+
+  /** Does an operation, or says why it can not be done: then a part of it may be done, and the document is good for nothing. */
+  apply({ op, path, from, value }: PatchOperation): string | undefined {
+    switch (op) {
+      case 'add':
+      case 'replace':
+        return this.#change(path, { kind: op, value })
+      case 'remove':
+        return this.#change(path, { kind: op })
+      case 'test': {
+        const found = findOrNull(this.#root.document, path)
+        if (found === undefined) return `there is nothing at ${formatPointer(path)} to test`
+        return sameJson(found.value, value) ? undefined : `the value at ${formatPointer(path)} is another one`
+      }
+      case 'move': {
+        const found = find(this.#root.document, from)
+        if (found === undefined) return `there is nothing at ${formatPointer(from)} to move`
+        return this.#change(from, { kind: 'remove' }) ?? this.#change(path, { kind: 'add', value: found.value })
+      }
+      case 'copy': {
+        const found = findOrNull(this.#root.document, from)
+        if (found === undefined) return `there is nothing at ${formatPointer(from)} to copy`
+        // all of it: what is in two places must not be one of the copies that are changed
+        const copy = toJson(found.value, this.#bytesLeft)
+        if (copy.kind === 'refused') return copy.at.problem
+        if (copy.kind === 'too-large') return `copies more than ${this.#maxBytes} bytes`
+        this.#bytesLeft -= copy.bytes
+        return this.#change(path, { kind: 'add', value: copy.value! })
+      }
     }
-    case 'copy':
-    case 'move': {
-      const found = op === 'move' ? find(document, from) : findOrNull(document, from)
-      if (found === undefined) return `there is nothing at ${formatPointer(from)} to ${op}`
-      const rest: Step = op === 'move' ? edit(document, from, { kind: 'remove' }) : { value: document }
-      return typeof rest === 'string' ? rest : edit(rest.value!, path, { kind: 'add', value: found.value })
+  }
+
+  /** The document. There is nothing more to change then. */
+  end(): Json {
+    for (const copy of this.#own) Object.freeze(copy)
+    return this.#root.document
+  }
+
+  #change(path: readonly string[], change: Change): string | undefined {
+    let holder = this.#root as Container
+    let place: string | number = 'document'
+    for (const [depth, key] of path.entries()) {
+      const inner = this.#ownIn(holder, place)
+      if (inner === undefined) return missing(path, depth)
+      holder = inner
+      const isLast = depth === path.length - 1
+      if (Array.isArray(inner)) {
+        const isInsertion = isLast && change.kind === 'add'
+        const places: number = inner.length + (isInsertion ? 1 : 0)
+        const index = isInsertion && key === '-' ? inner.length : readIndex(key, places)
+        if (index === undefined) return `${formatPointer(path.slice(0, depth + 1))} is no index of an array`
+        if (index < 0 || index >= places) return missing(path, depth + 1)
+        place = index
+      } else {
+        const mayBeNew = isLast && change.kind !== 'remove'
+        if (!mayBeNew && !Object.hasOwn(inner, key)) return missing(path, depth + 1)
+        place = key
+      }
     }
+    changeIn(holder, place, change)
+    return undefined
+  }
+
+  /** What is there, as a copy that may be changed; `undefined` if nothing can be inside of it. */
+  #ownIn(holder: Container, place: string | number): Container | undefined {
+    const value = holder[place]
+    if (typeof value !== 'object' || value === null) return undefined
+    if (this.#own.has(value)) return value as Container
+    const copy = isArray(value) ? [...value] : { ...value }
+    this.#own.add(copy)
+    set(holder, place, copy)
+    return copy as Container
   }
 }
 
-type Edit = { readonly kind: 'add' | 'replace'; readonly value: Json } | { readonly kind: 'remove' }
-
-/** Copies the path to what is edited, and nothing else. */
-function edit(target: Json | undefined, path: readonly string[], change: Edit, depth = 0): Step {
-  if (depth === path.length) return { value: change.kind === 'remove' ? undefined : change.value }
-  const key = path[depth]!
-  const isLast = depth === path.length - 1
-  if (isArray(target)) return editArray(target, path, change, depth)
-  if (!isObject(target)) return missing(path, depth)
-  const isThere = Object.hasOwn(target, key)
-  if (!isThere && !(isLast && change.kind !== 'remove')) return missing(path, depth + 1)
-  const step = edit(isThere ? target[key] : undefined, path, change, depth + 1)
-  if (typeof step === 'string') return step
-  const copy: { [key: string]: Json | undefined } = {}
-  for (const name of Object.keys(target)) {
-    if (name !== key) put(copy, name, target[name])
-    else if (step.value !== undefined) put(copy, name, step.value)
-  }
-  if (!isThere) put(copy, key, step.value)
-  return { value: Object.freeze(copy) }
+function changeIn(holder: Container, place: string | number, change: Change): void {
+  if (Array.isArray(holder)) {
+    if (change.kind === 'replace') holder[place as number] = change.value
+    else if (change.kind === 'add') holder.splice(place as number, 0, change.value)
+    else holder.splice(place as number, 1)
+  } else if (change.kind === 'remove') delete holder[place]
+  else set(holder, place, change.value)
 }
 
-function editArray(target: readonly Json[], path: readonly string[], change: Edit, depth: number): Step {
-  const key = path[depth]!
-  const isInsertion = depth === path.length - 1 && change.kind === 'add'
-  const places = target.length + (isInsertion ? 1 : 0)
-  const index = isInsertion && key === '-' ? target.length : readIndex(key, places)
-  if (index === undefined) return `${formatPointer(path.slice(0, depth + 1))} is no index of an array`
-  if (index < 0 || index >= places) return missing(path, depth + 1)
-  const copy = [...target]
-  if (isInsertion) copy.splice(index, 0, change.value)
-  else {
-    const step = edit(target[index], path, change, depth + 1)
-    if (typeof step === 'string') return step
-    if (step.value === undefined) copy.splice(index, 1)
-    else copy[index] = step.value
-  }
-  return { value: Object.freeze(copy) }
+function set(holder: Container, place: string | number, value: Json): void {
+  if (typeof place === 'number') holder[place] = value
+  else put(holder, place, value)
 }
 
 function find(document: Json | undefined, path: readonly string[]): { readonly value: Json } | undefined {

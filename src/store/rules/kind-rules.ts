@@ -1,4 +1,4 @@
-import { groupOf, type KindInfo } from '../../crd/meta/object.js'
+import { type KindInfo, kindKey } from '../../crd/meta/object.js'
 import { assertObject, assertText, mistake } from './arguments.js'
 
 /** What a store knows of a kind. */
@@ -39,11 +39,6 @@ export class KnownKinds {
   rulesOf(name: KindName): KindRules {
     return this.#rules.get(kindKey(name)) ?? UNLISTED
   }
-}
-
-/** Names a kind in all its versions. No stored kind has a slash in it, so that a name with one is not found. */
-export function kindKey({ apiVersion, kind }: KindName): string {
-  return `${groupOf(apiVersion)}/${kind}`
 }
 
 function readRules(info: KindInfo): KindRules {

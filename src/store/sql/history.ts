@@ -4,7 +4,7 @@ import { assertInteger } from '../rules/arguments.js'
 export interface HistoryOptions {
   /**
    * How many changes, of all kinds together, are kept at least. A watch can begin that far back, and one that falls behind further has to
-   * list again. Each holds the document before and after. Default 10,000.
+   * list again. Each holds the document before and after. From 1 to 1,000,000,000, default 10,000.
    */
   readonly history?: number | undefined
 }
@@ -21,7 +21,7 @@ const MAX_SLACK = 100
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function historyOf({ history = DEFAULT_HISTORY }: HistoryOptions): History {
-  assertInteger('options.history', history, { min: 0, max: MAX_HISTORY })
+  assertInteger('options.history', history, { min: 1, max: MAX_HISTORY })
   return { kept: history, slack: Math.max(1, Math.min(MAX_SLACK, Math.floor(history / 10))) }
 }
 

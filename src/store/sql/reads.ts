@@ -10,7 +10,7 @@ import {
   type Statement,
   textOf,
 } from './statement.js'
-import type { Tables } from './tables.js'
+import { type Tables, withoutHead } from './tables.js'
 
 /** The key of one document, in SQL. */
 export const IS_KEY = 'api_group = :group and kind = :kind and namespace = :namespace and name = :name'
@@ -58,9 +58,9 @@ export class Reads {
     const parameters = { group, kind, namespace, ...place }
     const rows =
       limit === undefined
-        ? await this.#all(all, parameters)
+        ? await this.#withHead(all, parameters)
         : // one more shows whether there are more
-          await this.#all(limited, { ...parameters, limit: String(limit + 1) })
+          await this.#withHead(limited, { ...parameters, limit: String(limit + 1) })
     const documents: StoredDocument[] = []
     for (const row of rows) {
       if (row.revision === null || documents.length === limit) break
@@ -71,13 +71,13 @@ export class Reads {
 
   async changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage> {
     if (after === undefined) {
-      const [row] = await this.#all(this.#revision, {})
+      const [row] = await this.#withHead(this.#revision, {})
       return { kind: 'page', changes: [], revision: textOf(row, 'head'), hasMore: false }
     }
     const { group, kind, namespace = null } = scope
     const asked = BigInt(after)
     const place = { after: String(asked < MAX_REVISION ? asked : MAX_REVISION), limit: String(limit + 1) }
-    const rows = await this.#all(ofScope(this.#changes, scope), { group, kind, namespace, ...place })
+    const rows = await this.#withHead(ofScope(this.#changes, scope), { group, kind, namespace, ...place })
     const [head, oldest] = [textOf(rows[0], 'head'), textOf(rows[0], 'oldest')]
     if (asked < BigInt(oldest) || asked > BigInt(head)) return { kind: 'gone', oldest }
     const given = rows.filter(({ revision, later }) => revision !== null && later !== 'later')
@@ -88,6 +88,13 @@ export class Reads {
     }))
     const hasMore = rows.length > changes.length && rows[changes.length]!.revision !== null
     return { kind: 'page', changes, revision: hasMore ? changes.at(-1)!.revision : head, hasMore }
+  }
+
+  /** Rows that have the head in them. */
+  async #withHead(statement: Statement, parameters: SqlParameters): Promise<readonly SqlRow[]> {
+    const rows = await this.#all(statement, parameters)
+    if (rows.length === 0) throw new Error(withoutHead(this.#database.tables))
+    return rows
   }
 
   #all(statement: Statement, parameters: SqlParameters): Promise<readonly SqlRow[]> {

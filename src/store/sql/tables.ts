@@ -41,3 +41,8 @@ export function tableName(prefix: string = DEFAULT_PREFIX, noun: string): string
   }
   return `${prefix}${noun}`
 }
+
+/** What to say where {@link Tables.head} has no row. */
+export function withoutHead({ head }: Tables): string {
+  return `the row of ${head} is missing, as after a restore of some tables only: restore all of them from one backup`
+}

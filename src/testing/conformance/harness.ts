@@ -115,6 +115,11 @@ function show(value: unknown): string {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
+/** An object with other metadata. */
+export function withMeta(object: KubeObject, metadata: object): KubeObject {
+  return { ...object, metadata: { ...object.metadata, ...metadata } }
+}
+
 /** What an object of a case is made of. */
 export interface Parts {
   readonly metadata?: object | undefined

@@ -1,10 +1,11 @@
 import type { Rules } from './case.js'
 import { type Bench, expectEqual, expectFailure, expectOk, expectTrue, OTHER_VERSION, REGION } from './harness.js'
+import { following, outline } from './reader.js'
 
 /** Seven pools to choose from. */
 const COLORS = ['blue', 'red', 'blue', 'green', 'red', 'blue', 'none']
 
-async function colorful(bench: Bench): Promise<void> {
+export async function colorful(bench: Bench): Promise<void> {
   for (const [index, color] of COLORS.entries()) {
     const labels = color === 'none' ? undefined : { color, 'example.com/even': index % 2 === 0 ? 'yes' : '' }
     await bench.create(`p${index}`, { metadata: { labels }, spec: color === 'none' ? {} : { color } })
@@ -58,6 +59,16 @@ export const lists: Rules = {
       expectTrue(BigInt(metadata.resourceVersion!) <= BigInt(resourceVersion), 'no object is newer than the list')
     }
   },
+  'list: a watch from its version tells what comes after, and nothing that was before': async (bench) => {
+    await bench.create('a')
+    await bench.create('b')
+    expectOk(await bench.store.delete(bench.ref('b')), 'delete')
+    const resourceVersion = await bench.version()
+    await bench.create('c')
+    await following(bench, { resourceVersion }, async (reader) => {
+      expectEqual(outline(await reader.take(1)), ['ADDED c'], 'the first event')
+    })
+  },
   'labels: every one that is named has to be there with its value': async (bench) => {
     await colorful(bench)
     expectEqual(await bench.names({ labels: { color: 'blue' } }), ['p0', 'p2', 'p5'], 'one label')
@@ -103,41 +114,5 @@ export const lists: Rules = {
   },
   'fields: any other is refused': async (bench) => {
     expectFailure(await bench.store.list({ ...bench.pools, fields: { 'spec.other': 'x' } }), 'STORE_INVALID', 'list')
-  },
-  'pages: together are the list, each once, in order': async (bench) => {
-    const names = Array.from({ length: 23 }, (_, index) => `p${String(index).padStart(2, '0')}`)
-    for (const name of [...names].reverse()) await bench.create(name)
-    for (const limit of [1, 7, 22, 23, 24]) {
-      const seen: string[] = []
-      const versions = new Set<string>()
-      let token: string | undefined
-      for (let pages = 0; pages < 60; pages++) {
-        const page = expectOk(await bench.store.list(bench.pools, { limit, continue: token }), 'page')
-        expectTrue(page.items.length <= limit, `a page has at most ${limit}`)
-        seen.push(...page.items.map(({ metadata }) => metadata.name))
-        versions.add(page.resourceVersion)
-        token = page.continue
-        if (!token) break
-      }
-      expectEqual(seen, names, `pages of ${limit}`)
-      expectEqual(versions.size, 1, `versions of the pages of ${limit}`)
-    }
-  },
-  'pages: hold what the selectors choose': async (bench) => {
-    await colorful(bench)
-    const query = { ...bench.pools, labels: { color: 'blue' } }
-    const seen: string[] = []
-    let token: string | undefined
-    for (let pages = 0; pages < 20; pages++) {
-      const page = expectOk(await bench.store.list(query, { limit: 1, continue: token }), 'page')
-      seen.push(...page.items.map(({ metadata }) => metadata.name))
-      token = page.continue
-      if (!token) break
-    }
-    expectEqual(seen, ['p0', 'p2', 'p5'], 'the names')
-  },
-  'pages: a token that is none is refused': async (bench) => {
-    const listed = await bench.store.list(bench.pools, { limit: 1, continue: 'not a token' })
-    expectFailure(listed, ['STORE_INVALID', 'STORE_VERSION_GONE'], 'list')
   },
 }

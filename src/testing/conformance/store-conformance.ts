@@ -1,13 +1,26 @@
 import { ipamError } from '../../errors/index.js'
 import type { Body, Rules } from './case.js'
 import { createAndRead } from './create-and-read.js'
+import { deletions } from './deletions.js'
 import { Bench, type ConformanceCase, type ConformanceOptions } from './harness.js'
 import { lists } from './lists.js'
+import { pages } from './pages.js'
+import { watchedQueries } from './watched-queries.js'
 import { watches } from './watches.js'
 import { writers } from './writers.js'
-import { deletions, patches, updates } from './writes.js'
+import { patches, updates } from './writes.js'
 
-const RULES: Rules = { ...createAndRead, ...updates, ...patches, ...deletions, ...lists, ...watches, ...writers }
+const RULES: Rules = {
+  ...createAndRead,
+  ...updates,
+  ...patches,
+  ...deletions,
+  ...lists,
+  ...pages,
+  ...watches,
+  ...watchedQueries,
+  ...writers,
+}
 
 /**
  * The rules of {@link Store} as named cases, for any test runner. Each case works in namespaces of its own, so that cases may run beside each

@@ -1,76 +1,7 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { ListQuery, Store, WatchEvent, WatchOptions } from '../../store/index.js'
 import type { Rules } from './case.js'
-import { type Bench, ConformanceError, expectEqual, expectOk, expectTrue, OTHER_VERSION } from './harness.js'
-
-/** What became of an object. */
-type ObjectEvent = Extract<WatchEvent, { object: KubeObject }>
-
-/** Reads a watch, and gives up when an event takes too long. */
-class Reader {
-  readonly #events: AsyncIterator<WatchEvent>
-  readonly #bench: Bench
-
-  constructor(bench: Bench, query: ListQuery, options: WatchOptions, store: Store = bench.store) {
-    this.#bench = bench
-    this.#events = store.watch(query, options)[Symbol.asyncIterator]()
-  }
-
-  async next(): Promise<WatchEvent> {
-    const { sleep, patienceMs = 10_000 } = this.#bench.options
-    const late = sleep(patienceMs).then(() => 'late' as const)
-    const step = await Promise.race([this.#events.next(), late])
-    if (step === 'late') throw new ConformanceError(`a watch had nothing to tell for ${patienceMs} ms`)
-    if (step.done === true) throw new ConformanceError('a watch has ended without being asked to')
-    return step.value
-  }
-
-  /** The next events that are no bookmarks. */
-  async take(count: number): Promise<ObjectEvent[]> {
-    const seen: ObjectEvent[] = []
-    while (seen.length < count) {
-      const event = await this.next()
-      if (event.type === 'BOOKMARK') continue
-      if (event.type === 'ERROR') throw new ConformanceError(`a watch has failed: ${event.failure.code}`)
-      seen.push(event)
-    }
-    return seen
-  }
-
-  async one(): Promise<ObjectEvent> {
-    return (await this.take(1))[0]!
-  }
-
-  async bookmark(): Promise<string> {
-    for (;;) {
-      const event = await this.next()
-      if (event.type === 'BOOKMARK') return event.resourceVersion
-    }
-  }
-
-  async end(): Promise<void> {
-    await this.#events.return?.()
-  }
-}
-
-/** `TYPE name`, one an event. */
-function outline(events: readonly WatchEvent[]): string[] {
-  return events.map((event) => ('object' in event ? `${event.type} ${event.object.metadata.name}` : event.type))
-}
-
-async function following(
-  bench: Bench,
-  options: WatchOptions,
-  body: (reader: Reader) => Promise<void>,
-  query: object = {},
-): Promise<void> {
-  const reader = new Reader(bench, { ...bench.pools, ...query }, options)
-  try {
-    await body(reader)
-  } finally {
-    await reader.end()
-  }
-}
+import { type Bench, expectEqual, expectOk, expectTrue } from './harness.js'
+import { following, type ObjectEvent, outline, Reader } from './reader.js'
 
 export const watches: Rules = {
   'watch: tells what comes after a list, in order, as it was written': async (bench) => {
@@ -112,6 +43,37 @@ export const watches: Rules = {
       expectEqual(outline(await reader.take(1)), ['ADDED after'], 'the events')
     })
   },
+  'watch: without a version begins with the first next': async (bench) => {
+    const reader = new Reader(bench, bench.pools, {})
+    try {
+      const before = await bench.create('before')
+      const first = await reader.next()
+      const from = first.type === 'BOOKMARK' ? first.resourceVersion : first.type
+      expectTrue(/^\d+$/.test(from), `the first event is a bookmark, got ${from}`)
+      expectTrue(BigInt(from) >= BigInt(before.metadata.resourceVersion!), 'it is not older than what was there')
+      await bench.create('after')
+      expectEqual(outline(await reader.take(1)), ['ADDED after'], 'the events')
+    } finally {
+      await reader.end()
+    }
+  },
+  'watch: a bookmark comes after all events up to it': async (bench) => {
+    const resourceVersion = await bench.version()
+    const left = new Set<string>()
+    for (const name of ['a', 'b', 'c']) left.add((await bench.create(name)).metadata.resourceVersion!)
+    await following(bench, { resourceVersion }, async (reader) => {
+      while (left.size > 0) {
+        const event = await reader.next()
+        if ('object' in event) left.delete(event.object.metadata.resourceVersion!)
+        else {
+          const at = event.type === 'BOOKMARK' ? event.resourceVersion : event.failure.code
+          expectTrue(/^\d+$/.test(at), `the watch goes on, got ${at}`)
+          for (const version of left)
+            expectTrue(BigInt(version) > BigInt(at), `${version} is told before a bookmark ${at}`)
+        }
+      }
+    })
+  },
   'watch: resumes from the version of any event': async (bench) => {
     const resourceVersion = await bench.version()
     for (let i = 0; i < 6; i++) await bench.create(`a${i}`)
@@ -148,66 +110,6 @@ export const watches: Rules = {
       const { object } = events[2]!
       expectTrue(object.metadata.deletionTimestamp !== undefined, 'the third has a deletionTimestamp')
     })
-  },
-  'watch: is of one kind and one namespace, or all': async (bench) => {
-    const resourceVersion = await bench.version()
-    const elsewhere = bench.pool('b', { metadata: { namespace: bench.otherNamespace } })
-    expectOk(await bench.store.create(elsewhere), 'create')
-    await bench.create('a')
-    await following(bench, { resourceVersion }, async (reader) => {
-      expectEqual(outline(await reader.take(1)), ['ADDED a'], 'one namespace')
-    })
-    const query = { namespace: undefined, apiVersion: OTHER_VERSION }
-    await following(
-      bench,
-      { resourceVersion },
-      async (reader) => {
-        const events: string[] = []
-        // others may be at work on the same kind
-        while (events.length < 2) {
-          const event = await reader.one()
-          const { namespace, name } = event.object.metadata
-          if (namespace === bench.namespace || namespace === bench.otherNamespace) events.push(name)
-        }
-        expectEqual(events, ['b', 'a'], 'all namespaces, under another version')
-      },
-      query,
-    )
-  },
-  'watch: shows objects come and go as they match its labels': async (bench) => {
-    const resourceVersion = await bench.version()
-    await bench.create('a', { metadata: { labels: { l: '1' } } })
-    await bench.create('b')
-    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { labels: { l: '2' } } }), 'a goes')
-    expectOk(await bench.store.patch(bench.ref('b'), { metadata: { labels: { l: '1' } } }), 'b comes')
-    expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'a changes unseen')
-    expectOk(await bench.store.patch(bench.ref('b'), { spec: { x: 1 } }), 'b changes')
-    expectOk(await bench.store.delete(bench.ref('b')), 'b goes')
-    const expected = ['ADDED a', 'DELETED a', 'ADDED b', 'MODIFIED b', 'DELETED b']
-    for (const query of [
-      { labels: { l: '1' } },
-      { labelExpressions: [{ key: 'l', operator: 'In', values: ['1', '7'] }] },
-    ]) {
-      await following(
-        bench,
-        { resourceVersion },
-        async (reader) => expectEqual(outline(await reader.take(5)), expected, JSON.stringify(query)),
-        query,
-      )
-    }
-  },
-  'watch: shows objects come and go as they match its fields': async (bench) => {
-    const resourceVersion = await bench.version()
-    await bench.create('a', { spec: { color: 'blue' } })
-    await bench.create('b', { spec: { color: 'red' } })
-    expectOk(await bench.store.patch(bench.ref('a'), { spec: { color: 'red' } }), 'patch')
-    expectOk(await bench.store.patch(bench.ref('b'), { spec: { color: 'blue' } }), 'patch')
-    await following(
-      bench,
-      { resourceVersion },
-      async (reader) => expectEqual(outline(await reader.take(3)), ['ADDED a', 'DELETED a', 'ADDED b'], 'the events'),
-      { fields: { 'spec.color': 'blue' } },
-    )
   },
   'watch: a version that the store can not know is gone': async (bench) => {
     const far = String(BigInt(await bench.version()) + 1_000_000_000n)

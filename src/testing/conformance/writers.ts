@@ -2,6 +2,7 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import type { Store } from '../../store/index.js'
 import type { Rules } from './case.js'
 import { type Bench, expectEqual, expectFailure, expectOk, expectTrue } from './harness.js'
+import { following } from './reader.js'
 
 const WRITERS = 6
 
@@ -113,14 +114,10 @@ export const writers: Rules = {
         ),
       ),
     )
-    const events = bench.store.watch(bench.pools, { resourceVersion })[Symbol.asyncIterator]()
-    const seen: KubeObject[] = []
-    while (seen.length < made.length) {
-      const step = await events.next()
-      if (!step.done && 'object' in step.value) seen.push(step.value.object)
-      else expectTrue(step.done !== true && step.value.type === 'BOOKMARK', 'the watch goes on')
-    }
-    await events.return?.()
+    let seen: KubeObject[] = []
+    await following(bench, { resourceVersion }, async (reader) => {
+      seen = (await reader.take(made.length)).map(({ object }) => object)
+    })
     const versions = (objects: readonly KubeObject[]) =>
       objects.map(({ metadata }) => BigInt(metadata.resourceVersion!))
     const ordered = versions(made).sort((a, b) => (a < b ? -1 : 1))

@@ -1,6 +1,5 @@
-import type { KubeObject } from '../../crd/meta/object.js'
 import type { Rules } from './case.js'
-import { type Bench, expectEqual, expectFailure, expectOk, expectTrue, PLAIN, POOL } from './harness.js'
+import { expectEqual, expectFailure, expectOk, expectTrue, PLAIN, withMeta } from './harness.js'
 
 export const updates: Rules = {
   'update: replaces the object and gives a new resourceVersion': async (bench) => {
@@ -166,6 +165,7 @@ export const patches: Rules = {
   'patch: fails with STORE_CONFLICT if a precondition does not hold': async (bench) => {
     const made = await bench.create('a')
     const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const { uid, resourceVersion } = changed.metadata
     const stale = { resourceVersion: made.metadata.resourceVersion }
     const other = { uid: 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c' }
     for (const patch of [{ spec: { x: 2 } }, [{ op: 'add', path: '/spec/x', value: 2 }] as const, {}, []]) {
@@ -176,6 +176,13 @@ export const patches: Rules = {
         `${shown}, a stale version`,
       )
       expectFailure(await bench.store.patch(bench.ref('a'), patch, other), 'STORE_CONFLICT', `${shown}, another uid`)
+      for (const one of [
+        { uid, ...stale },
+        { ...other, resourceVersion },
+      ]) {
+        const failed = await bench.store.patch(bench.ref('a'), patch, one)
+        expectFailure(failed, 'STORE_CONFLICT', `${shown}, one of two does not hold`)
+      }
     }
     expectEqual(await bench.get('a'), changed, 'the object')
   },
@@ -253,121 +260,4 @@ export const patches: Rules = {
     const { spec } = expectOk(await bench.store.patch(bench.ref('a'), operations), 'patch')
     expectEqual(spec, { x: 1, copied: null, added: 2 }, 'the spec')
   },
-}
-
-export const deletions: Rules = {
-  'delete: removes an object that nothing holds': async (bench) => {
-    const made = await bench.create('a')
-    const gone = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectEqual(gone.metadata.uid, made.metadata.uid, 'the answer is about the object')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
-    expectEqual(await bench.names(), [], 'the list')
-  },
-  'delete: fails with STORE_NOT_FOUND for what is not there': async (bench) => {
-    expectFailure(await bench.store.delete(bench.ref('a')), 'STORE_NOT_FOUND', 'delete')
-  },
-  'delete: fails with STORE_CONFLICT if a precondition does not hold': async (bench) => {
-    const made = await bench.create('a')
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
-    const other = { uid: 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c' }
-    expectFailure(await bench.store.delete(bench.ref('a'), other), 'STORE_CONFLICT', 'another uid')
-    const { resourceVersion } = made.metadata
-    expectFailure(await bench.store.delete(bench.ref('a'), { resourceVersion }), 'STORE_CONFLICT', 'a stale version')
-    expectEqual(await bench.get('a'), changed, 'the object')
-    const { metadata } = changed
-    const exact = { uid: metadata.uid, resourceVersion: metadata.resourceVersion }
-    expectOk(await bench.store.delete(bench.ref('a'), exact), 'delete with the right ones')
-  },
-  'delete: an object with finalizers stays until the last one is removed': async (bench) => {
-    const made = await bench.create('a', { metadata: { finalizers: ['example.com/f', 'example.com/g'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectTrue(typeof held.metadata.deletionTimestamp === 'string', 'it has a deletionTimestamp')
-    expectEqual(held.metadata.finalizers, made.metadata.finalizers, 'the finalizers')
-    expectEqual(await bench.get('a'), held, 'the object is still there')
-    const one = expectOk(
-      await bench.store.patch(bench.ref('a'), { metadata: { finalizers: ['example.com/g'] } }),
-      'patch',
-    )
-    expectEqual(one.metadata.deletionTimestamp, held.metadata.deletionTimestamp, 'the deletionTimestamp')
-    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'the last finalizer')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
-  },
-  'delete: a second one changes nothing': async (bench) => {
-    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectEqual(expectOk(await bench.store.delete(bench.ref('a')), 'delete again'), held, 'the answer')
-    await release(bench)
-  },
-  'delete: an update that removes the last finalizer removes the object': async (bench) => {
-    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectOk(await bench.store.update(withMeta(held, { finalizers: [] })), 'update')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
-  },
-  'delete: no finalizer can be added afterwards': async (bench) => {
-    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    const more = { metadata: { finalizers: ['example.com/f', 'example.com/g'] } }
-    expectFailure(await bench.store.patch(bench.ref('a'), more), 'STORE_INVALID', 'patch')
-    await release(bench)
-  },
-  'delete: what is being deleted can still be changed, and not revived': async (bench) => {
-    await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
-    expectEqual(changed.spec, { x: 1 }, 'the spec')
-    const revived = await bench.store.update(withMeta(changed, { deletionTimestamp: undefined }))
-    if (revived.ok) {
-      const { deletionTimestamp } = revived.value.metadata
-      expectEqual(deletionTimestamp, held.metadata.deletionTimestamp, 'the deletionTimestamp')
-    }
-    expectFailure(await bench.store.create(bench.pool('a')), 'STORE_ALREADY_EXISTS', 'create')
-    await release(bench)
-  },
-  'delete: raises the generation where finalizers hold the object': async (bench) => {
-    const made = await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectEqual(held.metadata.generation, made.metadata.generation! + 1, 'the generation')
-    await release(bench)
-  },
-  'delete: Foreground and Orphan hold the object for the collector': {
-    unless: 'collectsGarbage',
-    run: async (bench) => {
-      for (const [propagation, finalizer] of [
-        ['Foreground', 'foregroundDeletion'],
-        ['Orphan', 'orphan'],
-      ] as const) {
-        await bench.create('a')
-        const held = expectOk(await bench.store.delete(bench.ref('a'), { propagation }), 'delete')
-        expectEqual(held.metadata.finalizers, [finalizer], 'the finalizers')
-        expectTrue(typeof held.metadata.deletionTimestamp === 'string', 'it has a deletionTimestamp')
-        await release(bench)
-      }
-    },
-  },
-  'delete: Background removes at once': async (bench) => {
-    await bench.create('a')
-    expectOk(await bench.store.delete(bench.ref('a'), { propagation: 'Background' }), 'delete')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
-  },
-  'delete: leaves the dependents of an owner alone': {
-    unless: 'collectsGarbage',
-    run: async (bench) => {
-      const owner = await bench.create('owner')
-      const { uid = '', name } = owner.metadata
-      const reference = { apiVersion: POOL.apiVersion, kind: POOL.kind, name, uid }
-      const made = await bench.create('dependent', { metadata: { ownerReferences: [reference] } })
-      expectOk(await bench.store.delete(bench.ref('owner')), 'delete')
-      expectEqual(await bench.get('dependent'), made, 'the dependent')
-    },
-  },
-}
-
-async function release(bench: Bench): Promise<void> {
-  expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'release')
-  expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get what was released')
-}
-
-function withMeta(object: KubeObject, metadata: object): KubeObject {
-  return { ...object, metadata: { ...object.metadata, ...metadata } }
 }

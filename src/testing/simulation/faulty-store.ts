@@ -4,6 +4,7 @@ import type { Store, StoreErrorCode } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import { storeOver } from '../store-over.js'
 import type { Dice } from './dice.js'
+import type { Network } from './network.js'
 import type { Scheduler } from './scheduler.js'
 import type { Truth } from './truth.js'
 
@@ -12,12 +13,21 @@ import type { Truth } from './truth.js'
  *
  * - `crash-before`, `crash-after`: the writer dies before the call is done, or after it and before it learns of it
  * - `conflict`: the store says that somebody else was faster, although nobody was
- * - `lost-answer`, `lost-call`: a time-out, with the write done or not: the writer is told that it is unknown
+ * - `lost-answer`, `lost-call`, `late-call`: a time-out, with the write done, not done, or done later, as late as before the next write of that
+ *   object: the writer is told that it is unknown
  * - `down`: the store answers that it can not
  * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
  *   client has seen
  */
-export type Fault = 'crash-before' | 'crash-after' | 'conflict' | 'lost-answer' | 'lost-call' | 'down' | 'stale-list'
+export type Fault =
+  | 'crash-before'
+  | 'crash-after'
+  | 'conflict'
+  | 'lost-answer'
+  | 'lost-call'
+  | 'late-call'
+  | 'down'
+  | 'stale-list'
 
 export const ALL_FAULTS: readonly Fault[] = [
   'crash-before',
@@ -25,6 +35,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   'conflict',
   'lost-answer',
   'lost-call',
+  'late-call',
   'down',
   'stale-list',
 ]
@@ -36,6 +47,7 @@ const OF_WRITES: ReadonlySet<Fault> = new Set([
   'conflict',
   'lost-answer',
   'lost-call',
+  'late-call',
   'down',
 ])
 const OF_READS: ReadonlySet<Fault> = new Set(['crash-before', 'crash-after', 'down'])
@@ -52,8 +64,19 @@ export interface FaultSource {
   readonly written: () => Promise<void>
 }
 
+/** A call: what can happen to it, and the object that it writes, if it writes. */
+interface Kind {
+  readonly possible: ReadonlySet<Fault>
+  readonly object?: string
+}
+
 /** The store as one writer sees it: every call takes two turns, one to arrive and one to come back, and may go wrong on the way. */
-export function faultyStore(truth: Truth, actor: string, scheduler: Scheduler, source: FaultSource): Store {
+export function faultyStore(
+  truth: Truth,
+  actor: string,
+  { scheduler, network }: { readonly scheduler: Scheduler; readonly network: Network },
+  source: FaultSource,
+): Store {
   const draw = (possible: ReadonlySet<Fault>): Fault | undefined => {
     const { kinds, probability } = source.faults()
     const candidates = kinds.filter((kind) => possible.has(kind))
@@ -64,9 +87,14 @@ export function faultyStore(truth: Truth, actor: string, scheduler: Scheduler, s
     scheduler.note(actor, `  ${words}`)
     source.happened()
   }
+  const done = async <T>(action: () => Promise<T>): Promise<T> => {
+    const answer = await action()
+    await source.written()
+    return answer
+  }
   const call = async <T>(
     label: string,
-    possible: ReadonlySet<Fault>,
+    { possible, object }: Kind,
     action: () => Promise<Result<T, StoreErrorCode>>,
   ): Promise<Result<T, StoreErrorCode>> => {
     await scheduler.turn(actor, label)
@@ -79,11 +107,14 @@ export function faultyStore(truth: Truth, actor: string, scheduler: Scheduler, s
         return fail('STORE_CONFLICT', { object: label, expected: 'luck', actual: 'none' })
       case 'down':
         return fail('STORE_IO', { operation: label, problem: 'down' })
+      case 'late-call':
+        network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action)) })
+        return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
       case 'lost-call':
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
     }
-    const answer = await action()
-    await source.written()
+    if (object !== undefined) await network.passes(object)
+    const answer = await done(action)
     if (fault === 'crash-after') throw new SimulatedCrash(`crashed after ${label}`)
     if (fault === 'lost-answer') {
       return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
@@ -93,11 +124,11 @@ export function faultyStore(truth: Truth, actor: string, scheduler: Scheduler, s
   }
   const { store } = truth
   const write = (operation: string, ref: ObjectRef, action: () => Promise<Result<KubeObject, StoreErrorCode>>) =>
-    call(`${operation} ${formatRef(ref)}`, OF_WRITES, action)
+    call(`${operation} ${formatRef(ref)}`, { possible: OF_WRITES, object: formatRef(ref) }, action)
   return storeOver(store, {
-    get: (ref) => call(`get ${formatRef(ref)}`, OF_READS, () => store.get(ref)),
+    get: (ref) => call(`get ${formatRef(ref)}`, { possible: OF_READS }, () => store.get(ref)),
     list: (query, options) =>
-      call(`list ${query.kind}`, OF_READS, async () => {
+      call(`list ${query.kind}`, { possible: OF_READS }, async () => {
         const { kinds, probability } = source.faults()
         const isStale = kinds.includes('stale-list') && source.dice.chance(probability)
         if (!isStale) return store.list(query, options)

@@ -5,6 +5,7 @@ import { runUntilQuiet } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
 import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
+import { Network } from './network.js'
 import { Scheduler } from './scheduler.js'
 import { Truth } from './truth.js'
 import { Writer, type WriterWorld } from './writer.js'
@@ -93,6 +94,7 @@ class Simulation {
   readonly #options: SimulationOptions
   readonly #dice: Dice
   readonly #scheduler: Scheduler
+  readonly #network: Network
   readonly #truth: Truth
   readonly #rules: SimulationRules
   readonly #problems: string[] = []
@@ -108,6 +110,7 @@ class Simulation {
     this.#options = options
     this.#dice = new Dice(options.seed)
     this.#scheduler = new Scheduler(this.#dice)
+    this.#network = new Network(this.#dice, this.#scheduler)
     this.#truth = new Truth(options.system.kinds, () => this.#now())
     this.#rules = options.system.rules()
   }
@@ -117,6 +120,7 @@ class Simulation {
     await system.prepare(this.#truth.store, this.#dice)
     await this.#check()
     for (let i = 1; i <= writers; i++) await this.#startWriter(`writer ${i}`)
+    await this.#scheduler.start(() => this.#network.live())
     await this.#scheduler.start(() => this.#people(actions))
     while (this.#problems.length === 0 && ((await this.#scheduler.step()) || this.#jump())) {
       this.#nowMs += TURN_MS
@@ -142,6 +146,7 @@ class Simulation {
       begins: (writer) => {
         this.#ruler = writer
       },
+      ends: (writer) => this.#network.ends(writer.name),
       resigned: (writer) => {
         if (this.#ruler === writer) this.#ruler = undefined
       },
@@ -149,7 +154,8 @@ class Simulation {
       showsOwnWrites,
       failed: (problem) => void this.#problems.push(problem),
     }
-    const store = faultyStore(this.#truth, name, this.#scheduler, {
+    const parts = { scheduler: this.#scheduler, network: this.#network }
+    const store = faultyStore(this.#truth, name, parts, {
       dice: this.#dice,
       faults: () => ({ kinds: this.#isRough ? faults : [], probability: faultProbability }),
       seen: () => writer.seen,

@@ -1,5 +1,5 @@
 import type { Change, Planner } from '../../plan/index.js'
-import { readAgain, runKey } from '../../run/index.js'
+import { runKey, settle } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -16,6 +16,8 @@ export interface WriterWorld {
   readonly mayWrite: (writer: Writer) => boolean
   /** Told when a writer begins to write. */
   readonly begins: (writer: Writer) => void
+  /** Told when the term of a writer is over, before the next one begins. */
+  readonly ends: (writer: Writer) => Promise<void>
   /** Told when a writer has died, or gives its turn to write away. */
   readonly resigned: (writer: Writer) => void
   /** Whether things go wrong just now: the calm at the end has no faults. */
@@ -58,7 +60,7 @@ export class Writer {
 
   /** Runs until the simulation ends. */
   async live(): Promise<void> {
-    const { scheduler, mayWrite, begins, resigned, failed } = this.#world
+    const { scheduler, mayWrite, begins, ends, resigned, failed } = this.#world
     for (;;) {
       await scheduler.turn(this.name, 'begins', () => mayWrite(this))
       begins(this)
@@ -71,6 +73,7 @@ export class Writer {
         }
       }
       this.#forget()
+      await ends(this)
       resigned(this)
     }
   }
@@ -162,11 +165,11 @@ export class Writer {
       if (requeueAfterSeconds !== undefined) this.#timers.set(key, now() + requeueAfterSeconds * 1000)
       return
     }
-    if (ended.kind === 'unread') {
+    if (ended.kind === 'unsettled') {
       for (;;) {
-        const again = await readAgain(this.#store, ended.effect)
-        if (!again.ok) continue
-        this.#show(again.value)
+        const settled = await settle(this.#store, ended.unsettled)
+        if (!settled.ok) continue
+        this.#show(settled.value.change)
         break
       }
     }

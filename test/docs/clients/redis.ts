@@ -9,10 +9,6 @@ class Client {
     return this
   }
 
-  off(): this {
-    return this
-  }
-
   duplicate(): this {
     return this
   }
@@ -32,9 +28,24 @@ class NodeClient extends Client {
   }
 }
 
-const create = () => new NodeClient()
+/** What has several connections is told more than the words. */
+class ClusterClient extends Client {
+  sendCommand(_key: string, _isReadonly: boolean, words: [string, ...string[]]): Promise<unknown> {
+    return this.call(...words)
+  }
+}
+
+class SentinelClient extends Client {
+  sendCommand(_isReadonly: boolean, words: [string, ...string[]]): Promise<unknown> {
+    return this.call(...words)
+  }
+}
 
 export const redis: Clients = {
   ioredis: async () => ({ Redis: Client }),
-  redis: async () => ({ createClient: create, createCluster: create, createSentinel: create }),
+  redis: async () => ({
+    createClient: () => new NodeClient(),
+    createCluster: () => new ClusterClient(),
+    createSentinel: () => new SentinelClient(),
+  }),
 }

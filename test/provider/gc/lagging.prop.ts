@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { refOf } from 'ipam-kit/crd/meta'
 import type { Change } from 'ipam-kit/plan'
 import { gcPlanner } from 'ipam-kit/provider/gc'
-import { readAgain, runPlan } from 'ipam-kit/run'
+import { runPlan, settle } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import { expect, test } from 'vitest'
 import { judged, type Step, step, Users, watched } from './steps.js'
@@ -118,8 +118,8 @@ class Host {
     const ended = await runPlan(plan, this.#store, { onChange: (change) => this.#show(change) })
     expect(ended.kind).not.toBe('failed')
     if (ended.kind === 'conflict') {
-      const again = await readAgain(this.#world.below, ended.effect)
-      if (again.ok) this.#show(again.value)
+      const settled = await settle(this.#world.below, ended)
+      if (settled.ok) this.#show(settled.value.change)
       this.#keys.add(key)
     }
     return true

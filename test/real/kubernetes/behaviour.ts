@@ -4,10 +4,10 @@ import type { KubeObject } from '../../../src/crd/meta/object.js'
 import { type KubernetesClient, kubernetesStore } from '../../../src/store/kubernetes/index.js'
 import type { Store, StoreFailure, WatchEvent } from '../../../src/store/store.js'
 import { conformanceKinds } from '../../../src/testing/index.js'
+import type { TcpProxy } from '../proxy.js'
 import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 import { waitFor } from '../servers/tools.js'
-import type { TcpProxy } from './proxy.js'
 import { startWebhook } from './webhook.js'
 
 export interface Bench {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { KindInfo, KubeObject, OwnerReference } from '../../../src/crd/meta/object.js'
 import { memoryStore } from '../../../src/store/memory/index.js'
 import type { ListQuery, ObjectList, Store, WatchEvent } from '../../../src/store/store.js'
-import { conformanceKinds } from '../../../src/testing/index.js'
-import { Random } from './random.js'
+import { conformanceKinds, Dice } from '../../../src/testing/index.js'
 import { nextStep, type Seen, type Side, type Step } from './random-steps.js'
 
 /**
@@ -18,11 +17,11 @@ export async function compareStores(
 ): Promise<string> {
   const memory = memoryStore({ now: Date.now, kinds: conformanceKinds })
   const from = [await versionsOf(memory), await versionsOf(server)] as const
-  const random = new Random(seed)
+  const dice = new Dice(seed)
   const seen: Seen[] = []
   let done = 0
   for (let index = 0; index < steps; index++) {
-    const step = nextStep(random, { namespaces, owner, seen })
+    const step = nextStep(dice, { namespaces, owner, seen })
     const ours = await step.run(memory, 'ours')
     const theirs = await step.run(server, 'theirs')
     const told = `step ${index} of seed ${seed}, ${step.shown}\n`

@@ -8,6 +8,7 @@ import {
 } from '../../../src/store/kubernetes/index.js'
 import { conformanceKinds } from '../../../src/testing/index.js'
 import { runConformance } from '../conformance.js'
+import { startProxy, type TcpProxy } from '../proxy.js'
 import type { Part, Report } from '../report.js'
 import { clientVersion, importClient, installClients } from '../servers/install.js'
 import { kubeconfigOf } from '../servers/kube-api.js'
@@ -16,7 +17,6 @@ import { compile } from '../types.js'
 import { behaviour } from './behaviour.js'
 import { definitionOf } from './definitions.js'
 import { compareStores } from './differential.js'
-import { startProxy, type TcpProxy } from './proxy.js'
 
 /** The store over a real API server, which is the judge of the contract. */
 export const kubernetes: Part = {

@@ -9,8 +9,8 @@ import type {
   StoreErrorCode,
   WriteOptions,
 } from '../../../src/store/store.js'
-import { conformanceKinds } from '../../../src/testing/index.js'
-import type { Random } from './random.js'
+import { conformanceKinds, type Dice } from '../../../src/testing/index.js'
+import { randomFields, randomValue } from './random-fields.js'
 
 /** One object as both stores gave it at the same step. */
 export interface Seen {
@@ -38,31 +38,31 @@ export interface Scene {
 /** All versions of a kind are one. */
 const OTHER_VERSION = 'v1beta1'
 
-export function nextStep(random: Random, scene: Scene): Step {
+export function nextStep(dice: Dice, scene: Scene): Step {
   const { namespaces, seen } = scene
-  const kind = random.pick(conformanceKinds)
-  const place = random.chance(0.97) === kind.namespaced ? { namespace: random.pick(namespaces) } : {}
-  const name = random.chance(0.97)
-    ? `${random.pick(['a', 'b'])}-${kind.namespaced ? 'n' : namespaces[0]}`
-    : random.pick(kind.namespaced ? [...ODD_NAMES, 'status'] : ODD_NAMES)
-  const ref = { apiVersion: apiVersionOf(random, kind), kind: kind.kind, ...place, name }
-  const pair = seen.length > 0 && random.chance(0.85) ? random.pick(seen.slice(-12)) : undefined
-  const conditions = conditionsOf(random, pair)
+  const kind = dice.pick(conformanceKinds)
+  const place = dice.chance(0.97) === kind.namespaced ? { namespace: dice.pick(namespaces) } : {}
+  const name = dice.chance(0.97)
+    ? `${dice.pick(['a', 'b'])}-${kind.namespaced ? 'n' : namespaces[0]}`
+    : dice.pick(kind.namespaced ? [...ODD_NAMES, 'status'] : ODD_NAMES)
+  const ref = { apiVersion: apiVersionOf(dice, kind), kind: kind.kind, ...place, name }
+  const pair = seen.length > 0 && dice.chance(0.85) ? dice.pick(seen.slice(-12)) : undefined
+  const conditions = conditionsOf(dice, pair)
   const hasStatus = kindOf(pair?.ours ?? ref).statusSubresource
-  const options: WriteOptions = hasStatus && random.chance(0.2) ? { subresource: 'status' } : {}
-  const known = pair === undefined ? ref : { ...refOf(pair.ours), apiVersion: apiVersionOf(random, kindOf(pair.ours)) }
+  const options: WriteOptions = hasStatus && dice.chance(0.2) ? { subresource: 'status' } : {}
+  const known = pair === undefined ? ref : { ...refOf(pair.ours), apiVersion: apiVersionOf(dice, kindOf(pair.ours)) }
   // in which version something was written the server notes as well, also if that changes nothing else
   const written = { ...ref, apiVersion: kind.apiVersion }
   const patched = { ...known, apiVersion: kind.apiVersion }
   switch (
-    random.pick(['create', 'create', 'update', 'update', 'merge', 'merge', 'json', 'json', 'delete', 'list', 'get'])
+    dice.pick(['create', 'create', 'update', 'update', 'merge', 'merge', 'json', 'json', 'delete', 'list', 'get'])
   ) {
     case 'create':
-      return creation(random, scene, written)
+      return creation(dice, scene, written)
     case 'update':
-      return pair === undefined ? reading(ref) : update(random, scene, pair, options)
+      return pair === undefined ? reading(ref) : update(dice, scene, pair, options)
     case 'merge': {
-      const patch = randomMerge(random, scene, pair, {
+      const patch = randomMerge(dice, scene, pair, {
         ...options,
         isConditional: Object.keys(conditions('ours')).length > 0,
       })
@@ -70,17 +70,17 @@ export function nextStep(random: Random, scene: Scene): Step {
       return { shown, run: (store, side) => store.patch(patched, patch(side), { ...options, ...conditions(side) }) }
     }
     case 'json': {
-      const patch = Array.from({ length: random.below(4) }, () => randomOperation(random, options))
+      const patch = Array.from({ length: dice.below(4) }, () => randomOperation(dice, options))
       const shown = `JSON ${JSON.stringify([patched, patch, options, conditions('ours')])}`
       return { shown, run: (store, side) => store.patch(patched, patch, { ...options, ...conditions(side) }) }
     }
     case 'delete': {
-      const propagation = random.chance(0.3) ? ({ propagation: 'Background' } as const) : {}
+      const propagation = dice.chance(0.3) ? ({ propagation: 'Background' } as const) : {}
       const shown = `delete ${JSON.stringify([known, propagation, conditions('ours')])}`
       return { shown, isGone: true, run: (store, side) => store.delete(known, { ...propagation, ...conditions(side) }) }
     }
     case 'list': {
-      const query = randomQuery(random, kind, scene)
+      const query = randomQuery(dice, kind, scene)
       return { shown: `list ${JSON.stringify(query)}`, run: (store) => store.list(query) }
     }
   }
@@ -91,19 +91,19 @@ function reading(ref: Parameters<Store['get']>[0]): Step {
   return { shown: `get ${JSON.stringify(ref)}`, run: (store) => store.get(ref) }
 }
 
-function creation(random: Random, { owner }: Scene, ref: Parameters<Store['get']>[0]): Step {
+function creation(dice: Dice, { owner }: Scene, ref: Parameters<Store['get']>[0]): Step {
   const { apiVersion, kind, ...place } = ref
-  const server = random.chance(0.1) ? random.pick(OF_THE_SERVER) : {}
-  const metadata = { ...place, ...randomMetadata(random, owner), ...server }
-  const object = { apiVersion, kind, ...randomParts(random), metadata } as unknown as KubeObject
+  const server = dice.chance(0.1) ? dice.pick(OF_THE_SERVER) : {}
+  const metadata = { ...place, ...randomMetadata(dice, owner), ...server }
+  const object = { apiVersion, kind, ...randomParts(dice), metadata } as unknown as KubeObject
   return { shown: `create ${JSON.stringify(object)}`, run: (store) => store.create(object) }
 }
 
-function update(random: Random, { owner }: Scene, pair: Seen, options: WriteOptions): Step {
-  const parts = randomParts(random)
-  const changes = random.chance(0.6) ? randomMetadata(random, owner) : {}
-  const withoutUid = random.chance(0.2)
-  const server = random.chance(0.1) ? random.pick(OF_THE_SERVER) : {}
+function update(dice: Dice, { owner }: Scene, pair: Seen, options: WriteOptions): Step {
+  const parts = randomParts(dice)
+  const changes = dice.chance(0.6) ? randomMetadata(dice, owner) : {}
+  const withoutUid = dice.chance(0.2)
+  const server = dice.chance(0.1) ? dice.pick(OF_THE_SERVER) : {}
   const made = (object: KubeObject) => ({
     ...object,
     ...parts,
@@ -136,8 +136,8 @@ const OF_THE_SERVER: readonly object[] = [
 const ODD_NAMES = ['A', '..', 'a/b', 'a b', 'ä', `${'a'.repeat(254)}`, 'a..b', '-a']
 
 /** Mostly the one that is stored: of what is read or removed. */
-function apiVersionOf(random: Random, { apiVersion }: KindInfo): string {
-  return random.chance(0.1) ? apiVersion.replace(/[^/]+$/, OTHER_VERSION) : apiVersion
+function apiVersionOf(dice: Dice, { apiVersion }: KindInfo): string {
+  return dice.chance(0.1) ? apiVersion.replace(/[^/]+$/, OTHER_VERSION) : apiVersion
 }
 
 export function kindOf(object: { readonly kind: string }): KindInfo {
@@ -148,23 +148,23 @@ function refOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject) 
   return namespace === undefined ? { apiVersion, kind, name } : { apiVersion, kind, namespace, name }
 }
 
-function conditionsOf(random: Random, pair: Seen | undefined) {
-  if (pair === undefined || random.chance(0.5)) return () => ({})
-  const [withUid, withVersion] = [random.chance(0.5), random.chance(0.6)]
+function conditionsOf(dice: Dice, pair: Seen | undefined) {
+  if (pair === undefined || dice.chance(0.5)) return () => ({})
+  const [withUid, withVersion] = [dice.chance(0.5), dice.chance(0.6)]
   return (side: Side) => ({
     ...(withUid ? { uid: pair[side].metadata.uid } : {}),
     ...(withVersion ? { resourceVersion: pair[side].metadata.resourceVersion } : {}),
   })
 }
 
-function randomParts(random: Random): { spec?: unknown; status?: unknown } {
+function randomParts(dice: Dice): { spec?: unknown; status?: unknown } {
   return {
-    ...(random.chance(0.7) ? { spec: random.fields() } : {}),
-    ...(random.chance(0.4) ? { status: random.fields() } : {}),
+    ...(dice.chance(0.7) ? { spec: randomFields(dice) } : {}),
+    ...(dice.chance(0.4) ? { status: randomFields(dice) } : {}),
   }
 }
 
-function randomMetadata(random: Random, owner: OwnerReference): object {
+function randomMetadata(dice: Dice, owner: OwnerReference): object {
   const labels = [
     { a: '1' },
     { a: '2', b: '' },
@@ -240,30 +240,30 @@ function randomMetadata(random: Random, owner: OwnerReference): object {
     [{ ...owner, apiVersion: '/v1', name: null }],
   ]
   return {
-    ...(random.chance(0.5) ? { labels: random.pick(labels) } : {}),
-    ...(random.chance(0.3) ? { annotations: random.pick(annotations) } : {}),
-    ...(random.chance(0.4) ? { finalizers: random.pick(finalizers) } : {}),
-    ...(random.chance(0.2) ? { ownerReferences: random.pick(owners) } : {}),
-    ...(random.chance(0.05) ? { generation: 77 } : {}),
-    ...(random.chance(0.05) ? { creationTimestamp: '1999-01-01T00:00:00Z' } : {}),
-    ...(random.chance(0.02) ? { deletionGracePeriodSeconds: 5 } : {}),
+    ...(dice.chance(0.5) ? { labels: dice.pick(labels) } : {}),
+    ...(dice.chance(0.3) ? { annotations: dice.pick(annotations) } : {}),
+    ...(dice.chance(0.4) ? { finalizers: dice.pick(finalizers) } : {}),
+    ...(dice.chance(0.2) ? { ownerReferences: dice.pick(owners) } : {}),
+    ...(dice.chance(0.05) ? { generation: 77 } : {}),
+    ...(dice.chance(0.05) ? { creationTimestamp: '1999-01-01T00:00:00Z' } : {}),
+    ...(dice.chance(0.02) ? { deletionGracePeriodSeconds: 5 } : {}),
   }
 }
 
 /** A merge patch, which may say for which object it is. */
 function randomMerge(
-  random: Random,
+  dice: Dice,
   { owner }: Scene,
   pair: Seen | undefined,
   { subresource, isConditional }: WriteOptions & { readonly isConditional: boolean },
 ) {
-  const parts = randomParts(random)
-  const changes = random.chance(0.5) ? randomMetadata(random, owner) : undefined
-  const server = subresource === undefined && !isConditional && random.chance(0.1) ? random.pick(OF_THE_SERVER) : {}
-  const [withUid, withVersion] = pair === undefined ? [false, false] : [random.chance(0.05), random.chance(0.1)]
+  const parts = randomParts(dice)
+  const changes = dice.chance(0.5) ? randomMetadata(dice, owner) : undefined
+  const server = subresource === undefined && !isConditional && dice.chance(0.1) ? dice.pick(OF_THE_SERVER) : {}
+  const [withUid, withVersion] = pair === undefined ? [false, false] : [dice.chance(0.05), dice.chance(0.1)]
   const identity =
-    subresource === undefined && random.chance(0.05)
-      ? random.pick([
+    subresource === undefined && dice.chance(0.05)
+      ? dice.pick([
           { apiVersion: null },
           { kind: null },
           { kind: 'Other' },
@@ -335,13 +335,13 @@ const BELOW_METADATA = [
 const ROOTS = ['', '/', '/metadata', '/spec', '/status', '/kind', '/apiVersion']
 
 /** What is written to metadata may not be what it should be, and neither may `spec` become anything but an object: that is the schema's. */
-function randomOperation(random: Random, { subresource }: WriteOptions): JsonPatchOperation {
-  if (random.chance(0.1)) return { op: random.pick(['add', 'replace']), path: '/spec', value: random.fields() }
+function randomOperation(dice: Dice, { subresource }: WriteOptions): JsonPatchOperation {
+  if (dice.chance(0.1)) return { op: dice.pick(['add', 'replace']), path: '/spec', value: randomFields(dice) }
   // with a status the server still looks whether all of it can be read
-  const isMetadata = subresource === undefined && random.chance(0.3)
-  const pointer = () => (isMetadata ? `/metadata/${random.pick(BELOW_METADATA)}` : random.pick(BELOW_SPEC))
-  const path = random.chance(0.03) ? random.pick(ROOTS) : pointer()
-  const op = random.pick(['add', 'add', 'replace', 'test', 'remove', 'move', 'copy'] as const)
+  const isMetadata = subresource === undefined && dice.chance(0.3)
+  const pointer = () => (isMetadata ? `/metadata/${dice.pick(BELOW_METADATA)}` : dice.pick(BELOW_SPEC))
+  const path = dice.chance(0.03) ? dice.pick(ROOTS) : pointer()
+  const op = dice.pick(['add', 'add', 'replace', 'test', 'remove', 'move', 'copy'] as const)
   // of these roots only an object is what the schema takes
   const isRoot = ROOTS.includes(path)
   switch (isRoot && op !== 'remove' && op !== 'test' ? 'remove' : op) {
@@ -349,17 +349,17 @@ function randomOperation(random: Random, { subresource }: WriteOptions): JsonPat
       return { op: 'remove', path }
     case 'move':
     case 'copy':
-      return { op: op as 'move', from: random.chance(0.1) ? random.pick(BELOW_SPEC) : pointer(), path }
+      return { op: op as 'move', from: dice.chance(0.1) ? dice.pick(BELOW_SPEC) : pointer(), path }
     default:
       return {
         op: op as 'add',
         path,
-        value: isMetadata ? random.pick(['1', { a: '1' }, ['example.com/f'], null, 7, '', []]) : random.value(2),
+        value: isMetadata ? dice.pick(['1', { a: '1' }, ['example.com/f'], null, 7, '', []]) : randomValue(dice, 2),
       }
   }
 }
 
-function randomQuery(random: Random, { apiVersion, kind, namespaced }: KindInfo, { namespaces }: Scene): ListQuery {
+function randomQuery(dice: Dice, { apiVersion, kind, namespaced }: KindInfo, { namespaces }: Scene): ListQuery {
   const labels = [{ a: '1' }, { a: '' }, { b: '' }, { a: '2', b: '' }, { 'a b': '1' }, { a: 'x y' }]
   const expressions: LabelRequirement[] = [
     { key: 'a', operator: 'In', values: ['1', '2'] },
@@ -380,18 +380,18 @@ function randomQuery(random: Random, { apiVersion, kind, namespaced }: KindInfo,
     { 'spec.x': '1' },
   ]
   // regions of other runs are none of ours
-  const where = namespaced ? { namespace: random.pick(namespaces) } : {}
+  const where = namespaced ? { namespace: dice.pick(namespaces) } : {}
   const own = namespaced
-    ? random.chance(0.4)
-      ? { fields: random.pick(fields) }
+    ? dice.chance(0.4)
+      ? { fields: dice.pick(fields) }
       : {}
-    : { fields: { 'metadata.name': `${random.pick(['a', 'b'])}-${namespaces[0]}` } }
+    : { fields: { 'metadata.name': `${dice.pick(['a', 'b'])}-${namespaces[0]}` } }
   return {
     apiVersion,
     kind,
     ...where,
     ...own,
-    ...(random.chance(0.4) ? { labels: random.pick(labels) } : {}),
-    ...(random.chance(0.3) ? { labelExpressions: [random.pick(expressions), random.pick(expressions)] } : {}),
+    ...(dice.chance(0.4) ? { labels: dice.pick(labels) } : {}),
+    ...(dice.chance(0.3) ? { labelExpressions: [dice.pick(expressions), dice.pick(expressions)] } : {}),
   }
 }

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
+import { settle } from 'ipam-kit/run'
 import type { Store, StoreErrorCode, StoreFailure, StoreResult } from 'ipam-kit/store'
-import { migratePostgres, type PostgresClient, postgresStore } from 'ipam-kit/store/postgres'
+import { migratePostgres, type PostgresClient, type PostgresValue, postgresStore } from 'ipam-kit/store/postgres'
 import { Dice } from 'ipam-kit/testing'
 import type { Report } from '../report.js'
 import type { RealServer } from '../servers/server.js'
@@ -17,6 +18,7 @@ export async function failures(report: Report, connect: Connect, server: RealSer
     'a write that waits too long for another is refused, and not done': waitTooLong,
     'a write in a session that may not write is refused': readOnly,
     'a write that waits when its connection dies may have been done': dieWaiting,
+    'a write that is done after it was given up is found by writing again, and not by reading': doneLate,
     'a commit waits for the disk in a session that would not': waitForTheDisk,
     'of writes whose connections die none that was answered is lost, and none that was refused is done': dieAtAnyTime,
     'a server that is killed loses no write that was answered': (connections) => killServer(connections, server),
@@ -91,6 +93,38 @@ async function dieWaiting(connections: Connections): Promise<undefined> {
   })
   // the pool gets another connection
   unwrap(await store.create(pool('waiting')))
+  return undefined
+}
+
+/** The server goes on with a statement whose client does not wait any more, as after the `query_timeout` of pg or a cut cable. */
+async function doneLate(connections: Connections): Promise<undefined> {
+  const patient = connections.pool(2)
+  const impatient: PostgresClient = {
+    query: (text: string, values?: PostgresValue[]) => {
+      const late = sleep(300).then(() => {
+        throw new Error('timed out')
+      })
+      return Promise.race([patient.query(text, values), late])
+    },
+  }
+  const object = pool('late')
+  const store = open(connections.pool(1))
+  let settling: Promise<unknown> = Promise.resolve()
+  await holding(connections, async () => {
+    const failure = await failureOf(open(impatient).create(object))
+    assert.equal(failure.code, 'STORE_OUTCOME_UNKNOWN')
+    const reading = await failureOf(store.get({ ...POOL, namespace: 'ns', name: 'late' }))
+    assert.equal(reading.code, 'STORE_NOT_FOUND', 'a read says that it was not done')
+    const effect = { kind: 'create', object, why: 'a test' } as const
+    settling = settle(store, { effect, failure }).then((settled) => {
+      const { change, source } = unwrap(settled)
+      assert(change.kind === 'present')
+      return { uid: change.object.metadata.uid, source }
+    })
+    await sleep(100)
+  })
+  const { uid } = unwrap(await store.get({ ...POOL, namespace: 'ns', name: 'late' })).metadata
+  assert.deepEqual(await settling, { uid, source: 'read' }, 'the first write is found, which was done by then')
   return undefined
 }
 

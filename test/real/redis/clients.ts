@@ -8,7 +8,6 @@ import { importClient } from '../servers/install.js'
 
 export interface IoRedis extends RedisCaller {
   on(event: string, listener: (...words: string[]) => void): unknown
-  off(event: string, listener: (...words: string[]) => void): unknown
   duplicate(): IoRedis
   subscribe(channel: string): Promise<unknown>
   disconnect(): void
@@ -50,10 +49,14 @@ export class Clients {
   /** As said in the documentation of the store. */
   async ioredisSubscription(client: IoRedis): Promise<NonNullable<Options['subscribe']>> {
     const subscriber = this.#keep(client.duplicate())
+    const listeners = new Set<() => void>()
+    subscriber.on('message', () => {
+      for (const wake of listeners) wake()
+    })
     await subscriber.subscribe('{ipam-kit}:store:changes')
     return (wake) => {
-      subscriber.on('message', wake)
-      return () => subscriber.off('message', wake)
+      listeners.add(wake)
+      return () => listeners.delete(wake)
     }
   }
 

@@ -32,6 +32,32 @@ export async function history({ report, clients }: Setup): Promise<void> {
     return undefined
   })
 
+  await report.test('a much shorter history is reached in several writes, and each says what is gone', async () => {
+    const prefix = 'shortened'
+    const [longer, shorter] = [{ history: 10_000 }, { history: 10 }].map((more) =>
+      storeOver(client, { prefix, ...more }),
+    )
+    const versions: string[] = []
+    for (let i = 0; i < 2_500; i += 50) {
+      const made = await Promise.all(Array.from({ length: 50 }, (_, k) => longer!.create(pool(`a${i + k}`))))
+      versions.push(...made.map(versionOf))
+    }
+    versions.sort((left, right) => Number(BigInt(left) - BigInt(right)))
+    const lengths: unknown[] = []
+    for (let i = 0; i < 4; i++) {
+      versions.push(versionOf(await shorter!.create(pool(`b${i}`))))
+      const [changes, sizes] = [`{${prefix}}:changes:x.dev/Pool`, `{${prefix}}:sizes:x.dev/Pool`]
+      const kept = Number(await client.call('XLEN', changes))
+      assert.equal(await client.call('LLEN', sizes), kept)
+      lengths.push(kept)
+      const newestGone = versions.length - kept - 1
+      assert.deepEqual(outline(await eventsOf(shorter!, versions[newestGone - 1]!, 1)), ['STORE_VERSION_GONE'])
+      assert.equal((await eventsOf(shorter!, versions[newestGone]!, kept)).length, kept)
+    }
+    assert.deepEqual(lengths, [1_501, 502, 10, 10])
+    return lengths.join(', ')
+  })
+
   await report.test('changes are bounded in bytes too, and one is kept', async () => {
     const prefix = 'bounded'
     const store = storeOver(client, { prefix, historyBytes: 10_000 })

@@ -17,7 +17,7 @@ export const fits: RedisClient[] = [
   createClient({ RESP: 3 }),
   createClientPool(),
   { sendCommand: (args) => cluster.sendCommand(args[3], false, args) },
-  { sendCommand: (args) => sentinel.sendCommand(false, args) },
+  { call: (...words) => sentinel.sendCommand(false, words) },
 ]
 export const stores = [redisStore(new Redis(), options), redisStore(nodeRedis, options)]
 

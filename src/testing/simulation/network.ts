@@ -1,0 +1,57 @@
+import type { Dice } from './dice.js'
+import type { Scheduler } from './scheduler.js'
+
+/** A write that its writer has given up, and that is still on its way. */
+interface LateCall {
+  readonly actor: string
+  readonly object: string
+  readonly label: string
+  readonly arrive: () => Promise<void>
+}
+
+/**
+ * Writes that arrive when nobody waits for them any more: their connection has died, and the server still does them. At any time, but
+ * before the next write of the same object, because a server does those one after the other, and before their writer has a successor,
+ * because a server that is set up well has given them up by then.
+ */
+export class Network {
+  readonly #dice: Dice
+  readonly #scheduler: Scheduler
+  #late: LateCall[] = []
+
+  constructor(dice: Dice, scheduler: Scheduler) {
+    this.#dice = dice
+    this.#scheduler = scheduler
+  }
+
+  delay(call: LateCall): void {
+    this.#late.push(call)
+  }
+
+  /** Lets late calls arrive when it is their turn, for as long as the simulation runs. */
+  async live(): Promise<void> {
+    for (;;) {
+      await this.#scheduler.turn('network', 'what is late arrives', () => this.#late.length > 0)
+      if (this.#late.length > 0) await this.#arrive(this.#dice.pick(this.#late))
+    }
+  }
+
+  /** Before a write of an object is done. */
+  async passes(object: string): Promise<void> {
+    for (const call of this.#late.filter((late) => late.object === object)) await this.#arrive(call)
+  }
+
+  /** When the term of a writer is over: what it had on the way arrives now, or never. */
+  async ends(actor: string): Promise<void> {
+    for (const call of this.#late.filter((late) => late.actor === actor)) {
+      if (this.#dice.chance(0.5)) await this.#arrive(call)
+      else this.#late = this.#late.filter((late) => late !== call)
+    }
+  }
+
+  async #arrive(call: LateCall): Promise<void> {
+    this.#late = this.#late.filter((late) => late !== call)
+    this.#scheduler.note('network', `  late: ${call.label} of ${call.actor}`)
+    await call.arrive()
+  }
+}

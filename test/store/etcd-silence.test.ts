@@ -1,0 +1,264 @@
+import type { WatchEvent } from 'ipam-kit/store'
+import { type EtcdHttpResponse, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { describe, expect, test } from 'vitest'
+import { EtcdModel } from './etcd-model.js'
+
+const pools = { apiVersion: 'x.dev/v1', kind: 'Pool', namespace: 'n' }
+const pool = (name: string) => ({ apiVersion: 'x.dev/v1', kind: 'Pool', metadata: { namespace: 'n', name } })
+let uids = 0
+
+/** Until no promise is left that could go on. */
+const settle = () => new Promise((done) => setTimeout(done, 2))
+
+/** Time that passes only when it is told to. */
+class Clock {
+  #now = 0
+  #waiting: { readonly at: number; readonly done: () => void }[] = []
+
+  get sleepers(): number {
+    return this.#waiting.length
+  }
+
+  readonly sleep = (ms: number) => {
+    return new Promise<void>((done) => this.#waiting.push({ at: this.#now + ms, done }))
+  }
+
+  async pass(seconds: number): Promise<void> {
+    for (const end = this.#now + seconds * 1_000; this.#now < end; ) {
+      await settle()
+      this.#now += 500
+      const due = this.#waiting.filter(({ at }) => at <= this.#now)
+      this.#waiting = this.#waiting.filter(({ at }) => at > this.#now)
+      for (const { done } of due) done()
+    }
+    await settle()
+  }
+}
+
+/** The connection of a watch, which can go silent without an end. */
+class Wire {
+  isSilent = false
+  isCanceled = false
+
+  through(response: EtcdHttpResponse): EtcdHttpResponse {
+    const stream = response.body!.getReader()
+    let end = () => {}
+    const ended = new Promise<{ done: true }>((resolve) => {
+      end = () => resolve({ done: true })
+    })
+    const read = async () => {
+      const step = await Promise.race([ended, stream.read()])
+      return this.isSilent ? ended : step
+    }
+    const cancel = async () => {
+      this.isCanceled = true
+      end()
+      await stream.cancel()
+    }
+    return { ...response, body: { getReader: () => ({ read, cancel }) } }
+  }
+}
+
+function open() {
+  const model = new EtcdModel()
+  const clock = new Clock()
+  const wires: Wire[] = []
+  const state = { isSilentAtOpening: false }
+  const client = etcdGateway({
+    url: 'http://etcd',
+    fetch: async (url, request) => {
+      const response = await model.fetch(url, request)
+      if (!url.endsWith('/watch')) return response
+      if (state.isSilentAtOpening) return new Promise(() => {})
+      const wire = new Wire()
+      wires.push(wire)
+      return wire.through(response)
+    },
+  })
+  const store = etcdStore(client, { now: Date.now, uid: () => `u${++uids}`, sleep: clock.sleep })
+  const events = store.watch(pools, { resourceVersion: '1' })[Symbol.asyncIterator]()
+  /** What the watch tells, as it does. */
+  const told: string[] = []
+  const read = async () => {
+    for (;;) {
+      const { value, done } = await events.next()
+      if (done === true) return
+      told.push(outline(value))
+    }
+  }
+  const asked = () => model.calls.splice(0).map((path) => path.slice(path.lastIndexOf('/') + 1))
+  return { model, clock, wires, state, store, events, told, read, asked }
+}
+
+function outline(event: WatchEvent): string {
+  if (event.type === 'ERROR') return `ERROR ${event.failure.code}`
+  return event.type === 'BOOKMARK' ? `AT ${event.resourceVersion}` : `${event.type} ${event.object.metadata.name}`
+}
+
+describe('a watch to which nothing comes', () => {
+  test('because its connection is silent goes on over another, and loses and repeats nothing', async () => {
+    const { clock, wires, store, told, read } = open()
+    void read()
+    await clock.pass(1)
+    await store.create(pool('a'))
+    await clock.pass(1)
+    wires[0]!.isSilent = true
+    await store.create(pool('b'))
+    await store.create(pool('c'))
+    expect(told).toEqual(['AT 1', 'ADDED a'])
+    await clock.pass(35)
+    expect(told).toEqual(['AT 1', 'ADDED a', 'ADDED b', 'ADDED c'])
+    expect(wires[0]!.isCanceled).toBe(true)
+    await store.create(pool('d'))
+    await clock.pass(1)
+    expect(told.at(-1)).toBe('ADDED d')
+  })
+
+  test('because it is silent before it has begun does so, too', async () => {
+    const { clock, state, store, told, read } = open()
+    state.isSilentAtOpening = true
+    void read()
+    await clock.pass(1)
+    await store.create(pool('a'))
+    await clock.pass(5)
+    state.isSilentAtOpening = false
+    await clock.pass(30)
+    expect(told).toEqual(['AT 1', 'ADDED a'])
+  })
+
+  test('because nothing was written only asks for the revision', async () => {
+    const { clock, wires, told, read, asked } = open()
+    void read()
+    await clock.pass(1)
+    expect(asked()).toEqual(['range', 'watch'])
+    await clock.pass(75)
+    expect(asked()).toEqual(['range', 'range', 'range', 'range'])
+    expect([told, wires.length, wires[0]!.isCanceled]).toEqual([['AT 1'], 1, false])
+  })
+
+  test('because only others were written is left as it is: etcd would tell it how far it is', async () => {
+    const { model, clock, wires, told, read } = open()
+    void read()
+    for (let i = 0; i < 12; i++) {
+      model.put('of others', `${i}`)
+      await clock.pass(10)
+    }
+    // others have looked, and have ended
+    expect(wires.map(({ isCanceled }) => isCanceled).slice(0, 2)).toEqual([false, true])
+    expect(wires.length).toBeGreaterThan(3)
+    expect(told).toEqual(['AT 1'])
+    // what it has not seen is compacted: that is nothing to it
+    model.compact(12)
+    await clock.pass(60)
+    expect([told, wires[0]!.isCanceled]).toEqual([['AT 1'], false])
+    wires[0]!.isSilent = true
+    model.put('ipam-kit/x.dev/Pool/n,a', JSON.stringify(pool('a')))
+    await clock.pass(60)
+    expect(told).toEqual(['AT 1', 'ERROR STORE_VERSION_GONE'])
+  })
+
+  test('for a moment does not look: events and progress are signs of life', async () => {
+    const { model, clock, told, read, asked } = open()
+    void read()
+    await clock.pass(1)
+    asked()
+    for (let i = 0; i < 6; i++) {
+      if (i % 2 === 0) model.put('ipam-kit/x.dev/Pool/n,a', JSON.stringify({ ...pool('a'), spec: { i } }))
+      else model.progress()
+      await clock.pass(10)
+    }
+    expect(asked()).toEqual([])
+    expect(told.length).toBe(4)
+  })
+
+  test('because nobody reads what it has is not silent', async () => {
+    const { clock, wires, store, events, asked } = open()
+    await events.next()
+    await store.create(pool('a'))
+    expect(outline((await events.next()).value!)).toBe('ADDED a')
+    await store.create(pool('b'))
+    await settle()
+    asked()
+    await clock.pass(60)
+    expect([asked(), wires.length]).toEqual([[], 1])
+    expect(outline((await events.next()).value!)).toBe('ADDED b')
+  })
+
+  test('and a server that does not answer: it is asked again', async () => {
+    const { model, clock, wires, store, told, read } = open()
+    void read()
+    await clock.pass(1)
+    wires[0]!.isSilent = true
+    await store.create(pool('a'))
+    model.intercept = () => Promise.reject(new TypeError('fetch failed'))
+    await clock.pass(60)
+    expect(told).toEqual(['AT 1'])
+    model.intercept = () => undefined
+    await clock.pass(35)
+    expect(told).toEqual(['AT 1', 'ADDED a'])
+  })
+
+  test('and an answer that can not be read behind it: it ends with the error', async () => {
+    const { model, clock, wires, told, read } = open()
+    void read()
+    await clock.pass(1)
+    wires[0]!.isSilent = true
+    model.revision++
+    model.intercept = (path) => {
+      if (path !== '/v3/watch') return undefined
+      const value = new TextEncoder().encode('{"result":{"created":true}}\n{"result":7}\n')
+      const read = async () => ({ done: false, value })
+      return { status: 200, text: async () => '', body: { getReader: () => ({ read, cancel: async () => {} }) } }
+    }
+    await clock.pass(35)
+    expect(told).toEqual(['AT 1', 'ERROR STORE_IO'])
+  })
+
+  test('leaves nothing behind when its reader has gone, wherever it was', async () => {
+    for (const isWaiting of [true, false]) {
+      const { clock, wires, store, events } = open()
+      await events.next()
+      await store.create(pool('a'))
+      await events.next()
+      const next = isWaiting ? events.next() : undefined
+      await clock.pass(20)
+      expect(clock.sleepers).toBeGreaterThan(0)
+      await events.return?.()
+      await next
+      await clock.pass(2)
+      expect([clock.sleepers, wires.every(({ isCanceled }) => isCanceled)]).toEqual([0, true])
+    }
+  })
+})
+
+describe('an answer to a watch that can not be read', () => {
+  test.each<[string, string | Uint8Array, string]>([
+    ['no JSON', '<html>', 'JSON'],
+    ['no message', '"text"', 'none of etcd'],
+    ['no result', '{}', 'none of etcd'],
+    ['no events', '{"result":{"events":7}}', 'none of etcd'],
+    ['no number', '{"result":{"header":{"revision":"x"}}}', 'none of etcd'],
+    [
+      'no Base64',
+      JSON.stringify({ result: { events: [{ kv: { key: '%', mod_revision: '2' } }] } }),
+      'no text in UTF-8',
+    ],
+    [
+      'no text',
+      JSON.stringify({ result: { events: [{ kv: { key: '//4A', mod_revision: '2' } }] } }),
+      'no text in UTF-8',
+    ],
+    ['a line that is no text', Uint8Array.of(0xff, 0xfe), 'not UTF-8'],
+    ['an error that is none', '{"error":"text"}', 'none of etcd'],
+  ])('ends it at once, because it would come again: %s', async (_, line, problem) => {
+    const { model, wires, events, asked } = open()
+    await events.next()
+    const next = events.next()
+    await settle()
+    model.sayText(line)
+    model.sayText('\n')
+    const context = { problem: expect.stringContaining(problem) }
+    expect((await next).value).toMatchObject({ type: 'ERROR', failure: { code: 'STORE_IO', context } })
+    expect([asked(), wires[0]!.isCanceled]).toEqual([['range', 'watch'], true])
+  })
+})
