@@ -68,7 +68,8 @@ export async function runKey<O extends Outcome>(
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts }
     const { outcome, requeueAfterSeconds } = plan
     const ended = await runPlan(plan, store, {
-      onChange: (change, effect) => show(change, effect.kind === 'absent' ? 'read' : 'written'),
+      // what was not there any more was not removed here
+      onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
       onEvent,
     })
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts }

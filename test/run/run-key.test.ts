@@ -1,6 +1,6 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, ok, unwrap } from 'ipam-kit/errors'
-import type { Change, Plan, Planner } from 'ipam-kit/plan'
+import type { Change, Effect, Plan, Planner } from 'ipam-kit/plan'
 import { runKey } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -133,6 +133,12 @@ describe('runKey', () => {
     const { result, shown } = await run({}, 0)
     expect(result).toMatchObject({ kind: 'failed', failure: { code: 'STORE_CONFLICT' } })
     expect(shown, 'it is read again, and is there').toEqual(['read present'])
+  })
+
+  test('tells the end of what others have removed as read', async () => {
+    const effects: Effect[] = [{ kind: 'delete', ref: { ...ref, name: 'gone' }, if: { uid: 'u' }, why: '' }]
+    planner.plan = () => ({ outcome: { kind: 'counted', message: '' }, effects })
+    expect((await run()).shown).toEqual(['read absent'])
   })
 
   test.each([0, 1, 3])('gives up after %i conflicts in a row', async (maxConflicts) => {

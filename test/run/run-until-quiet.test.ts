@@ -283,3 +283,29 @@ describe('runUntilQuiet', () => {
     )
   })
 })
+
+test('the end of an object is not that of the one that has its name now, whose own end is shown', async () => {
+  const below = await storeWith(counter('a'))
+  const found = await below.get(ref('a'))
+  const uid = found.ok ? found.value.metadata.uid : undefined
+  let lists = 0
+  const store = storeOver(below, {
+    list: async (query) => {
+      if (++lists === 2) await below.delete(ref('a'))
+      return below.list(query)
+    },
+  })
+  const ends: (string | undefined)[] = []
+  const planner = new CountTo(0)
+  const { observe, plan } = planner
+  planner.observe = (change) => {
+    if (change.kind === 'absent') ends.push(change.uid)
+    return lists === 1 && change.kind === 'absent' ? [] : observe.call(planner, change)
+  }
+  planner.plan = (key) => {
+    const planned = plan.call(planner, key)
+    return planned && { ...planned, effects: [{ kind: 'absent', ref: ref('a'), uid: 'of an earlier one', why: '' }] }
+  }
+  await runUntilQuiet(store, [planner], { now })
+  expect(ends).toEqual(['of an earlier one', uid])
+})

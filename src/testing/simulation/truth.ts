@@ -1,4 +1,4 @@
-import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { type KindInfo, type KubeObject, kindKey, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import type { ObjectList, Store } from '../../store/index.js'
@@ -64,10 +64,6 @@ export class Truth {
   async objects(kind: Pick<ObjectRef, 'apiVersion' | 'kind'>): Promise<readonly KubeObject[]> {
     return unwrap(await this.store.list({ apiVersion: kind.apiVersion, kind: kind.kind })).items
   }
-}
-
-export function kindKey({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
-  return `${groupOf(apiVersion)}/${kind}`
 }
 
 function placeOf({ namespace = '', name }: ObjectRef): string {

@@ -1,10 +1,11 @@
+import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { runKey, settle } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
 import type { Scheduler } from './scheduler.js'
-import { kindKey, type Truth } from './truth.js'
+import type { Truth } from './truth.js'
 
 /** What all writers of a simulation share. */
 export interface WriterWorld {
