@@ -62,23 +62,28 @@ function listing({ list }: Calls): Side {
   }
 }
 
-/** Each write is sent when the event of the one before has come. What has come may be known before the write is answered. */
+/**
+ * Each write is sent when the event of the one before has come. What has come may be known before the write is answered. The first event does
+ * not count: the connection of a watch may be made only after it has said where it begins.
+ */
 function watching(calls: Calls): Side {
   let object: KubeObject | undefined
   let stop: (() => Promise<void>) | undefined
   const hearing = new Hearing()
+  const writeAndHear = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      const next = changed(object!)
+      const [written] = await Promise.all([calls.update(next), hearing.of(writesOf(next))])
+      object = written
+    }
+  }
   return {
     async begin() {
       object ??= await calls.create(addressNamed(calls.namespace, nextName()))
       stop = await calls.watch((told) => hearing.told(told))
+      await writeAndHear(1)
     },
-    async run(count) {
-      for (let i = 0; i < count; i++) {
-        const next = changed(object!)
-        const [written] = await Promise.all([calls.update(next), hearing.of(writesOf(next))])
-        object = written
-      }
-    },
+    run: writeAndHear,
     end: async () => stop?.(),
   }
 }

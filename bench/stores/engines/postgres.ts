@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
+import type { Wake } from 'ipam-kit/store/engine'
 import { migratePostgres, namedStatements, postgresStore } from 'ipam-kit/store/postgres'
 import { writesOf } from '../../../src/store/postgres/statements.js'
 import { historyOf } from '../../../src/store/sql/history.js'
@@ -32,9 +33,13 @@ export async function overPg(): Promise<Bench> {
   await listener.connect()
   await listener.query(`listen ${CHANNEL}`)
   await migratePostgres(pool)
-  const listen = (wake: () => void) => {
-    listener.on('notification', wake)
-    return () => void listener.off('notification', wake)
+  const listeners = new Set<Wake>()
+  listener.on('notification', ({ payload }) => {
+    for (const wake of listeners) wake(payload)
+  })
+  const listen = (wake: Wake) => {
+    listeners.add(wake)
+    return () => void listeners.delete(wake)
   }
   const store = postgresStore(namedStatements(pool), OPTIONS)
   const watcher = postgresStore(namedStatements(other), { ...OPTIONS, subscribe: listen })
@@ -66,8 +71,8 @@ export async function overPg(): Promise<Bench> {
 export async function overPglite(): Promise<Bench> {
   const db = new PGlite()
   await migratePostgres(db)
-  const subscribe = (wake: () => void) => {
-    const listening = db.listen(CHANNEL, wake)
+  const subscribe = (wake: Wake) => {
+    const listening = db.listen(CHANNEL, (revision) => wake(revision))
     return async () => (await listening)()
   }
   const { rows } = await db.query<{ version: string }>("select split_part(version(), ' ', 2) as version")

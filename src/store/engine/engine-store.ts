@@ -136,6 +136,7 @@ class EngineStore implements Store {
     return new EngineWatch({
       follow: (stop) => this.#engine.follow(scope, resourceVersion, stop),
       matches: selected.value.matches,
+      isWhole: selected.value.isWhole,
       failureOf: (error) => failure('STORE_IO', this.#trouble('watch', error), error),
       resourceVersion,
     })

@@ -29,6 +29,8 @@ class Stopper implements Stop {
 export interface WatchSource {
   readonly follow: (stop: Stop) => AsyncIterable<EngineEvent>
   readonly matches: Matcher
+  /** All that the engine tells matches. */
+  readonly isWhole: boolean
   /** The failure that an error of the engine is shown as. */
   readonly failureOf: (error: unknown) => StoreFailure
   /** The version that was asked for. */
@@ -103,8 +105,16 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
       }
       case 'change': {
         const { revision, before, after } = event
+        const { matches, isWhole } = this.#source
         const read = (text: string | undefined) => (text === undefined ? undefined : decodeDocument({ text, revision }))
-        return eventOf({ version: revision, before: read(before), after: read(after) }, this.#source.matches)
+        if (isWhole && after !== undefined) {
+          // of what was before only matters whether it was there
+          return {
+            type: before === undefined ? 'ADDED' : 'MODIFIED',
+            object: decodeDocument({ text: after, revision }),
+          }
+        }
+        return eventOf({ version: revision, before: read(before), after: read(after) }, matches)
       }
     }
   }

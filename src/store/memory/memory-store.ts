@@ -3,7 +3,7 @@ import { failure, ok, type Result } from '../../errors/index.js'
 import { assertFunction, assertInteger, assertObject, assertWatchOptions } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
 import { type Intent, ObjectRules } from '../rules/object-rules.js'
-import { comparePlaces, formatContinue, readPage } from '../rules/pages.js'
+import { formatContinue, readPage } from '../rules/pages.js'
 import { failedWatch } from '../rules/selectors.js'
 import type {
   DeleteOptions,
@@ -51,7 +51,7 @@ const FIRST_VERSION = 1
  * demos and dry runs. Deterministic: the same calls under the same clock give the same objects.
  *
  * An operation is done when the call returns, the promise only hands its outcome over. A write costs microseconds, `get` is O(1),
- * `list` O(n) in the objects of the kind. Objects are deep-frozen and handed out without a copy; what was given is not kept.
+ * `list` O(n) in the objects of the kind, or of the namespace that is asked for, from the page on. Objects are deep-frozen and handed out without a copy; what was given is not kept.
  * A watch from a version takes its place when it is called, one from now on with its first `next`. It buffers without a bound and is dropped
  * with its iterator.
  *
@@ -108,10 +108,10 @@ class MemoryStore implements Store {
     if (!selected.ok) return selected
     if (!paged.ok) return paged
     const { limit, after, version = String(this.#version) } = paged.value
+    const { query: kept, matches } = selected.value
     const items: StoredObject[] = []
-    for (const object of this.#kinds.find(query).table.values()) {
-      if (after !== undefined && comparePlaces(placeOf(object), after) <= 0) continue
-      if (!selected.value.matches(object)) continue
+    for (const object of this.#kinds.find(kept).table.values(kept.namespace, after)) {
+      if (!matches(object)) continue
       if (items.length === limit) {
         return ok({ items, resourceVersion: version, continue: formatContinue(version, placeOf(items.at(-1)!)) })
       }

@@ -1,67 +1,54 @@
 import type { StoredObject } from '../rules/draft.js'
-import { comparePlaces } from '../rules/pages.js'
+import type { PagePlace } from '../rules/pages.js'
+import { type Entry, OrderedMap } from './ordered-map.js'
 
-/** The objects of one kind by namespace and name. Namespace and name are DNS names: no slash is in them. */
+/** The objects of one kind by namespace, then name. */
 export class Table {
-  readonly #rows = new Map<string, Row>()
-  /** Every row of `#rows`, and removed ones that have not been swept out yet. */
-  #ordered: Row[] = []
-  #isOrdered = true
+  readonly #namespaces = new OrderedMap<OrderedMap<StoredObject>>()
 
   get(namespace: string | undefined, name: string): StoredObject | undefined {
-    return this.#rows.get(keyOf(namespace, name))?.object
+    return this.#namespaces.get(namespace ?? '')?.get(name)
   }
 
   set(object: StoredObject): void {
-    const { namespace, name } = object.metadata
-    const key = keyOf(namespace, name)
-    const known = this.#rows.get(key)
-    if (known !== undefined) {
-      known.object = object
+    const { namespace = '', name } = object.metadata
+    const objects = this.#namespaces.get(namespace)
+    if (objects !== undefined) {
+      objects.set(name, object)
       return
     }
-    const row = { namespace: namespace ?? '', name, object }
-    const last = this.#ordered.at(-1)
-    if (last !== undefined && comparePlaces(last, row) > 0) this.#isOrdered = false
-    this.#rows.set(key, row)
-    this.#ordered.push(row)
+    const first = new OrderedMap<StoredObject>()
+    first.set(name, object)
+    this.#namespaces.set(namespace, first)
   }
 
   delete(namespace: string | undefined, name: string): void {
-    const key = keyOf(namespace, name)
-    const row = this.#rows.get(key)
-    if (row === undefined) return
-    row.object = undefined
-    this.#rows.delete(key)
-    // at most as many removed rows as others: a constant share of a deletion
-    if (this.#ordered.length > 2 * this.#rows.size + 16) this.#sweep()
+    const objects = this.#namespaces.get(namespace ?? '')
+    objects?.delete(name)
+    if (objects?.size === 0) this.#namespaces.delete(namespace ?? '')
   }
 
-  /** All objects, by namespace, then name, in code-unit order. O(n) if none was created out of order since the last time. */
-  *values(): Generator<StoredObject, void> {
-    if (this.#ordered.length > this.#rows.size) this.#sweep()
-    if (!this.#isOrdered) {
-      this.#ordered.sort(comparePlaces)
-      this.#isOrdered = true
-    }
-    for (const { object } of this.#ordered) {
-      if (object !== undefined) yield object
+  /**
+   * The objects of one namespace, or of all, in code-unit order of namespace and name.
+   *
+   * @param namespace `undefined` or empty: all of them
+   * @param after the place that they come behind: it is found in O(log n)
+   */
+  *values(namespace: string | undefined, after: PagePlace | undefined): Generator<StoredObject, void> {
+    for (const { key, value: objects } of this.#inScope(namespace, after)) {
+      if (after === undefined || key > after.namespace) yield* objects.values()
+      else if (key === after.namespace) yield* objects.values(behind(after.name))
     }
   }
 
-  #sweep(): void {
-    this.#ordered = this.#ordered.filter((row) => row.object !== undefined)
+  #inScope(namespace: string | undefined, after: PagePlace | undefined): Iterable<Entry<OrderedMap<StoredObject>>> {
+    if (!namespace) return this.#namespaces.entries(after?.namespace)
+    const objects = this.#namespaces.get(namespace)
+    return objects === undefined ? [] : [{ key: namespace, value: objects }]
   }
 }
 
-interface Row {
-  /** Empty for a cluster-scoped object. */
-  readonly namespace: string
-  readonly name: string
-  /** `undefined`: removed. */
-  object: StoredObject | undefined
-}
-
-function keyOf(namespace: string | undefined, name: string): string {
-  return `${namespace ?? ''}/${name}`
+/** The first text after another. */
+function behind(text: string): string {
+  return `${text}\0`
 }

@@ -10,7 +10,7 @@ import { type SchemaOptions, tablesIn } from './tables.js'
 
 export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions, SchemaOptions, HistoryOptions {
   /**
-   * What every write notifies, for `LISTEN`: a name of small letters, digits and `_`, at most 63. Stores that share a database and have
+   * What every write notifies with its revision, for `LISTEN`: a name of small letters, digits and `_`, at most 63. Stores that share a database and have
    * different channels do not wake each other's watches. Default: the name of the table of changes, `ipam_kit_changes`.
    */
   readonly channel?: string | undefined
@@ -41,10 +41,10 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  * const listener = new pg.Client({ connectionString })
  * // should this one end, watches only look every pollMs until there is another
  * listener.on('error', () => {})
- * const listeners = new Set<() => void>()
+ * const listeners = new Set<(revision?: string) => void>()
  * // one listener, however many watches there are
- * listener.on('notification', () => {
- *   for (const wake of listeners) wake()
+ * listener.on('notification', ({ payload }) => {
+ *   for (const wake of listeners) wake(payload)
  * })
  * await listener.connect()
  * await listener.query('listen ipam_kit_changes')
@@ -67,7 +67,7 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  *   now: Date.now,
  *   uid: () => crypto.randomUUID(),
  *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
- *   subscribe: (wake) => db.onNotification(wake),
+ *   subscribe: (wake) => db.onNotification((_channel, revision) => wake(revision)),
  * })
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions): Store {

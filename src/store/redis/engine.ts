@@ -11,7 +11,7 @@ import type {
   StoredDocument,
   StoreEngine,
 } from '../engine/engine.js'
-import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from '../engine/polling.js'
+import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges, type Wake } from '../engine/polling.js'
 import { problemOf } from '../engine/watch.js'
 import { mistake } from '../rules/arguments.js'
 import type { Sender } from './client.js'
@@ -46,7 +46,7 @@ export class RedisEngine implements StoreEngine, ChangeLog {
   readonly #sender: Sender
   readonly #parts: RedisEngineParts
   readonly #keys: Keys
-  readonly #followers = new Set<() => void>()
+  readonly #followers = new Set<Wake>()
 
   constructor(sender: Sender, parts: RedisEngineParts) {
     this.#sender = sender
@@ -87,7 +87,7 @@ export class RedisEngine implements StoreEngine, ChangeLog {
     const [outcome, told = ''] = readTexts(reply)
     switch (outcome) {
       case 'done':
-        for (const wake of this.#followers) wake()
+        for (const wake of this.#followers) wake(told)
         return { kind: 'done', revision: told }
       case 'stale':
         return { kind: 'stale' }
@@ -125,9 +125,9 @@ export class RedisEngine implements StoreEngine, ChangeLog {
   }
 
   /** Watches of this very store need not wait for what it has written itself. */
-  #subscribe(wake: () => void): () => void {
+  #subscribe(wake: Wake): () => void {
     const unsubscribe = this.#parts.polling.subscribe?.(wake)
-    const follower = () => wake()
+    const follower: Wake = (revision) => wake(revision)
     this.#followers.add(follower)
     return () => {
       this.#followers.delete(follower)

@@ -8,7 +8,7 @@ import { RedisEngine } from './engine.js'
 export interface RedisStoreOptions extends EngineStoreOptions, PollingOptions {
   /**
    * What all keys begin with, between braces, so that a cluster keeps them on one node: up to 100 printable characters of ASCII, no braces.
-   * Default `ipam-kit`. Each write is published to the channel `{ipam-kit}:store:changes`.
+   * Default `ipam-kit`. The revision of each write is published to the channel `{ipam-kit}:store:changes`.
    */
   readonly prefix?: string | undefined
   /**
@@ -60,9 +60,9 @@ const ANSWER_BYTES = 4 * MIB
  * const redis = new Redis({ maxRetriesPerRequest: 1, commandTimeout: 5_000 })
  * const subscriber = redis.duplicate()
  * for (const client of [redis, subscriber]) client.on('error', () => {})
- * const listeners = new Set<() => void>()
- * subscriber.on('message', () => {
- *   for (const wake of listeners) wake()
+ * const listeners = new Set<(revision?: string) => void>()
+ * subscriber.on('message', (_channel, revision) => {
+ *   for (const wake of listeners) wake(revision)
  * })
  * await subscriber.subscribe('{ipam-kit}:store:changes')
  * const store = redisStore(redis, {
@@ -83,9 +83,9 @@ const ANSWER_BYTES = 4 * MIB
  *   client.on('error', () => {})
  *   await client.connect()
  * }
- * const listeners = new Set<() => void>()
- * await subscriber.subscribe('{ipam-kit}:store:changes', () => {
- *   for (const wake of listeners) wake()
+ * const listeners = new Set<(revision?: string) => void>()
+ * await subscriber.subscribe('{ipam-kit}:store:changes', (revision) => {
+ *   for (const wake of listeners) wake(revision)
  * })
  * const store = redisStore(redis, {
  *   now: Date.now,

@@ -25,7 +25,7 @@ import { asJson, type Draft, type DraftResult, identityProblem, readDraft, type 
 import { isObject, type JsonObject, mergePatch, mostBytes, type Problem, toJson } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
 import { type KindRules, KnownKinds } from './kind-rules.js'
-import { type Matcher, matcherOf, queryProblem } from './selectors.js'
+import { isWhole, type Matcher, matcherOf, queryProblem } from './selectors.js'
 import { formatInput, formatName, formatText } from './shown.js'
 import {
   conflict,
@@ -76,6 +76,8 @@ export interface Intent {
 export interface Selection {
   readonly query: ListQuery
   readonly matches: Matcher
+  /** Every object of the kind, or of the namespace, matches. */
+  readonly isWhole: boolean
 }
 
 /** So that the JSON text of an object, where a character can become six, fits into a string. */
@@ -136,7 +138,7 @@ export class ObjectRules {
     const kept = structure(query)
     const problem = queryProblem(this.#kinds.rulesOf(kept), kept)
     return problem === undefined
-      ? ok({ query: kept, matches: matcherOf(kept) })
+      ? ok({ query: kept, matches: matcherOf(kept), isWhole: isWhole(kept) })
       : invalid(formatText(query.kind), problem)
   }
 

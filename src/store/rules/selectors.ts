@@ -48,6 +48,11 @@ export function matcherOf(query: ListQuery): Matcher {
   }
 }
 
+/** Whether nothing but the kind and the namespace is asked for. */
+export function isWhole({ labels = {}, labelExpressions = [], fields = {} }: ListQuery): boolean {
+  return Object.keys(labels).length + labelExpressions.length + Object.keys(fields).length === 0
+}
+
 /** One write of an object, as it was before and as it is after. */
 export interface ObjectChange {
   readonly version: string

@@ -10,7 +10,7 @@ import type {
   StoredDocument,
   StoreEngine,
 } from '../engine/engine.js'
-import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from '../engine/polling.js'
+import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges, type Wake } from '../engine/polling.js'
 import { Reads } from './reads.js'
 import type { ParameterStyle, SqlRow, SqlValue } from './statement.js'
 import type { Tables } from './tables.js'
@@ -55,16 +55,16 @@ export class SqlEngine implements StoreEngine, ChangeLog {
 
   async commit(write: DocumentWrite): Promise<Commit> {
     const commit = await this.#database.commit(write)
-    if (commit.kind === 'done') this.#tell(write.key)
+    if (commit.kind === 'done') this.#tell(write.key, commit.revision)
     return commit
   }
 
   follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
-    const subscribe = (wake: () => void) => this.#subscribe(scope, wake)
+    const subscribe = (wake: Wake) => this.#subscribe(scope, wake)
     return pollChanges(this, { scope, after, stop }, { ...this.#polling, subscribe })
   }
 
-  #subscribe(scope: DocumentScope, wake: () => void): () => void {
+  #subscribe(scope: DocumentScope, wake: Wake): () => void {
     // what may throw comes before what would be left behind
     const unsubscribe = this.#polling.subscribe?.(wake)
     const follower = { scope, wake }
@@ -76,15 +76,15 @@ export class SqlEngine implements StoreEngine, ChangeLog {
   }
 
   /** Watches of this very store need not wait for what it has written itself. */
-  #tell({ group, kind, namespace }: DocumentKey): void {
+  #tell({ group, kind, namespace }: DocumentKey, revision: string): void {
     for (const { scope, wake } of this.#followers) {
       const isIn = scope.group === group && scope.kind === kind && (scope.namespace ?? namespace) === namespace
-      if (isIn) wake()
+      if (isIn) wake(revision)
     }
   }
 }
 
 interface Follower {
   readonly scope: DocumentScope
-  readonly wake: () => void
+  readonly wake: Wake
 }

@@ -24,14 +24,17 @@ const MAX_REVISION = 2n ** 63n - 1n
  * What an engine reads. Each answer comes from one statement, and with it from one moment.
  *
  * Where the head is needed with rows that may be none, it is joined to them from the left: to the rows of a query that has its own order and
- * limit, so that the database can take them from an index; by its key, so that the database knows that it is one row.
+ * limit, so that the database can take them from an index; by its key, so that the database knows that it is one row. PostgreSQL sorts the
+ * result once more nevertheless, documents and all: so a list is asked for without the join first, and with it only if that gives no row.
  */
 export class Reads {
   readonly #database: SqlDatabase
   readonly #read: Statement
   readonly #revision: Statement
-  readonly #scans: ByScope<{ readonly all: Statement; readonly limited: Statement }>
-  readonly #changes: ByScope<Statement>
+  readonly #scans: ByScope<Scan>
+  readonly #limitedScans: ByScope<Scan>
+  /** The next change, and as many as are wanted and not too much together, which takes about twice as long to find out. */
+  readonly #changes: ByScope<{ readonly one: Statement; readonly many: Statement }>
 
   constructor(database: SqlDatabase) {
     const { tables, style } = database
@@ -39,11 +42,17 @@ export class Reads {
     this.#database = database
     this.#read = compiled(`select ${asText('revision')} as revision, document from ${tables.documents} where ${IS_KEY}`)
     this.#revision = compiled(`select ${asText('revision')} as head from ${tables.head} where id = 1`)
-    this.#scans = byScope((inScope) => ({
-      all: compiled(scanSql(tables, inScope, '')),
-      limited: compiled(scanSql(tables, inScope, `limit ${integer(':limit')}`)),
+    const scans = (limit: string) =>
+      byScope((inScope) => ({
+        some: compiled(scanSql(tables, inScope, limit)),
+        orNone: compiled(scanOrNoneSql(tables, inScope, limit)),
+      }))
+    this.#scans = scans('')
+    this.#limitedScans = scans(`limit ${integer(':limit')}`)
+    this.#changes = byScope((inScope) => ({
+      one: compiled(nextChangeSql(tables, inScope)),
+      many: compiled(changesSql(tables, inScope)),
     }))
-    this.#changes = byScope((inScope) => compiled(changesSql(tables, inScope)))
   }
 
   async read({ group, kind, namespace, name }: DocumentKey): Promise<StoredDocument | undefined> {
@@ -54,13 +63,12 @@ export class Reads {
   async scan(scope: DocumentScope, { after, limit }: ScanPart): Promise<DocumentPage> {
     const { group, kind, namespace = null } = scope
     const place = { afterNamespace: after?.namespace ?? '', afterName: after?.name ?? '' }
-    const { all, limited } = ofScope(this.#scans, scope)
-    const parameters = { group, kind, namespace, ...place }
-    const rows =
-      limit === undefined
-        ? await this.#withHead(all, parameters)
-        : // one more shows whether there are more
-          await this.#withHead(limited, { ...parameters, limit: String(limit + 1) })
+    const { some, orNone } = ofScope(limit === undefined ? this.#scans : this.#limitedScans, scope)
+    // one more shows whether there are more
+    const most = limit === undefined ? {} : { limit: String(limit + 1) }
+    const parameters = { group, kind, namespace, ...place, ...most }
+    const found = await this.#all(some, parameters)
+    const rows = found.length > 0 ? this.#headed(found) : await this.#withHead(orNone, parameters)
     const documents: StoredDocument[] = []
     for (const row of rows) {
       if (row.revision === null || documents.length === limit) break
@@ -76,24 +84,22 @@ export class Reads {
     }
     const { group, kind, namespace = null } = scope
     const asked = BigInt(after)
-    const place = { after: String(asked < MAX_REVISION ? asked : MAX_REVISION), limit: String(limit + 1) }
-    const rows = await this.#withHead(ofScope(this.#changes, scope), { group, kind, namespace, ...place })
-    const [head, oldest] = [textOf(rows[0], 'head'), textOf(rows[0], 'oldest')]
-    if (asked < BigInt(oldest) || asked > BigInt(head)) return { kind: 'gone', oldest }
-    const given = rows.filter(({ revision, later }) => revision !== null && later !== 'later')
-    const changes = given.slice(0, limit).map((row) => ({
-      revision: textOf(row, 'revision'),
-      before: optionalTextOf(row, 'before'),
-      after: optionalTextOf(row, 'after'),
-    }))
-    const hasMore = rows.length > changes.length && rows[changes.length]!.revision !== null
-    return { kind: 'page', changes, revision: hasMore ? changes.at(-1)!.revision : head, hasMore }
+    const parameters = { group, kind, namespace, after: String(asked < MAX_REVISION ? asked : MAX_REVISION) }
+    const { one, many } = ofScope(this.#changes, scope)
+    // who watches is seldom more than one change behind
+    const rows = await this.#withHead(one, parameters)
+    const { head, revision } = rows[0]!
+    if (revision === null || revision === head) return changesPage(rows, asked, limit)
+    return changesPage(await this.#withHead(many, { ...parameters, limit: String(limit + 1) }), asked, limit)
+  }
+
+  async #withHead(statement: Statement, parameters: SqlParameters): Promise<readonly SqlRow[]> {
+    return this.#headed(await this.#all(statement, parameters))
   }
 
   /** Rows that have the head in them. */
-  async #withHead(statement: Statement, parameters: SqlParameters): Promise<readonly SqlRow[]> {
-    const rows = await this.#all(statement, parameters)
-    if (rows.length === 0) throw new Error(withoutHead(this.#database.tables))
+  #headed(rows: readonly SqlRow[]): readonly SqlRow[] {
+    if (rows.length === 0 || rows[0]!.head === null) throw new Error(withoutHead(this.#database.tables))
     return rows
   }
 
@@ -104,6 +110,26 @@ export class Reads {
 
 function documentOf(row: SqlRow): StoredDocument {
   return { text: textOf(row, 'document'), revision: textOf(row, 'revision') }
+}
+
+/** @param rows one more than the limit shows that there are more */
+function changesPage(rows: readonly SqlRow[], asked: bigint, limit: number): ChangePage {
+  const [head, oldest] = [textOf(rows[0], 'head'), textOf(rows[0], 'oldest')]
+  if (asked < BigInt(oldest) || asked > BigInt(head)) return { kind: 'gone', oldest }
+  const given = rows.filter(({ revision, later }) => revision !== null && later !== 'later')
+  const changes = given.slice(0, limit).map((row) => ({
+    revision: textOf(row, 'revision'),
+    before: optionalTextOf(row, 'before'),
+    after: optionalTextOf(row, 'after'),
+  }))
+  const hasMore = rows.length > changes.length && rows[changes.length]!.revision !== null
+  return { kind: 'page', changes, revision: hasMore ? changes.at(-1)!.revision : head, hasMore }
+}
+
+/** The same documents twice: without a row if there is none, and with one that has the head. */
+interface Scan {
+  readonly some: Statement
+  readonly orNone: Statement
 }
 
 /** A query for all namespaces, and one for a single one. */
@@ -122,6 +148,13 @@ function ofScope<T>(both: ByScope<T>, { namespace }: DocumentScope): T {
 }
 
 function scanSql({ documents, head }: Tables, inScope: string, limit: string): string {
+  return `select (select ${asText('revision')} from ${head} where id = 1) as head, ${asText('revision')} as revision, document
+from ${documents}
+where ${inScope} and (namespace, name) > (:afterNamespace, :afterName)
+order by namespace, name ${limit}`
+}
+
+function scanOrNoneSql({ documents, head }: Tables, inScope: string, limit: string): string {
   return `select ${asText('h.revision')} as head, ${asText('d.revision')} as revision, d.document
 from ${head} h left join (
   select namespace, name, revision, document from ${documents}
@@ -130,6 +163,17 @@ from ${head} h left join (
 ) d on true
 where h.id = 1
 order by d.namespace, d.name`
+}
+
+function nextChangeSql({ changes, head }: Tables, inScope: string): string {
+  return `select ${asText('h.revision')} as head, ${asText('h.oldest')} as oldest, ${asText('c.revision')} as revision,
+  c.old_document as before, c.new_document as after
+from ${head} h left join (
+  select revision, old_document, new_document from ${changes}
+  where revision > ${integer(':after')} and ${inScope}
+  order by revision limit 1
+) c on true
+where h.id = 1`
 }
 
 /** Of changes that would be too much together only the revision is given, and that they are left for the next part. */

@@ -23,8 +23,8 @@ export type PgPool = PostgresClient &
 export type PgClient = PostgresClient &
   NamingClient & {
     connect(): Promise<void>
-    on(event: 'error' | 'notification', listener: () => void): unknown
-    off(event: 'notification', listener: () => void): unknown
+    on(event: 'error', listener: () => void): unknown
+    on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
     end(): Promise<void>
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Wake } from 'ipam-kit/store/engine'
 import { migratePostgres, namedStatements, postgresStore } from 'ipam-kit/store/postgres'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { runConformance } from '../conformance.js'
@@ -49,9 +50,13 @@ async function conformance(report: Report, connect: Connect, versions: string): 
     }
     const listener = await client()
     await listener.query('listen here')
-    const subscribe = (wake: () => void) => {
-      listener.on('notification', wake)
-      return () => listener.off('notification', wake)
+    const listeners = new Set<Wake>()
+    listener.on('notification', ({ payload }) => {
+      for (const wake of listeners) wake(payload)
+    })
+    const subscribe = (wake: Wake) => {
+      listeners.add(wake)
+      return () => listeners.delete(wake)
     }
     const many = cuttable('many', 10)
     await migratePostgres(many.pool, { schema: 'many' })

@@ -10,8 +10,9 @@ export const store = postgresStore(pool, {
   uid: () => '',
   sleep: async () => {},
   subscribe: (wake) => {
-    client.on('notification', wake)
-    return () => client.off('notification', wake)
+    const told = ({ payload }: pg.Notification) => wake(payload)
+    client.on('notification', told)
+    return () => client.off('notification', told)
   },
 })
 
