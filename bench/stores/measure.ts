@@ -14,7 +14,8 @@ const SAMPLE_MS = 10
 /** Work that takes so long for one call is sampled less often. */
 const SLOW_MS = 30
 const SLOW_SAMPLES = 9
-const WARM_MS = 200
+/** Until the code is compiled for good: some two thousand calls. */
+const WARM_MS = 1000
 
 /** Samples of each side, in nanoseconds for a call. Sides take turns, also in who is first. */
 async function sampleSides(sides: readonly Side[]): Promise<number[][]> {

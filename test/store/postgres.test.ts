@@ -104,7 +104,7 @@ describe('the tables', () => {
     await store.create(pool('a'))
     await store.get(ref('a'))
     await store.list(query)
-    const names = calls.flatMap(([text]) => [...text.matchAll(/(?:from|into|update|join) ((?:"|[a-z_]+\.)\S+)/g)])
+    const names = calls.flatMap(([text]) => [...text.matchAll(/(?:from|into|update|join) ((?:"|[a-z_]+\.)[^\s)]+)/g)])
     expect(new Set(names.map(([, name]) => name))).toEqual(
       new Set(['"Ipam"."x_documents"', '"Ipam"."x_head"', '"Ipam"."x_changes"']),
     )

@@ -29,6 +29,8 @@ export async function overPg(): Promise<Bench> {
   const server = await startPostgres()
   const connectionString = server.url
   const [pool, other] = [CONNECTIONS, 1].map((max) => new pg.Pool({ connectionString, max })) as [PgPool, PgPool]
+  // the server ends what is idle when it stops
+  for (const each of [pool, other]) each.on('error', () => {})
   const listener = new pg.Client({ connectionString })
   await listener.connect()
   await listener.query(`listen ${CHANNEL}`)

@@ -65,7 +65,10 @@ export function writesOf(tables: Tables, history: History, channel: string): Wri
   }
 }
 
-/** Moves the head, notes the change, and forgets what is too old. */
+/**
+ * Moves the head, notes the change, and forgets what is too old. A plan is made when the tables are nearly empty, and kept until they are analyzed: so
+ * what is forgotten is a range with two ends, which is always looked up in the index, and if there is nothing, no row is looked at.
+ */
 function recorded({ changes, head }: Tables, history: History): string {
   return `moved as (
   update ${head} h set revision = written.revision, oldest = ${newOldest('written.revision', 'h.oldest', history)}
@@ -74,13 +77,12 @@ function recorded({ changes, head }: Tables, history: History): string {
 ), recorded as (
   insert into ${changes} (revision, api_group, kind, namespace, old_document, new_document)
   select moved.revision, :group, :kind, :namespace, place.document, written.document from moved, place, written
+), outdated as (
+  select (select min(revision) from ${changes}) as first, moved.oldest as last from moved
+  where moved.oldest = moved.revision - ${history.kept}
 ), forgotten as (
-  delete from ${changes} where revision = any (array(
-    select old.revision from moved, lateral (
-      select revision from ${changes} where revision <= moved.oldest order by revision limit ${MAX_PRUNED}
-    ) old
-    where moved.oldest = moved.revision - ${history.kept}
-  ))
+  delete from ${changes}
+  where revision >= (select first from outdated) and revision <= (select least(last, first + ${MAX_PRUNED - 1}) from outdated)
 )`
 }
 

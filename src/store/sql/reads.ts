@@ -168,11 +168,9 @@ order by d.namespace, d.name`
 function nextChangeSql({ changes, head }: Tables, inScope: string): string {
   return `select ${asText('h.revision')} as head, ${asText('h.oldest')} as oldest, ${asText('c.revision')} as revision,
   c.old_document as before, c.new_document as after
-from ${head} h left join (
-  select revision, old_document, new_document from ${changes}
-  where revision > ${integer(':after')} and ${inScope}
-  order by revision limit 1
-) c on true
+from ${head} h left join ${changes} c on c.revision = (
+  select revision from ${changes} where revision > ${integer(':after')} and ${inScope} order by revision limit 1
+)
 where h.id = 1`
 }
 

@@ -11,6 +11,7 @@ import { startPostgres } from '../servers/postgres.js'
 import { compile } from '../types.js'
 import { type Connect, connectionsTo, type Pg, setting } from './connections.js'
 import { failures } from './failures.js'
+import { plans } from './plans.js'
 import { races } from './races.js'
 
 /** The store over pg and a real server. */
@@ -26,6 +27,7 @@ export const postgres: Part = {
     try {
       await conformance(report, connect, versions)
       await races(report, connect)
+      await plans(report, connect)
       await failures(report, connect, server)
     } finally {
       await server.stop()
