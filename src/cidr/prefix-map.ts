@@ -2,8 +2,8 @@ import { ipamError } from '../errors/index.js'
 import type { Address, Address4, Address6 } from './address.js'
 import { assertLength, isWord, shown } from './checks.js'
 import { maskWord, type Prefix } from './prefix.js'
-import { lengthOf } from './prefix-directory.js'
 import { PrefixTrie } from './prefix-trie.js'
+import { lengthOf } from './trie-entries.js'
 
 /** A prefix of a {@link PrefixMap} and what it stands for. */
 export interface PrefixEntry<V> {

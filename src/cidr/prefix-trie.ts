@@ -1,5 +1,6 @@
 import { ipamError } from '../errors/index.js'
-import { commonStart, lengthOf, PrefixDirectory } from './prefix-directory.js'
+import { PrefixDirectory } from './prefix-directory.js'
+import { commonStart, FREE, lengthOf, samplePlaces } from './trie-entries.js'
 
 /**
  * Entries by prefix, of one family: a binary trie without the nodes that have one child and no entry (Patricia), in two arrays of
@@ -396,24 +397,12 @@ export class PrefixTrie<V> {
     }
     const bits = Math.min(MAX_DIRECTORY_BITS, 32 - Math.clz32(size))
     const base = new Int32Array(this.#words)
-    const skip = commonStart(this.#entries, this.#samples(), base, this.bits - bits)
+    const places = samplePlaces(this.#entries, this.#entriesEnd * this.#stride, this.#stride)
+    const skip = commonStart(this.#entries, places, base, this.bits - bits)
     const old = this.#directory
     if (old !== undefined && old.shift === 32 - bits && old.skip === skip && old.has(base)) return
     this.#directory = new PrefixDirectory(base, skip, bits)
     this.#fill(this.#directory)
-  }
-
-  /** Where the words of some entries stand. */
-  #samples(): number[] {
-    const entries = this.#entries
-    const stride = this.#stride
-    const places: number[] = []
-    const step = Math.max(1, Math.floor(this.#entriesEnd / SAMPLES)) * stride
-    for (let at = stride; at < this.#entriesEnd * stride; at += step) {
-      // what is free is not an entry; lengthOf() of nothing is 0
-      if (entries[at]! < 0 || lengthOf(entries[at]!) !== FREE) places.push(at + 1)
-    }
-    return places
   }
 
   #fill(directory: PrefixDirectory): void {
@@ -437,13 +426,9 @@ export class PrefixTrie<V> {
 
 const SIGN = 1 << 31
 const INDEX = 0x7fffff
-/** A length that no entry has. */
-const FREE = 255
 /** A smaller trie is in the first level cache anyway. */
 const DIRECTORY_FROM = 256
 const MAX_DIRECTORY_BITS = 20
-/** How many entries are looked at to find where nearly all of them are. */
-const SAMPLES = 128
 
 function bitOf(key: Int32Array, index: number): number {
   return (key[index >>> 5]! >>> (~index & 31)) & 1
