@@ -23,7 +23,7 @@ describe('PGlite', () => {
       kinds: conformanceKinds,
       sleep,
       pollMs: 60_000,
-      subscribe: (wake) => db.onNotification((_channel, revision) => wake(revision)),
+      subscribe: (wake) => db.onNotification(wake),
     })
   for (const { name, run } of storeConformance({ open, sleep })) it(name, run)
 })

@@ -1,7 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
-import type { Wake } from 'ipam-kit/store/engine'
 import {
   migratePostgres,
   type PostgresClient,
@@ -225,11 +224,11 @@ describe('a watch', () => {
   })
 
   it('is woken by a notification of another store, and ends that with itself', async () => {
-    const listeners = new Set<Wake>()
-    const unlisten = await db.listen('ipam_kit_changes', (revision) => {
-      for (const wake of listeners) wake(revision)
+    const listeners = new Set<() => void>()
+    const unlisten = await db.listen('ipam_kit_changes', () => {
+      for (const wake of listeners) wake()
     })
-    const subscribe = (wake: Wake) => {
+    const subscribe = (wake: () => void) => {
       listeners.add(wake)
       return () => listeners.delete(wake)
     }

@@ -157,6 +157,21 @@ describe('a refusal of a command that may have been sent before', () => {
     expect((await store.get(ref)).ok).toBe(false)
   })
 
+  test('that was done before is told to the watches of the store', async () => {
+    const model = new RedisModel()
+    model.after = (name) => {
+      if (name === 'commit') throw refusal
+    }
+    const never = () => new Promise(() => {})
+    const store = redisStore({ call: (...words) => model.send(...words) }, { ...options, sleep: never })
+    const events = store.watch({ apiVersion: ref.apiVersion, kind: ref.kind })[Symbol.asyncIterator]()
+    await events.next()
+    const next = events.next()
+    await store.create(object)
+    expect((await next).value).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'a' } } })
+    await events.return?.()
+  })
+
   test('of a client with sentinels is none either: it sends again what was not answered', async () => {
     const model = new RedisModel()
     let errors: unknown[] = []

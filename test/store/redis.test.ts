@@ -335,25 +335,39 @@ describe('a watch', () => {
     expect(event).toMatchObject({ type: 'ERROR', failure: { code: 'STORE_IO', context } })
   })
 
-  test('need not wait for what its own store writes, nor for what is published', async () => {
+  const never = () => new Promise(() => {})
+
+  test('need not wait for what its own store writes', async () => {
+    const model = new RedisModel()
+    const store = redisStore(callers['a client with call'](model), options({ sleep: never }))
+    const events = store.watch(pools)[Symbol.asyncIterator]()
+    await events.next()
+    const own = events.next()
+    await store.create(pool('a'))
+    expect((await own).value).toMatchObject({ object: { metadata: { name: 'a' } } })
+    await events.return?.()
+  })
+
+  test('that is told of what is published need not wait for any write, and looks once for each', async () => {
     const model = new RedisModel()
     let publish = () => {}
     const subscribe = (wake: () => void) => {
       publish = wake
       return () => {}
     }
-    const never = () => new Promise(() => {})
     const store = redisStore(callers['a client with call'](model), options({ sleep: never, subscribe }))
     const other = redisStore(callers['a client with call'](model), options())
     const events = store.watch(pools)[Symbol.asyncIterator]()
     await events.next()
-    const own = events.next()
-    await store.create(pool('a'))
-    expect((await own).value).toMatchObject({ object: { metadata: { name: 'a' } } })
-    const others = events.next()
-    await other.create(pool('b'))
-    publish()
-    expect((await others).value).toMatchObject({ object: { metadata: { name: 'b' } } })
+    for (const [name, writer] of Object.entries({ a: store, b: other })) {
+      const next = events.next()
+      await writer.create(pool(name))
+      let scripts = 0
+      model.before = () => scripts++
+      publish()
+      expect((await next).value).toMatchObject({ object: { metadata: { name } } })
+      expect(scripts).toBe(1)
+    }
     await events.return?.()
   })
 })

@@ -6,11 +6,12 @@ import { tablesOf } from '../../src/store/sql/tables.js'
 const KEY = { group: 'g', kind: 'K', namespace: 'ns', name: 'a' }
 
 /** An engine over nothing, a scope that counts how often it is looked at, and when its watch ends. */
-function newWatch(subscribe: (wake: () => void) => () => void) {
+function newWatch(subscribe: (wake: () => void) => () => void, announcesWrites = false) {
   const database: SqlDatabase = {
     name: 'sql',
     tables: tablesOf({}),
     style: 'anonymous',
+    announcesWrites,
     all: async () => [{ head: '1' }],
     commit: async () => ({ kind: 'done', revision: '2' }),
   }
@@ -53,6 +54,12 @@ describe('a watch over SQL', () => {
     expect([subscriptions, await knownTo()]).toEqual([1, 1])
     end()
     expect([subscriptions, await knownTo()]).toEqual([0, 0])
+  })
+
+  it('is not told by its own store what it is told anyway', async () => {
+    const { events, knownTo } = newWatch(() => () => {}, true)
+    await events.next()
+    expect(await knownTo()).toBe(0)
   })
 
   it('that can not subscribe fails, and is forgotten', async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
-import type { Wake } from 'ipam-kit/store/engine'
 import { migratePostgres, namedStatements, postgresStore } from 'ipam-kit/store/postgres'
 import { writesOf } from '../../../src/store/postgres/statements.js'
 import { historyOf } from '../../../src/store/sql/history.js'
@@ -35,11 +34,11 @@ export async function overPg(): Promise<Bench> {
   await listener.connect()
   await listener.query(`listen ${CHANNEL}`)
   await migratePostgres(pool)
-  const listeners = new Set<Wake>()
-  listener.on('notification', ({ payload }) => {
-    for (const wake of listeners) wake(payload)
+  const listeners = new Set<() => void>()
+  listener.on('notification', () => {
+    for (const wake of listeners) wake()
   })
-  const listen = (wake: Wake) => {
+  const listen = (wake: () => void) => {
     listeners.add(wake)
     return () => void listeners.delete(wake)
   }
@@ -73,8 +72,8 @@ export async function overPg(): Promise<Bench> {
 export async function overPglite(): Promise<Bench> {
   const db = new PGlite()
   await migratePostgres(db)
-  const subscribe = (wake: Wake) => {
-    const listening = db.listen(CHANNEL, (revision) => wake(revision))
+  const subscribe = (wake: () => void) => {
+    const listening = db.listen(CHANNEL, wake)
     return async () => (await listening)()
   }
   const { rows } = await db.query<{ version: string }>("select split_part(version(), ' ', 2) as version")

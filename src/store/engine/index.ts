@@ -12,11 +12,4 @@ export type {
   StoreEngine,
 } from './engine.js'
 export { type EngineStoreOptions, engineStore } from './engine-store.js'
-export {
-  assertPolling,
-  type ChangeLog,
-  type ChangePage,
-  type PollingOptions,
-  pollChanges,
-  type Wake,
-} from './polling.js'
+export { assertPolling, type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from './polling.js'

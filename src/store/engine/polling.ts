@@ -14,16 +14,8 @@ export interface PollingOptions {
    * Calls back as soon as something may have changed, so that watches need not wait: `LISTEN`, a subscription. Only a hint: what it does not
    * tell is found by asking. Gives the way to end it.
    */
-  readonly subscribe?: ((wake: Wake) => () => void) | undefined
+  readonly subscribe?: ((wake: () => void) => () => void) | undefined
 }
-
-/**
- * Tells a watch to look.
- *
- * @param revision of the write that is the reason, if it is known: a watch that has seen it does not look again. Anything else than a whole
- * number in decimal digits says nothing
- */
-export type Wake = (revision?: string) => void
 
 /** The changes that an engine keeps. */
 export interface ChangeLog {
@@ -83,22 +75,16 @@ export async function* pollChanges(
     if (page.hasMore) continue
     if (isNews || !isTold) yield { kind: 'at', revision: page.revision }
     isTold = true
-    await alarm.ring(page.revision)
+    await alarm.ring()
   }
 }
 
-/** Above every revision. */
-const UNKNOWN = 2n ** 64n
-
-/** Rings when the time is over, when somebody tells of a write that was not seen yet, when nobody listens any more. */
+/** Rings when the time is over, when somebody wakes it, when nobody listens any more. */
 class Alarm {
   readonly #sleep: PollingOptions['sleep']
   readonly #pollMs: number
   readonly #stop: Stop
-  /** The newest write that was told of since the last look began. */
-  #told = 0n
-  /** The last write that was seen. */
-  #seen = 0n
+  #isDue = false
   #isPausing = false
   #resolve: () => void = () => {}
   #reject: (error: unknown) => void = () => {}
@@ -107,33 +93,28 @@ class Alarm {
     this.#sleep = sleep
     this.#pollMs = pollMs
     this.#stop = stop
-    const unsubscribe = subscribe?.((revision) => this.#wake(revision))
+    const wake = () => {
+      this.#isDue = true
+      this.#resolve()
+    }
+    const unsubscribe = subscribe?.(wake)
     stop.onStop(() => {
       unsubscribe?.()
-      this.#wake()
+      wake()
     })
   }
 
   reset(): void {
-    this.#told = this.#stop.isStopped ? UNKNOWN : 0n
+    this.#isDue = this.#stop.isStopped
   }
 
-  /** @param seen the revision up to which everything has been seen */
-  ring(seen: string): Promise<void> {
-    this.#seen = BigInt(seen)
-    if (this.#told > this.#seen) return Promise.resolve()
+  ring(): Promise<void> {
+    if (this.#isDue) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
       this.#pause()
     })
-  }
-
-  /** Ends the pause, if there is one; what is told while the changes are read is for the next pause. */
-  #wake(revision?: unknown): void {
-    const told = typeof revision === 'string' && /^\d{1,19}$/.test(revision) ? BigInt(revision) : UNKNOWN
-    if (told > this.#told) this.#told = told
-    if (told > this.#seen) this.#resolve()
   }
 
   /** One pause at a time: it can not be called off, and whoever is woken often would have as many of them. */

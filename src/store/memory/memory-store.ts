@@ -51,7 +51,8 @@ const FIRST_VERSION = 1
  * demos and dry runs. Deterministic: the same calls under the same clock give the same objects.
  *
  * An operation is done when the call returns, the promise only hands its outcome over. A write costs microseconds, `get` is O(1),
- * `list` O(n) in the objects of the kind, or of the namespace that is asked for, from the page on. Objects are deep-frozen and handed out without a copy; what was given is not kept.
+ * `list` O(n) in the objects of the kind, or of the namespace that is asked for, from the page on; after an object was created out of order
+ * of the names they are sorted first. Objects are deep-frozen and handed out without a copy; what was given is not kept.
  * A watch from a version takes its place when it is called, one from now on with its first `next`. It buffers without a bound and is dropped
  * with its iterator.
  *

@@ -48,7 +48,7 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
   }
   const run = (statement: Statement, parameters: SqlParameters) => all(statement.text, statement.values(parameters))
 
-  return new SqlEngine({ name: 'postgres', tables, style: 'numbered', all, commit }, polling)
+  return new SqlEngine({ name: 'postgres', tables, style: 'numbered', announcesWrites: true, all, commit }, polling)
 }
 
 /** Runs a statement, again if it failed because of others: it was rolled back then, and all of its conditions are in it. */

@@ -10,7 +10,7 @@ import { type SchemaOptions, tablesIn } from './tables.js'
 
 export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions, SchemaOptions, HistoryOptions {
   /**
-   * What every write notifies with its revision, for `LISTEN`: a name of small letters, digits and `_`, at most 63. Stores that share a database and have
+   * What every write notifies, for `LISTEN`: a name of small letters, digits and `_`, at most 63. Stores that share a database and have
    * different channels do not wake each other's watches. Default: the name of the table of changes, `ipam_kit_changes`.
    */
   readonly channel?: string | undefined
@@ -20,8 +20,8 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  * A store in PostgreSQL, version 11 or later, for any number of processes. The tables have to be there: {@link migratePostgres}.
  *
  * A write is one statement and waits for the disk whatever the session says; writes of all processes are done one after the other, from the
- * lock of one row to the end of the commit. Watches ask for changes every `pollMs`, at once after writes of the same store, and whenever
- * `subscribe` says so.
+ * lock of one row to the end of the commit. Watches ask for changes every `pollMs`, and whenever `subscribe` says
+ * so; without it also at once after writes of the same store.
  *
  * What the client has to be: {@link PostgresClient}. Sessions of any isolation level will do, but above READ COMMITTED, which is the default,
  * writes that meet are tried again and again. A write is known not to have been done if the server says so; if a connection
@@ -41,10 +41,10 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  * const listener = new pg.Client({ connectionString })
  * // should this one end, watches only look every pollMs until there is another
  * listener.on('error', () => {})
- * const listeners = new Set<(revision?: string) => void>()
+ * const listeners = new Set<() => void>()
  * // one listener, however many watches there are
- * listener.on('notification', ({ payload }) => {
- *   for (const wake of listeners) wake(payload)
+ * listener.on('notification', () => {
+ *   for (const wake of listeners) wake()
  * })
  * await listener.connect()
  * await listener.query('listen ipam_kit_changes')
@@ -67,7 +67,7 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  *   now: Date.now,
  *   uid: () => crypto.randomUUID(),
  *   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
- *   subscribe: (wake) => db.onNotification((_channel, revision) => wake(revision)),
+ *   subscribe: (wake) => db.onNotification(wake),
  * })
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions): Store {

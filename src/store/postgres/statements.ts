@@ -91,7 +91,7 @@ function recorded({ changes, head }: Tables, history: History): string {
  * answered when the server crashes: this commit waits.
  */
 function answer(channel: string): string {
-  return `select cast(moved.revision as text) as revision, pg_notify('${channel}', cast(moved.revision as text)),
+  return `select cast(moved.revision as text) as revision, pg_notify('${channel}', ''),
   case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', true) end
 from moved`
 }

@@ -11,7 +11,8 @@ import type {
   StoredDocument,
   StoreEngine,
 } from '../engine/engine.js'
-import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges, type Wake } from '../engine/polling.js'
+import { Followers } from '../engine/followers.js'
+import type { ChangeLog, ChangePage, PollingOptions } from '../engine/polling.js'
 import { problemOf } from '../engine/watch.js'
 import { mistake } from '../rules/arguments.js'
 import type { Sender } from './client.js'
@@ -46,12 +47,13 @@ export class RedisEngine implements StoreEngine, ChangeLog {
   readonly #sender: Sender
   readonly #parts: RedisEngineParts
   readonly #keys: Keys
-  readonly #followers = new Set<Wake>()
+  readonly #followers: Followers
 
   constructor(sender: Sender, parts: RedisEngineParts) {
     this.#sender = sender
     this.#parts = parts
     this.#keys = new Keys(parts.prefix)
+    this.#followers = new Followers({ ...parts.polling, announcesWrites: true })
   }
 
   async read(key: DocumentKey): Promise<StoredDocument | undefined> {
@@ -65,7 +67,13 @@ export class RedisEngine implements StoreEngine, ChangeLog {
     return { documents: [...page.documents.values()], revision: page.revision, hasMore: page.hasMore }
   }
 
-  async commit({ key, before, after }: DocumentWrite): Promise<Commit> {
+  async commit(write: DocumentWrite): Promise<Commit> {
+    const commit = await this.#commit(write)
+    if (commit.kind === 'done') this.#followers.tell(write.key)
+    return commit
+  }
+
+  async #commit({ key, before, after }: DocumentWrite): Promise<Commit> {
     const { history, historyBytes, requestId } = this.#parts
     const words = [fieldOf(key), before?.revision ?? '', after ?? '', kindOf(key)]
     const limits = [String(history), String(historyBytes), REQUEST_SECONDS]
@@ -87,7 +95,6 @@ export class RedisEngine implements StoreEngine, ChangeLog {
     const [outcome, told = ''] = readTexts(reply)
     switch (outcome) {
       case 'done':
-        for (const wake of this.#followers) wake(told)
         return { kind: 'done', revision: told }
       case 'stale':
         return { kind: 'stale' }
@@ -117,22 +124,7 @@ export class RedisEngine implements StoreEngine, ChangeLog {
   }
 
   follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
-    return pollChanges(
-      this,
-      { scope, after, stop },
-      { ...this.#parts.polling, subscribe: (wake) => this.#subscribe(wake) },
-    )
-  }
-
-  /** Watches of this very store need not wait for what it has written itself. */
-  #subscribe(wake: Wake): () => void {
-    const unsubscribe = this.#parts.polling.subscribe?.(wake)
-    const follower: Wake = (revision) => wake(revision)
-    this.#followers.add(follower)
-    return () => {
-      this.#followers.delete(follower)
-      unsubscribe?.()
-    }
+    return this.#followers.follow(this, scope, after, stop)
   }
 
   /** One script: as much as it gives. */

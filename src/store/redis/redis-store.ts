@@ -8,7 +8,7 @@ import { RedisEngine } from './engine.js'
 export interface RedisStoreOptions extends EngineStoreOptions, PollingOptions {
   /**
    * What all keys begin with, between braces, so that a cluster keeps them on one node: up to 100 printable characters of ASCII, no braces.
-   * Default `ipam-kit`. The revision of each write is published to the channel `{ipam-kit}:store:changes`.
+   * Default `ipam-kit`. Each write is published to the channel `{ipam-kit}:store:changes`.
    */
   readonly prefix?: string | undefined
   /**
@@ -31,8 +31,8 @@ const ANSWER_BYTES = 4 * MIB
 /**
  * A store in Redis, version 6 or later, for any number of processes.
  *
- * Each operation is one script. A write is one round trip, two with the read before it; watches ask for changes every `pollMs`, at once after
- * writes of the same store, and whenever `subscribe` says so. A long list is read in several scripts, and brought to one moment.
+ * Each operation is one script. A write is one round trip, two with the read before it; watches ask for changes every `pollMs`, and whenever
+ * `subscribe` says so; without it also at once after writes of the same store. A long list is read in several scripts, and brought to one moment.
  *
  * What the client has to be: {@link RedisClient}. A client may send a command again after its connection has ended, as ioredis does by
  * default: for ten minutes the server remembers what a write got, so that it is done once and not mistaken for a conflict. If a
@@ -60,9 +60,9 @@ const ANSWER_BYTES = 4 * MIB
  * const redis = new Redis({ maxRetriesPerRequest: 1, commandTimeout: 5_000 })
  * const subscriber = redis.duplicate()
  * for (const client of [redis, subscriber]) client.on('error', () => {})
- * const listeners = new Set<(revision?: string) => void>()
- * subscriber.on('message', (_channel, revision) => {
- *   for (const wake of listeners) wake(revision)
+ * const listeners = new Set<() => void>()
+ * subscriber.on('message', () => {
+ *   for (const wake of listeners) wake()
  * })
  * await subscriber.subscribe('{ipam-kit}:store:changes')
  * const store = redisStore(redis, {
@@ -83,9 +83,9 @@ const ANSWER_BYTES = 4 * MIB
  *   client.on('error', () => {})
  *   await client.connect()
  * }
- * const listeners = new Set<(revision?: string) => void>()
- * await subscriber.subscribe('{ipam-kit}:store:changes', (revision) => {
- *   for (const wake of listeners) wake(revision)
+ * const listeners = new Set<() => void>()
+ * await subscriber.subscribe('{ipam-kit}:store:changes', () => {
+ *   for (const wake of listeners) wake()
  * })
  * const store = redisStore(redis, {
  *   now: Date.now,

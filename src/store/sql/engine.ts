@@ -10,7 +10,8 @@ import type {
   StoredDocument,
   StoreEngine,
 } from '../engine/engine.js'
-import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges, type Wake } from '../engine/polling.js'
+import { Followers } from '../engine/followers.js'
+import type { ChangeLog, ChangePage, PollingOptions } from '../engine/polling.js'
 import { Reads } from './reads.js'
 import type { ParameterStyle, SqlRow, SqlValue } from './statement.js'
 import type { Tables } from './tables.js'
@@ -20,6 +21,8 @@ export interface SqlDatabase {
   readonly name: string
   readonly tables: Tables
   readonly style: ParameterStyle
+  /** Each write is announced to all who subscribe. */
+  readonly announcesWrites: boolean
   /** All rows that one statement gives, of one moment. */
   all(text: string, values: SqlValue[]): Promise<readonly SqlRow[]>
   /** As in {@link StoreEngine}. */
@@ -30,14 +33,13 @@ export interface SqlDatabase {
 export class SqlEngine implements StoreEngine, ChangeLog {
   readonly name: string
   readonly #database: SqlDatabase
-  readonly #polling: PollingOptions
   readonly #reads: Reads
-  readonly #followers = new Set<Follower>()
+  readonly #followers: Followers
 
   constructor(database: SqlDatabase, polling: PollingOptions) {
     this.name = database.name
     this.#database = database
-    this.#polling = polling
+    this.#followers = new Followers({ ...polling, announcesWrites: database.announcesWrites })
     this.#reads = new Reads(database)
   }
 
@@ -55,36 +57,11 @@ export class SqlEngine implements StoreEngine, ChangeLog {
 
   async commit(write: DocumentWrite): Promise<Commit> {
     const commit = await this.#database.commit(write)
-    if (commit.kind === 'done') this.#tell(write.key, commit.revision)
+    if (commit.kind === 'done') this.#followers.tell(write.key)
     return commit
   }
 
   follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
-    const subscribe = (wake: Wake) => this.#subscribe(scope, wake)
-    return pollChanges(this, { scope, after, stop }, { ...this.#polling, subscribe })
+    return this.#followers.follow(this, scope, after, stop)
   }
-
-  #subscribe(scope: DocumentScope, wake: Wake): () => void {
-    // what may throw comes before what would be left behind
-    const unsubscribe = this.#polling.subscribe?.(wake)
-    const follower = { scope, wake }
-    this.#followers.add(follower)
-    return () => {
-      this.#followers.delete(follower)
-      unsubscribe?.()
-    }
-  }
-
-  /** Watches of this very store need not wait for what it has written itself. */
-  #tell({ group, kind, namespace }: DocumentKey, revision: string): void {
-    for (const { scope, wake } of this.#followers) {
-      const isIn = scope.group === group && scope.kind === kind && (scope.namespace ?? namespace) === namespace
-      if (isIn) wake(revision)
-    }
-  }
-}
-
-interface Follower {
-  readonly scope: DocumentScope
-  readonly wake: Wake
 }

@@ -21,6 +21,7 @@ export function sqliteEngine(connection: Connection, { tables, history, polling 
     name: 'sqlite',
     tables,
     style: 'anonymous',
+    announcesWrites: false,
     all: async (text, values) => connection.all(text, values),
     commit: async (write) => commit(connection, writes, write),
   } satisfies ConstructorParameters<typeof SqlEngine>[0]

@@ -24,7 +24,7 @@ export type PgClient = PostgresClient &
   NamingClient & {
     connect(): Promise<void>
     on(event: 'error', listener: () => void): unknown
-    on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
+    on(event: 'notification', listener: () => void): unknown
     end(): Promise<void>
   }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Wake } from 'ipam-kit/store/engine'
 import { migratePostgres, namedStatements, postgresStore } from 'ipam-kit/store/postgres'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { runConformance } from '../conformance.js'
@@ -52,11 +51,11 @@ async function conformance(report: Report, connect: Connect, versions: string): 
     }
     const listener = await client()
     await listener.query('listen here')
-    const listeners = new Set<Wake>()
-    listener.on('notification', ({ payload }) => {
-      for (const wake of listeners) wake(payload)
+    const listeners = new Set<() => void>()
+    listener.on('notification', () => {
+      for (const wake of listeners) wake()
     })
-    const subscribe = (wake: Wake) => {
+    const subscribe = (wake: () => void) => {
       listeners.add(wake)
       return () => listeners.delete(wake)
     }

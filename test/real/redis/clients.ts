@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Wake } from 'ipam-kit/store/engine'
 import { type RedisCaller, type RedisSender, type RedisStoreOptions, redisStore } from 'ipam-kit/store/redis'
 import { conformanceKinds } from 'ipam-kit/testing'
 import { importClient } from '../servers/install.js'
@@ -18,7 +17,7 @@ interface NodeRedis extends RedisSender {
   on(event: string, listener: () => void): unknown
   connect(): Promise<unknown>
   duplicate(): NodeRedis
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  subscribe(channel: string, listener: () => void): Promise<unknown>
   destroy(): void
 }
 
@@ -50,9 +49,9 @@ export class Clients {
   /** As said in the documentation of the store. */
   async ioredisSubscription(client: IoRedis): Promise<NonNullable<Options['subscribe']>> {
     const subscriber = this.#keep(client.duplicate())
-    const listeners = new Set<Wake>()
-    subscriber.on('message', (_channel, revision) => {
-      for (const wake of listeners) wake(revision)
+    const listeners = new Set<() => void>()
+    subscriber.on('message', () => {
+      for (const wake of listeners) wake()
     })
     await subscriber.subscribe('{ipam-kit}:store:changes')
     return (wake) => {
@@ -66,9 +65,9 @@ export class Clients {
     subscriber.on('error', () => {})
     this.#closes.push(() => subscriber.destroy())
     await subscriber.connect()
-    const listeners = new Set<Wake>()
-    await subscriber.subscribe('{ipam-kit}:store:changes', (revision) => {
-      for (const wake of listeners) wake(revision)
+    const listeners = new Set<() => void>()
+    await subscriber.subscribe('{ipam-kit}:store:changes', () => {
+      for (const wake of listeners) wake()
     })
     return (wake) => {
       listeners.add(wake)

@@ -10,9 +10,8 @@ export const store = postgresStore(pool, {
   uid: () => '',
   sleep: async () => {},
   subscribe: (wake) => {
-    const told = ({ payload }: pg.Notification) => wake(payload)
-    client.on('notification', told)
-    return () => client.off('notification', told)
+    client.on('notification', wake)
+    return () => client.off('notification', wake)
   },
 })
 
