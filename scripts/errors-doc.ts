@@ -3,7 +3,7 @@ import { codes, registry } from 'ipam-kit/errors'
 import ts from 'typescript'
 
 const retryWords = {
-  now: 'at once, after reading afresh',
+  now: 'at once, after finding out what is stored',
   after: 'later, with back-off',
   'on-pool-change': 'when the pool or its addresses change',
   never: 'no: the input has to change',

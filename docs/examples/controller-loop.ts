@@ -3,6 +3,9 @@ import type { Change, Planner } from 'ipam-kit/plan'
 import { Backoff, runKey, settle } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 
+/** Nothing holds a write back for so long: not the server, whose own limit this has to be above, nor a proxy before it. */
+const GIVEN_UP_MS = 10 * 60 * 1000
+
 /**
  * A controller around a planner: list, watch, plan, write, on any store. One worker, as a planner wants it: its next plan is made when it has
  * seen what became of the last one. Ends when `stop` is aborted.
@@ -70,10 +73,11 @@ export async function controllerLoop(store: Store, planner: Planner, stop: Abort
     }
     if (ended.kind === 'unsettled') {
       // before anything else is planned: what is stored now? It is not even known whether the write was done
+      const sinceMs = Date.now()
       let settled = await settle(store, ended.unsettled)
       while (!settled.ok && !stop.aborted) {
         await new Promise((resolve) => setTimeout(resolve, backoff.failed(key)))
-        settled = await settle(store, ended.unsettled)
+        settled = await settle(store, ended.unsettled, { isGivenUp: Date.now() - sinceMs > GIVEN_UP_MS })
       }
       if (settled.ok) show(settled.value.change)
     }

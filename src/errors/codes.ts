@@ -75,7 +75,7 @@ export interface ErrorContexts {
   readonly STORE_VERSION_GONE: { readonly resourceVersion: string; readonly oldest: string }
   /** The engine or the client behind the store failed; whether anything was written is known: nothing was. */
   readonly STORE_IO: { readonly operation: string; readonly problem: string }
-  /** The engine failed with the write in flight: it may or may not have been done. Read again before acting. */
+  /** The engine failed with the write in flight: it may or may not have been done, or be done later. Let `settle` find out before acting. */
   readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
   /** A run that did not come to rest within its bounds. */
   readonly RUN_LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly stillBusy: readonly string[] }
@@ -88,7 +88,7 @@ export type ErrorCode = keyof ErrorContexts
 /**
  * When trying again can help.
  *
- * - `now`: at once, after reading afresh
+ * - `now`: at once, after finding out what is stored
  * - `after`: later, with back-off
  * - `on-pool-change`: when the pool or its addresses change
  * - `never`: the input has to change first

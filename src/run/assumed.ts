@@ -9,7 +9,7 @@ export interface CachedList {
 }
 
 /**
- * The own writes that a cache does not show yet, for writers who plan from lists of a cache that lags behind. Without it the address that was
+ * The own writes, and what was read after them, that a cache does not show yet, for writers who plan from lists of a cache that lags behind. Without it the address that was
  * just given away looks free. (A {@link Planner} needs none: it is shown each write at once.)
  *
  * An object is assumed to be as it was written until the cache has got as far: then the cache is right, also about what others have done to it
@@ -39,8 +39,8 @@ export class Assumed {
   }
 
   /**
-   * Takes an own write in: as `runPlan` reports it, or as the store answered; of what `runKey` shows only what has the source `written`. What was
-   * read is no write, and the cache need not ever show it.
+   * Takes an own write in, as `runPlan` reports it or as the store answered, and all that `runKey` and `settle` show: what was read after a
+   * conflict may be an own write whose answer was lost, and is newer than the cache in any case.
    */
   note(change: Change): void {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref

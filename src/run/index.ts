@@ -9,4 +9,4 @@ export {
   type RunUntilQuietOptions,
   runUntilQuiet,
 } from './run-until-quiet.js'
-export { type Settlement, settle, type Unsettled } from './settle.js'
+export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'

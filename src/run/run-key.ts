@@ -1,5 +1,6 @@
 import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { assertLimit } from './limits.js'
 import { runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
 
@@ -54,6 +55,8 @@ export type KeyResult<O extends Outcome = Outcome> =
 /**
  * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object in question ({@link settle}), shows it, and
  * plans the same key again from what is known then, before any other.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`; what the planner throws
  */
 export async function runKey<O extends Outcome>(
   planner: Planner<O>,
@@ -62,6 +65,7 @@ export async function runKey<O extends Outcome>(
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
   const { now, show, onEvent, onPlan, maxConflicts = 20 } = options
+  assertLimit('maxConflicts', maxConflicts)
   for (let attempts = 1; ; attempts++) {
     const plan = planner.plan(key, { nowMs: now() })
     onPlan?.(plan)

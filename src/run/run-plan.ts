@@ -18,8 +18,8 @@ export interface RunPlanOptions {
  * objects it has said are absent: show them to the planner.
  *
  * - `done`: every effect is done
- * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a write was done. Read again, plan
- *   again
+ * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a write was done. Let `settle` find out what is
+ *   stored, show it to the planner, and plan again
  * - `failed`: the store refused an effect for another reason
  */
 export type RunResult = DoneRun | StoppedRun<'conflict'> | StoppedRun<'failed'>
@@ -114,11 +114,9 @@ async function perform(
       if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: confirmedAbsence(effect.ref, effect.if.uid) }
       return { failure: deleted.failure }
     }
-    return {
-      change: isHeld(deleted.value)
-        ? { kind: 'present', object: deleted.value }
-        : { kind: 'absent', ref: effect.ref, uid: effect.if.uid },
-    }
+    if (!isHeld(deleted.value)) return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
+    own.set(key, { seen: written?.seen ?? seen, now: deleted.value.metadata.resourceVersion })
+    return { change: { kind: 'present', object: deleted.value } }
   }
   const patched = await store.patch(effect.ref, effect.patch, { ...precondition, subresource: effect.subresource })
   if (!patched.ok) return { failure: patched.failure }

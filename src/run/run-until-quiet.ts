@@ -2,12 +2,14 @@ import { type KindInfo, type KubeObject, kindKey, type ObjectRef, refOf } from '
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { assertLimit } from './limits.js'
 import { runKey } from './run-key.js'
+import { UnsettledError } from './settle.js'
 
 export interface Progress {
   /** Plans made so far. */
   readonly planned: number
-  /** Objects written so far. */
+  /** Writes that were answered so far. One whose answer was lost is not counted. */
   readonly written: number
   /** Keys that wait for a plan. */
   readonly waiting: number
@@ -38,6 +40,7 @@ export interface QuietResult<O extends Outcome = Outcome> {
   readonly outcomes: ReadonlyMap<string, O>
   readonly failures: readonly RunFailure[]
   readonly planned: number
+  /** Writes that were answered. One whose answer was lost is not counted. */
   readonly written: number
   /** When the earliest plan wants to be made again, in seconds from now; `undefined` if none does. */
   readonly requeueAfterSeconds?: number | undefined
@@ -48,9 +51,11 @@ export interface QuietResult<O extends Outcome = Outcome> {
  * embedded use; a long-running controller feeds its planners from a watch instead.
  *
  * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are reset first. Every run begins from
- * what is stored, so one that was cut off at any point is finished by the next.
+ * what is stored, so one that was cut off at any point is finished by the next, as soon as nothing of the first can still arrive at the store.
  *
  * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it can not be listed
+ * @throws UnsettledError with the code of the store if it is not known what has become of a write, because the store has not answered since:
+ * no other run may begin before {@link settle} has told
  */
 export async function runUntilQuiet<O extends Outcome>(
   store: Store,
@@ -114,7 +119,7 @@ class Run<O extends Outcome> {
     const before = this.#known.get(key) ?? new Map<string, KnownObject>()
     const seen = new Set<string>()
     for (const object of [...listed.value.items].sort(byAge)) {
-      const name = objectKey(object.metadata)
+      const name = nameKey(object.metadata)
       seen.add(name)
       if (before.get(name)?.resourceVersion !== object.metadata.resourceVersion) this.#show({ kind: 'present', object })
     }
@@ -165,7 +170,7 @@ class Run<O extends Outcome> {
     job.failure = ended.kind === 'done' ? undefined : ended.failure
     job.isGivenUp = ended.kind === 'failed' && ended.attempts > maxConflicts
     // what is stored is not known, and nothing may be planned on that
-    if (ended.kind === 'unsettled') throw new IpamError(ended.failure as Failure)
+    if (ended.kind === 'unsettled') throw new UnsettledError(ended.failure, ended.unsettled)
     const dueSeconds = ended.kind === 'done' ? ended.requeueAfterSeconds : undefined
     job.dueMs = dueSeconds === undefined ? undefined : this.#options.now() + dueSeconds * 1000
     onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
@@ -182,7 +187,7 @@ class Run<O extends Outcome> {
     const kind = kindKey(ref)
     const known = this.#known.get(kind) ?? new Map<string, KnownObject>()
     this.#known.set(kind, known)
-    const key = objectKey(ref)
+    const key = nameKey(ref)
     if (change.kind === 'present') {
       const { uid, resourceVersion } = change.object.metadata
       known.set(key, { ref, uid, resourceVersion })
@@ -232,11 +237,7 @@ function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptio
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
   }
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
-  for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) {
-    const value = options[limit] ?? 1
-    if (!(Number.isInteger(value) || value === Number.POSITIVE_INFINITY) || value < 0)
-      refuse(limit, 'a whole number from 0', value)
-  }
+  for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
 }
@@ -290,6 +291,6 @@ function byAge(left: KubeObject, right: KubeObject): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-function objectKey(object: { readonly namespace?: string | undefined; readonly name: string }): string {
+function nameKey(object: { readonly namespace?: string | undefined; readonly name: string }): string {
   return object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`
 }

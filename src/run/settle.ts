@@ -1,5 +1,5 @@
 import { type ObjectRef, refOf } from '../crd/meta/object.js'
-import type { Result } from '../errors/index.js'
+import { type Failure, IpamError, type Result } from '../errors/index.js'
 import type { Change, CreateEffect, Effect } from '../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../store/index.js'
 
@@ -9,6 +9,17 @@ export interface Unsettled {
   readonly failure: StoreFailure
 }
 
+/** It is not known what has become of a write: {@link settle} has to tell before anything else is planned. Told from others by `unsettled`. */
+export class UnsettledError extends IpamError {
+  readonly unsettled: Unsettled
+
+  /** @param failure why it could not be found out */
+  constructor(failure: StoreFailure, unsettled: Unsettled) {
+    super(failure as Failure)
+    this.unsettled = unsettled
+  }
+}
+
 /** What is stored of the object of an effect. */
 export interface Settlement {
   readonly change: Change
@@ -16,38 +27,46 @@ export interface Settlement {
   readonly source: 'written' | 'read'
 }
 
-/** How often an object is created to find out, while others remove it again and again. */
-const MAX_TRIES = 5
+export interface SettleOptions {
+  /**
+   * The server has given the write up by now: it ends what it is asked for within a time that is over (`statement_timeout`, the request time-out
+   * of an API server), and nothing else can still have it. A read is an answer then. For where nothing can be created any more: a
+   * namespace that is being deleted, a quota, a webhook that says no. Default false.
+   */
+  readonly isGivenUp?: boolean | undefined
+}
 
 /**
  * What has become of the object that an effect is about: to be shown to the planner after a conflict, *before any other plan is made*. Whether
  * the effect was done may not be known, and an address that may have been written must not be offered to another claim.
  *
- * It reads; and where nothing is found after a `create` of unknown outcome, it creates the object again. For a write whose connection has
- * died may still wait in the server, behind a lock or another server, and be done after the read. Only an answer to a later write of
- * that name says that there is nothing more to come.
+ * It reads; but a `create` of unknown outcome it does again. For a write whose connection has died may still wait in the server, behind a lock
+ * or another server, and be done after the read. An answer to a later write of that name says that there is nothing more to come, **if what
+ * was sent first also arrives first**: the engines here do the writes of one object one after the other, but a proxy, a webhook or a connection
+ * that is slower than the next one may hold the first write back before it gets there (docs/adr/0012).
  *
  * @returns what is stored, or the failure of the store: then plan nothing, and try this again until it answers
  */
-export async function settle(store: Store, unsettled: Unsettled): Promise<Result<Settlement, StoreErrorCode>> {
-  const { effect, failure } = unsettled
-  const read = await readBack(store, effect)
-  const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN'
-  if (!read.ok || read.value.change.kind === 'present' || !mayStillCome) return read
-  return createToKnow(store, effect)
+export async function settle(
+  store: Store,
+  { effect, failure }: Unsettled,
+  { isGivenUp = false }: SettleOptions = {},
+): Promise<Result<Settlement, StoreErrorCode>> {
+  const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN' && !isGivenUp
+  return mayStillCome ? createToKnow(store, effect) : readBack(store, effect)
 }
 
 async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<Settlement, StoreErrorCode>> {
-  for (let left = MAX_TRIES; ; left--) {
-    const created = await store.create(effect.object)
-    if (created.ok)
-      return { ok: true, value: { change: { kind: 'present', object: created.value }, source: 'written' } }
-    if (created.failure.code !== 'STORE_ALREADY_EXISTS') return created
-    const read = await readBack(store, effect)
-    if (!read.ok || read.value.change.kind === 'present') return read
-    // it has been there, and is gone again: whether that was this one is not known
-    if (left <= 1) return created
+  const created = await store.create(effect.object)
+  if (created.ok) {
+    return { ok: true, value: { change: { kind: 'present', object: created.value }, source: 'written' } }
   }
+  // now there may be two on their way
+  if (created.failure.code === 'STORE_OUTCOME_UNKNOWN') return created
+  const read = await readBack(store, effect)
+  // there was one, whatever has become of it since. Or what is there can not come any more
+  const isKnown = created.failure.code === 'STORE_ALREADY_EXISTS' || (read.ok && read.value.change.kind === 'present')
+  return isKnown ? read : created
 }
 
 async function readBack(store: Store, effect: Effect): Promise<Result<Settlement, StoreErrorCode>> {

@@ -1,8 +1,10 @@
 import { fc, test as property } from '@fast-check/vitest'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { unwrap } from 'ipam-kit/errors'
-import { Assumed, type CachedList } from 'ipam-kit/run'
+import { fail, unwrap } from 'ipam-kit/errors'
+import type { Planner } from 'ipam-kit/plan'
+import { Assumed, type CachedList, runKey } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 
 const kind = { apiVersion: 'example.com/v1', kind: 'Thing' }
@@ -134,29 +136,74 @@ describe('Assumed', () => {
     expect(assumed.overlay(kind, cached(4))).toEqual([])
   })
 
+  test('shows an own write whose answer was lost, when it was read', async () => {
+    const below = memoryStore({ now: () => 0 })
+    let cuts = 1
+    const store = storeOver(below, {
+      create: async (object) => {
+        const done = await below.create(object)
+        if (cuts-- > 0) return fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'cut' })
+        return done
+      },
+    })
+    const behind = unwrap(await below.list(kind))
+    const assumed = new Assumed()
+    const given = () => assumed.overlay(kind, behind).map(({ spec }) => (spec as { readonly number: number }).number)
+    const done = new Set<string>()
+    const planner: Planner = {
+      name: 'numbers',
+      watches: [],
+      observe: () => [],
+      isSummary: () => false,
+      reset: () => {},
+      plan(name) {
+        if (done.has(name)) return undefined
+        done.add(name)
+        const number = [1, 2, 3].find((each) => !given().includes(each))
+        const object = { ...kind, metadata: { namespace: 'ns', name }, spec: { number } }
+        return { outcome: { kind: 'given', message: '' }, effects: [{ kind: 'create', object, why: '' }] }
+      },
+    }
+    for (const name of ['a', 'b']) {
+      await runKey(planner, name, store, { now: () => 0, show: (change) => assumed.note(change) })
+    }
+    const { items } = unwrap(await below.list(kind))
+    expect(items.map(({ spec }) => spec)).toEqual([{ number: 1 }, { number: 2 }])
+  })
+
   // A store, a cache that lags behind it by any number of writes, own writes and those of others. What is not known from the own writes or from
   // the cache can not be changed: a deletion says nothing of when its object was made.
   property.prop([
     fc.array(
       fc.record({
         name: fc.constantFrom('a', 'b'),
-        op: fc.constantFrom('create', 'patch', 'delete', 'delete', 'catch up'),
+        op: fc.constantFrom('create', 'patch', 'delete', 'delete', 'read', 'catch up'),
         mine: fc.boolean(),
       }),
       { maxLength: 40, size: 'max' },
     ),
-  ])('shows every own write, and of others at least what the cache has', async (operations) => {
+  ])('shows every own write and all that was read, and of others at least what the cache has', async (operations) => {
     const store = memoryStore({ now: () => 0 })
     const assumed = new Assumed()
     const history = [unwrap(await store.list(kind))]
     let at = 0
     /** The last write of each object, by whom. */
     const last = new Map<string, { mine: boolean; object: KubeObject | undefined }>()
+    /** The uid of the last one of a name that was removed. */
+    const ends = new Map<string, string | undefined>()
     const look = () => new Map(assumed.overlay(kind, history[at]!).map((object) => [object.metadata.name, object]))
     for (const [i, { name, op, mine }] of operations.entries()) {
       const uid = mine ? look().get(name)?.metadata.uid : undefined
       if (op === 'catch up') at = Math.min(at + 1, history.length - 1)
-      else if (op === 'create' || !mine || uid !== undefined) {
+      else if (op === 'read') {
+        // as after a conflict, or a write whose answer was lost
+        const found = await store.get(ref(name))
+        const gone = look().get(name)?.metadata.uid
+        if (found.ok) assumed.note({ kind: 'present', object: found.value })
+        else assumed.note({ kind: 'absent', ref: ref(name), uid: gone, confirmed: true })
+        const isKnown = found.ok || (gone !== undefined && gone === ends.get(name))
+        last.set(name, { mine: isKnown, object: found.ok ? found.value : undefined })
+      } else if (op === 'create' || !mine || uid !== undefined) {
         const done =
           op === 'create'
             ? await store.create({ ...kind, metadata: { namespace: 'ns', name }, spec: { i } })
@@ -166,6 +213,7 @@ describe('Assumed', () => {
         if (!done.ok) continue
         const object = op === 'delete' ? undefined : done.value
         const gone = { kind: 'absent', ref: ref(name), uid: done.value.metadata.uid } as const
+        if (object === undefined) ends.set(name, gone.uid)
         if (mine) assumed.note(object === undefined ? gone : { kind: 'present', object })
         last.set(name, { mine, object })
         history.push(unwrap(await store.list(kind)))

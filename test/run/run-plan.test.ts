@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
+import { unwrap } from 'ipam-kit/errors'
 import { type Change, type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -120,6 +121,17 @@ describe('runPlan', () => {
     ] as const
     expect(await runPlan(plan(...steps), meddling)).toMatchObject({ kind: 'done' })
     expect(await runPlan(plan(...steps.slice(1)), meddling)).toMatchObject({ kind: 'done' })
+  })
+
+  test('and over an own deletion that finalizers hold up', async () => {
+    const { store } = await stored()
+    const held = unwrap(await store.patch(ref, { metadata: { finalizers: ['x.dev/hold'] } }))
+    const { uid, resourceVersion } = held.metadata
+    const release: Effect = { ...patch({ metadata: { finalizers: null } }, resourceVersion) }
+    const remove: Effect = { kind: 'delete', ref, if: { uid, resourceVersion }, why: '' }
+    const result = await runPlan(plan(remove, release), store)
+    expect(result).toMatchObject({ kind: 'done', changes: [{ kind: 'present' }, { kind: 'absent', uid }] })
+    expect((await store.get(ref)).ok).toBe(false)
   })
 
   test('but not over the writes of others', async () => {

@@ -256,6 +256,8 @@ describe('metadata', () => {
     ['creationTimestamp', '2024-01-01T00:00:00+25:00'],
     ['creationTimestamp', '2024-01-01T00:00:00+00:61'],
     ['creationTimestamp', '2024-01-01t00:00:00z'],
+    ['creationTimestamp', '2024-01-01T01:04:05.Z'],
+    ['creationTimestamp', '2024-01-01T001:04:05Z'],
     ['deletionTimestamp', '2024-02-30T00:00:00Z'],
     ['deletionTimestamp', 5],
     ['deletionGracePeriodSeconds', '0'],
@@ -272,6 +274,8 @@ describe('metadata', () => {
     // offsets that some people write, and a server reads
     '2024-01-01T00:00:00+24:00',
     '2024-01-01T00:00:00+00:60',
+    '2024-01-01T1:04:05Z',
+    '2024-01-01T01:04:05,5Z',
   ])('takes %s for a time', async (creationTimestamp) => {
     expect(await refusal({ creationTimestamp })).toBe('no failure')
   })

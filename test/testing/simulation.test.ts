@@ -52,6 +52,14 @@ describe('the in-cluster provider', () => {
     expect(await failing(120, { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(new Map())
   })
 
+  test('gives an address twice if what was not found counts as not written, and never if it is settled', async () => {
+    const options = { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.5, actions: 40 } as const
+    const found = await failing(240, { ...options, settlesByReading: true })
+    expect(found.size).toBeGreaterThan(5)
+    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    expect(await failing(240, options)).toEqual(new Map())
+  })
+
   // the limit of address objects as a ledger: nothing in the API keeps two of them from having one address
   test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
     const options = { writers: 1, faults: [] }
@@ -147,8 +155,14 @@ describe('simulate', () => {
     { seed: 1, writers: 0 },
     { seed: 1, writers: 65 },
     { seed: 1, faultProbability: 2 },
+    { seed: 1, faults: ['late_call'] },
+    { seed: 1, faults: 'all' },
+    { seed: 1, mayWrite: 'two' },
+    { seed: 1, actions: -1 },
+    { seed: 1, actions: Number.NaN },
+    { seed: 1, maxTurns: Number.NaN },
   ])('refuses %j', async (options) => {
-    const refused = simulate({ system: inClusterSystem(), ...options })
+    const refused = simulate({ system: inClusterSystem(), ...options } as SimulationOptions)
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 })

@@ -53,7 +53,7 @@ const RETRY_SECONDS = 30
  * before a crash: the next plan goes on from there, and finds the address by the name of the claim.
  *
  * Unlike upstream a plan never touches an IPAddress of that name that is for another claim or from another pool (one that an earlier claim
- * of the name has left behind is removed), never allocates from a pool that is being deleted, and says in the condition Ready why a
+ * of the name has left behind is removed), never adopts one whose address another IPAddress of the pool has as well, never allocates from a pool that is being deleted, and says in the condition Ready why a
  * claim has no address. O(log n) in addresses in use.
  *
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
@@ -123,7 +123,8 @@ function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan
   if (address !== undefined && isDeleting(address) && !hasFinalizer(address, PROTECT_ADDRESS_FINALIZER)) {
     return wait('AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
   }
-  const obstacle = input.addressProblem ?? whyNotOurs(address, claim)
+  const isNew = start.state.phase !== 'Bound'
+  const obstacle = input.addressProblem ?? whyNotOurs(address, claim) ?? (isNew ? whyShared(address, input) : undefined)
   if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const repair = pool && repairOf(address, claim, pool)
@@ -179,7 +180,9 @@ function giveBack(address: IPAddress, claim: IPAddressClaim, why: string): Effec
   }
   if (!isDeleting(address)) {
     const free = `${address.spec.address} is free again`
-    effects.push({ kind: 'delete', ref: refOf(address), if: { uid: uidOf(address) }, why: free })
+    // for this version only: a write of ours that is still on its way could put the finalizer back, and the deletion would be held for ever
+    const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }
+    effects.push({ kind: 'delete', ref: refOf(address), if: asItIs, why: free })
   }
   return effects
 }
@@ -216,6 +219,16 @@ function whyNotOurs(address: IPAddress | undefined, claim: IPAddressClaim): stri
   if (address === undefined || fulfils(address, claim)) return undefined
   const { claimRef, poolRef } = address.spec
   return `it is for the claim ${claimRef.name} from ${formatRef(poolRef)}`
+}
+
+/**
+ * Why an IPAddress that the claim would adopt is none to give it, or `undefined`. It may have come after its address went to another claim: from
+ * a backup, by hand, or as a write that nobody waited for any more.
+ */
+function whyShared(address: IPAddress | undefined, { claim, ledger }: ClaimInput): string | undefined {
+  if (address === undefined || isControlledBy(address, claim)) return undefined
+  const others = ledger.othersWith(address)
+  return others.length === 0 ? undefined : `its address ${address.spec.address} is also that of ${others.join(', ')}`
 }
 
 /** Why nothing can be allocated from a pool, or `undefined`. */

@@ -128,6 +128,12 @@ export class PoolLedger {
     }
   }
 
+  /** Which other IPAddress objects hold what this one holds, as `namespace/name`. O(log n), and the holders. */
+  othersWith(address: IPAddress): readonly string[] {
+    const key = keyOf(address.metadata)
+    return (this.#space?.holders(address) ?? []).filter((holder) => holder !== key)
+  }
+
   /** What is in use, in and out of range, in order. Objects whose text is no address are not among it. O(n log n). */
   entries(): LedgerEntry[] {
     return this.#space?.entries() ?? []
@@ -139,6 +145,8 @@ interface Space {
   occupy(address: IPAddress, key: string): void
   release(key: string): void
   next(): Offer | undefined
+  /** The owners of what an object holds. */
+  holders(address: IPAddress): string[]
   counts(objects: readonly IPAddress[]): { readonly total: bigint; readonly free: bigint; readonly outOfRange: number }
   entries(): LedgerEntry[]
 }
@@ -174,6 +182,10 @@ function addresses(pool: AddressPool, prefix: number): Space {
       const address = pool.lowestFree()
       return address && { address, prefix }
     },
+    holders(object) {
+      const address = Address.safeParse(object.spec.address, { zone: 'drop' })
+      return address.ok ? holdersOf(pool.ownersOf(address.value)) : []
+    },
     counts() {
       const { total, free, outOfRange } = pool.counts()
       return { total, free, outOfRange: Number(outOfRange) }
@@ -194,6 +206,10 @@ function prefixes(allocator: PrefixAllocator, isAllocatable: (prefix: Prefix) =>
     next() {
       const prefix = allocator.lowestFree()
       return prefix && { address: prefix.address, prefix: prefix.length }
+    },
+    holders(object) {
+      const prefix = heldPrefix(object.spec, allocator.childLength)
+      return prefix === undefined ? [] : holdersOf(allocator.ownersOf(prefix))
     },
     counts(objects) {
       const outOfRange = objects.filter((object) => {

@@ -76,7 +76,7 @@ const TEXT: Type = { expected: 'a string', is: (value) => typeof value === 'stri
 const FLAG: Type = { expected: 'true or false', is: (value) => typeof value === 'boolean' }
 const WHOLE: Type = { expected: 'a whole number', is: (value) => Number.isSafeInteger(value) }
 const TIME: Type = { expected: 'a time as in RFC 3339', is: (value) => typeof value === 'string' && isTime(value) }
-const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:Z|[+-](\d\d):(\d\d))$/
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,]\d+)?(?:Z|[+-](\d\d):(\d\d))$/
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const TEXTS_BY_KEY: Type = { expected: 'an object of strings', values: TEXT }
 const OWNER: Type = {
@@ -141,7 +141,7 @@ function within(key: string | number, found: Mistype): Mistype {
   return found
 }
 
-/** As Go reads it (`time.Parse`): it knows no leap seconds, and offsets up to 24:60, because some people write them. */
+/** As Go reads it (`time.Parse`): it knows no leap seconds, and hours of one digit, fractions behind a comma and offsets up to 24:60. */
 function isTime(text: string): boolean {
   const found = RFC_3339.exec(text)
   if (found === null) return false

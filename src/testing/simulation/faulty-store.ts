@@ -56,6 +56,8 @@ export interface FaultSource {
   readonly dice: Dice
   /** The faults that happen now, and how probable one is for each call. */
   readonly faults: () => { readonly kinds: readonly Fault[]; readonly probability: number }
+  /** Whether the next attempt to create what is perhaps written already is taken for a question, and not done. */
+  readonly settlesByReading: boolean
   /** How much of the log the writer has seen at least: a stale list is from after that. */
   readonly seen: () => number
   /** Told of each fault. */
@@ -123,6 +125,7 @@ export function faultyStore(
     return answer
   }
   const { store } = truth
+  const unsure = new Set<string>()
   const write = (operation: string, ref: ObjectRef, action: () => Promise<Result<KubeObject, StoreErrorCode>>) =>
     call(`${operation} ${formatRef(ref)}`, { possible: OF_WRITES, object: formatRef(ref) }, action)
   return storeOver(store, {
@@ -136,7 +139,14 @@ export function faultyStore(
         tell(`stale-list: ${behind} changes behind`)
         return { ok: true, value: truth.listAt(query, truth.log.length - behind) }
       }),
-    create: (object) => write('create', refOf(object), () => store.create(object)),
+    create: async (object) => {
+      const name = formatRef(refOf(object))
+      if (unsure.delete(name)) return fail('STORE_ALREADY_EXISTS', { object: name })
+      const created = await write('create', refOf(object), () => store.create(object))
+      const isUnsure = !created.ok && created.failure.code === 'STORE_OUTCOME_UNKNOWN'
+      if (isUnsure && source.settlesByReading) unsure.add(name)
+      return created
+    },
     update: (object, options) => write('update', refOf(object), () => store.update(object, options)),
     patch: (ref, patch, options) => write('patch', ref, () => store.patch(ref, patch, options)),
     delete: (ref, options) => write('delete', ref, () => store.delete(ref, options)),

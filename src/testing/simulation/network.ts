@@ -17,11 +17,14 @@ interface LateCall {
 export class Network {
   readonly #dice: Dice
   readonly #scheduler: Scheduler
+  /** How probable it is in each of its turns that something arrives: in some simulations much has been done before it does. */
+  readonly #haste: number
   #late: LateCall[] = []
 
   constructor(dice: Dice, scheduler: Scheduler) {
     this.#dice = dice
     this.#scheduler = scheduler
+    this.#haste = dice.chance(0.5) ? 1 : 0.03
   }
 
   delay(call: LateCall): void {
@@ -32,7 +35,7 @@ export class Network {
   async live(): Promise<void> {
     for (;;) {
       await this.#scheduler.turn('network', 'what is late arrives', () => this.#late.length > 0)
-      if (this.#late.length > 0) await this.#arrive(this.#dice.pick(this.#late))
+      if (this.#late.length > 0 && this.#dice.chance(this.#haste)) await this.#arrive(this.#dice.pick(this.#late))
     }
   }
 

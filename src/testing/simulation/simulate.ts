@@ -50,6 +50,11 @@ export interface SimulationOptions {
   readonly faultProbability?: number | undefined
   /** Whether planners are shown own writes at once, as they have to be. Default true. */
   readonly showsOwnWrites?: boolean | undefined
+  /**
+   * Whether a writer takes it for an answer if it does not find what it may have written. That is wrong, and shows what `settle` is for. Default
+   * false.
+   */
+  readonly settlesByReading?: boolean | undefined
   /** How many turns a simulation may take before it counts as never quiet. Default 20,000. */
   readonly maxTurns?: number | undefined
 }
@@ -133,7 +138,7 @@ class Simulation {
 
   async #startWriter(name: string): Promise<void> {
     const { system, mayWrite = 'one', showsOwnWrites = true, faults = ALL_FAULTS } = this.#options
-    const { faultProbability = 0.15 } = this.#options
+    const { faultProbability = 0.15, settlesByReading = false } = this.#options
     const world: WriterWorld = {
       truth: this.#truth,
       scheduler: this.#scheduler,
@@ -158,6 +163,7 @@ class Simulation {
     const store = faultyStore(this.#truth, name, parts, {
       dice: this.#dice,
       faults: () => ({ kinds: this.#isRough ? faults : [], probability: faultProbability }),
+      settlesByReading,
       seen: () => writer.seen,
       happened: () => void this.#faults++,
       written: () => this.#check(),
@@ -209,7 +215,8 @@ class Simulation {
   }
 }
 
-function assertOptions({ seed, writers = 2, faultProbability = 0 }: SimulationOptions): void {
+function assertOptions(options: SimulationOptions): void {
+  const { seed, writers = 2, faultProbability = 0, actions = 0, maxTurns = 1, mayWrite = 'one', faults = [] } = options
   const refuse = (argument: string, expected: string, got: unknown) => {
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
   }
@@ -217,4 +224,9 @@ function assertOptions({ seed, writers = 2, faultProbability = 0 }: SimulationOp
   if (!Number.isInteger(writers) || writers < 1 || writers > 64)
     refuse('writers', 'a whole number from 1 to 64', writers)
   if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
+  if (!Number.isSafeInteger(actions) || actions < 0) refuse('actions', 'a whole number from 0', actions)
+  if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('maxTurns', 'a whole number from 1', maxTurns)
+  if (mayWrite !== 'one' && mayWrite !== 'all') refuse('mayWrite', 'one or all', mayWrite)
+  const isKnown = Array.isArray(faults) && faults.every((fault) => ALL_FAULTS.includes(fault))
+  if (!isKnown) refuse('faults', `some of ${ALL_FAULTS.join(', ')}`, faults)
 }
