@@ -1,22 +1,14 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import type { ListQuery, Store, WatchEvent, WatchOptions } from 'ipam-kit/store'
+import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { type ConformanceCase, conformanceKinds, storeConformance, storeOver } from 'ipam-kit/testing'
 import { describe, expect, it } from 'vitest'
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
-
-/** A way to break the contract, over a store that keeps it, and the case that says so. */
-interface Mutant {
-  readonly caughtBy: string
-  readonly over: (store: Store) => Partial<Store>
-}
+import { deaf, ENDS, generated, type Mutant, sleep, watchMutants } from './conformance-watch-mutants.js'
 
 const REFUSED_PATCH = 'patch: fails with STORE_CONFLICT if a precondition does not hold'
 const REFUSED_DELETE = 'delete: fails with STORE_CONFLICT if a precondition does not hold'
 const REFUSED_DELETE_OF_HELD = 'delete: preconditions have to hold for an object with finalizers too'
-const HOLD_TOGETHER = 'watch: labels, expressions and fields have to hold together'
 const OF_ALL_NAMESPACES = 'pages: of all namespaces hold each object once, and no more than the limit'
 
 const mutants: { readonly [fault: string]: Mutant } = {
@@ -150,73 +142,7 @@ const mutants: { readonly [fault: string]: Mutant } = {
       },
     }),
   },
-  'a watch begins with a bookmark of now, whatever is still to be told': {
-    caughtBy: 'watch: a bookmark comes after all events up to it',
-    over: (store) => ({
-      async *watch(query, options) {
-        const { resourceVersion } = unwrap(await store.list({ apiVersion: query.apiVersion, kind: query.kind }))
-        yield { type: 'BOOKMARK', resourceVersion }
-        yield* store.watch(query, options)
-      },
-    }),
-  },
-  'a watch from now on is from when it was called': {
-    caughtBy: 'watch: without a version begins with the first next',
-    over: (store) => ({
-      watch(query, options) {
-        const events = store.watch(query, options)[Symbol.asyncIterator]()
-        const first = events.next()
-        return (async function* () {
-          yield (await first).value
-          yield* { [Symbol.asyncIterator]: () => events }
-        })()
-      },
-    }),
-  },
-  'a watch forgets the fields where there are labels': {
-    caughtBy: HOLD_TOGETHER,
-    over: watching((query) => (query.labels === undefined ? query : { ...query, fields: undefined })),
-  },
-  'a watch forgets the fields where there are label expressions': {
-    caughtBy: HOLD_TOGETHER,
-    over: watching((query) => (query.labelExpressions === undefined ? query : { ...query, fields: undefined })),
-  },
-  'a watch forgets all label expressions but the first': {
-    caughtBy: HOLD_TOGETHER,
-    over: watching((query) => ({ ...query, labelExpressions: query.labelExpressions?.slice(0, 1) })),
-  },
-  'a watch forgets all label expressions but the last': {
-    caughtBy: HOLD_TOGETHER,
-    over: watching((query) => ({ ...query, labelExpressions: query.labelExpressions?.slice(-1) })),
-  },
-  'a watch forgets the label expressions where there are labels': {
-    caughtBy: HOLD_TOGETHER,
-    over: watching((query) => (query.labels === undefined ? query : { ...query, labelExpressions: undefined })),
-  },
-  'a watch of a cluster-scoped kind tells nothing': {
-    caughtBy: 'watch: tells of cluster-scoped objects',
-    over: watching((query) => (query.kind === 'ConformanceRegion' ? { ...query, labels: { never: 'x' } } : query)),
-  },
-  'a watch shows what leaves its selector as it is now': {
-    caughtBy: 'watch: shows what leaves its selector as it last was in there',
-    over: (store) => ({
-      async *watch(query, options) {
-        for await (const event of store.watch(query, options)) yield await shownAsNow(store, event)
-      },
-    }),
-  },
-  'a watch shows what leaves its selector with the version that it had in there': {
-    caughtBy: 'watch: shows what leaves its selector as it last was in there',
-    over: (store) => ({
-      async *watch(query, options) {
-        let last: KubeObject | undefined
-        for await (const event of store.watch(query, options)) {
-          yield event.type === 'DELETED' && last !== undefined ? { type: 'DELETED', object: last } : event
-          if ('object' in event) last = event.object
-        }
-      },
-    }),
-  },
+  ...watchMutants,
 }
 
 async function isHeld(store: Store, ref: Parameters<Store['get']>[0]): Promise<boolean> {
@@ -229,23 +155,13 @@ async function answering(answer: ReturnType<Store['delete']>, change: (object: K
   return result.ok ? { ok: true as const, value: change(result.value) } : result
 }
 
-function watching(change: (query: ListQuery) => ListQuery): Mutant['over'] {
-  return (store) => ({ watch: (query: ListQuery, options?: WatchOptions) => store.watch(change(query), options) })
-}
-
-async function shownAsNow(store: Store, event: WatchEvent): Promise<WatchEvent> {
-  if (event.type !== 'DELETED') return event
-  const { apiVersion, kind, metadata } = event.object
-  const { namespace, name } = metadata
-  const read = await store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
-  if (!read.ok) return event
-  const { resourceVersion } = metadata
-  return { type: 'DELETED', object: { ...read.value, metadata: { ...read.value.metadata, resourceVersion } } }
+function casesOver(mutate: (store: Store) => Store, patienceMs: number): readonly ConformanceCase[] {
+  const store = mutate(memoryStore({ now: Date.now, kinds: conformanceKinds }))
+  return storeConformance({ open: () => store, sleep, patienceMs })
 }
 
 function caseOf(name: string, mutate: (store: Store) => Store): ConformanceCase {
-  const store = mutate(memoryStore({ now: Date.now, kinds: conformanceKinds }))
-  const found = storeConformance({ open: () => store, sleep, patienceMs: 300 }).find((one) => one.name === name)
+  const found = casesOver(mutate, 300).find((one) => one.name === name)
   if (found === undefined) throw new Error(`no case ${name}`)
   return found
 }
@@ -272,6 +188,30 @@ describe('a watch that tells nothing', () => {
     const { length } = pauses
     await sleep(300)
     expect(pauses).toHaveLength(length)
+  })
+})
+
+describe('every case ends, whatever the watch does', () => {
+  const failuresOver = async (over: Mutant['over'], patienceMs: number) => {
+    const cases = casesOver((store) => storeOver(store, over(store)), patienceMs)
+    const ended = await Promise.allSettled(cases.map(({ run }) => run()))
+    return ended.flatMap((result, index) => {
+      return result.status === 'rejected' ? [{ case: cases[index]!.name, error: result.reason as Error }] : []
+    })
+  }
+
+  it('a generator that can not be ended while it waits fails one case alone', async () => {
+    const failures = await failuresOver(generated, 2000)
+    expect(failures.map((failure) => failure.case)).toEqual([ENDS])
+    expect(failures[0]?.error.message).toBe('a watch had no answer to return() for 2000 ms')
+  })
+
+  it('a generator that tells nothing fails all that wait for it, each by what was missed first', async () => {
+    const failures = await failuresOver(deaf, 300)
+    expect(failures.length).toBeGreaterThan(18)
+    for (const { error } of failures) {
+      expect(error).toMatchObject({ name: 'ConformanceError', message: 'a watch had nothing to tell for 300 ms' })
+    }
   })
 })
 

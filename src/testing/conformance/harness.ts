@@ -50,7 +50,7 @@ export interface ConformanceOptions {
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /** Part of every name, so that two runs on the same data do not meet. A DNS label of at most 20 characters. Default `run`. */
   readonly run?: string | undefined
-  /** How long an event of a watch may take, in milliseconds. Default 10,000. */
+  /** How long an event of a watch may take, and its end, in milliseconds. Default 10,000. */
   readonly patienceMs?: number | undefined
 }
 

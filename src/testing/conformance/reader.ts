@@ -1,42 +1,47 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { ListQuery, Store, WatchEvent, WatchOptions } from '../../store/index.js'
-import { type Bench, ConformanceError, type ConformanceOptions } from './harness.js'
+import { type Bench, ConformanceError } from './harness.js'
 
 /** What became of an object. */
 export type ObjectEvent = Extract<WatchEvent, { object: KubeObject }>
 
 /** Reads a watch, and gives up when an event takes too long. */
 export class Reader {
-  readonly #events: AsyncIterator<WatchEvent>
+  readonly events: AsyncIterator<WatchEvent>
   readonly #bench: Bench
 
   constructor(bench: Bench, query: ListQuery, options: WatchOptions, store: Store = bench.store) {
     this.#bench = bench
-    this.#events = store.watch(query, options)[Symbol.asyncIterator]()
+    this.events = store.watch(query, options)[Symbol.asyncIterator]()
   }
 
   async next(): Promise<WatchEvent> {
-    const { sleep, patienceMs = 10_000 } = this.#bench.options
-    const step = await inTime(this.#events.next(), patienceMs, sleep)
-    if (step === undefined) throw new ConformanceError(`a watch had nothing to tell for ${patienceMs} ms`)
-    if (step.done === true) throw new ConformanceError('a watch has ended without being asked to')
-    return step.value
+    return inTime(this.#bench, this.#step(), NOTHING_TOLD)
   }
 
   /** The next events that are no bookmarks. */
   async take(count: number): Promise<ObjectEvent[]> {
     const seen: ObjectEvent[] = []
-    while (seen.length < count) {
-      const event = await this.next()
-      if (event.type === 'BOOKMARK') continue
-      if (event.type === 'ERROR') throw new ConformanceError(`a watch has failed: ${event.failure.code}`)
-      seen.push(event)
-    }
+    while (seen.length < count) seen.push(await this.one())
     return seen
   }
 
+  /** The next event that is no bookmark: bookmarks, however many, do not make it wait any longer. */
   async one(): Promise<ObjectEvent> {
-    return (await this.take(1))[0]!
+    let isOver = false
+    const found = async () => {
+      for (;;) {
+        const event = await this.#step()
+        if (event.type === 'ERROR') throw new ConformanceError(`a watch has failed: ${event.failure.code}`)
+        if (event.type !== 'BOOKMARK') return event
+        if (isOver) throw new ConformanceError(NOTHING_TOLD)
+      }
+    }
+    try {
+      return await inTime(this.#bench, found(), NOTHING_TOLD)
+    } finally {
+      isOver = true
+    }
   }
 
   /** The next event of this case: others may be at work on the same kind. */
@@ -57,10 +62,33 @@ export class Reader {
     }
   }
 
+  /** Ends the watch after what is done with it. If that fails, it is what is told, and not that the watch does not end either. */
+  async during(body: () => Promise<void>): Promise<void> {
+    try {
+      await body()
+    } catch (failure) {
+      await this.end().catch(() => undefined)
+      throw failure
+    }
+    await this.end()
+  }
+
   async end(): Promise<void> {
-    await this.#events.return?.()
+    await inTime(this.#bench, Promise.resolve(this.events.return?.()), NOT_ENDED)
+  }
+
+  async #step(): Promise<WatchEvent> {
+    const step = await this.events.next()
+    if (step.done === true) throw new ConformanceError('a watch has ended without being asked to')
+    return step.value
   }
 }
+
+/** What is missed of a watch that tells nothing. */
+const NOTHING_TOLD = 'a watch had nothing to tell'
+
+/** What is missed of a watch that does not end. An async generator is one: it ends no sooner than it has something to tell. */
+export const NOT_ENDED = 'a watch had no answer to return()'
 
 /** `TYPE name`, one an event. */
 export function outline(events: readonly WatchEvent[]): string[] {
@@ -74,22 +102,23 @@ export async function following(
   query: object = {},
 ): Promise<void> {
   const reader = new Reader(bench, { ...bench.pools, ...query }, options)
-  try {
-    await body(reader)
-  } finally {
-    await reader.end()
-  }
+  await reader.during(() => body(reader))
 }
 
 /** How long it is waited at once: a pause can not be ended, and one that is left behind keeps a process alive. */
 const PAUSE_MS = 100
 
-/** What comes of a promise, or `undefined` if it takes too long. */
-async function inTime<T>(promise: Promise<T>, ms: number, sleep: ConformanceOptions['sleep']): Promise<T | undefined> {
+/**
+ * What comes of a promise.
+ *
+ * @throws ConformanceError `WHAT for N ms` if it takes longer than the options allow
+ */
+export async function inTime<T>({ options }: Bench, promise: Promise<T>, what: string): Promise<T> {
+  const { sleep, patienceMs = 10_000 } = options
   let isOver = false
-  const patience = async () => {
-    for (let left = ms; left > 0 && !isOver; left -= PAUSE_MS) await sleep(Math.min(left, PAUSE_MS))
-    return undefined
+  const patience = async (): Promise<never> => {
+    for (let left = patienceMs; left > 0 && !isOver; left -= PAUSE_MS) await sleep(Math.min(left, PAUSE_MS))
+    throw new ConformanceError(`${what} for ${patienceMs} ms`)
   }
   try {
     return await Promise.race([promise, patience()])

@@ -1,61 +1,83 @@
 import type { Rules } from './case.js'
-import { expectEqual, expectOk, OTHER_VERSION, REGION } from './harness.js'
-import { following, outline } from './reader.js'
+import { type Bench, expectEqual, expectOk, OTHER_VERSION, PLAIN, POOL, REGION } from './harness.js'
+import { following, type ObjectEvent, outline } from './reader.js'
 
 export const watchedQueries: Rules = {
   'watch: is of one kind and one namespace, or all': async (bench) => {
     const resourceVersion = await bench.version()
-    const elsewhere = bench.pool('b', { metadata: { namespace: bench.otherNamespace } })
+    // others of the same name
+    await bench.create('a', {}, PLAIN)
+    await bench.create('a', {}, REGION)
+    expectOk(await bench.store.delete(bench.ref('a', REGION)), 'delete')
+    const elsewhere = bench.pool('a', { metadata: { namespace: bench.otherNamespace } })
     expectOk(await bench.store.create(elsewhere), 'create')
     await bench.create('a')
+    await bench.create('b')
+    const added = (namespace: string, name: string) => `ADDED ${POOL.kind} ${namespace}/${name}`
+    const here = [added(bench.namespace, 'a'), added(bench.namespace, 'b')]
     await following(bench, { resourceVersion }, async (reader) => {
-      expectEqual(outline(await reader.take(1)), ['ADDED a'], 'one namespace')
+      expectEqual((await reader.take(2)).map(fullOutline), here, 'one namespace')
+      await bench.create('c', {}, PLAIN)
+      await bench.create('c')
+      expectEqual(fullOutline(await reader.one()), added(bench.namespace, 'c'), 'one namespace, while it is watched')
     })
     const query = { namespace: undefined, apiVersion: OTHER_VERSION }
     await following(
       bench,
       { resourceVersion },
       async (reader) => {
-        const events = [await reader.ours(), await reader.ours()]
-        expectEqual(outline(events), ['ADDED b', 'ADDED a'], 'all namespaces, under another version')
+        const events = [await reader.ours(), await reader.ours(), await reader.ours()]
+        const expected = [added(bench.otherNamespace, 'a'), ...here]
+        expectEqual(events.map(fullOutline), expected, 'all namespaces, under another version')
       },
       query,
     )
   },
   'watch: shows objects come and go as they match its labels': async (bench) => {
     const resourceVersion = await bench.version()
-    await bench.create('a', { metadata: { labels: { l: '1' } } })
+    const labels = { l: '1' }
+    const elsewhere = bench.pool('b', { metadata: { namespace: bench.otherNamespace, labels } })
+    expectOk(await bench.store.create(elsewhere), 'create elsewhere')
+    await bench.create('a', { metadata: { labels } })
     await bench.create('b')
     expectOk(await bench.store.patch(bench.ref('a'), { metadata: { labels: { l: '2' } } }), 'a goes')
-    expectOk(await bench.store.patch(bench.ref('b'), { metadata: { labels: { l: '1' } } }), 'b comes')
+    expectOk(await bench.store.patch(bench.ref('b'), { metadata: { labels } }), 'b comes')
     expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'a changes unseen')
     expectOk(await bench.store.patch(bench.ref('b'), { spec: { x: 1 } }), 'b changes')
+    expectOk(await bench.store.patch(bench.ref('b'), { status: { x: 1 } }, { subresource: 'status' }), 'its status too')
     expectOk(await bench.store.delete(bench.ref('b')), 'b goes')
-    const expected = ['ADDED a', 'DELETED a', 'ADDED b', 'MODIFIED b', 'DELETED b']
-    for (const query of [
-      { labels: { l: '1' } },
-      { labelExpressions: [{ key: 'l', operator: 'In', values: ['1', '7'] }] },
-    ]) {
-      await following(
-        bench,
-        { resourceVersion },
-        async (reader) => expectEqual(outline(await reader.take(5)), expected, JSON.stringify(query)),
-        query,
-      )
-    }
+    const endOfB = ['MODIFIED b', 'MODIFIED b', 'DELETED b']
+    const isOne = ['ADDED a', 'DELETED a', 'ADDED b', ...endOfB]
+    const isThere = ['ADDED a', 'MODIFIED a', 'ADDED b', 'MODIFIED a', ...endOfB]
+    const isNotTwo = ['ADDED a', 'ADDED b', 'DELETED a', 'MODIFIED b', ...endOfB]
+    await expectOutlines(bench, resourceVersion, [
+      [{ labels }, isOne],
+      [{ labelExpressions: [{ key: 'l', operator: 'In', values: ['1', '7'] }] }, isOne],
+      [{ labelExpressions: [{ key: 'l', operator: 'Exists' }] }, isThere],
+      [{ labelExpressions: [{ key: 'l', operator: 'NotIn', values: ['2', '7'] }] }, isNotTwo],
+      [{ labelExpressions: [{ key: 'l', operator: 'DoesNotExist' }] }, ['ADDED b', 'DELETED b']],
+    ])
   },
   'watch: shows objects come and go as they match its fields': async (bench) => {
     const resourceVersion = await bench.version()
-    await bench.create('a', { spec: { color: 'blue' } })
-    await bench.create('b', { spec: { color: 'red' } })
-    expectOk(await bench.store.patch(bench.ref('a'), { spec: { color: 'red' } }), 'patch')
-    expectOk(await bench.store.patch(bench.ref('b'), { spec: { color: 'blue' } }), 'patch')
-    await following(
-      bench,
-      { resourceVersion },
-      async (reader) => expectEqual(outline(await reader.take(3)), ['ADDED a', 'DELETED a', 'ADDED b'], 'the events'),
-      { fields: { 'spec.color': 'blue' } },
-    )
+    const [blue, red] = [{ spec: { color: 'blue' } }, { spec: { color: 'red' } }]
+    const elsewhere = bench.pool('b', { metadata: { namespace: bench.otherNamespace }, ...blue })
+    expectOk(await bench.store.create(elsewhere), 'create elsewhere')
+    await bench.create('a', blue)
+    await bench.create('b', red)
+    expectOk(await bench.store.patch(bench.ref('a'), red), 'patch')
+    expectOk(await bench.store.patch(bench.ref('b'), blue), 'patch')
+    expectOk(await bench.store.patch(bench.ref('b'), { status: { x: 1 } }, { subresource: 'status' }), 'status')
+    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const all = ['ADDED a', 'ADDED b', 'MODIFIED a', 'MODIFIED b', 'MODIFIED b', 'DELETED a']
+    const here = { 'metadata.namespace': bench.namespace }
+    await expectOutlines(bench, resourceVersion, [
+      [{ fields: { 'spec.color': 'blue' } }, ['ADDED a', 'DELETED a', 'ADDED b', 'MODIFIED b']],
+      [{ fields: { 'metadata.name': 'b' } }, ['ADDED b', 'MODIFIED b', 'MODIFIED b']],
+      [{ fields: { 'metadata.name': 'a', 'spec.color': 'red' } }, ['ADDED a', 'DELETED a']],
+      [{ fields: here, namespace: undefined }, all],
+      [{ fields: { ...here, 'metadata.name': 'b' }, namespace: undefined }, ['ADDED b', 'MODIFIED b', 'MODIFIED b']],
+    ])
   },
   'watch: shows what leaves its selector as it last was in there': async (bench) => {
     const resourceVersion = await bench.version()
@@ -87,25 +109,18 @@ export const watchedQueries: Rules = {
     const isOne = { key: 'l', operator: 'In', values: ['1'] }
     const hasOther = { key: 'm', operator: 'Exists' }
     const fields = { 'spec.color': 'blue' }
-    for (const [query, names] of [
-      [{ labels: { l: '1', m: '1' }, fields }, ['d']],
-      [{ labels: { l: '1' }, labelExpressions: [hasOther] }, ['a', 'd']],
-      [{ labelExpressions: [isOne, hasOther] }, ['a', 'd']],
-      [{ labelExpressions: [hasOther, isOne] }, ['a', 'd']],
-      [{ labels: { m: '1' }, labelExpressions: [isOne], fields }, ['d']],
-    ] as const) {
-      const expected = names.map((name) => `ADDED ${name}`)
-      await following(
-        bench,
-        { resourceVersion },
-        async (reader) => expectEqual(outline(await reader.take(names.length)), expected, JSON.stringify(query)),
-        query,
-      )
-    }
+    await expectOutlines(bench, resourceVersion, [
+      [{ labels: { l: '1', m: '1' }, fields }, ['ADDED d']],
+      [{ labels: { l: '1' }, labelExpressions: [hasOther] }, ['ADDED a', 'ADDED d']],
+      [{ labelExpressions: [isOne, hasOther] }, ['ADDED a', 'ADDED d']],
+      [{ labelExpressions: [hasOther, isOne] }, ['ADDED a', 'ADDED d']],
+      [{ labels: { m: '1' }, labelExpressions: [isOne], fields }, ['ADDED d']],
+    ])
   },
   'watch: tells of cluster-scoped objects': async (bench) => {
     const query = { apiVersion: REGION.apiVersion, kind: REGION.kind, namespace: undefined }
     const { resourceVersion } = expectOk(await bench.store.list(query), 'list')
+    await bench.create('a')
     const made = await bench.create('a', {}, REGION)
     const changed = expectOk(await bench.store.patch(bench.ref('a', REGION), { spec: { x: 1 } }), 'patch')
     expectOk(await bench.store.delete(bench.ref('a', REGION)), 'delete')
@@ -121,4 +136,25 @@ export const watchedQueries: Rules = {
       query,
     )
   },
+}
+
+/** The first events of watches from one version. */
+async function expectOutlines(
+  bench: Bench,
+  resourceVersion: string,
+  watches: readonly (readonly [query: object, events: readonly string[]])[],
+): Promise<void> {
+  for (const [query, events] of watches) {
+    await following(
+      bench,
+      { resourceVersion },
+      async (reader) => expectEqual(outline(await reader.take(events.length)), events, JSON.stringify(query)),
+      query,
+    )
+  }
+}
+
+/** `TYPE kind namespace/name` */
+function fullOutline({ type, object: { kind, metadata } }: ObjectEvent): string {
+  return `${type} ${kind} ${metadata.namespace}/${metadata.name}`
 }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Rules } from './case.js'
 import { type Bench, expectEqual, expectOk, expectTrue } from './harness.js'
-import { following, type ObjectEvent, outline, Reader } from './reader.js'
+import { following, inTime, NOT_ENDED, type ObjectEvent, outline, Reader } from './reader.js'
 
 export const watches: Rules = {
   'watch: tells what comes after a list, in order, as it was written': async (bench) => {
@@ -44,8 +44,7 @@ export const watches: Rules = {
     })
   },
   'watch: without a version begins with the first next': async (bench) => {
-    const reader = new Reader(bench, bench.pools, {})
-    try {
+    await following(bench, {}, async (reader) => {
       const before = await bench.create('before')
       const first = await reader.next()
       const from = first.type === 'BOOKMARK' ? first.resourceVersion : first.type
@@ -53,9 +52,7 @@ export const watches: Rules = {
       expectTrue(BigInt(from) >= BigInt(before.metadata.resourceVersion!), 'it is not older than what was there')
       await bench.create('after')
       expectEqual(outline(await reader.take(1)), ['ADDED after'], 'the events')
-    } finally {
-      await reader.end()
-    }
+    })
   },
   'watch: a bookmark comes after all events up to it': async (bench) => {
     const resourceVersion = await bench.version()
@@ -114,21 +111,30 @@ export const watches: Rules = {
   'watch: a version that the store can not know is gone': async (bench) => {
     const far = String(BigInt(await bench.version()) + 1_000_000_000n)
     for (const resourceVersion of ['yesterday', far]) {
-      const reader = new Reader(bench, bench.pools, { resourceVersion })
-      const event = await reader.next()
-      await reader.end()
-      const code = event.type === 'ERROR' ? event.failure.code : event.type
-      expectTrue(code === 'STORE_VERSION_GONE' || code === 'STORE_INVALID', `${resourceVersion}: got ${code}`)
+      await following(bench, { resourceVersion }, async (reader) => {
+        const event = await reader.next()
+        const code = event.type === 'ERROR' ? event.failure.code : event.type
+        expectTrue(code === 'STORE_VERSION_GONE' || code === 'STORE_INVALID', `${resourceVersion}: got ${code}`)
+      })
     }
   },
   'watch: ends when the consumer ends it, also while it waits': async (bench) => {
-    const events = bench.store.watch(bench.pools)[Symbol.asyncIterator]()
-    await events.next()
-    const waiting = events.next()
-    const ended = await events.return?.()
-    expectEqual(ended?.done, true, 'the answer of return')
-    expectEqual((await waiting).done, true, 'the call that waited')
-    expectEqual((await events.next()).done, true, 'a later call')
+    await following(bench, {}, async (reader) => {
+      await reader.next()
+      await bench.create('a')
+      await reader.one()
+      // all has been told, so that the next call waits, but a bookmark may come at any time
+      const { events } = reader
+      const waiting = events.next()
+      const [ended, waited] = await Promise.all([
+        inTime(bench, Promise.resolve(events.return?.()), NOT_ENDED),
+        inTime(bench, waiting, 'the call that waited was not ended'),
+      ])
+      expectEqual(ended?.done, true, 'the answer of return')
+      expectTrue(waited.done === true || waited.value.type === 'BOOKMARK', 'the call that waited is done')
+      const later = await inTime(bench, events.next(), 'a call after the end had no answer')
+      expectEqual(later.done, true, 'a later call')
+    })
   },
   'watch: several see the same': async (bench) => {
     const resourceVersion = await bench.version()
