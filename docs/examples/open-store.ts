@@ -249,7 +249,12 @@ function fromBase64(text: string): string {
 async function openEtcd(place: string, parts: Parts): Promise<OpenStore> {
   const patient: EtcdGatewayOptions['fetch'] = (url, request) =>
     fetch(url, url.endsWith('/watch') ? request : { ...request, signal: AbortSignal.timeout(PATIENCE_MS) })
-  const client = etcdGateway({ fetch: patient, url: place.split(','), fromBase64 })
+  const client = etcdGateway({
+    fetch: patient,
+    url: place.split(','),
+    fromBase64,
+    abortController: () => new AbortController(),
+  })
   return { store: etcdStore(client, parts), close: async () => {} }
 }
 

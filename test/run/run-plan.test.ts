@@ -126,8 +126,8 @@ describe('runPlan', () => {
   test('and over an own deletion that finalizers hold up', async () => {
     const { store } = await stored()
     const held = unwrap(await store.patch(ref, { metadata: { finalizers: ['x.dev/hold'] } }))
-    const { uid, resourceVersion } = held.metadata
-    const release: Effect = { ...patch({ metadata: { finalizers: null } }, resourceVersion) }
+    const { uid = '', resourceVersion } = held.metadata
+    const release = patch({ metadata: { finalizers: null } }, resourceVersion)
     const remove: Effect = { kind: 'delete', ref, if: { uid, resourceVersion }, why: '' }
     const result = await runPlan(plan(remove, release), store)
     expect(result).toMatchObject({ kind: 'done', changes: [{ kind: 'present' }, { kind: 'absent', uid }] })

@@ -1,16 +1,12 @@
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import {
-  type ChangeLog,
-  type ChangePage,
   type Commit,
   type DocumentChange,
   type DocumentScope,
   type DocumentWrite,
   type EngineEvent,
   engineStore,
-  type PollingOptions,
-  pollChanges,
   type Stop,
   type StoredDocument,
   type StoreEngine,
@@ -33,7 +29,7 @@ class TestEngine implements StoreEngine {
     return this.documents.get(`${namespace} ${name}`)
   }
 
-  async scan(_: object, { after, limit = Number.POSITIVE_INFINITY }: Parameters<StoreEngine['scan']>[1]) {
+  async scan(_: DocumentScope, { after, limit = Number.POSITIVE_INFINITY }: Parameters<StoreEngine['scan']>[1]) {
     this.calls.push('scan')
     const keys = [...this.documents.keys()].sort().filter((key) => !after || key > `${after.namespace} ${after.name}`)
     const documents = keys.slice(0, limit).map((key) => this.documents.get(key)!)
@@ -307,6 +303,31 @@ describe('watch', () => {
     },
   )
 
+  it.each([
+    { kind: 'Pool\u0000' },
+    { kind: 'P ool' },
+    { apiVersion: 'x\u0000/v1' },
+    { namespace: 'n\u0000' },
+    { namespace: 'N' },
+  ])('and list of %j ask the engine only for what can hold nothing', async (parts) => {
+    const scopes: DocumentScope[] = []
+    engine.scan = async (scope) => {
+      scopes.push(scope)
+      return { documents: [], revision: '5', hasMore: false }
+    }
+    engine.follow = async function* (scope, after) {
+      scopes.push(scope)
+      yield { kind: 'at', revision: after ?? '5' }
+      yield { kind: 'at', revision: '6' }
+    }
+    const bookmarks = ['3', '6'].map((resourceVersion) => ({ type: 'BOOKMARK', resourceVersion }))
+    expect(await take(store.watch({ ...query, ...parts }, { resourceVersion: '3' }), 3)).toEqual(bookmarks)
+    unwrap(await store.list({ ...query, ...parts }))
+    // no kind begins like that
+    expect(scopes).toEqual(scopes.map(() => ({ group: '', kind: '-' })))
+    expect(scopes.length).toBe(2)
+  })
+
   it('ends for the consumer also if the engine does not', async () => {
     engine.follow = async function* () {
       yield { kind: 'at', revision: '1' }
@@ -349,138 +370,3 @@ async function take(events: AsyncIterable<WatchEvent>, count: number): Promise<W
   for await (const event of events) if (seen.push(event) === count) break
   return seen
 }
-
-describe('polling', () => {
-  let log: { changes: ChangeLog['changes'] }
-  let sleeps: (() => void)[]
-  let asked: (string | undefined)[]
-  let wake: () => void
-  let unsubscribed: number
-  const change = (revision: number): DocumentChange => ({ revision: String(revision), before: undefined, after: '{}' })
-  const page = (revision: number, changes: readonly DocumentChange[] = [], hasMore = false): ChangePage => ({
-    kind: 'page',
-    changes,
-    revision: String(revision),
-    hasMore,
-  })
-
-  class TestStop implements Stop {
-    isStopped = false
-    callbacks: (() => void)[] = []
-    onStop(callback: () => void): void {
-      this.callbacks.push(callback)
-    }
-    stop(): void {
-      this.isStopped = true
-      for (const callback of this.callbacks) callback()
-    }
-  }
-
-  function poll(pages: ChangePage[], after: string | undefined, own: Partial<PollingOptions> = {}) {
-    sleeps = []
-    asked = []
-    unsubscribed = 0
-    log = {
-      changes: async (_, from) => {
-        asked.push(from)
-        return pages.shift() ?? page(0)
-      },
-    }
-    const stop = new TestStop()
-    const sleep = () => new Promise<void>((resolve) => sleeps.push(resolve))
-    const subscribe = (callback: () => void) => {
-      wake = callback
-      return () => void unsubscribed++
-    }
-    const events = pollChanges(log, { scope: { group: '', kind: 'Pool' }, after, stop }, { sleep, subscribe, ...own })
-    return { events, stop }
-  }
-
-  it('goes on where the last page ended, without a pause while there is more', async () => {
-    const { events } = poll([page(2, [change(1), change(2)], true), page(3, [change(3)]), page(3), page(7)], '0')
-    const seen = []
-    for (let i = 0; i < 4; i++) seen.push((await events.next()).value)
-    expect(seen.map((event) => `${event?.kind} ${'revision' in event! ? event.revision : ''}`)).toEqual([
-      'change 1',
-      'change 2',
-      'change 3',
-      'at 3',
-    ])
-    expect([asked, sleeps.length]).toEqual([['0', '2'], 0])
-    const next = events.next()
-    await settle()
-    expect([asked.length, sleeps.length]).toEqual([2, 1])
-    sleeps[0]!()
-    await settle()
-    // nothing new: no event, another pause
-    expect([asked, sleeps.length]).toEqual([['0', '2', '3'], 2])
-    sleeps[1]!()
-    expect((await next).value).toEqual({ kind: 'at', revision: '7' })
-  })
-
-  it('begins from now without a revision, and says where that is', async () => {
-    const { events } = poll([page(5), page(6, [change(6)])], undefined)
-    expect((await events.next()).value).toEqual({ kind: 'at', revision: '5' })
-    const next = events.next()
-    await settle()
-    wake()
-    expect((await next).value).toMatchObject({ kind: 'change', revision: '6' })
-    expect(asked).toEqual([undefined, '5'])
-  })
-
-  it('does not sleep over a wake that came while it asked', async () => {
-    const { events } = poll([page(5)], '5')
-    const first = log.changes
-    log.changes = async (...args) => {
-      const answer = await first(...args)
-      wake()
-      log.changes = first
-      return answer
-    }
-    await events.next()
-    void events.next()
-    await settle()
-    expect(asked.length).toBe(2)
-  })
-
-  it('waits again after a wake, for the pause that it is in', async () => {
-    const { events } = poll([page(5), page(6, [change(6)]), page(6)], '5')
-    await events.next()
-    const next = events.next()
-    await settle()
-    wake()
-    await next
-    void events.next()
-    await settle()
-    await settle()
-    expect([asked.length, sleeps.length]).toEqual([2, 1])
-    sleeps[0]!()
-    await settle()
-    expect(asked.length).toBe(3)
-  })
-
-  it('ends with what is gone', async () => {
-    const { events } = poll([{ kind: 'gone', oldest: '4' }], '1')
-    expect((await events.next()).value).toEqual({ kind: 'gone', oldest: '4' })
-    expect((await events.next()).done).toBe(true)
-  })
-
-  it('ends at once when nobody listens, also in a pause, and unsubscribes', async () => {
-    const { events, stop } = poll([page(1)], '1')
-    await events.next()
-    const waiting = events.next()
-    await settle()
-    stop.stop()
-    expect((await waiting).done).toBe(true)
-    expect([unsubscribed, asked.length]).toEqual([1, 1])
-  })
-
-  it('fails if the sleep does', async () => {
-    const { events } = poll([page(1)], '1', {
-      sleep: () => Promise.reject(new Error('no timer')),
-      subscribe: undefined,
-    })
-    await events.next()
-    await expect(events.next()).rejects.toThrow('no timer')
-  })
-})

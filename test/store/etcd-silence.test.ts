@@ -1,5 +1,5 @@
 import type { WatchEvent } from 'ipam-kit/store'
-import { type EtcdHttpResponse, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { type EtcdHttpResponse, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
 import { EtcdModel } from './etcd-model.js'
 
@@ -39,6 +39,11 @@ class Clock {
 class Wire {
   isSilent = false
   isCanceled = false
+  readonly startRevision: string
+
+  constructor(startRevision: string) {
+    this.startRevision = startRevision
+  }
 
   through(response: EtcdHttpResponse): EtcdHttpResponse {
     const stream = response.body!.getReader()
@@ -59,7 +64,7 @@ class Wire {
   }
 }
 
-function open() {
+function open({ sleep }: Partial<Pick<EtcdStoreOptions, 'sleep'>> = {}) {
   const model = new EtcdModel()
   const clock = new Clock()
   const wires: Wire[] = []
@@ -70,12 +75,12 @@ function open() {
       const response = await model.fetch(url, request)
       if (!url.endsWith('/watch')) return response
       if (state.isSilentAtOpening) return new Promise(() => {})
-      const wire = new Wire()
+      const wire = new Wire(JSON.parse(request.body).create_request.start_revision)
       wires.push(wire)
       return wire.through(response)
     },
   })
-  const store = etcdStore(client, { now: Date.now, uid: () => `u${++uids}`, sleep: clock.sleep })
+  const store = etcdStore(client, { now: Date.now, uid: () => `u${++uids}`, sleep: sleep ?? clock.sleep })
   const events = store.watch(pools, { resourceVersion: '1' })[Symbol.asyncIterator]()
   /** What the watch tells, as it does. */
   const told: string[] = []
@@ -214,6 +219,23 @@ describe('a watch to which nothing comes', () => {
     expect(told).toEqual(['AT 1', 'ERROR STORE_IO'])
   })
 
+  test('and a reader that takes its time: nothing waits for it, also where sleep takes none', async () => {
+    let sleeps = 0
+    const sleep = async () => {
+      if (sleeps++ === 1_000) throw new Error('an endless loop')
+    }
+    const { store, events } = open({ sleep })
+    await events.next()
+    await store.create(pool('a'))
+    expect(outline((await events.next()).value!)).toBe('ADDED a')
+    sleeps = 0
+    await settle()
+    expect(sleeps).toBeLessThan(20)
+    await store.create(pool('b'))
+    expect(outline((await events.next()).value!)).toBe('ADDED b')
+    await events.return?.()
+  })
+
   test('leaves nothing behind when its reader has gone, wherever it was', async () => {
     for (const isWaiting of [true, false]) {
       const { clock, wires, store, events } = open()
@@ -221,13 +243,154 @@ describe('a watch to which nothing comes', () => {
       await store.create(pool('a'))
       await events.next()
       const next = isWaiting ? events.next() : undefined
-      await clock.pass(20)
+      await clock.pass(10)
       expect(clock.sleepers).toBeGreaterThan(0)
       await events.return?.()
       await next
       await clock.pass(2)
       expect([clock.sleepers, wires.every(({ isCanceled }) => isCanceled)]).toEqual([0, true])
     }
+  })
+})
+
+describe('a watch to which nothing comes, while the past is compacted', () => {
+  const foreign = (model: EtcdModel, name: string) => {
+    model.put(`ipam-kit/x.dev/Pool/n,${name}`, JSON.stringify(pool(name)))
+  }
+  const starts = (wires: readonly Wire[]) => wires.map(({ startRevision }) => Number(startRevision))
+
+  test('is gone if it may have missed something, also if nothing comes of it later', async () => {
+    const { model, clock, wires, store, told, read } = open()
+    void read()
+    await clock.pass(1)
+    await store.create(pool('a'))
+    await clock.pass(1)
+    // a network that lets nothing through
+    wires[0]!.isSilent = true
+    model.intercept = () => Promise.reject(new TypeError('fetch failed'))
+    foreign(model, 'b')
+    await clock.pass(60)
+    model.put('of others', 'x')
+    model.compact(model.revision)
+    model.intercept = () => undefined
+    for (let i = 0; i < 4; i++) {
+      model.put('of others', `${i}`)
+      await clock.pass(15)
+    }
+    expect(told).toEqual(['AT 1', 'ADDED a', 'ERROR STORE_VERSION_GONE'])
+    expect(wires[0]!.isCanceled).toBe(true)
+  })
+
+  test('goes on if nothing is kept for longer than half a minute, and others look at what is new', async () => {
+    const { model, clock, wires, told, read } = open()
+    void read()
+    await clock.pass(1)
+    const past: number[] = []
+    for (let i = 0; i < 50; i++) {
+      past.push(model.put('of others', `${i}`))
+      if (i >= 6) model.compact(past[i - 6]!)
+      await clock.pass(5)
+    }
+    expect([told, wires[0]!.isCanceled]).toEqual([['AT 1'], false])
+    const [, first, ...probes] = starts(wires)
+    expect(first).toBe(1)
+    expect(probes.length).toBeGreaterThan(7)
+    expect(probes.at(-1)).toBeGreaterThan(40)
+    wires[0]!.isSilent = true
+    foreign(model, 'a')
+    await clock.pass(40)
+    expect(told).toEqual(['AT 1', 'ERROR STORE_VERSION_GONE'])
+  })
+
+  /** A watch that tells that it has begun, and nothing more. */
+  const begun = (model: EtcdModel, isEnded = false): EtcdHttpResponse => {
+    const line = `{"result":{"header":{"revision":"${model.revision}"},"created":true}}\n`
+    const steps: { done: boolean; value?: Uint8Array }[] = [{ done: false, value: new TextEncoder().encode(line) }]
+    let end = () => {}
+    const ended = new Promise<{ done: boolean }>((resolve) => {
+      end = () => resolve({ done: true })
+    })
+    if (isEnded) end()
+    const reader = { read: async () => steps.shift() ?? ended, cancel: async () => end() }
+    return { status: 200, text: async () => '', body: { getReader: () => reader } }
+  }
+
+  test('has each revision looked at twice: another watch can go silent, too', async () => {
+    const { model, clock, wires, told, read } = open()
+    void read()
+    await clock.pass(1)
+    wires[0]!.isSilent = true
+    foreign(model, 'a')
+    model.intercept = (path) => {
+      if (path !== '/v3/watch') return undefined
+      model.intercept = () => undefined
+      return begun(model)
+    }
+    await clock.pass(25)
+    expect(told).toEqual(['AT 1'])
+    await clock.pass(35)
+    expect(told).toEqual(['AT 1', 'ADDED a'])
+  })
+
+  test('is not taken for whole because of others that have ended at once', async () => {
+    const { model, clock, wires, told, read } = open()
+    void read()
+    await clock.pass(1)
+    wires[0]!.isSilent = true
+    foreign(model, 'a')
+    model.intercept = (path) => (path === '/v3/watch' ? begun(model, true) : undefined)
+    await clock.pass(50)
+    model.intercept = () => undefined
+    await clock.pass(30)
+    expect(told).toEqual(['AT 1', 'ADDED a'])
+  })
+
+  test('is not taken for whole because of a watch that has not begun', async () => {
+    const { model, clock, wires, state, told, read } = open()
+    void read()
+    await clock.pass(1)
+    wires[0]!.isSilent = true
+    foreign(model, 'a')
+    state.isSilentAtOpening = true
+    await clock.pass(30)
+    model.compact(model.put('of others', 'x'))
+    state.isSilentAtOpening = false
+    await clock.pass(35)
+    expect(told).toEqual(['AT 1', 'ERROR STORE_VERSION_GONE'])
+  })
+
+  test('is gone if what follows was compacted: a deletion in it may be forgotten', async () => {
+    const { model, clock, wires, told, read } = open()
+    model.forgetsTombstones = true
+    void read()
+    await clock.pass(1)
+    foreign(model, 'a')
+    await clock.pass(1)
+    for (let i = 0; i < 6; i++) {
+      model.put('of others', `${i}`)
+      await clock.pass(5)
+    }
+    await clock.pass(45)
+    wires[0]!.isSilent = true
+    model.put('ipam-kit/x.dev/Pool/n,a', undefined)
+    model.compact(model.revision)
+    await clock.pass(60)
+    expect(told).toEqual(['AT 1', 'ADDED a', 'ERROR STORE_VERSION_GONE'])
+  })
+
+  test('is not ended because another one is refused', async () => {
+    const { model, clock, wires, told, read } = open()
+    void read()
+    await clock.pass(1)
+    model.put('of others', 'x')
+    model.intercept = (path) => {
+      if (path !== '/v3/watch') return undefined
+      const line = '{"result":{"canceled":true,"cancel_reason":"etcdserver: permission denied"}}\n'
+      const read = async () => ({ done: false, value: new TextEncoder().encode(line) })
+      return { status: 200, text: async () => '', body: { getReader: () => ({ read, cancel: async () => {} }) } }
+    }
+    await clock.pass(90)
+    expect([told, wires[0]!.isCanceled]).toEqual([['AT 1'], false])
   })
 })
 

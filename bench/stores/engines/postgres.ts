@@ -28,9 +28,9 @@ export async function overPg(): Promise<Bench> {
   const server = await startPostgres()
   const connectionString = server.url
   const [pool, other] = [CONNECTIONS, 1].map((max) => new pg.Pool({ connectionString, max })) as [PgPool, PgPool]
-  // the server ends what is idle when it stops
-  for (const each of [pool, other]) each.on('error', () => {})
   const listener = new pg.Client({ connectionString })
+  // the server ends what is idle when it stops
+  for (const each of [pool, other, listener]) each.on('error', () => {})
   await listener.connect()
   await listener.query(`listen ${CHANNEL}`)
   await migratePostgres(pool)

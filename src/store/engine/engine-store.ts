@@ -23,7 +23,7 @@ import type {
   WriteOptions,
 } from '../store.js'
 import { decodeDocument, encodeDocument, keyOf, scopeOf } from './document.js'
-import type { StoredDocument, StoreEngine } from './engine.js'
+import type { DocumentScope, StoredDocument, StoreEngine } from './engine.js'
 import { EngineWatch, problemOf } from './watch.js'
 
 /** What a store over an engine needs besides the engine. */
@@ -49,6 +49,9 @@ const MAX_ATTEMPTS = 100
 
 /** How many documents are read at once to find the next page of what a selector chooses, if the page is smaller. */
 const MAX_STEP = 1_000
+
+/** Holds nothing, on any engine: kinds begin with a letter. */
+const NOWHERE: DocumentScope = { group: '', kind: '-' }
 
 /** The version of an object that is not written yet: no engine gives it. */
 const UNWRITTEN = 'unwritten'
@@ -132,7 +135,7 @@ class EngineStore implements Store {
     if (resourceVersion !== undefined && !/^(0|[1-9]\d{0,18})$/.test(resourceVersion)) {
       return failedWatch(failure('STORE_VERSION_GONE', { resourceVersion, oldest: '0' }))
     }
-    const scope = scopeOf(selected.value.query)
+    const scope = this.#scopeOf(selected.value)
     return new EngineWatch({
       follow: (stop) => this.#engine.follow(scope, resourceVersion, stop),
       matches: selected.value.matches,
@@ -142,10 +145,16 @@ class EngineStore implements Store {
     })
   }
 
-  async #list({ query, matches }: Selection, page: Page): StoreResult<ObjectList> {
+  /** What no object can be in would be another scope, or none that the engine takes. */
+  #scopeOf({ query }: Selection): DocumentScope {
     const scope = scopeOf(query)
-    if (!this.#rules.isNameable({ ...query, namespace: scope.namespace, name: 'any' })) {
-      const { revision } = await this.#engine.scan({ group: scope.group, kind: 'any' }, { limit: 1 })
+    return this.#rules.isNameable({ ...query, namespace: scope.namespace, name: 'any' }) ? scope : NOWHERE
+  }
+
+  async #list(selection: Selection, page: Page): StoreResult<ObjectList> {
+    const scope = this.#scopeOf(selection)
+    if (scope === NOWHERE) {
+      const { revision } = await this.#engine.scan(scope, { limit: 1 })
       return ok({ items: [], resourceVersion: page.version ?? revision })
     }
     const items: StoredObject[] = []
@@ -159,7 +168,7 @@ class EngineStore implements Store {
         const object = decodeDocument(document)
         const { namespace = '', name } = object.metadata
         after = { namespace, name }
-        if (!matches(object)) continue
+        if (!selection.matches(object)) continue
         items.push(object)
         const isLast = index === part.documents.length - 1 && !part.hasMore
         if (items.length < limit || isLast) continue

@@ -95,7 +95,10 @@ export interface EtcdWatch extends AsyncIterable<EtcdWatchResponse> {
 export interface EtcdWatchResponse {
   /** `header.revision`. */
   readonly revision: string
-  /** It is the answer to the request, and watching begins. */
+  /**
+   * It is the answer to the request, and watching begins. If it is never told, a watch to which nothing comes has to list again after each
+   * compaction.
+   */
   readonly created?: boolean | undefined
   /** The server has ended the watch. */
   readonly canceled?: boolean | undefined

@@ -12,7 +12,10 @@ export interface EtcdStoreOptions extends EngineStoreOptions {
    * a prefix that goes on where that of another ends (`a` and `a/b`).
    */
   readonly prefix?: string | undefined
-  /** Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
+  /**
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time: with one that takes none, a watch to which nothing
+   * comes does nothing but ask.
+   */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /** How long a watch waits before it goes on after its connection has ended, in milliseconds from 1 to a day. Default 500. */
   readonly retryMs?: number | undefined
@@ -29,10 +32,12 @@ const MAX_RETRY_MS = 86_400_000
  * answers, all as of one revision. Versions are revisions of the whole of etcd. Watches are those of etcd: they go on by themselves when
  * a connection ends, and fail with `STORE_IO` only if etcd can not be reached several times in a row, or has an answer that can not be read.
  * A connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds looks whether there is something, and begins anew
- * if it has missed it. For that the client has to give up calls that are not answered.
+ * if it has missed it. For that the client has to give up calls that are not answered. If that can no longer be known, because etcd could
+ * not be asked for longer than it keeps the past, the watch ends with `STORE_VERSION_GONE`.
  *
  * The past is kept until it is compacted, which etcd does by itself only with `--auto-compaction-retention`; a watch from before that has to
- * list again. If an answer to a write is lost, or etcd does not say that nothing was written, the answer is `STORE_OUTCOME_UNKNOWN`.
+ * list again, and so has one to which nothing comes if the past is kept for less than half a minute. If an answer to a write is lost, or etcd
+ * does not say that nothing was written, the answer is `STORE_OUTCOME_UNKNOWN`.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options
  * @example

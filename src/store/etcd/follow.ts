@@ -23,6 +23,7 @@ export class Follower {
   readonly #options: FollowOptions
   readonly #lookout: Lookout
   #watch: EtcdWatch | undefined
+  #reading: Progress | undefined
   /** What has been told. `undefined`: nothing yet, and it begins now. */
   #reached: string | undefined
   #isGone = false
@@ -37,7 +38,10 @@ export class Follower {
 
   async *follow(after: string | undefined, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
     this.#reached = after
-    stop.onStop(() => this.#watch?.cancel())
+    stop.onStop(() => {
+      this.#reading?.close()
+      this.#watch?.cancel()
+    })
     let isTold = false
     while (!stop.isStopped) {
       this.#failures++
@@ -47,7 +51,7 @@ export class Follower {
         if (!isTold && !this.#isGone) yield { kind: 'at', revision: reached }
         isTold = true
         if (this.#isGone) yield { kind: 'gone', oldest: reached }
-        else if (!stop.isStopped) yield* this.#events(reached, stop)
+        else if (!stop.isStopped) yield* this.#events(reached)
         problem = new Error('the watch has ended at once')
       } catch (error) {
         problem = error
@@ -83,12 +87,13 @@ export class Follower {
   }
 
   /** The events of one watch. */
-  async *#events(reached: string, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
+  async *#events(reached: string): AsyncGenerator<EngineEvent, undefined> {
     const watch = this.#client.watch({ ...this.#range, startRevision: String(BigInt(reached) + 1n) })
     this.#watch = watch
     let isCanceled = false
     let hasBegun = false
-    const reading = new Progress(reached, stop)
+    const reading = new Progress(reached)
+    this.#reading = reading
     // without a clock nothing is looked at
     this.#lookout.guard(watch, reading).catch(() => {})
     try {
@@ -133,21 +138,16 @@ export class Follower {
   }
 }
 
-/** How far a watch was read. A reader that has gone may never come back to say so. */
+/** How far a watch was read. A reader that has gone may never come back to say so: it is closed then. */
 class Progress implements Reading {
   answers = 0
   isWaiting = true
+  isOver = false
   reached: string
-  readonly #stop: Stop
-  #isClosed = false
+  #goOn: () => void = () => {}
 
-  constructor(reached: string, stop: Stop) {
+  constructor(reached: string) {
     this.reached = reached
-    this.#stop = stop
-  }
-
-  get isOver(): boolean {
-    return this.#isClosed || this.#stop.isStopped
   }
 
   begin(): void {
@@ -158,10 +158,19 @@ class Progress implements Reading {
   end(reached: string): void {
     this.reached = reached
     this.isWaiting = true
+    this.#goOn()
   }
 
   close(): void {
-    this.#isClosed = true
+    this.isOver = true
+    this.#goOn()
+  }
+
+  untilWaiting(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve
+      if (this.isWaiting || this.isOver) resolve()
+    })
   }
 }
 

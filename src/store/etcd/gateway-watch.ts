@@ -1,29 +1,41 @@
+import type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
 import type { EtcdEvent, EtcdWatch, EtcdWatchResponse } from './client.js'
 import { EtcdError, readable } from './errors.js'
 import { type ByteStreamReader, linesOf } from './lines.js'
 import { asMessage, type FromBase64, type Message, readWatch, type WatchPart } from './messages.js'
 
+export interface GatewayWatchOptions {
+  readonly fromBase64?: FromBase64 | undefined
+  readonly abortController?: (() => EtcdAbortController) | undefined
+}
+
+/** Asks for a stream. The signal ends the request as long as it is not answered. */
+export type OpenStream = (signal: EtcdAbortSignal | undefined) => Promise<ByteStreamReader>
+
 /** The answers of one stream. */
 export class GatewayWatch implements EtcdWatch {
-  readonly #open: () => Promise<ByteStreamReader>
-  readonly #fromBase64: FromBase64 | undefined
+  readonly #open: OpenStream
+  readonly #options: GatewayWatchOptions
+  #opening: EtcdAbortController | undefined
   #reader: ByteStreamReader | undefined
   #isCanceled = false
   #endOpening: () => void = () => {}
 
-  constructor(open: () => Promise<ByteStreamReader>, fromBase64: FromBase64 | undefined) {
+  constructor(open: OpenStream, options: GatewayWatchOptions) {
     this.#open = open
-    this.#fromBase64 = fromBase64
+    this.#options = options
   }
 
   cancel(): void {
     this.#isCanceled = true
     this.#endOpening()
-    // it may have ended already, in an error that was told then
-    this.#reader?.cancel().catch(() => {})
+    // a stream that is aborted ends in an error, one that is canceled does not; it may have ended already, in an error that was told then
+    if (this.#reader === undefined) this.#opening?.abort()
+    else this.#reader.cancel().catch(() => {})
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<EtcdWatchResponse, undefined> {
+    if (this.#isCanceled) return
     try {
       const reader = await this.#opened()
       if (reader !== undefined && !this.#isCanceled) yield* wholeRevisions(this.#parts(reader))
@@ -41,7 +53,9 @@ export class GatewayWatch implements EtcdWatch {
         if (this.#isCanceled) this.cancel()
         resolve(reader)
       }
-      this.#open().then(opened, reject)
+      const { abortController } = this.#options
+      this.#opening = abortController?.()
+      this.#open(this.#opening?.signal).then(opened, reject)
     })
   }
 
@@ -49,7 +63,7 @@ export class GatewayWatch implements EtcdWatch {
     for await (const line of linesOf(reader)) {
       const { result, error } = readable(() => asMessage(JSON.parse(line)))
       if (error !== undefined) throw streamError(readable(() => asMessage(error)))
-      yield readable(() => readWatch(asMessage(result), this.#fromBase64))
+      yield readable(() => readWatch(asMessage(result), this.#options.fromBase64))
     }
   }
 }

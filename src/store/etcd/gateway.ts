@@ -1,4 +1,5 @@
 import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
+import type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
 import type { EtcdClient } from './client.js'
 import { EtcdError } from './errors.js'
 import { GatewayWatch } from './gateway-watch.js'
@@ -27,12 +28,20 @@ export interface EtcdGatewayOptions {
    * done in plain JavaScript.
    */
   readonly fromBase64?: FromBase64 | undefined
+  /**
+   * `() => new AbortController()`, where `fetch` knows signals: ends the request of a watch that nobody waits for any more while it is not
+   * answered. Left out: such a request stays open for as long as `fetch` lets it, and behind a network that drops packets there is one more
+   * every 20 seconds for each watch.
+   */
+  readonly abortController?: (() => EtcdAbortController) | undefined
 }
 
 export interface EtcdHttpRequest {
   method: 'POST'
   headers: Record<string, string>
   body: string
+  /** Of a watch, with `options.abortController`: `fetch` has to reject when it is aborted. */
+  signal?: EtcdAbortSignal
 }
 
 export interface EtcdHttpResponse {
@@ -51,12 +60,13 @@ export interface EtcdHttpResponse {
  * // with what Node has
  * const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * const fromBase64 = (text: string) => utf8.decode(Buffer.from(text, 'base64'))
- * const client = etcdGateway({ fetch, url: 'http://127.0.0.1:2379', fromBase64 })
+ * const client = etcdGateway({ fetch, url: 'http://127.0.0.1:2379', fromBase64, abortController: () => new AbortController() })
  * @example
  * // answers are waited for no longer than five seconds, watches for as long as they last; members take their turns
  * const token = 'what /v3/auth/authenticate has given'
  * const client = etcdGateway({
  *   url: ['https://a:2379', 'https://b:2379', 'https://c:2379'],
+ *   abortController: () => new AbortController(),
  *   fetch: (url, request) => {
  *     const headers = { ...request.headers, authorization: token }
  *     return fetch(url, url.endsWith('/watch') ? { ...request, headers } : { ...request, headers, signal: AbortSignal.timeout(5_000) })
@@ -70,13 +80,17 @@ export function etcdGateway(options: EtcdGatewayOptions): EtcdClient {
   if (!(Array.isArray(urls) && urls.length > 0 && urls.every((url) => /^https?:\/\/./.test(url)))) {
     throw mistake('options.url', 'http://... or https://..., one or several', options.url)
   }
-  const { fromBase64 } = options
+  const { fromBase64, abortController } = options
   if (fromBase64 !== undefined) assertFunction('options.fromBase64', fromBase64)
+  if (abortController !== undefined) assertFunction('options.abortController', abortController)
   const gateway = new Gateway(options.fetch, urls)
   return {
     range: async (request) => readRange(await gateway.ask('kv/range', writeRange(request)), fromBase64),
     txn: async (request) => readTxn(await gateway.ask('kv/txn', writeTxn(request))),
-    watch: (request) => new GatewayWatch(() => gateway.open('watch', writeWatch(request)), fromBase64),
+    watch: (request) => {
+      const message = writeWatch(request)
+      return new GatewayWatch((signal) => gateway.open('watch', message, signal), { fromBase64, abortController })
+    },
   }
 }
 
@@ -95,31 +109,37 @@ class Gateway {
     return asMessage(JSON.parse(await this.#trying(member, () => response.text())))
   }
 
-  async open(call: string, message: Message): Promise<ByteStreamReader> {
-    const { body } = (await this.#post(call, message)).response
+  async open(call: string, message: Message, signal: EtcdAbortSignal | undefined): Promise<ByteStreamReader> {
+    const { body } = (await this.#post(call, message, signal)).response
     if (typeof body?.getReader !== 'function') throw new Error('options.fetch gives no streams that can be read')
     return body.getReader()
   }
 
-  async #post(call: string, message: Message): Promise<{ member: number; response: EtcdHttpResponse }> {
+  async #post(
+    call: string,
+    message: Message,
+    signal?: EtcdAbortSignal,
+  ): Promise<{ member: number; response: EtcdHttpResponse }> {
     const fetch = this.#fetch
     const member = this.#current
     const url = `${this.#urls[member]}/v3/${call}`
     // hasleader: a member that has lost its leader says so, instead of being silent for as long as that lasts
     const headers = { 'content-type': 'application/json', 'grpc-metadata-hasleader': 'true' }
-    const request = { method: 'POST' as const, headers, body: JSON.stringify(message) }
-    const response = await this.#trying(member, () => fetch(url, request))
+    const whole = { method: 'POST' as const, headers, body: JSON.stringify(message) }
+    const request = signal === undefined ? whole : { ...whole, signal }
+    const response = await this.#trying(member, () => fetch(url, request), signal)
     if (response.status === 200) return { member, response }
-    const error = errorOf(response.status, await this.#trying(member, () => response.text()))
+    const error = errorOf(response.status, await this.#trying(member, () => response.text(), signal))
     if (error.code === undefined || error.code === UNAVAILABLE) this.#leave(member)
     throw error
   }
 
-  async #trying<T>(member: number, body: () => Promise<T>): Promise<T> {
+  async #trying<T>(member: number, body: () => Promise<T>, signal?: EtcdAbortSignal): Promise<T> {
     try {
       return await body()
     } catch (error) {
-      this.#leave(member)
+      // what was ended here says nothing of the member
+      if (signal?.aborted !== true) this.#leave(member)
       throw error
     }
   }

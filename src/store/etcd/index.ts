@@ -1,3 +1,4 @@
+export type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
 export type {
   EtcdClient,
   EtcdEvent,

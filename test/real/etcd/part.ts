@@ -9,6 +9,7 @@ import { startEtcd } from '../servers/etcd.js'
 import type { RealServer } from '../servers/server.js'
 import { behaviour } from './behaviour.js'
 import { connections } from './connections.js'
+import { silence } from './silence.js'
 
 /** The store over a real etcd, through its JSON and the fetch of Node. */
 export const etcd: Part = {
@@ -22,6 +23,7 @@ export const etcd: Part = {
       await conformance(setup)
       await behaviour(setup)
       await connections(setup)
+      await silence(setup)
     } finally {
       await proxy.close()
       await server.stop()
@@ -39,7 +41,7 @@ export interface Setup {
 
 export function storeAt(url: string, options: Partial<EtcdStoreOptions & EtcdGatewayOptions> = {}) {
   const all = { now: Date.now, uid: randomUUID, sleep, kinds: conformanceKinds, retryMs: 50, ...options }
-  return etcdStore(etcdGateway({ fetch, url, ...options }), all)
+  return etcdStore(etcdGateway({ fetch, url, abortController: () => new AbortController(), ...options }), all)
 }
 
 async function conformance({ report, server, proxy, behindUrl }: Setup): Promise<void> {

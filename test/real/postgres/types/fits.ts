@@ -2,13 +2,14 @@
 import { migratePostgres, namedStatements, type PostgresClient, postgresStore } from 'ipam-kit/store/postgres'
 import pg from 'pg'
 
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
 const [pool, client] = [new pg.Pool(), new pg.Client()]
 export const fits: PostgresClient[] = [pool, client, namedStatements(pool), namedStatements(client)]
 export const migrated = migratePostgres(pool)
 export const store = postgresStore(pool, {
   now: Date.now,
   uid: () => '',
-  sleep: async () => {},
+  sleep,
   subscribe: (wake) => {
     client.on('notification', wake)
     return () => client.off('notification', wake)
@@ -16,4 +17,4 @@ export const store = postgresStore(pool, {
 })
 
 // @ts-expect-error a client that is none does not fit
-postgresStore({ query: () => [] }, { now: Date.now, uid: () => '', sleep: async () => {} })
+postgresStore({ query: () => [] }, { now: Date.now, uid: () => '', sleep })
