@@ -61,6 +61,8 @@ const proofs = [
       tree.write('src/store/memory/planted.ts', "import '../../allocator/index.js'\n")
       tree.write('src/store/rules/planted.ts', "import '../engine/index.js'\n")
       tree.write('src/store/engine/planted.ts', "import '../memory/index.js'\n")
+      tree.write('src/store/sql/planted.ts', "import '../sqlite/index.js'\n")
+      tree.write('src/bytes/planted.ts', "import '../cidr/index.js'\n")
       tree.write('src/run/planted.ts', "import { x } from '../crd/meta/index.js'\nimport '../store/memory/index.js'\n")
       tree.write('src/render/planted.ts', "import '../provider/in-cluster/index.js'\n")
       tree.append('src/index.ts', "import './crd/index.js'\n")
@@ -75,6 +77,8 @@ const proofs = [
     command: layers,
     expect: [
       /layer-errors: src\/errors\/planted/,
+      /layer-bytes: src\/bytes\/planted/,
+      /layer-store-sql: src\/store\/sql\/planted/,
       /layer-allocator: src\/allocator\/planted/,
       /layer-claim: src\/claim\/planted/,
       /layer-testing: src\/allocator\/planted/,
