@@ -226,7 +226,7 @@ export class PrefixAllocator {
   occupy(prefix: Prefix, owner: Owner): readonly PrefixHold[] {
     assertOwner(owner)
     const masked = Prefix.masked(prefix)
-    const others = this.#overlapping(masked).filter((hold) => ownerId(hold.owner) !== ownerId(owner))
+    const others = this.overlapping(masked).filter((hold) => ownerId(hold.owner) !== ownerId(owner))
     if (this.#holders.get(masked)?.has(ownerId(owner)) !== true) {
       this.#begin({ prefix: masked, owner, sequence: ++this.#sequence })
     }
@@ -265,7 +265,7 @@ export class PrefixAllocator {
     const wasThere = (one: PrefixHold) => memory.others.some((other) => isSameHold(one, other))
     const isOpen = ({ prefix, owner }: PrefixHold) =>
       this.#holders.get(prefix)?.has(ownerId(owner)) !== true &&
-      this.#overlapping(prefix).every(wasThere) &&
+      this.overlapping(prefix).every(wasThere) &&
       !this.#holdsOf(owner).some((hold) => hold.prefix.length === prefix.length && hold.sequence > memory.sequence)
     if (!holds.every(isOpen)) return false
     for (const hold of holds) {
@@ -286,6 +286,14 @@ export class PrefixAllocator {
     return ownersIn(this.#holders.get(prefix))
   }
 
+  /** The holds on a prefix, on what is around it, and on what is in it: the widest first. O(log n + holds). */
+  overlapping(prefix: Prefix): PrefixHold[] {
+    const masked = Prefix.masked(prefix)
+    const around = this.#holders.covering(masked)
+    const inside = this.#holders.coveredBy(masked).filter((entry) => entry.prefix.length > masked.length)
+    return [...around, ...inside].flatMap((entry) => inOrder(entry.value))
+  }
+
   /** Every prefix in use with its owners, in order, wide before narrow. O(n). */
   entries(): PrefixEntry[] {
     return Array.from(this.#holders, ([prefix, holds]) => ({ prefix, owners: ownersIn(holds) }))
@@ -299,7 +307,7 @@ export class PrefixAllocator {
   /** Why a prefix can not be given, or `undefined` if it can. */
   #refusalOf(prefix: Prefix): PrefixOutcome | undefined {
     if (!this.#isInside(prefix)) return { kind: 'outOfPool', prefix }
-    const [first] = this.#overlapping(prefix)
+    const [first] = this.overlapping(prefix)
     return first && { kind: 'taken', prefix, by: first.owner, held: first.prefix }
   }
 
@@ -345,7 +353,7 @@ export class PrefixAllocator {
 
   #endAll(holds: readonly PrefixHold[]): PrefixDelta {
     for (const hold of holds) this.#end(hold)
-    const others = holds.flatMap(({ prefix }) => this.#overlapping(prefix))
+    const others = holds.flatMap(({ prefix }) => this.overlapping(prefix))
     return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence, others } }
   }
 
@@ -355,13 +363,6 @@ export class PrefixAllocator {
 
   #isCurrent({ prefix, owner, sequence }: PrefixHold): boolean {
     return this.#holders.get(prefix)?.get(ownerId(owner))?.sequence === sequence
-  }
-
-  /** The holds on a prefix, on what is around it, and on what is in it: the widest first. */
-  #overlapping(prefix: Prefix): PrefixHold[] {
-    const around = this.#holders.covering(prefix)
-    const inside = this.#holders.coveredBy(prefix).filter((entry) => entry.prefix.length > prefix.length)
-    return [...around, ...inside].flatMap((entry) => inOrder(entry.value))
   }
 }
 

@@ -76,15 +76,15 @@ export const watchMutants: { readonly [fault: string]: Mutant } = {
   },
   'a watch forgets the namespace where there are labels': {
     caughtBy: MATCH_LABELS,
-    over: watching((query) => (query.labels === undefined ? query : { ...query, namespace: undefined })),
+    over: without('namespace', 'labels'),
   },
   'a watch forgets the namespace where there are label expressions': {
     caughtBy: MATCH_LABELS,
-    over: watching((query) => (query.labelExpressions === undefined ? query : { ...query, namespace: undefined })),
+    over: without('namespace', 'labelExpressions'),
   },
   'a watch forgets the namespace where there are fields': {
     caughtBy: MATCH_FIELDS,
-    over: watching((query) => (query.fields === undefined ? query : { ...query, namespace: undefined })),
+    over: without('namespace', 'fields'),
   },
   'a watch forgets the namespace where there is a name': {
     caughtBy: MATCH_FIELDS,
@@ -126,11 +126,11 @@ export const watchMutants: { readonly [fault: string]: Mutant } = {
   },
   'a watch forgets the fields where there are labels': {
     caughtBy: HOLD_TOGETHER,
-    over: watching((query) => (query.labels === undefined ? query : { ...query, fields: undefined })),
+    over: without('fields', 'labels'),
   },
   'a watch forgets the fields where there are label expressions': {
     caughtBy: HOLD_TOGETHER,
-    over: watching((query) => (query.labelExpressions === undefined ? query : { ...query, fields: undefined })),
+    over: without('fields', 'labelExpressions'),
   },
   'a watch forgets all label expressions but the first': {
     caughtBy: HOLD_TOGETHER,
@@ -142,7 +142,7 @@ export const watchMutants: { readonly [fault: string]: Mutant } = {
   },
   'a watch forgets the label expressions where there are labels': {
     caughtBy: HOLD_TOGETHER,
-    over: watching((query) => (query.labels === undefined ? query : { ...query, labelExpressions: undefined })),
+    over: without('labelExpressions', 'labels'),
   },
   'a watch of a cluster-scoped kind tells nothing': {
     caughtBy: OF_CLUSTER_SCOPED,
@@ -172,6 +172,11 @@ export const watchMutants: { readonly [fault: string]: Mutant } = {
 
 function watching(change: (query: ListQuery) => ListQuery): Mutant['over'] {
   return (store) => ({ watch: (query: ListQuery, options?: WatchOptions) => store.watch(change(query), options) })
+}
+
+/** Forgets a part of the query where there is another. */
+function without(part: keyof ListQuery, where: keyof ListQuery) {
+  return watching((query) => (query[where] === undefined ? query : { ...query, [part]: undefined }))
 }
 
 function withoutField(path: string): Mutant['over'] {

@@ -95,6 +95,15 @@ function open({ sleep }: Partial<Pick<EtcdStoreOptions, 'sleep'>> = {}) {
   return { model, clock, wires, state, store, events, told, read, asked }
 }
 
+/** One that has begun, and to which nothing comes any more. */
+async function openSilent() {
+  const parts = open()
+  void parts.read()
+  await parts.clock.pass(1)
+  parts.wires[0]!.isSilent = true
+  return parts
+}
+
 function outline(event: WatchEvent): string {
   if (event.type === 'ERROR') return `ERROR ${event.failure.code}`
   return event.type === 'BOOKMARK' ? `AT ${event.resourceVersion}` : `${event.type} ${event.object.metadata.name}`
@@ -190,10 +199,7 @@ describe('a watch to which nothing comes', () => {
   })
 
   test('and a server that does not answer: it is asked again', async () => {
-    const { model, clock, wires, store, told, read } = open()
-    void read()
-    await clock.pass(1)
-    wires[0]!.isSilent = true
+    const { model, clock, store, told } = await openSilent()
     await store.create(pool('a'))
     model.intercept = () => Promise.reject(new TypeError('fetch failed'))
     await clock.pass(60)
@@ -204,10 +210,7 @@ describe('a watch to which nothing comes', () => {
   })
 
   test('and an answer that can not be read behind it: it ends with the error', async () => {
-    const { model, clock, wires, told, read } = open()
-    void read()
-    await clock.pass(1)
-    wires[0]!.isSilent = true
+    const { model, clock, told } = await openSilent()
     model.revision++
     model.intercept = (path) => {
       if (path !== '/v3/watch') return undefined
@@ -316,10 +319,7 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
   }
 
   test('has each revision looked at twice: another watch can go silent, too', async () => {
-    const { model, clock, wires, told, read } = open()
-    void read()
-    await clock.pass(1)
-    wires[0]!.isSilent = true
+    const { model, clock, told } = await openSilent()
     foreign(model, 'a')
     model.intercept = (path) => {
       if (path !== '/v3/watch') return undefined
@@ -333,10 +333,7 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
   })
 
   test('is not taken for whole because of others that have ended at once', async () => {
-    const { model, clock, wires, told, read } = open()
-    void read()
-    await clock.pass(1)
-    wires[0]!.isSilent = true
+    const { model, clock, told } = await openSilent()
     foreign(model, 'a')
     model.intercept = (path) => (path === '/v3/watch' ? begun(model, true) : undefined)
     await clock.pass(50)
@@ -346,10 +343,7 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
   })
 
   test('is not taken for whole because of a watch that has not begun', async () => {
-    const { model, clock, wires, state, told, read } = open()
-    void read()
-    await clock.pass(1)
-    wires[0]!.isSilent = true
+    const { model, clock, state, told } = await openSilent()
     foreign(model, 'a')
     state.isSilentAtOpening = true
     await clock.pass(30)

@@ -128,7 +128,7 @@ export class PoolLedger {
     }
   }
 
-  /** Which other IPAddress objects hold what this one holds, as `namespace/name`. O(log n), and the holders. */
+  /** Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`. O(log n), and the holders. */
   othersWith(address: IPAddress): readonly string[] {
     const key = keyOf(address.metadata)
     return (this.#space?.holders(address) ?? []).filter((holder) => holder !== key)
@@ -145,7 +145,7 @@ interface Space {
   occupy(address: IPAddress, key: string): void
   release(key: string): void
   next(): Offer | undefined
-  /** The owners of what an object holds. */
+  /** The owners of what an object holds, and of each part of it. */
   holders(address: IPAddress): string[]
   counts(objects: readonly IPAddress[]): { readonly total: bigint; readonly free: bigint; readonly outOfRange: number }
   entries(): LedgerEntry[]
@@ -209,7 +209,7 @@ function prefixes(allocator: PrefixAllocator, isAllocatable: (prefix: Prefix) =>
     },
     holders(object) {
       const prefix = heldPrefix(object.spec, allocator.childLength)
-      return prefix === undefined ? [] : holdersOf(allocator.ownersOf(prefix))
+      return prefix === undefined ? [] : holdersOf(allocator.overlapping(prefix).map(({ owner }) => owner))
     },
     counts(objects) {
       const outOfRange = objects.filter((object) => {

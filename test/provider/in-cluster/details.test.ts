@@ -55,6 +55,23 @@ const address = (metadata: object = {}, spec: object = {}): IPAddress =>
     },
   })
 
+/** One that has its address. */
+const bound = IPAddressClaim.parse({
+  ...stored(claim('web')),
+  status: {
+    addressRef: { name: 'web' },
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'AddressAllocated',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+  },
+})
+
 /** What a plan would repair on an IPAddress that the claim adopts. */
 function repair(adopted: IPAddress, labels = {}): unknown {
   const owner = stored(pool(['10.0.0.5-10.0.0.9']))
@@ -115,23 +132,35 @@ describe('an adopted IPAddress', () => {
   })
 })
 
-describe('a claim whose address is lost', () => {
-  const bound = IPAddressClaim.parse({
-    ...stored(claim('web')),
-    status: {
-      addressRef: { name: 'web' },
-      conditions: [
-        {
-          type: 'Ready',
-          status: 'True',
-          reason: 'AddressAllocated',
-          message: '',
-          lastTransitionTime: '2026-01-01T00:00:00Z',
-        },
-      ],
-    },
+describe('an IPAddress whose address another one has as well', () => {
+  const owner = stored(pool(['10.0.0.5-10.0.0.9']))
+  const mine = address({ ownerReferences: [] })
+  const twin = address({ name: 'twin', uid: 'another' }, { claimRef: { name: 'twin' } })
+  const planned = (adopted: IPAddress, by = IPAddressClaim.parse(stored(claim('web')))) =>
+    planClaim(
+      {
+        claim: by,
+        address: adopted,
+        pool: owner,
+        ledger: PoolLedger.build(owner, [adopted, twin]),
+      },
+      { nowMs: 0 },
+    )
+
+  test('is not adopted, and not touched', () => {
+    const { outcome, effects } = planned(mine)
+    const message = 'IPAddress default/web is in the way: its address 10.0.0.5 is also that of default/twin'
+    expect(outcome).toEqual({ kind: 'waiting', reason: 'AllocationFailed', message })
+    expect(effects.filter((effect) => effect.kind === 'patch' && effect.ref.kind === 'IPAddress')).toEqual([])
   })
 
+  test('stays that of the claim that it was made for, and of one that is Bound to it', () => {
+    expect(planned(address()).outcome.kind).toBe('bound')
+    expect(planned(mine, bound).outcome.kind).toBe('bound')
+  })
+})
+
+describe('a claim whose address is lost', () => {
   test.each([
     ['the pool is gone', undefined, undefined, 'PoolNotReady'],
     ['the pool is full', stored(pool(['10.0.0.1'], { gateway: '10.0.0.1' })), undefined, 'PoolExhausted'],
@@ -184,6 +213,32 @@ describe('a ledger', () => {
     )
     const ledger = PoolLedger.build(owner, [address({}, { address: 'garbage', prefix: 64 })])
     expect(ledger.counts()).toEqual({ total: 4, free: 4, used: 1, outOfRange: 1 })
+  })
+
+  test('says which others hold the same address, however it is written', () => {
+    const owner = stored(pool(['fd00::1-fd00::9'], { prefix: 64 }))
+    const [one, same, other] = ['fd00::1', 'fd00:0::0:1', 'fd00::2'].map((text, index) =>
+      address({ name: `a${index}` }, { address: text }),
+    ) as [IPAddress, IPAddress, IPAddress]
+    const ledger = PoolLedger.build(owner, [one, same, other])
+    expect(ledger.othersWith(one)).toEqual(['default/a1'])
+    expect(ledger.othersWith(other)).toEqual([])
+    expect(ledger.othersWith(address({}, { address: 'fd00::2' }))).toEqual(['default/a2'])
+    expect(ledger.othersWith(address({}, { address: 'garbage' }))).toEqual([])
+    expect(PoolLedger.build(undefined, [one, same]).othersWith(one)).toEqual([])
+  })
+
+  test('says which others hold a part of the same prefix, or more than it', () => {
+    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
+    const [wide, narrow, apart] = [
+      { address: 'fd00::', prefix: 63 },
+      { address: 'fd00:0:0:1::7', prefix: 64 },
+      { address: 'fd00:0:0:2::', prefix: 64 },
+    ].map((spec, index) => address({ name: `a${index}` }, spec)) as [IPAddress, IPAddress, IPAddress]
+    const ledger = PoolLedger.build(owner, [wide, narrow, apart])
+    expect([wide, narrow, apart].map((held) => ledger.othersWith(held))).toEqual([['default/a1'], ['default/a0'], []])
+    // of no length that can be used: the child around its address
+    expect(ledger.othersWith(address({}, { address: 'fd00:0:0:2::9', prefix: 0 }))).toEqual(['default/a2'])
   })
 
   test('names the prefixes in use with their holders, host bits cleared', () => {
