@@ -17,19 +17,25 @@ export type Expected = Map<string, string>
 
 /** Takes in what was answered. @returns the objects of which it is not known whether a write was done */
 export function takeIn(lines: readonly Told[], expected: Expected): Set<string> {
-  const open = new Set<string>()
+  const underWay = new Set<string>()
+  // what a later write that surely failed tells nothing about: only one that was answered settles it
+  const unknown = new Set<string>()
   for (const line of lines) {
     if (line.kind === 'ready') continue
-    if (line.kind === 'try') open.add(line.object)
-    else if (line.kind === 'failed') {
-      if (line.code !== 'STORE_OUTCOME_UNKNOWN') open.delete(line.object)
+    if (line.kind === 'try') {
+      underWay.add(line.object)
+      continue
+    }
+    underWay.delete(line.object)
+    if (line.kind === 'failed') {
+      if (line.code === 'STORE_OUTCOME_UNKNOWN') unknown.add(line.object)
     } else {
-      open.delete(line.object)
+      unknown.delete(line.object)
       if (line.isHeld) expected.set(line.object, `${line.uid} ${line.version}`)
       else expected.delete(line.object)
     }
   }
-  return open
+  return new Set([...underWay, ...unknown])
 }
 
 /** Every write that was answered has to be there, and no other, but for those that were under way. */
