@@ -4,6 +4,7 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { type ConformanceCase, conformanceKinds, storeConformance, storeOver } from 'ipam-kit/testing'
 import { describe, expect, it } from 'vitest'
+import { restlessWatches } from './conformance-restless-watches.js'
 import { deaf, ENDS, generated, type Mutant, sleep, watchMutants } from './conformance-watch-mutants.js'
 
 const REFUSED_PATCH = 'patch: fails with STORE_CONFLICT if a precondition does not hold'
@@ -143,6 +144,7 @@ const mutants: { readonly [fault: string]: Mutant } = {
     }),
   },
   ...watchMutants,
+  ...restlessWatches,
 }
 
 async function isHeld(store: Store, ref: Parameters<Store['get']>[0]): Promise<boolean> {
@@ -172,6 +174,26 @@ describe('a watch that tells nothing', () => {
     const silent = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) })
     const message = 'a watch had nothing to tell for 300 ms'
     await expect(caseOf(name, (store) => storeOver(store, { watch: silent })).run()).rejects.toThrow(message)
+  })
+
+  it('is not read any more, though it can not be ended', async () => {
+    let asked = 0
+    const bookmarks = () => ({
+      [Symbol.asyncIterator]: () => ({
+        async next() {
+          asked++
+          await sleep(5)
+          return { done: false as const, value: { type: 'BOOKMARK' as const, resourceVersion: '1' } }
+        },
+      }),
+    })
+    const name = 'watch: goes on with what is still to come'
+    const failing = caseOf(name, (store) => storeOver(store, { watch: bookmarks })).run()
+    await expect(failing).rejects.toThrow('a watch had nothing to tell for 300 ms')
+    await sleep(10)
+    const before = asked
+    await sleep(50)
+    expect(asked).toBe(before)
   })
 
   it('is waited for in short pauses, so that none is left behind that keeps a process alive', async () => {
@@ -212,6 +234,46 @@ describe('every case ends, whatever the watch does', () => {
     for (const { error } of failures) {
       expect(error).toMatchObject({ name: 'ConformanceError', message: 'a watch had nothing to tell for 300 ms' })
     }
+  })
+})
+
+describe('every case about watches ends, and ends its watches,', () => {
+  /** Over a store that counts the watches that were begun, and not ended. */
+  const endedOver = async (over: Mutant['over']) => {
+    let open = 0
+    const counting = (store: Store): Partial<Store> => ({
+      watch(query, options) {
+        const events = store.watch(query, options)[Symbol.asyncIterator]()
+        open++
+        let end = () => void open--
+        return {
+          [Symbol.asyncIterator]: () => ({
+            next: () => events.next(),
+            async return() {
+              end()
+              end = () => {}
+              return (await events.return?.()) ?? { done: true, value: undefined }
+            },
+          }),
+        }
+      },
+    })
+    const mutated = (store: Store) => storeOver(store, over(store))
+    const cases = casesOver((store) => {
+      const wrong = mutated(store)
+      return storeOver(wrong, counting(wrong))
+    }, 100).filter(({ name }) => /^(watch|pages|list|writers):/.test(name))
+    const ended = await Promise.race([
+      Promise.allSettled(cases.map(({ run }) => run())),
+      sleep(5_000).then(() => undefined),
+    ])
+    return { count: ended?.length ?? 0, of: cases.length, open }
+  }
+
+  it.each(Object.entries({ ...watchMutants, ...restlessWatches }))('where %s', async (_, { over }) => {
+    const { count, of, open } = await endedOver(over)
+    expect(of).toBeGreaterThan(30)
+    expect([count, open]).toEqual([of, 0])
   })
 })
 

@@ -278,6 +278,69 @@ describe('watch', () => {
     expect((await events.next()).done).toBe(true)
   })
 
+  describe('whose engine throws when it is to end', () => {
+    const callbacks: string[] = []
+    const watchThrowing = (problem?: Error) => {
+      callbacks.length = 0
+      engine.follow = async function* (_scope, _after, stop) {
+        stop.onStop(() => {
+          callbacks.push('first')
+          throw new Error('unlisten failed')
+        })
+        stop.onStop(() => void callbacks.push('second'))
+        yield { kind: 'at', revision: '3' }
+        if (problem !== undefined) throw problem
+        await new Promise(() => {})
+      }
+      return store.watch(query, { resourceVersion: '3' })[Symbol.asyncIterator]()
+    }
+
+    it('ends the call that waits, calls all back and rejects', async () => {
+      const events = watchThrowing()
+      await events.next()
+      const waiting = events.next()
+      await settle()
+      await expect(events.return?.()).rejects.toThrow('unlisten failed')
+      expect(await waiting).toEqual({ done: true, value: undefined })
+      expect(callbacks).toEqual(['first', 'second'])
+      expect([await events.return?.(), await events.next()].map((step) => step?.done)).toEqual([true, true])
+    })
+
+    it('tells what it has to tell first', async () => {
+      const events = watchThrowing(new Error('cut'))
+      await events.next()
+      expect((await events.next()).value).toMatchObject({ failure: { context: { problem: 'cut' } } })
+      expect((await events.next()).done).toBe(true)
+      await expect(events.return?.()).rejects.toThrow('unlisten failed')
+    })
+
+    it('tells it later if it comes later', async () => {
+      callbacks.length = 0
+      let isAsked = () => {}
+      const asked = new Promise<void>((resolve) => {
+        isAsked = resolve
+      })
+      engine.follow = async function* (_scope, _after, stop) {
+        yield { kind: 'at', revision: '3' }
+        isAsked()
+        await settle()
+        stop.onStop(() => {
+          callbacks.push('late')
+          throw new Error('late')
+        })
+      }
+      const events = store.watch(query, { resourceVersion: '3' })[Symbol.asyncIterator]()
+      await events.next()
+      void events.next()
+      await asked
+      expect((await events.return?.())?.done).toBe(true)
+      await settle()
+      await settle()
+      await expect(events.return?.()).rejects.toThrow('late')
+      expect(callbacks).toEqual(['late'])
+    })
+  })
+
   it('ends when the engine ends', async () => {
     expect((await store.watch(query)[Symbol.asyncIterator]().next()).done).toBe(true)
   })

@@ -54,9 +54,20 @@ describe('a watch whose answer has not begun', () => {
     let now = () => {}
     const sleep = () => new Promise<void>((done) => setImmediate(done)).then(now)
     const store = etcdStore(client, { now: Date.now, uid: () => 'u', sleep })
-    const events = store.watch({ apiVersion: 'x.dev/v1', kind: 'Pool' })[Symbol.asyncIterator]()
-    await events.next()
-    const next = events.next()
+    const told: (string | undefined)[] = []
+    let end = () => {}
+    // as whoever has to know everything does: it watches again
+    const watching = async () => {
+      for (let isEnded = false; !isEnded; ) {
+        const events = store.watch({ apiVersion: 'x.dev/v1', kind: 'Pool' })[Symbol.asyncIterator]()
+        end = () => {
+          isEnded = true
+          void events.return?.()
+        }
+        for (let step = await events.next(); step.done !== true; step = await events.next()) told.push(step.value.type)
+      }
+    }
+    const watched = watching()
     let most = 0
     let steps = 0
     await new Promise<void>((done) => {
@@ -67,10 +78,11 @@ describe('a watch whose answer has not begun', () => {
       }
     })
     expect(most).toBe(2)
-    await events.return?.()
-    expect((await next).done).toBe(true)
+    end()
+    await watched
     await settle()
     expect(waiting.size).toBe(0)
+    expect(told).toEqual(['BOOKMARK', 'ERROR', 'BOOKMARK'])
   })
 
   test('is not asked for if it was ended before', async () => {
@@ -88,6 +100,30 @@ describe('a watch whose answer has not begun', () => {
       asked.push(url)
       if (!url.endsWith('/watch')) return model.fetch(url, request)
       return new Promise((_, reject) => request.signal?.addEventListener('abort', () => reject(request.signal?.reason)))
+    }
+    const client = etcdGateway({ fetch, url: ['http://a', 'http://b'], abortController })
+    const watch = client.watch(range)
+    const next = watch[Symbol.asyncIterator]().next()
+    await settle()
+    watch.cancel()
+    await next
+    await settle()
+    await client.range({ key: 'k' })
+    expect(asked).toEqual(['http://a/v3/watch', 'http://a/v3/kv/range'])
+  })
+
+  test('does not blame it either while its refusal is read', async () => {
+    const { model } = open()
+    const asked: string[] = []
+    const fetch: EtcdGatewayOptions['fetch'] = async (url, request) => {
+      asked.push(url)
+      if (!url.endsWith('/watch')) return model.fetch(url, request)
+      const text = () => {
+        return new Promise<never>((_, reject) => {
+          request.signal?.addEventListener('abort', () => reject(request.signal?.reason))
+        })
+      }
+      return { status: 503, text, body: null }
     }
     const client = etcdGateway({ fetch, url: ['http://a', 'http://b'], abortController })
     const watch = client.watch(range)

@@ -1,113 +1,5 @@
-import type { WatchEvent } from 'ipam-kit/store'
-import { type EtcdHttpResponse, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
-import { EtcdModel } from './etcd-model.js'
-
-const pools = { apiVersion: 'x.dev/v1', kind: 'Pool', namespace: 'n' }
-const pool = (name: string) => ({ apiVersion: 'x.dev/v1', kind: 'Pool', metadata: { namespace: 'n', name } })
-let uids = 0
-
-/** Until no promise is left that could go on. */
-const settle = () => new Promise((done) => setTimeout(done, 2))
-
-/** Time that passes only when it is told to. */
-class Clock {
-  #now = 0
-  #waiting: { readonly at: number; readonly done: () => void }[] = []
-
-  get sleepers(): number {
-    return this.#waiting.length
-  }
-
-  readonly sleep = (ms: number) => {
-    return new Promise<void>((done) => this.#waiting.push({ at: this.#now + ms, done }))
-  }
-
-  async pass(seconds: number): Promise<void> {
-    for (const end = this.#now + seconds * 1_000; this.#now < end; ) {
-      await settle()
-      this.#now += 500
-      const due = this.#waiting.filter(({ at }) => at <= this.#now)
-      this.#waiting = this.#waiting.filter(({ at }) => at > this.#now)
-      for (const { done } of due) done()
-    }
-    await settle()
-  }
-}
-
-/** The connection of a watch, which can go silent without an end. */
-class Wire {
-  isSilent = false
-  isCanceled = false
-  readonly startRevision: string
-
-  constructor(startRevision: string) {
-    this.startRevision = startRevision
-  }
-
-  through(response: EtcdHttpResponse): EtcdHttpResponse {
-    const stream = response.body!.getReader()
-    let end = () => {}
-    const ended = new Promise<{ done: true }>((resolve) => {
-      end = () => resolve({ done: true })
-    })
-    const read = async () => {
-      const step = await Promise.race([ended, stream.read()])
-      return this.isSilent ? ended : step
-    }
-    const cancel = async () => {
-      this.isCanceled = true
-      end()
-      await stream.cancel()
-    }
-    return { ...response, body: { getReader: () => ({ read, cancel }) } }
-  }
-}
-
-function open({ sleep }: Partial<Pick<EtcdStoreOptions, 'sleep'>> = {}) {
-  const model = new EtcdModel()
-  const clock = new Clock()
-  const wires: Wire[] = []
-  const state = { isSilentAtOpening: false }
-  const client = etcdGateway({
-    url: 'http://etcd',
-    fetch: async (url, request) => {
-      const response = await model.fetch(url, request)
-      if (!url.endsWith('/watch')) return response
-      if (state.isSilentAtOpening) return new Promise(() => {})
-      const wire = new Wire(JSON.parse(request.body).create_request.start_revision)
-      wires.push(wire)
-      return wire.through(response)
-    },
-  })
-  const store = etcdStore(client, { now: Date.now, uid: () => `u${++uids}`, sleep: sleep ?? clock.sleep })
-  const events = store.watch(pools, { resourceVersion: '1' })[Symbol.asyncIterator]()
-  /** What the watch tells, as it does. */
-  const told: string[] = []
-  const read = async () => {
-    for (;;) {
-      const { value, done } = await events.next()
-      if (done === true) return
-      told.push(outline(value))
-    }
-  }
-  const asked = () => model.calls.splice(0).map((path) => path.slice(path.lastIndexOf('/') + 1))
-  return { model, clock, wires, state, store, events, told, read, asked }
-}
-
-/** One that has begun, and to which nothing comes any more. */
-async function openSilent() {
-  const parts = open()
-  void parts.read()
-  await parts.clock.pass(1)
-  parts.wires[0]!.isSilent = true
-  return parts
-}
-
-function outline(event: WatchEvent): string {
-  if (event.type === 'ERROR') return `ERROR ${event.failure.code}`
-  return event.type === 'BOOKMARK' ? `AT ${event.resourceVersion}` : `${event.type} ${event.object.metadata.name}`
-}
+import { begun, foreign, open, openSilent, outline, pool, settle, type Wire } from './etcd-wires.js'
 
 describe('a watch to which nothing comes', () => {
   test('because its connection is silent goes on over another, and loses and repeats nothing', async () => {
@@ -168,7 +60,7 @@ describe('a watch to which nothing comes', () => {
     wires[0]!.isSilent = true
     model.put('ipam-kit/x.dev/Pool/n,a', JSON.stringify(pool('a')))
     await clock.pass(60)
-    expect(told).toEqual(['AT 1', 'ERROR STORE_VERSION_GONE'])
+    expect(told).toEqual(['AT 1', 'AT 10', 'ERROR STORE_VERSION_GONE'])
   })
 
   test('for a moment does not look: events and progress are signs of life', async () => {
@@ -257,9 +149,6 @@ describe('a watch to which nothing comes', () => {
 })
 
 describe('a watch to which nothing comes, while the past is compacted', () => {
-  const foreign = (model: EtcdModel, name: string) => {
-    model.put(`ipam-kit/x.dev/Pool/n,${name}`, JSON.stringify(pool(name)))
-  }
   const starts = (wires: readonly Wire[]) => wires.map(({ startRevision }) => Number(startRevision))
 
   test('is gone if it may have missed something, also if nothing comes of it later', async () => {
@@ -304,19 +193,6 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
     await clock.pass(40)
     expect(told).toEqual(['AT 1', 'ERROR STORE_VERSION_GONE'])
   })
-
-  /** A watch that tells that it has begun, and nothing more. */
-  const begun = (model: EtcdModel, isEnded = false): EtcdHttpResponse => {
-    const line = `{"result":{"header":{"revision":"${model.revision}"},"created":true}}\n`
-    const steps: { done: boolean; value?: Uint8Array }[] = [{ done: false, value: new TextEncoder().encode(line) }]
-    let end = () => {}
-    const ended = new Promise<{ done: boolean }>((resolve) => {
-      end = () => resolve({ done: true })
-    })
-    if (isEnded) end()
-    const reader = { read: async () => steps.shift() ?? ended, cancel: async () => end() }
-    return { status: 200, text: async () => '', body: { getReader: () => reader } }
-  }
 
   test('has each revision looked at twice: another watch can go silent, too', async () => {
     const { model, clock, told } = await openSilent()
@@ -369,7 +245,7 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
     model.put('ipam-kit/x.dev/Pool/n,a', undefined)
     model.compact(model.revision)
     await clock.pass(60)
-    expect(told).toEqual(['AT 1', 'ADDED a', 'ERROR STORE_VERSION_GONE'])
+    expect(told).toEqual(['AT 1', 'ADDED a', 'AT 8', 'ERROR STORE_VERSION_GONE'])
   })
 
   test('is not ended because another one is refused', async () => {

@@ -222,6 +222,19 @@ describe('pages of changes', () => {
     expect([unsubscribed, asked.length]).toEqual([1, 1])
   })
 
+  it('ends at once also if it can not unsubscribe', async () => {
+    const { events, stop } = read([page(1)], '1', {
+      subscribe: () => () => {
+        throw new Error('unlisten failed')
+      },
+    })
+    await events.next()
+    const waiting = events.next()
+    await settle()
+    expect(() => stop.end()).toThrow('unlisten failed')
+    expect((await waiting).done).toBe(true)
+  })
+
   it('fails if the sleep does', async () => {
     const { events } = read([page(1)], '1', {
       sleep: () => Promise.reject(new Error('no timer')),

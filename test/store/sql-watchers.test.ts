@@ -5,20 +5,28 @@ import { tablesOf } from '../../src/store/sql/tables.js'
 
 const KEY = { group: 'g', kind: 'K', namespace: 'ns', name: 'a' }
 
+/** Lets everything that is ready go on. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
 /** An engine over nothing, a scope that counts how often it is looked at, and when its watch ends. */
-function newWatch(subscribe: (wake: () => void) => () => void, announcesWrites = false) {
+function newWatch(subscribe: (wake: () => void) => () => void, announcesWrites = false, namespace?: string) {
+  let asked = 0
   const database: SqlDatabase = {
     name: 'sql',
     tables: tablesOf({}),
     style: 'anonymous',
     announcesWrites,
-    all: async () => [{ head: '1' }],
+    all: async () => {
+      asked++
+      return [{ head: '1', oldest: '0', revision: null }]
+    },
     commit: async () => ({ kind: 'done', revision: '2' }),
   }
   const engine = new SqlEngine(database, { sleep: () => new Promise(() => {}), subscribe })
   let looks = 0
   const scope = {
     group: 'g',
+    namespace,
     get kind() {
       looks++
       return 'K'
@@ -38,7 +46,7 @@ function newWatch(subscribe: (wake: () => void) => () => void, announcesWrites =
     await engine.commit({ key: KEY, before: undefined, after: 'text' })
     return looks
   }
-  return { events, knownTo, end: () => end() }
+  return { events, knownTo, end: () => end(), asked: () => asked }
 }
 
 describe('a watch over SQL', () => {
@@ -60,6 +68,21 @@ describe('a watch over SQL', () => {
     const { events, knownTo } = newWatch(() => () => {}, true)
     await events.next()
     expect(await knownTo()).toBe(0)
+  })
+
+  it.each([
+    ['of all namespaces', undefined, true],
+    ['of its namespace', 'ns', true],
+    ['of another namespace', 'ns-b', false],
+  ])('is woken by a write: %s', async (_, namespace, isWoken) => {
+    const { events, knownTo, asked } = newWatch(() => () => {}, false, namespace)
+    await events.next()
+    void events.next()
+    await settle()
+    const before = asked()
+    await knownTo()
+    await settle()
+    expect(asked() > before).toBe(isWoken)
   })
 
   it('that can not subscribe fails, and is forgotten', async () => {

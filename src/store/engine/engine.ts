@@ -97,6 +97,6 @@ export type EngineEvent =
 /** Says when nobody listens any more. */
 export interface Stop {
   readonly isStopped: boolean
-  /** Calls back once, at once if it has stopped already. */
+  /** Calls back once, at once if it has stopped already. What that throws is what `return` of the watch rejects with. */
   onStop(callback: () => void): void
 }

@@ -12,7 +12,7 @@ export interface PollingOptions {
   readonly pollMs?: number | undefined
   /**
    * Calls back as soon as something may have changed, so that watches need not wait: `LISTEN`, a subscription. Only a hint: what it does not
-   * tell is found by asking. Gives the way to end it.
+   * tell is found by asking. Gives the way to end it; `return` of the watch rejects with what that throws.
    */
   readonly subscribe?: ((wake: () => void) => () => void) | undefined
 }
@@ -99,8 +99,8 @@ class Alarm {
     }
     const unsubscribe = subscribe?.(wake)
     stop.onStop(() => {
-      unsubscribe?.()
       wake()
+      unsubscribe?.()
     })
   }
 

@@ -10,19 +10,33 @@ type Step = IteratorResult<WatchEvent, undefined>
 class Stopper implements Stop {
   #stopped = false
   #callbacks: (() => void)[] = []
+  #problems: unknown[] = []
 
   get isStopped(): boolean {
     return this.#stopped
   }
 
   onStop(callback: () => void): void {
-    if (this.#stopped) callback()
-    else this.#callbacks.push(callback)
+    this.#callbacks.push(callback)
+    if (this.#stopped) this.stop()
   }
 
+  /** Calls all of them back, also if one throws: that is told by whoever can. */
   stop(): void {
     this.#stopped = true
-    for (const callback of this.#callbacks.splice(0)) callback()
+    for (const callback of this.#callbacks.splice(0)) {
+      try {
+        callback()
+      } catch (error) {
+        this.#problems.push(error)
+      }
+    }
+  }
+
+  /** @throws what a callback has thrown, once */
+  assertEnded(): void {
+    const problems = this.#problems.splice(0)
+    if (problems.length > 0) throw problems[0]
   }
 }
 
@@ -37,7 +51,10 @@ export interface WatchSource {
   readonly resourceVersion: string | undefined
 }
 
-/** The changes of an engine as the events of a watch. Begins with the first `next`; ends at once with `return`, whatever the engine does. */
+/**
+ * The changes of an engine as the events of a watch. Begins with the first `next`; ends at once with `return`, whatever the engine does. If a
+ * callback of the engine throws when the watch ends, `return` rejects with it: what `next` has to tell comes first.
+ */
 export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #source: WatchSource
   readonly #stopper = new Stopper()
@@ -60,10 +77,11 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
     return step
   }
 
-  return(): Promise<Step> {
-    this.#stopper.stop()
+  async return(): Promise<Step> {
     this.#endWaiting?.()
-    return Promise.resolve(end())
+    this.#stopper.stop()
+    this.#stopper.assertEnded()
+    return end()
   }
 
   async #step(): Promise<Step> {

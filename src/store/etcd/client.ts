@@ -96,8 +96,8 @@ export interface EtcdWatchResponse {
   /** `header.revision`. */
   readonly revision: string
   /**
-   * It is the answer to the request, and watching begins. If it is never told, a watch to which nothing comes has to list again after each
-   * compaction.
+   * It is the answer to the request, and watching begins. If it is never told, a watch to which nothing comes can not be told from one that is
+   * not answered: it ends with `STORE_IO` after some minutes in which others have written.
    */
   readonly created?: boolean | undefined
   /** The server has ended the watch. */

@@ -30,13 +30,14 @@ const MAX_RETRY_MS = 86_400_000
  *
  * A write is one transaction, and one round trip more for the read before it. Reads and lists are linearizable; a long list is several
  * answers, all as of one revision. Versions are revisions of the whole of etcd. Watches are those of etcd: they go on by themselves when
- * a connection ends, and fail with `STORE_IO` only if etcd can not be reached several times in a row, or has an answer that can not be read.
+ * a connection ends, and fail with `STORE_IO` only if etcd can not be reached several times in a row, has an answer that can not be read, or
+ * answers no watch for some minutes in which something is written.
  * A connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds looks whether there is something, and begins anew
  * if it has missed it. For that the client has to give up calls that are not answered. If that can no longer be known, because etcd could
  * not be asked for longer than it keeps the past, the watch ends with `STORE_VERSION_GONE`.
  *
  * The past is kept until it is compacted, which etcd does by itself only with `--auto-compaction-retention`; a watch from before that has to
- * list again, and so has one to which nothing comes if the past is kept for less than half a minute. If an answer to a write is lost, or etcd
+ * list again, and so has one to which nothing comes, when its connection ends, if the past is kept for less than two minutes. If an answer to a write is lost, or etcd
  * does not say that nothing was written, the answer is `STORE_OUTCOME_UNKNOWN`.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options

@@ -13,9 +13,10 @@ export interface FollowOptions {
 const MAX_FAILURES = 10
 
 /**
- * The changes of some keys, watch after watch: each goes on behind what the one before has told. Watches end for many reasons that are none to
- * give up: the server restarts, a proxy or client ends what was idle for minutes, a member loses its leader. An answer that can not be read is
- * one: it would come again.
+ * The changes of some keys, watch after watch: each goes on behind what the one before has told, and behind what others have looked at while
+ * nothing came, because what was there before may be compacted by then. Watches end for many reasons that are none to give up: the server
+ * restarts, a proxy or client ends what was idle for minutes, a member loses its leader. An answer that can not be read is one: it would come
+ * again.
  */
 export class Follower {
   readonly #client: EtcdClient
@@ -45,6 +46,7 @@ export class Follower {
     let isTold = false
     while (!stop.isStopped) {
       this.#failures++
+      yield* this.#lookedAt()
       let problem: unknown
       try {
         const reached = await this.#begin()
@@ -58,9 +60,18 @@ export class Follower {
       }
       if (stop.isStopped || this.#isGone) return
       if (problem instanceof UnreadableAnswer) throw problem
+      this.#lookout.assertSighted()
       if (this.#failures >= MAX_FAILURES) throw problem
       await this.#options.sleep(this.#options.retryMs)
     }
+  }
+
+  /** Goes on behind what others have looked at: nothing has happened up to there. */
+  *#lookedAt(): Generator<EngineEvent, undefined> {
+    const { vouched } = this.#lookout
+    if (vouched <= BigInt(this.#reached ?? '0')) return
+    this.#reached = String(vouched)
+    yield { kind: 'at', revision: this.#reached }
   }
 
   /**

@@ -16,13 +16,18 @@ export interface Reading {
 }
 
 /** What another watch says of the time since a revision. */
-type Finding = 'quiet' | 'missed' | 'compacted' | 'unknown'
+type Finding = 'quiet' | 'missed' | 'compacted'
+
+/** What a look finds. `nothing`: there is nothing new, or nobody can be asked. `blind`: there is, and no watch is answered. */
+type Look = Finding | 'nothing' | 'blind'
 
 const STEP_MS = 1_000
 /** How many steps of silence there are before something is looked at. */
 const LOOK_STEPS = 15
 /** How many steps another watch has to be told of what this one has missed: to begin, and once it has begun. */
 const PROBE_STEPS = 5
+/** How many looks in a row may find out nothing: some minutes. */
+const MAX_BLIND_LOOKS = 14
 
 /**
  * Looks whether a watch to which nothing comes has missed something: a connection can go silent without an end.
@@ -34,17 +39,25 @@ const PROBE_STEPS = 5
  * What a probe was not told of has not happened, unless its own connection went silent just after it had begun. So each revision is looked at
  * by two of them, as long as it is not compacted:
  *
- *     reached         #twice          #once           now
+ *     reached       seenTwice        seenOnce          now
  *        |---- two ------|---- one ------|---- none ----|
  *                        |------- the next probe ------>|
- *                                        |------------->| if #twice is compacted; if #once is, too, the watch is ended
+ *                                        |------------->| if seenTwice is compacted; if seenOnce is, too, the watch is ended
+ *
+ * What two have looked at is vouched for: whoever begins anew may begin behind it. If seenTwice was compacted, what follows it will never be
+ * looked at by two. The watch goes on, but `vouched` stays where it is, until the watch itself is told something.
+ *
+ * A probe that is not answered, or refused, says nothing. If many in a row do, something may be missed without an end, and it is time to say so.
  */
 export class Lookout {
   readonly #client: EtcdClient
   readonly #range: KeyRange
   readonly #sleep: (milliseconds: number) => Promise<unknown>
-  #twice = 0n
-  #once = 0n
+  #blindLooks = 0
+  #problem: unknown
+  #vouched = 0n
+  #seenTwice = 0n
+  #seenOnce = 0n
 
   constructor(client: EtcdClient, range: KeyRange, sleep: (milliseconds: number) => Promise<unknown>) {
     this.#client = client
@@ -52,42 +65,61 @@ export class Lookout {
     this.#sleep = sleep
   }
 
-  /** Until the reading is over, or the watch was ended because it has missed something. */
+  /** Up to where nothing has happened that was not told. */
+  get vouched(): bigint {
+    return this.#vouched
+  }
+
+  /** @throws what the last one of many watches had to say, if none of them was answered */
+  assertSighted(): void {
+    if (this.#blindLooks >= MAX_BLIND_LOOKS) throw this.#problem
+  }
+
+  /** Until the reading is over, or the watch was ended because it has missed something, or nobody can find out whether it has. */
   async guard(watch: EtcdWatch, reading: Reading): Promise<void> {
+    const isOver = () => reading.isOver
     while (!reading.isOver) {
       await reading.untilWaiting()
       const { answers } = reading
       const isSilent = () => !reading.isOver && reading.isWaiting && reading.answers === answers
-      await this.#wait(LOOK_STEPS, () => reading.isOver)
-      if (!isSilent() || !(await this.#hasMissed(reading))) continue
+      await this.#wait(LOOK_STEPS, isOver)
+      const look = isSilent() ? await this.#look(reading) : 'quiet'
+      if (reading.isOver) return
+      if (look !== 'nothing') this.#blindLooks = look === 'blind' ? this.#blindLooks + 1 : 0
+      const isBlind = this.#blindLooks >= MAX_BLIND_LOOKS
+      if (look !== 'missed' && look !== 'compacted' && !isBlind) continue
       // it may be on its way
-      await this.#wait(1, () => reading.isOver)
+      await this.#wait(1, isOver)
       if (isSilent()) return watch.cancel()
+      this.#blindLooks = 0
     }
   }
 
-  /** Whether there is something that the watch was not told, or no way to know it. */
-  async #hasMissed(reading: Reading): Promise<boolean> {
+  async #look(reading: Reading): Promise<Look> {
+    let isAnswered = false
     try {
       const { revision } = await this.#client.range({ key: this.#range.key, limit: 1, keysOnly: true })
+      isAnswered = true
       const reached = BigInt(reading.reached)
-      this.#twice = later(this.#twice, reached)
-      this.#once = later(this.#once, reached)
-      if (reading.isOver || BigInt(revision) <= this.#twice) return false
-      for (const place of new Set([this.#twice, this.#once])) {
-        const finding = await this.#probe(place, reading)
-        if (finding !== 'compacted') return finding === 'missed'
-      }
-      return true
+      this.#vouched = later(this.#vouched, reached)
+      this.#seenTwice = later(this.#seenTwice, reached)
+      if (reading.isOver || BigInt(revision) <= this.#seenTwice) return 'nothing'
+      const finding = await this.#probe(this.#seenTwice, reading)
+      const hasOther = finding === 'compacted' && this.#seenOnce > this.#seenTwice
+      return hasOther ? await this.#probe(this.#seenOnce, reading) : finding
     } catch (error) {
-      // a server that can not be asked says nothing of what was missed; one that answers has something to tell
-      return error instanceof UnreadableAnswer
+      // one that answers has something to tell; a server that can not be asked says nothing of what was missed
+      if (error instanceof UnreadableAnswer) return 'missed'
+      this.#problem = error
+      return isAnswered ? 'blind' : 'nothing'
     }
   }
 
   /**
    * Begins another watch, and looks what comes. It begins with the last revision that was seen, and not with the next: were that one compacted,
    * etcd 3.4 and 3.5 would forget a deletion in it, and not say so.
+   *
+   * @throws what the client does, or that there was no answer
    */
   async #probe(seen: bigint, reading: Reading): Promise<Finding> {
     // 0 would be now
@@ -101,8 +133,9 @@ export class Lookout {
     }
     count().then(end, end)
     try {
-      for await (const { canceled, compactRevision = '0', events, revision } of watch) {
-        if (canceled) return compactRevision === '0' ? 'unknown' : 'compacted'
+      for await (const { canceled, compactRevision = '0', cancelReason, events, revision } of watch) {
+        if (canceled && compactRevision === '0') throw new Error(`a watch was canceled: ${cancelReason}`)
+        if (canceled) return 'compacted'
         if (events.some(({ kv }) => BigInt(kv.modRevision) > seen)) return 'missed'
         if (now !== undefined) continue
         // it has begun: its time counts from here
@@ -113,9 +146,11 @@ export class Lookout {
       isEnough = true
       end()
     }
-    if (now === undefined || left > 0 || reading.isOver) return 'unknown'
-    this.#twice = later(this.#twice, now < this.#once ? now : this.#once)
-    this.#once = later(this.#once, now)
+    if (now === undefined || left > 0) throw new Error('a watch was not answered')
+    const seenTwice = now < this.#seenOnce ? now : this.#seenOnce
+    if (seen <= this.#vouched) this.#vouched = later(this.#vouched, seenTwice)
+    this.#seenTwice = later(this.#seenTwice, seenTwice)
+    this.#seenOnce = later(this.#seenOnce, now)
     return 'quiet'
   }
 

@@ -46,13 +46,15 @@ export interface ConformanceOptions {
   readonly createNamespace?: ((name: string) => Promise<void>) | undefined
   /** Cuts the connections of all watches of the stores that were opened. Left out: they can not be cut. */
   readonly interruptWatches?: (() => Promise<void>) | undefined
-  /** `(ms) => new Promise((done) => setTimeout(done, ms))`. */
+  /** `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time. */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /** Part of every name, so that two runs on the same data do not meet. A DNS label of at most 20 characters. Default `run`. */
   readonly run?: string | undefined
   /** How long an event of a watch may take, and its end, in milliseconds. Default 10,000. */
   readonly patienceMs?: number | undefined
 }
+
+const PAUSE_MS = 100
 
 /** One rule of the contract. */
 export interface ConformanceCase {
@@ -179,6 +181,17 @@ export class Bench {
   async names(query: object = {}): Promise<string[]> {
     const listed = expectOk(await this.store.list({ ...this.pools, ...query }), 'list')
     return listed.items.map((object) => object.metadata.name)
+  }
+
+  get patienceMs(): number {
+    return this.options.patienceMs ?? 10_000
+  }
+
+  /** In short pauses: one can not be ended, and one that is left behind keeps a process alive. */
+  async wait(milliseconds: number, isOver: () => boolean = () => false): Promise<void> {
+    for (let left = milliseconds; left > 0 && !isOver(); left -= PAUSE_MS) {
+      await this.options.sleep(Math.min(left, PAUSE_MS))
+    }
   }
 
   async version(): Promise<string> {

@@ -26,16 +26,22 @@ export class Reader {
     return seen
   }
 
-  /** The next event that is no bookmark: bookmarks, however many, do not make it wait any longer. */
-  async one(): Promise<ObjectEvent> {
+  /**
+   * Reads until something comes of an event. All of them together have the time that one has: a watch that tells without an end of what is not
+   * asked for does not make it wait any longer.
+   *
+   * @param pick what comes of an event; `undefined`: nothing, and the next one is read
+   */
+  async until<T>(pick: (event: WatchEvent) => T | undefined): Promise<T> {
     let isOver = false
     const found = async () => {
-      for (;;) {
-        const event = await this.#step()
-        if (event.type === 'ERROR') throw new ConformanceError(`a watch has failed: ${event.failure.code}`)
-        if (event.type !== 'BOOKMARK') return event
-        if (isOver) throw new ConformanceError(NOTHING_TOLD)
+      for (let read = 1; !isOver; read++) {
+        const picked = pick(await this.#step())
+        if (picked !== undefined) return picked
+        // events that are there at once leave no timer a turn
+        if (read % TURN === 0) await this.#bench.wait(1)
       }
+      throw new ConformanceError(NOTHING_TOLD)
     }
     try {
       return await inTime(this.#bench, found(), NOTHING_TOLD)
@@ -44,22 +50,28 @@ export class Reader {
     }
   }
 
+  /** The next event that is no bookmark. */
+  async one(): Promise<ObjectEvent> {
+    return this.until(objectEvent)
+  }
+
   /** The next event of this case: others may be at work on the same kind. */
   async ours(): Promise<ObjectEvent> {
     const { namespace, otherNamespace } = this.#bench
-    for (;;) {
-      const event = await this.one()
+    return this.until((told) => {
+      const event = objectEvent(told)
+      if (event === undefined) return undefined
       const { metadata } = event.object
       if (metadata.namespace === namespace || metadata.namespace === otherNamespace) return event
-      if (metadata.namespace === undefined && metadata.name.startsWith(`${namespace}-`)) return event
-    }
+      return metadata.namespace === undefined && metadata.name.startsWith(`${namespace}-`) ? event : undefined
+    })
   }
 
   async bookmark(): Promise<string> {
-    for (;;) {
-      const event = await this.next()
-      if (event.type === 'BOOKMARK') return event.resourceVersion
-    }
+    return this.until((event) => {
+      if (event.type === 'ERROR') throw failedWatch(event)
+      return event.type === 'BOOKMARK' ? event.resourceVersion : undefined
+    })
   }
 
   /** Ends the watch after what is done with it. If that fails, it is what is told, and not that the watch does not end either. */
@@ -84,6 +96,19 @@ export class Reader {
   }
 }
 
+/** How many events are read in one turn. */
+const TURN = 500
+
+/** What an event is, if it is no bookmark. */
+export function objectEvent(event: WatchEvent): ObjectEvent | undefined {
+  if (event.type === 'ERROR') throw failedWatch(event)
+  return event.type === 'BOOKMARK' ? undefined : event
+}
+
+function failedWatch({ failure }: Extract<WatchEvent, { type: 'ERROR' }>): ConformanceError {
+  return new ConformanceError(`a watch has failed: ${failure.code}`)
+}
+
 /** What is missed of a watch that tells nothing. */
 const NOTHING_TOLD = 'a watch had nothing to tell'
 
@@ -105,19 +130,16 @@ export async function following(
   await reader.during(() => body(reader))
 }
 
-/** How long it is waited at once: a pause can not be ended, and one that is left behind keeps a process alive. */
-const PAUSE_MS = 100
-
 /**
  * What comes of a promise.
  *
  * @throws ConformanceError `WHAT for N ms` if it takes longer than the options allow
  */
-export async function inTime<T>({ options }: Bench, promise: Promise<T>, what: string): Promise<T> {
-  const { sleep, patienceMs = 10_000 } = options
+export async function inTime<T>(bench: Bench, promise: Promise<T>, what: string): Promise<T> {
+  const { patienceMs } = bench
   let isOver = false
   const patience = async (): Promise<never> => {
-    for (let left = patienceMs; left > 0 && !isOver; left -= PAUSE_MS) await sleep(Math.min(left, PAUSE_MS))
+    await bench.wait(patienceMs, () => isOver)
     throw new ConformanceError(`${what} for ${patienceMs} ms`)
   }
   try {

@@ -33,7 +33,7 @@ const RULES: Rules = {
  * import { memoryStore } from 'ipam-kit/store/memory'
  *
  * const store = memoryStore({ now: () => 0, kinds: conformanceKinds })
- * const sleep = () => new Promise(() => {}) // or: (ms) => new Promise((done) => setTimeout(done, ms))
+ * const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
  * for (const { name, run } of storeConformance({ open: () => store, sleep })) await run() // or: test(name, run)
  */
 export function storeConformance(options: ConformanceOptions): readonly ConformanceCase[] {

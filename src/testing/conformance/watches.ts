@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Rules } from './case.js'
 import { type Bench, expectEqual, expectOk, expectTrue } from './harness.js'
-import { following, inTime, NOT_ENDED, type ObjectEvent, outline, Reader } from './reader.js'
+import { following, inTime, NOT_ENDED, type ObjectEvent, objectEvent, outline, Reader } from './reader.js'
 
 export const watches: Rules = {
   'watch: tells what comes after a list, in order, as it was written': async (bench) => {
@@ -30,8 +30,13 @@ export const watches: Rules = {
       await bench.create('a')
       expectEqual(outline(await waiting), ['ADDED a'], 'the first event')
       await bench.create('b')
+      expectOk(await bench.store.patch(bench.ref('b'), { spec: { x: 1 } }), 'patch')
       expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-      expectEqual(outline(await reader.take(2)), ['ADDED b', 'DELETED a'], 'the next events')
+      expectEqual(outline(await reader.take(3)), ['ADDED b', 'MODIFIED b', 'DELETED a'], 'the next events')
+      // it has the time to ask again, and to tell again what it has told
+      const afterWhile = bench.wait(bench.patienceMs / 10).then(() => bench.create('c'))
+      const [later] = await Promise.all([reader.take(1), afterWhile])
+      expectEqual(outline(later), ['ADDED c'], 'the event after a while')
     })
   },
   'watch: without a version begins where its first bookmark says': async (bench) => {
@@ -59,28 +64,33 @@ export const watches: Rules = {
     const left = new Set<string>()
     for (const name of ['a', 'b', 'c']) left.add((await bench.create(name)).metadata.resourceVersion!)
     await following(bench, { resourceVersion }, async (reader) => {
-      while (left.size > 0) {
-        const event = await reader.next()
-        if ('object' in event) left.delete(event.object.metadata.resourceVersion!)
-        else {
-          const at = event.type === 'BOOKMARK' ? event.resourceVersion : event.failure.code
-          expectTrue(/^\d+$/.test(at), `the watch goes on, got ${at}`)
-          for (const version of left)
-            expectTrue(BigInt(version) > BigInt(at), `${version} is told before a bookmark ${at}`)
+      await reader.until((event) => {
+        if ('object' in event) {
+          left.delete(event.object.metadata.resourceVersion!)
+          return left.size === 0 || undefined
         }
-      }
+        const at = event.type === 'BOOKMARK' ? event.resourceVersion : event.failure.code
+        expectTrue(/^\d+$/.test(at), `the watch goes on, got ${at}`)
+        for (const version of left)
+          expectTrue(BigInt(version) > BigInt(at), `${version} is told before a bookmark ${at}`)
+        return undefined
+      })
     })
   },
   'watch: resumes from the version of any event': async (bench) => {
     const resourceVersion = await bench.version()
-    for (let i = 0; i < 6; i++) await bench.create(`a${i}`)
+    for (const name of ['a', 'b']) {
+      await bench.create(name)
+      for (const x of [1, 2]) expectOk(await bench.store.patch(bench.ref(name), { spec: { x } }), 'patch')
+      expectOk(await bench.store.delete(bench.ref(name)), 'delete')
+    }
     let events: ObjectEvent[] = []
     await following(bench, { resourceVersion }, async (reader) => {
-      events = await reader.take(6)
+      events = await reader.take(8)
     })
-    for (const [index, { object }] of events.slice(0, -1).entries()) {
-      await following(bench, { resourceVersion: object.metadata.resourceVersion }, async (reader) => {
-        expectEqual(outline(await reader.take(1)), [`ADDED a${index + 1}`], `the event after a${index}`)
+    for (const [index, event] of events.slice(0, -1).entries()) {
+      await following(bench, { resourceVersion: event.object.metadata.resourceVersion }, async (reader) => {
+        expectEqual(await reader.one(), events[index + 1], `the event after ${outline([event])}`)
       })
     }
   },
@@ -142,10 +152,12 @@ export const watches: Rules = {
     const readers = [bench.store, bench.store, other].map(
       (store) => new Reader(bench, bench.pools, { resourceVersion }, store),
     )
-    for (let i = 0; i < 5; i++) await bench.create(`a${i}`)
-    const seen = await Promise.all(readers.map((reader) => reader.take(5)))
-    for (const reader of readers) await reader.end()
-    for (const events of seen) expectEqual(events, seen[0], 'the events of each')
+    const compare = async () => {
+      for (let i = 0; i < 5; i++) await bench.create(`a${i}`)
+      const seen = await Promise.all(readers.map((reader) => reader.take(5)))
+      for (const events of seen) expectEqual(events, seen[0], 'the events of each')
+    }
+    await readers.reduce((body, reader) => () => reader.during(body), compare)()
   },
   'watch: with the list before it loses and repeats nothing while others write': async (bench) => {
     const writing = churn(bench, 60)
@@ -155,14 +167,18 @@ export const watches: Rules = {
     await following(bench, { resourceVersion }, async (reader) => {
       await writing
       const marker = await bench.create('zz-end')
-      for (;;) {
-        const event = await reader.one()
-        const { name } = event.object.metadata
+      let last = resourceVersion
+      await reader.until((told) => {
+        const event = objectEvent(told)
+        if (event === undefined) return undefined
+        const { name, resourceVersion: version = '' } = event.object.metadata
+        expectTrue(BigInt(version) > BigInt(last), `${event.type} ${name} ${version} comes after ${last}`)
+        last = version
         expectEqual(copy.has(name), event.type !== 'ADDED', `${event.type} ${name}: whether it was known`)
         if (event.type === 'DELETED') copy.delete(name)
         else copy.set(name, event.object)
-        if (name === marker.metadata.name) break
-      }
+        return name === marker.metadata.name || undefined
+      })
     })
     const now = expectOk(await bench.store.list(bench.pools), 'list').items
     const kept = [...copy.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
@@ -173,30 +189,33 @@ export const watches: Rules = {
     let resourceVersion = await bench.version()
     const seen: string[] = []
     for (let round = 0; round < 3; round++) {
-      const reader = new Reader(bench, bench.pools, { resourceVersion })
-      await bench.create(`a${round}`)
-      await interruptWatches?.()
-      await bench.create(`b${round}`)
-      while (!seen.includes(`b${round}`)) {
-        const event = await reader.next()
-        if (event.type === 'BOOKMARK') resourceVersion = event.resourceVersion
-        else if (event.type === 'ERROR') {
+      const last = `b${round}`
+      const see = ({ object: { metadata } }: ObjectEvent) => {
+        seen.push(metadata.name)
+        resourceVersion = metadata.resourceVersion!
+        return metadata.name === last || undefined
+      }
+      await following(bench, { resourceVersion }, async (reader) => {
+        await bench.create(`a${round}`)
+        await interruptWatches?.()
+        await bench.create(last)
+        await reader.until((event) => {
+          if ('object' in event) return see(event)
+          if (event.type === 'BOOKMARK') {
+            resourceVersion = event.resourceVersion
+            return undefined
+          }
           // it may have to be watched again, but nothing is lost
           expectEqual(event.failure.code, 'STORE_IO', 'the failure of a watch that was cut')
-          break
-        } else {
-          seen.push(event.object.metadata.name)
-          resourceVersion = event.object.metadata.resourceVersion!
-        }
-      }
-      await reader.end()
-      if (seen.includes(`b${round}`)) continue
+          return true
+        })
+      })
+      if (seen.includes(last)) continue
       await following(bench, { resourceVersion }, async (again) => {
-        while (!seen.includes(`b${round}`)) {
-          const event = await again.one()
-          seen.push(event.object.metadata.name)
-          resourceVersion = event.object.metadata.resourceVersion!
-        }
+        await again.until((event) => {
+          const told = objectEvent(event)
+          return told === undefined ? undefined : see(told)
+        })
       })
     }
     expectEqual(seen, ['a0', 'b0', 'a1', 'b1', 'a2', 'b2'], 'all events, each once')
