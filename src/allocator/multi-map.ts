@@ -1,5 +1,18 @@
 import { ReusableMap } from './reusable-map.js'
 
+/** What a {@link MultiMap} keeps its entries in. Whoever writes has just read, and knows whether the key is there. */
+export interface Entries<K, V> {
+  get(key: K): V | undefined
+  /** Adds a key that is not there. */
+  add(key: K, value: V & {}): void
+  /** Gives a key that is there another value. */
+  replace(key: K, value: V & {}): void
+  /** Removes a key that is there. */
+  remove(key: K): void
+  /** The values, in no order to rely on. */
+  values(): IterableIterator<V>
+}
+
 /**
  * A map from a key to one value or, now and then, to several, which have keys of their own.
  *
@@ -7,12 +20,16 @@ import { ReusableMap } from './reusable-map.js'
  * few exceptions, and half a million small lists are what a garbage collector walks through. O(1) amortised, but for listing.
  */
 export class MultiMap<K, I, T extends object> {
-  readonly #places = new ReusableMap<K, T | Map<I, T>>()
+  readonly #places: Entries<K, T | Map<I, T>>
   readonly #keyOf: (value: T) => I
 
-  /** @param keyOf tells the values under one key apart */
-  constructor(keyOf: (value: T) => I) {
+  /**
+   * @param keyOf tells the values under one key apart
+   * @param places empty ones
+   */
+  constructor(keyOf: (value: T) => I, places: Entries<K, T | Map<I, T>> = new ReusableMap()) {
     this.#keyOf = keyOf
+    this.#places = places
   }
 
   /** The values under a key, in the order in which they were added. */

@@ -3,6 +3,7 @@ import * as Address from '../cidr/nouns/address.js'
 import { Chooser } from './chooser.js'
 import { Deadlines } from './deadlines.js'
 import { MultiMap } from './multi-map.js'
+import { PlaceMap } from './place-map.js'
 import type { PoolPlan } from './pool-spec.js'
 import { type Hold, type Owner, ownerId, type PoolCounts, type StrategyState } from './request.js'
 import { type Rest, Resting } from './resting.js'
@@ -47,6 +48,7 @@ export class PoolBook {
   #outOfRange = 0
   #order = 0
   #nowMs = 0
+  #lastState: StrategyState = { v4: 0, v6: 0 }
 
   constructor(plan: PoolPlan) {
     this.#plan = plan
@@ -186,8 +188,11 @@ export class PoolBook {
   /** What the strategy goes by, which an undo brings back. */
   get strategyState(): StrategyState {
     const { 4: four, 6: six } = this.#choosers
-    if (four.moved === undefined && six.moved === undefined) return { v4: four.state, v6: six.state }
-    return { v4: four.state, v6: six.state, moved: { v4: four.moved, v6: six.moved } }
+    const { v4, v6, moved } = this.#lastState
+    const isSame = v4 === four.state && v6 === six.state && moved?.v4 === four.moved && moved?.v6 === six.moved
+    // nothing changes it, and with most strategies nothing ever does
+    if (!isSame) this.#lastState = stateOf(four, six)
+    return this.#lastState
   }
 
   set strategyState({ v4, v6, moved }: StrategyState) {
@@ -358,6 +363,13 @@ export class PoolBook {
   }
 }
 
+function stateOf(four: Chooser, six: Chooser): StrategyState {
+  const state = { v4: four.state, v6: six.state }
+  return four.moved === undefined && six.moved === undefined
+    ? state
+    : { ...state, moved: { v4: four.moved, v6: six.moved } }
+}
+
 /** By their numbers: what an undo has brought back comes where it was. */
 function inOrder(holds: Hold[]): Hold[] {
   return holds.length > 1 ? holds.sort((a, b) => a.sequence - b.sequence) : holds
@@ -365,7 +377,8 @@ function inOrder(holds: Hold[]): Hold[] {
 
 function holdersOfFamilies() {
   const ownerOf = (hold: Hold) => ownerId(hold.owner)
-  return { 4: new MultiMap<Place, string, Hold>(ownerOf), 6: new MultiMap<Place, string, Hold>(ownerOf) }
+  const holders = () => new MultiMap<Place, string, Hold>(ownerOf, new PlaceMap())
+  return { 4: holders(), 6: holders() }
 }
 
 function choosersFor({ strategy, staticBand }: PoolPlan) {

@@ -286,7 +286,7 @@ export class PrefixAllocator {
     return ownersIn(this.#holders.get(prefix))
   }
 
-  /** The holds on a prefix, on what is around it, and on what is in it: the widest first. O(log n + holds). */
+  /** The holds on a prefix, on what is around it, the widest first, and on what is in it, in order. O(log n + holds). */
   overlapping(prefix: Prefix): PrefixHold[] {
     const masked = Prefix.masked(prefix)
     const around = this.#holders.covering(masked)

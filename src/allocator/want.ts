@@ -104,7 +104,7 @@ export function newHold(
 }
 
 export function allocated({ holds, rests, before }: Given): Extract<AllocationOutcome, { kind: 'allocated' }> {
-  const addresses = holds.map((hold) => hold.address)
+  const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
   const memory = { strategy: before, rests }
   return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
 }
