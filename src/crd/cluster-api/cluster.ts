@@ -26,7 +26,7 @@ export const Cluster: Model<Cluster> = defineModel({
     statusSubresource: true,
   },
   schema,
-  converts: { 'cluster.x-k8s.io/v1beta1': (json) => json },
+  converts: { 'cluster.x-k8s.io/v1beta1': (json) => ({ ok: true, value: json }) },
 })
 
 /** Whether an object carries the annotation that pauses it, with any value. */

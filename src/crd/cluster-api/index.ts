@@ -1,3 +1,10 @@
+export {
+  type AddressAdmissionRequest,
+  admitIPAddress,
+  admitIPAddressClaim,
+  type ClaimAdmissionRequest,
+  type ClaimLookup,
+} from './admission.js'
 export { Cluster, hasPausedAnnotation, isClusterPaused } from './cluster.js'
 export { IPAddress, type IPAddressSpec } from './ip-address.js'
 export { IPAddressClaim, type IPAddressClaimSpec, type IPAddressClaimStatus } from './ip-address-claim.js'

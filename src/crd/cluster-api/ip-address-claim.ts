@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineModel, type Model } from '../meta/model.js'
+import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import {
   type Condition,
@@ -8,9 +8,9 @@ import {
   legacyConditionSchema,
   objectMetaSchema,
 } from '../meta/schema.js'
-import { API_VERSION, API_VERSION_V1BETA1 } from './names.js'
+import { claimVersions } from './claim-versions.js'
+import { API_VERSION } from './names.js'
 import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
-import { claimToV1beta2 } from './v1beta1.js'
 
 /** A request for one address from one pool (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes. */
 export interface IPAddressClaim extends KubeObject {
@@ -52,8 +52,8 @@ const schema: z.ZodType<IPAddressClaim> = z.looseObject({
     .optional(),
 })
 
-/** Reads v1beta2 and v1beta1. */
-export const IPAddressClaim: Model<IPAddressClaim> = defineModel({
+/** In v1beta2, which is stored, v1beta1 and v1alpha1. */
+export const IPAddressClaim: CrdModel<IPAddressClaim> = defineCrdModel({
   info: {
     apiVersion: API_VERSION,
     kind: 'IPAddressClaim',
@@ -62,5 +62,6 @@ export const IPAddressClaim: Model<IPAddressClaim> = defineModel({
     statusSubresource: true,
   },
   schema,
-  converts: { [API_VERSION_V1BETA1]: claimToV1beta2 },
+  categories: ['cluster-api'],
+  versions: claimVersions(),
 })

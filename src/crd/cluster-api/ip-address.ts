@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { defineModel, type Model } from '../meta/model.js'
+import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectMetaSchema } from '../meta/schema.js'
-import { API_VERSION, API_VERSION_V1BETA1 } from './names.js'
+import { addressVersions } from './address-versions.js'
+import { API_VERSION } from './names.js'
 import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
-import { addressToV1beta2 } from './v1beta1.js'
 
 /** An address, or a prefix, that fulfils a claim (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes; it has no status. */
 export interface IPAddress extends KubeObject {
@@ -35,8 +35,8 @@ const schema: z.ZodType<IPAddress> = z.looseObject({
   }),
 })
 
-/** Reads v1beta2 and v1beta1. */
-export const IPAddress: Model<IPAddress> = defineModel({
+/** In v1beta2, which is stored, v1beta1 and v1alpha1. */
+export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
   info: {
     apiVersion: API_VERSION,
     kind: 'IPAddress',
@@ -45,5 +45,6 @@ export const IPAddress: Model<IPAddress> = defineModel({
     statusSubresource: false,
   },
   schema,
-  converts: { [API_VERSION_V1BETA1]: addressToV1beta2 },
+  categories: ['cluster-api'],
+  versions: addressVersions(),
 })

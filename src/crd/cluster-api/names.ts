@@ -4,6 +4,8 @@ export const GROUP = 'ipam.cluster.x-k8s.io'
 export const API_VERSION = `${GROUP}/v1beta2`
 /** The version before it: still served, read and converted. */
 export const API_VERSION_V1BETA1 = `${GROUP}/v1beta1`
+/** The first version: still served, read and converted. */
+export const API_VERSION_V1ALPHA1 = `${GROUP}/v1alpha1`
 
 /** Label that ties an object to a Cluster. On claims it is superseded by `spec.clusterName`. */
 export const CLUSTER_NAME_LABEL = 'cluster.x-k8s.io/cluster-name'

@@ -4,7 +4,8 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
-import { type Admission, allowed, badRequest, type FieldError, goQuote, invalid } from '../meta/field-error.js'
+import { type Admission, allowed, assertOperation, badRequest, invalid } from '../meta/admission.js'
+import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import { GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
 import { type InClusterIPPoolSpec, type InClusterPool, type InClusterPrefixPoolSpec, isPrefixPool } from './pools.js'
 import { addressSpace, effectivePrefixLength, isAllocatablePrefix, prefixOf, prefixSpace } from './space.js'
@@ -41,16 +42,10 @@ export function admitPool(request: PoolAdmissionRequest): Admission {
   return allowed(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : [])
 }
 
-/** An admission that is asked the wrong question must not answer yes. */
+/** A pool stays what it is: an update from another kind is the wrong question. */
 function assertRequest(request: PoolAdmissionRequest): void {
   const { operation } = request
-  if (operation !== 'CREATE' && operation !== 'UPDATE' && operation !== 'DELETE') {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'operation',
-      expected: 'CREATE, UPDATE or DELETE',
-      got: String(operation),
-    })
-  }
+  assertOperation(operation)
   if (operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
     const got = `${request.oldObject.kind} and ${request.object.kind}`
     throw ipamError('INVALID_ARGUMENT', { argument: 'oldObject', expected: 'an object of the same kind', got })
@@ -96,31 +91,31 @@ const MIXED = 'provided addresses are of mixed IP families'
 function addressPoolErrors(spec: InClusterIPPoolSpec): FieldError[] {
   const errors: FieldError[] = []
   if (spec.addresses.length === 0) {
-    errors.push({ path: 'spec.addresses', value: spec.addresses, detail: 'addresses is required' })
+    errors.push(invalidField('spec.addresses', spec.addresses, 'addresses is required'))
   }
-  if (spec.prefix < 0) errors.push({ path: 'spec.prefix', value: spec.prefix, detail: 'a valid prefix is required' })
+  if (spec.prefix < 0) errors.push(invalidField('spec.prefix', spec.prefix, 'a valid prefix is required'))
 
   const addresses = readEntries('spec.addresses', spec.addresses, errors)
-  if (isMixed(addresses)) errors.push({ path: 'spec.addresses', value: spec.addresses, detail: MIXED })
+  if (isMixed(addresses)) errors.push(invalidField('spec.addresses', spec.addresses, MIXED))
 
   const gateway = readGateway(spec.gateway, errors)
   if (gateway !== undefined && addresses.some((range) => range.first.family !== gateway.family)) {
     const detail = 'provided gateway and addresses are of mixed IP families'
-    errors.push({ path: 'spec.gateway', value: spec.gateway as string, detail })
+    errors.push(invalidField('spec.gateway', spec.gateway as string, detail))
   }
 
   const excludedEntries = spec.excludedAddresses ?? []
   const excluded = readEntries('spec.excludedAddresses', excludedEntries, errors)
-  if (isMixed(excluded)) errors.push({ path: 'spec.excludedAddresses', value: excludedEntries, detail: MIXED })
+  if (isMixed(excluded)) errors.push(invalidField('spec.excludedAddresses', excludedEntries, MIXED))
   else if (addresses.length > 0 && excluded.length > 0 && isMixed([...addresses, ...excluded])) {
     const detail = 'addresses and excluded addresses are of mixed IP families'
-    errors.push({ path: 'spec.excludedAddresses', value: excludedEntries, detail })
+    errors.push(invalidField('spec.excludedAddresses', excludedEntries, detail))
   }
 
   const grace = spec.addressReuseGracePeriodSeconds ?? 0
   if (grace < 0) {
     const detail = 'addressReuseGracePeriodSeconds must not be negative'
-    errors.push({ path: 'spec.addressReuseGracePeriodSeconds', value: grace, detail })
+    errors.push(invalidField('spec.addressReuseGracePeriodSeconds', grace, detail))
   }
   return errors.length > 0 ? errors : subnetErrors(spec, addresses)
 }
@@ -129,49 +124,49 @@ function addressPoolErrors(spec: InClusterIPPoolSpec): FieldError[] {
 function subnetErrors(spec: InClusterIPPoolSpec, ranges: readonly Range[]): FieldError[] {
   const lowest = RangeSet.first(RangeSet.fromRanges(ranges)) as Address
   if (spec.prefix > Address.bitsOf(lowest.family)) {
-    return [{ path: 'spec.prefix', value: spec.prefix, detail: 'provided prefix is not valid' }]
+    return [invalidField('spec.prefix', spec.prefix, 'provided prefix is not valid')]
   }
   const subnet = Prefix.of(lowest, spec.prefix)
   const detail = 'provided address belongs to a different subnet than others'
   return ranges.flatMap((range, index) =>
     Prefix.contains(subnet, range.first) && Prefix.contains(subnet, range.last)
       ? []
-      : [{ path: 'spec.addresses', value: spec.addresses[index] as string, detail }],
+      : [invalidField('spec.addresses', spec.addresses[index] as string, detail)],
   )
 }
 
 function prefixPoolErrors(spec: InClusterPrefixPoolSpec): FieldError[] {
   if (spec.prefixes.length === 0) {
-    return [{ path: 'spec.prefixes', value: spec.prefixes, detail: 'prefixes is required' }]
+    return [invalidField('spec.prefixes', spec.prefixes, 'prefixes is required')]
   }
   const length = effectivePrefixLength(spec)
   if (length < 1 || length > 128) {
     const detail = 'allocationPrefixLength must be between 1 and 128'
-    return [{ path: 'spec.allocationPrefixLength', value: length, detail }]
+    return [invalidField('spec.allocationPrefixLength', length, detail)]
   }
   const errors = spec.prefixes.flatMap((entry) => parentErrors(entry, length))
   const gateway = readGateway(spec.gateway, errors)
   if (gateway?.family === 4) {
-    errors.push({ path: 'spec.gateway', value: spec.gateway as string, detail: 'provided gateway must be IPv6' })
+    errors.push(invalidField('spec.gateway', spec.gateway as string, 'provided gateway must be IPv6'))
   }
   for (const entry of spec.excludedPrefixes ?? []) {
     const range = RangeSet.safeParseEntry(entry, { zone: 'drop' })
     const path = 'spec.excludedPrefixes'
-    if (!range.ok) errors.push({ path, value: entry, detail: 'provided entry is not a valid IP, range, nor CIDR' })
+    if (!range.ok) errors.push(invalidField(path, entry, 'provided entry is not a valid IP, range, nor CIDR'))
     else if (range.value.first.family === 4) {
-      errors.push({ path, value: entry, detail: 'only IPv6 excluded prefixes are supported' })
+      errors.push(invalidField(path, entry, 'only IPv6 excluded prefixes are supported'))
     }
   }
   const grace = spec.addressReuseGracePeriodSeconds ?? 0
   if (grace < 0) {
     const detail = 'addressReuseGracePeriodSeconds must not be negative'
-    errors.push({ path: 'spec.addressReuseGracePeriodSeconds', value: grace, detail })
+    errors.push(invalidField('spec.addressReuseGracePeriodSeconds', grace, detail))
   }
   return errors
 }
 
 function parentErrors(entry: string, childLength: number): FieldError[] {
-  const refuse = (detail: string): FieldError => ({ path: 'spec.prefixes', value: entry, detail })
+  const refuse = (detail: string): FieldError => invalidField('spec.prefixes', entry, detail)
   const parsed = Prefix.safeParse(entry)
   if (!parsed.ok) return [refuse('provided entry is not a valid IPv6 CIDR')]
   const prefix = parsed.value
@@ -204,7 +199,7 @@ function readEntries(path: string, entries: readonly string[], errors: FieldErro
   for (const entry of entries) {
     const range = RangeSet.safeParseEntry(entry, { zone: 'drop' })
     if (range.ok) ranges.push(range.value)
-    else errors.push({ path, value: entry, detail: NOT_AN_ENTRY })
+    else errors.push(invalidField(path, entry, NOT_AN_ENTRY))
   }
   return ranges
 }
@@ -213,7 +208,7 @@ function readGateway(gateway: string | undefined, errors: FieldError[]): Address
   if (gateway === undefined || gateway === '') return undefined
   const address = Address.safeParse(gateway, { zone: 'drop' })
   if (address.ok) return address.value
-  errors.push({ path: 'spec.gateway', value: gateway, detail: Address.goMessage(address.failure, goQuote) })
+  errors.push(invalidField('spec.gateway', gateway, Address.goMessage(address.failure, goQuote)))
   return undefined
 }
 

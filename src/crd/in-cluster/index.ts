@@ -1,6 +1,7 @@
 export { admitPool, type PoolAdmissionRequest } from './admission.js'
 export {
   API_VERSION,
+  DEFAULT_ALLOCATION_PREFIX_LENGTH,
   GROUP,
   PROTECT_ADDRESS_FINALIZER,
   PROTECT_POOL_FINALIZER,
@@ -19,6 +20,7 @@ export {
   InClusterPrefixPool,
   type InClusterPrefixPoolSpec,
   isPrefixPool,
+  isPrefixPoolKind,
   type PrefixPoolObject,
   poolModels,
 } from './pools.js'
@@ -26,7 +28,6 @@ export {
   type AddressSpace,
   addressSpace,
   clampCount,
-  DEFAULT_ALLOCATION_PREFIX_LENGTH,
   effectivePrefixLength,
   isAllocatablePrefix,
   type PrefixSpace,

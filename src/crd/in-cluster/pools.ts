@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { defineModel, type Model } from '../meta/model.js'
+import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectMetaSchema } from '../meta/schema.js'
-import { API_VERSION } from './names.js'
+import { API_VERSION, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
+import { addressPoolVersions, prefixPoolVersions } from './pool-versions.js'
 
 /** A pool of single addresses in one namespace (ipam.cluster.x-k8s.io/v1alpha2). */
 export interface InClusterIPPool extends KubeObject {
@@ -72,6 +73,9 @@ export interface InClusterPoolCounts {
   readonly outOfRange: number
 }
 
+/** Label of a definition: `clusterctl move` takes its objects along, with all that they own. */
+const MOVE_HIERARCHY_LABEL = 'clusterctl.cluster.x-k8s.io/move-hierarchy'
+
 const statusSchema = z
   .looseObject({
     ipAddresses: z
@@ -103,7 +107,7 @@ const prefixPoolSchema: z.ZodType<InClusterPrefixPool> = z.looseObject({
   metadata: objectMetaSchema,
   spec: z.looseObject({
     prefixes: z.array(z.string()),
-    allocationPrefixLength: z.int().optional(),
+    allocationPrefixLength: z.int().default(DEFAULT_ALLOCATION_PREFIX_LENGTH),
     gateway: z.string().optional(),
     excludedPrefixes: z.array(z.string()).optional(),
     addressReuseGracePeriodSeconds: gracePeriodSchema,
@@ -111,28 +115,34 @@ const prefixPoolSchema: z.ZodType<InClusterPrefixPool> = z.looseObject({
   status: statusSchema,
 })
 
-export const InClusterIPPool: Model<InClusterIPPool> = defineModel({
-  info: info('InClusterIPPool', 'inclusterippools', 'Namespaced'),
+/** In v1alpha2, which is stored, and v1alpha1. */
+export const InClusterIPPool: CrdModel<InClusterIPPool> = defineCrdModel({
+  ...definition('InClusterIPPool', 'inclusterippools', 'Namespaced'),
   schema: addressPoolSchema,
+  versions: addressPoolVersions('Namespaced'),
 })
 
-export const GlobalInClusterIPPool: Model<GlobalInClusterIPPool> = defineModel({
-  info: info('GlobalInClusterIPPool', 'globalinclusterippools', 'Cluster'),
+/** In v1alpha2, which is stored, and v1alpha1. */
+export const GlobalInClusterIPPool: CrdModel<GlobalInClusterIPPool> = defineCrdModel({
+  ...definition('GlobalInClusterIPPool', 'globalinclusterippools', 'Cluster'),
   schema: addressPoolSchema,
+  versions: addressPoolVersions('Cluster'),
 })
 
-export const InClusterPrefixPool: Model<InClusterPrefixPool> = defineModel({
-  info: info('InClusterPrefixPool', 'inclusterprefixpools', 'Namespaced'),
+export const InClusterPrefixPool: CrdModel<InClusterPrefixPool> = defineCrdModel({
+  ...definition('InClusterPrefixPool', 'inclusterprefixpools', 'Namespaced'),
   schema: prefixPoolSchema,
+  versions: prefixPoolVersions(),
 })
 
-export const GlobalInClusterPrefixPool: Model<GlobalInClusterPrefixPool> = defineModel({
-  info: info('GlobalInClusterPrefixPool', 'globalinclusterprefixpools', 'Cluster'),
+export const GlobalInClusterPrefixPool: CrdModel<GlobalInClusterPrefixPool> = defineCrdModel({
+  ...definition('GlobalInClusterPrefixPool', 'globalinclusterprefixpools', 'Cluster'),
   schema: prefixPoolSchema,
+  versions: prefixPoolVersions(),
 })
 
 /** The models of the four pool kinds. */
-export const poolModels: readonly Model<InClusterPool>[] = [
+export const poolModels: readonly CrdModel<InClusterPool>[] = [
   InClusterIPPool,
   GlobalInClusterIPPool,
   InClusterPrefixPool,
@@ -141,9 +151,18 @@ export const poolModels: readonly Model<InClusterPool>[] = [
 
 /** Whether a pool hands out prefixes rather than single addresses. */
 export function isPrefixPool(pool: InClusterPool): pool is PrefixPoolObject {
-  return pool.kind === InClusterPrefixPool.info.kind || pool.kind === GlobalInClusterPrefixPool.info.kind
+  return isPrefixPoolKind(pool.kind)
 }
 
-function info(kind: string, plural: string, scope: 'Namespaced' | 'Cluster') {
-  return { apiVersion: API_VERSION, kind, plural, namespaced: scope === 'Namespaced', statusSubresource: true }
+/** Whether pools of this kind hand out prefixes. */
+export function isPrefixPoolKind(kind: string): boolean {
+  return kind === InClusterPrefixPool.info.kind || kind === GlobalInClusterPrefixPool.info.kind
+}
+
+function definition(kind: string, plural: string, scope: 'Namespaced' | 'Cluster') {
+  return {
+    info: { apiVersion: API_VERSION, kind, plural, namespaced: scope === 'Namespaced', statusSubresource: true },
+    categories: ['cluster-api'],
+    labels: { [MOVE_HIERARCHY_LABEL]: '' },
+  }
 }

@@ -4,14 +4,12 @@ import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { fail, type Result } from '../../errors/index.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
+import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from './pools.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
-
-/** The length of the prefixes of a prefix pool that does not name one. */
-export const DEFAULT_ALLOCATION_PREFIX_LENGTH = 64
 
 /** The most that a count in a status can say: the largest 64-bit integer that a JSON number of JavaScript carries. */
 const MAX_COUNT = 2n ** 63n - 1024n

@@ -1,57 +1,97 @@
 /**
- * One refusal of an admission rule, as `field.Error` of Kubernetes: which field, what it held, why not. Messages are those of
- * the upstream webhook word for word, so that users and their scripts see no difference.
+ * What is wrong with a field, in the words of Kubernetes (`field.ErrorType` of its apimachinery). `TypeInvalid` is a value of another
+ * JSON type, and reads like `Invalid`.
+ */
+export type FieldErrorType =
+  | 'Required'
+  | 'Invalid'
+  | 'TypeInvalid'
+  | 'NotSupported'
+  | 'Duplicate'
+  | 'TooLong'
+  | 'TooMany'
+  | 'Forbidden'
+  | 'Internal'
+
+/** A value as an error repeats it: `null` stands for what is not there. */
+export type FieldValue = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown }
+
+/**
+ * One refusal of an admission rule or of a schema, as `field.Error` of Kubernetes: which field, what it held, why not. Messages are those
+ * of the upstream webhook word for word, so that users and their scripts see no difference.
  */
 export interface FieldError {
-  /** Such as `spec.addresses`. */
+  readonly type: FieldErrorType
+  /** Such as `spec.addresses` or `status.conditions[0].reason`; empty for the object as a whole. */
   readonly path: string
-  /** The refused value: text, number or list of texts. */
-  readonly value: string | number | readonly string[]
+  /** The refused value. */
+  readonly value: FieldValue
   readonly detail: string
 }
 
-/** Whether an object is admitted, and if not, the sentence the API server would answer with. */
-export type Admission =
-  | { readonly allowed: true; readonly warnings: readonly string[] }
-  | {
-      readonly allowed: false
-      /** HTTP status of the refusal: 422 for field errors, 400 for a rule about other objects. */
-      readonly code: 400 | 422
-      readonly message: string
-      readonly errors: readonly FieldError[]
-    }
+/** How each type of error is called in a message. */
+const TITLES: { readonly [Type in FieldErrorType]: string } = {
+  Required: 'Required value',
+  Invalid: 'Invalid value',
+  TypeInvalid: 'Invalid value',
+  NotSupported: 'Unsupported value',
+  Duplicate: 'Duplicate value',
+  TooLong: 'Too long',
+  TooMany: 'Too many',
+  Forbidden: 'Forbidden',
+  Internal: 'Internal error',
+}
 
-/** `spec.prefix: Invalid value: 9999: provided prefix is not valid`. */
+/**
+ * An error as Kubernetes writes it.
+ *
+ * @example
+ * formatFieldError({ type: 'Invalid', path: 'spec.prefix', value: 9999, detail: 'provided prefix is not valid' })
+ * // 'spec.prefix: Invalid value: 9999: provided prefix is not valid'
+ */
 export function formatFieldError(error: FieldError): string {
-  return `${error.path}: Invalid value: ${goValue(error.value)}: ${error.detail}`
+  return `${error.path === '' ? '<nil>' : error.path}: ${formatFieldErrorBody(error)}`
 }
 
-/** The refusal that lists field errors, with the message of `errors.NewInvalid`. */
-export function invalid(groupKind: string, name: string, errors: readonly FieldError[]): Admission {
+/** An error without its path: the message of a cause in a `Status`. */
+export function formatFieldErrorBody({ type, value, detail }: FieldError): string {
+  const hidesValue = type === 'Required' || type === 'Forbidden' || type === 'TooLong' || type === 'Internal'
+  const title = hidesValue ? TITLES[type] : `${TITLES[type]}: ${goValue(value)}`
+  return detail === '' ? title : `${title}: ${detail}`
+}
+
+/** A value that a rule does not take. */
+export function invalidField(path: string, value: FieldValue, detail: string): FieldError {
+  return { type: 'Invalid', path, value, detail }
+}
+
+/** A change that is not allowed. */
+export function forbiddenField(path: string, detail: string): FieldError {
+  return { type: 'Forbidden', path, value: null, detail }
+}
+
+/** Errors as one text, each once: `ToAggregate` of Kubernetes. */
+export function formatFieldErrors(errors: readonly FieldError[]): string {
   const messages = [...new Set(errors.map(formatFieldError))]
-  const text = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`
-  return { allowed: false, code: 422, message: `${groupKind} ${goQuote(name)} is invalid: ${text}`, errors }
+  return messages.length === 1 ? (messages[0] as string) : `[${messages.join(', ')}]`
 }
 
-/** The refusal with a bare message, as `errors.NewBadRequest`. */
-export function badRequest(message: string): Admission {
-  return { allowed: false, code: 400, message, errors: [] }
-}
-
-/** The acceptance, with what deserves to be told. */
-export function allowed(warnings: readonly string[] = []): Admission {
-  return { allowed: true, warnings }
-}
-
-/** A value as Go prints it with `%q` (texts) and `%#v` (the rest). */
-function goValue(value: FieldError['value']): string {
+/** A value as Go prints it: texts with `%q`, lists of texts with `%#v`, the rest as JSON. */
+function goValue(value: FieldValue): string {
+  if (value === null) return '"null"'
   if (typeof value === 'string') return goQuote(value)
-  return typeof value === 'number' ? String(value) : `[]string{${value.map(goQuote).join(', ')}}`
+  if (typeof value !== 'object') return String(value)
+  if (isTexts(value)) return `[]string{${value.map(goQuote).join(', ')}}`
+  return JSON.stringify(value).replace(/[<>&]/g, escapeCharacter)
+}
+
+function isTexts(value: object): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
 /** A text as Go's `strconv.Quote` writes it. */
 export function goQuote(text: string): string {
-  return `"${text.replace(/["\\]|\p{C}|\p{Z}/gu, (character) => (character === ' ' ? character : escapeCharacter(character)))}"`
+  return `"${text.replace(/["\\]|\p{C}|\p{Z}/gu, (character) => (character === ' ' ? character : quotedCharacter(character)))}"`
 }
 
 const SHORT_ESCAPES: { readonly [character: string]: string } = {
@@ -66,10 +106,15 @@ const SHORT_ESCAPES: { readonly [character: string]: string } = {
   '\v': '\\v',
 }
 
-function escapeCharacter(character: string): string {
+function quotedCharacter(character: string): string {
   const short = SHORT_ESCAPES[character]
   if (short !== undefined) return short
   const code = character.codePointAt(0) as number
-  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`
+  return code < 0x80 ? `\\x${code.toString(16).padStart(2, '0')}` : escapeCharacter(character)
+}
+
+/** `\u00a0`, or `\U0001f600` outside of the first 65,536. */
+function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) as number
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
 }

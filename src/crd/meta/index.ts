@@ -1,6 +1,19 @@
-export type { Admission, FieldError } from './field-error.js'
-export { formatFieldError } from './field-error.js'
-export type { JsonObject, Model, ModelSpec, ReadResult } from './model.js'
+export type { Admission } from './admission.js'
+export type { Conversion, VersionConversion } from './conversion.js'
+export type {
+  ConversionResult,
+  CrdModel,
+  CrdModelSpec,
+  KindNames,
+  KindVersion,
+  PrinterColumn,
+  VersionSpec,
+} from './crd-model.js'
+export { defineCrdModel } from './crd-model.js'
+export type { FieldError, FieldErrorType, FieldValue } from './field-error.js'
+export { formatFieldError, formatFieldErrorBody } from './field-error.js'
+export type { JsonObject } from './json.js'
+export type { Model, ModelSpec, ReadResult } from './model.js'
 export { defineModel } from './model.js'
 export type { Json, KindInfo, KubeObject, ObjectMeta, ObjectRef, OwnerReference } from './object.js'
 export { formatRef, groupOf, hasFinalizer, isDeleting, refOf, versionOf } from './object.js'

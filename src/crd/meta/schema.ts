@@ -65,7 +65,7 @@ export const legacyConditionSchema: z.ZodType<LegacyCondition> = z.looseObject({
 })
 
 /** RFC 3339 text. Clients that hand out `Date` objects are read too. */
-function timestamp() {
+export function timestamp() {
   return z.preprocess(
     (value) => (value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : value),
     z.iso.datetime({ offset: true }),

@@ -1,0 +1,153 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { describe, IpamError, type Result } from '../../errors/index.js'
+import { type Admission, allowed, assertOperation, badRequest, denied } from '../meta/admission.js'
+import type { CrdModel } from '../meta/crd-model.js'
+import { differences } from '../meta/differences.js'
+import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
+import { asObject } from '../meta/json.js'
+import { type KubeObject, versionOf } from '../meta/object.js'
+import { IPAddress, type IPAddressSpec } from './ip-address.js'
+import { IPAddressClaim } from './ip-address-claim.js'
+import { samePool } from './references.js'
+
+/** What an admission webhook is asked about a claim. Objects are in any version. */
+export type ClaimAdmissionRequest =
+  | { readonly operation: 'CREATE'; readonly object: KubeObject }
+  | { readonly operation: 'UPDATE'; readonly object: KubeObject; readonly oldObject: KubeObject }
+  | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
+
+/** What has become of the search for the claim that an address refers to. */
+export type ClaimLookup =
+  | { readonly kind: 'found'; readonly claim: KubeObject }
+  | { readonly kind: 'absent' }
+  /** Nobody knows whether there is one. `problem` goes into the answer. */
+  | { readonly kind: 'failed'; readonly problem: string }
+
+/** What an admission webhook is asked about an address. Objects are in any version. */
+export type AddressAdmissionRequest =
+  | { readonly operation: 'CREATE'; readonly object: KubeObject; readonly claim: ClaimLookup }
+  | { readonly operation: 'UPDATE'; readonly object: KubeObject; readonly oldObject: KubeObject }
+  | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
+
+/**
+ * Whether Cluster API admits a claim (core/webhooks/admission/ipaddressclaim.go): its spec never changes. What a pool reference has to
+ * look like is the schema's to say, except that claims of v1beta1 and v1alpha1 need a group: there the schema does not ask for one.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object of another kind
+ * @example
+ * const claim = (name) => ({
+ *   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata: { name: 'web' },
+ *   spec: { poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name } },
+ * })
+ * admitIPAddressClaim({ operation: 'UPDATE', object: claim('blue'), oldObject: claim('red') }).message
+ * // 'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.poolRef.name: "red" -> "blue"'
+ */
+export function admitIPAddressClaim(request: ClaimAdmissionRequest): Admission {
+  assertOperation(request.operation)
+  if (request.operation === 'DELETE') return allowed()
+  if (request.operation === 'UPDATE') return admitSameSpec(IPAddressClaim, request.object, request.oldObject)
+  const hub = hubOf(IPAddressClaim, request.object)
+  if (!hub.ok) return badRequest(describe(hub.failure))
+  const errors = poolGroupErrors(request.object)
+  return errors.length === 0 ? allowed() : denied(errors)
+}
+
+/**
+ * Whether Cluster API admits an address (core/webhooks/admission/ipaddress.go): on creation it has to be one, with a prefix length that fits,
+ * and of the pool that its claim asks; later its spec never changes. An address without a claim is admitted: `clusterctl move` creates
+ * addresses before claims.
+ *
+ * Not checked, as upstream: that the gateway is of the same family and subnet, that the address is of the pool, and that nobody else has it.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object of another kind
+ * @example
+ * const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'blue' }
+ * const object = {
+ *   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddress', metadata: { name: 'web' },
+ *   spec: { claimRef: { name: 'web' }, poolRef, address: '10.0.0.1', prefix: 64 },
+ * }
+ * admitIPAddress({ operation: 'CREATE', object, claim: { kind: 'absent' } }).message
+ * // 'spec.prefix: Invalid value: 64: prefix is too large for an IPv4 address'
+ */
+export function admitIPAddress(request: AddressAdmissionRequest): Admission {
+  assertOperation(request.operation)
+  if (request.operation === 'DELETE') return allowed()
+  if (request.operation === 'UPDATE') return admitSameSpec(IPAddress, request.object, request.oldObject)
+  const hub = hubOf(IPAddress, request.object)
+  if (!hub.ok) return badRequest(describe(hub.failure))
+  const read = IPAddress.safeParse(hub.value)
+  if (!read.ok) return denied(readingErrors(hub.value, read.failure))
+  const { spec } = read.value
+  const errors = [...specErrors(spec), ...poolGroupErrors(request.object), ...claimErrors(spec, request.claim)]
+  return errors.length === 0 ? allowed() : denied(errors)
+}
+
+/** What is wrong with an address that can not even be read: what its schema says, or else what the reader says. */
+function readingErrors(
+  hub: KubeObject,
+  failure: Extract<ReturnType<typeof IPAddress.safeParse>, { ok: false }>['failure'],
+): readonly FieldError[] {
+  const errors = IPAddress.validate(hub)
+  if (errors.length > 0 || failure.code !== 'INVALID_OBJECT') return errors
+  return failure.context.issues.map(({ path, message }) => invalidField(path, '', message))
+}
+
+/** The rule for every update: the specs, as they are stored, are the same. */
+function admitSameSpec(model: CrdModel<KubeObject>, object: KubeObject, oldObject: KubeObject): Admission {
+  const { kind } = model.info
+  const [before, after] = [hubOf(model, oldObject), hubOf(model, object)]
+  for (const hub of [before, after]) {
+    if (!hub.ok) return badRequest(`failed to compare old and new ${kind} spec: ${describe(hub.failure)}`)
+  }
+  const found = before.ok && after.ok ? differences('spec', before.value.spec, after.value.spec) : []
+  if (found.length === 0) return allowed()
+  return denied([forbiddenField('spec', `${kind} spec is immutable. Diff: ${found.join(', ')}`)])
+}
+
+/** The object as it is stored. One of another kind is a mistake of the caller. */
+function hubOf(model: CrdModel<KubeObject>, object: KubeObject): Result<KubeObject, 'INVALID_CONVERSION'> {
+  const hub = model.safeConvert(object, model.info.apiVersion)
+  if (hub.ok) return hub
+  const { failure } = hub
+  if (failure.code === 'OBJECT_KIND_MISMATCH') throw new IpamError(failure)
+  return { ok: false, failure }
+}
+
+const OLD_VERSIONS: readonly string[] = ['v1alpha1', 'v1beta1']
+
+/** What the webhooks of Cluster API refused before v1.11: since then the schema of v1beta2 does, and that of older versions does not. */
+function poolGroupErrors(object: KubeObject): readonly FieldError[] {
+  const group = asObject(asObject(object.spec)?.poolRef)?.apiGroup
+  if (!OLD_VERSIONS.includes(versionOf(object.apiVersion)) || (group !== undefined && group !== null)) return []
+  return [invalidField('spec.poolRef.apiGroup', null, 'the pool reference needs to contain a group')]
+}
+
+const NOT_AN_ADDRESS = 'not a valid IP address'
+
+function specErrors({ address, prefix = 0, gateway }: IPAddressSpec): readonly FieldError[] {
+  const parsed = Address.safeParse(address, { zone: 'drop' })
+  const errors = parsed.ok ? [] : [invalidField('spec.address', address, NOT_AN_ADDRESS)]
+  if (prefix < 0) errors.push(invalidField('spec.prefix', prefix, 'prefix cannot be negative'))
+  if (parsed.ok && prefix > Address.bitsOf(parsed.value.family)) {
+    const detail = `prefix is too large for an IPv${parsed.value.family} address`
+    errors.push(invalidField('spec.prefix', prefix, detail))
+  }
+  if (gateway && !Address.safeParse(gateway, { zone: 'drop' }).ok) {
+    errors.push(invalidField('spec.gateway', gateway, NOT_AN_ADDRESS))
+  }
+  return errors
+}
+
+function claimErrors({ poolRef }: IPAddressSpec, lookup: ClaimLookup): readonly FieldError[] {
+  if (lookup.kind === 'absent') return []
+  const failed = (problem: string): readonly FieldError[] => [
+    { type: 'Internal', path: 'spec.claimRef', value: null, detail: `failed to fetch claim: ${problem}` },
+  ]
+  if (lookup.kind === 'failed') return failed(lookup.problem)
+  const claim = IPAddressClaim.safeParse(lookup.claim)
+  if (!claim.ok) return failed(describe(claim.failure))
+  if (samePool(poolRef, claim.value.spec.poolRef)) return []
+  const { name, kind, apiGroup } = poolRef
+  const detail = 'the referenced pool is different from the pool referenced by the claim this address should fulfill'
+  return [invalidField('spec.poolRef', { name, kind, apiGroup }, detail)]
+}

@@ -1,0 +1,39 @@
+import { object, text } from '../meta/strict.js'
+
+/** Names of objects and of API groups: DNS subdomains. */
+const SUBDOMAIN = {
+  minLength: 1,
+  maxLength: 253,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+} as const
+
+const KIND = { minLength: 1, maxLength: 63, pattern: '^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$' } as const
+
+/** A pool, as v1beta2 refers to it. */
+export function poolReference(description: string) {
+  return object(description, {
+    apiGroup: text('API group of the pool, without a version.', SUBDOMAIN),
+    kind: text('Kind of the pool.', KIND),
+    name: text('Name of the pool.', SUBDOMAIN),
+  })
+}
+
+/** An object of the same namespace, as v1beta2 refers to it. */
+export function localReference(description: string) {
+  return object(description, { name: text('Name of the object.', SUBDOMAIN) })
+}
+
+/** A pool, as the older versions refer to it. */
+export function oldPoolReference(description: string) {
+  const shape = {
+    apiGroup: text('API group of the pool, without a version.').optional(),
+    kind: text('Kind of the pool.'),
+    name: text('Name of the pool.'),
+  }
+  return object(description, shape, { isAtomic: true })
+}
+
+/** An object of the same namespace, as the older versions refer to it. */
+export function oldLocalReference(description: string) {
+  return object(description, { name: text('Name of the object.').default('') }, { isAtomic: true })
+}

@@ -1,0 +1,139 @@
+import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
+import { flag, integer, kubeObject, list, object, text } from '../meta/strict.js'
+import { API_VERSION, API_VERSION_V1ALPHA1, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
+import { poolFromV1alpha1 } from './pool-conversion.js'
+
+/** Where the pools of a kind are, and so who may draw from them. */
+type Scope = 'Namespaced' | 'Cluster'
+
+/** The versions of a kind of pools of addresses, the older first. */
+export function addressPoolVersions(scope: Scope): readonly VersionSpec[] {
+  const conversion = poolFromV1alpha1({ restores: scope === 'Cluster' ? 'always' : 'if-same' })
+  return [
+    {
+      apiVersion: API_VERSION_V1ALPHA1,
+      isDeprecated: true,
+      columns: oldColumns(scope),
+      schema: oldAddressPool,
+      conversion,
+    },
+    { apiVersion: API_VERSION, columns: [addresses, ...countColumns('Addresses')], schema: addressPool },
+  ]
+}
+
+/** The version of a kind of pools of prefixes. */
+export function prefixPoolVersions(): readonly VersionSpec[] {
+  const prefixes: PrinterColumn = {
+    name: 'Prefixes',
+    type: 'string',
+    description: 'What prefixes are carved from',
+    jsonPath: '.spec.prefixes',
+  }
+  return [{ apiVersion: API_VERSION, columns: [prefixes, ...countColumns('Prefixes')], schema: prefixPool }]
+}
+
+const addresses: PrinterColumn = {
+  name: 'Addresses',
+  type: 'string',
+  description: 'What addresses are given from',
+  jsonPath: '.spec.addresses',
+}
+
+function countColumns(what: 'Addresses' | 'Prefixes'): readonly PrinterColumn[] {
+  const column = (name: string, description: string): PrinterColumn => ({
+    name,
+    type: 'integer',
+    description,
+    jsonPath: `.status.ipAddresses.${name.toLowerCase()}`,
+  })
+  return [
+    column('Total', `${what} of the pool`),
+    column('Free', `${what} that can be given`),
+    column('Used', `${what} that are given`),
+  ]
+}
+
+/** The columns of v1alpha1. Those of the ends look for fields that are called otherwise: they have always been empty. */
+function oldColumns(scope: Scope): readonly PrinterColumn[] {
+  const column = (name: string, description: string): PrinterColumn => ({
+    name,
+    type: 'string',
+    description,
+    jsonPath: `.spec.${name.toLowerCase()}`,
+  })
+  const ends = [
+    column('Subnet', 'Subnet of the pool'),
+    column('First', 'First address'),
+    column('Last', 'Last address'),
+  ]
+  return [...ends, ...(scope === 'Namespaced' ? [addresses] : []), ...countColumns('Addresses')]
+}
+
+const GATEWAY = 'The router of the subnet, put on every address.'
+const LENGTH = 'Length of the subnet of the addresses, put on every one of them.'
+const ADDRESSES = 'Addresses, ranges `first-last` and CIDRs to give from, in any order.'
+
+function entries(description: string) {
+  return list(description, text('An address, a range or a CIDR.'))
+}
+
+function gracePeriod(what: string) {
+  const sentence = `How many seconds ${what} stays in use after its claim was deleted. The claim stays as long. Default 0.`
+  return integer(sentence, { format: 'int32', minimum: 0 }).optional()
+}
+
+function counts(description: string) {
+  return object('What the provider says of the pool.', {
+    ipAddresses: object(description, {
+      total: integer('What the pool may give, whether it is in use or not.'),
+      free: integer('What it can still give.'),
+      used: integer('IPAddress objects of the pool.'),
+      outOfRange: integer('Those of them that are not, or no longer, of the pool.'),
+    }).optional(),
+  }).optional()
+}
+
+const COUNTS = 'How many addresses there are. Numbers too large for 64 bits end there.'
+
+function oldAddressPool() {
+  const spec = object('What the pool gives.', {
+    addresses: entries(
+      `${ADDRESSES} May be left out where there is a subnet, or a first and a last address.`,
+    ).optional(),
+    subnet: text('CIDR to give from.').optional(),
+    start: text('First address to give. Default: the second one of the subnet.').optional(),
+    end: text('Last address to give. Default: the last but one of the subnet.').optional(),
+    prefix: integer(`${LENGTH} Default: that of the subnet.`, { maximum: 128 }).optional(),
+    gateway: text(GATEWAY).optional(),
+  })
+  return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: counts(COUNTS) })
+}
+
+function addressPool() {
+  const spec = object('What the pool gives.', {
+    addresses: entries(ADDRESSES),
+    prefix: integer(LENGTH, { minimum: 0, maximum: 128 }),
+    gateway: text(`${GATEWAY} Never given itself.`).optional(),
+    allocateReservedIPAddresses: flag(
+      'Whether the first address of the subnet, and the last one of an IPv4 subnet, are given as well.',
+    ).optional(),
+    excludedAddresses: entries('What is never given.').optional(),
+    addressReuseGracePeriodSeconds: gracePeriod('an address'),
+  })
+  return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: counts(COUNTS) })
+}
+
+function prefixPool() {
+  const spec = object('What the pool gives.', {
+    prefixes: list('IPv6 CIDRs to carve prefixes from.', text('A CIDR without host bits.')),
+    allocationPrefixLength: integer('Length of every prefix that is given. Never changes.', {
+      minimum: 1,
+      maximum: 128,
+    }).default(DEFAULT_ALLOCATION_PREFIX_LENGTH),
+    gateway: text('A router, put on every address. Not kept back: a prefix that it is in may be given.').optional(),
+    excludedPrefixes: entries('What no prefix that is given may overlap.').optional(),
+    addressReuseGracePeriodSeconds: gracePeriod('a prefix'),
+  })
+  const status = counts('How many prefixes there are. Numbers too large for 64 bits end there.')
+  return kubeObject('A pool of prefixes of one length.', { spec: spec.optional(), status })
+}

@@ -1,0 +1,2 @@
+export { type ConversionWebhook, type CrdManifest, crdManifest, type ManifestOptions } from './crd-manifest.js'
+export type { StructuralSchema } from './structural-schema.js'

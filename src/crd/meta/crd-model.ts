@@ -1,0 +1,156 @@
+import type * as z from 'zod'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import type { Conversion, VersionConversion } from './conversion.js'
+import type { FieldError } from './field-error.js'
+import { defineModel, knownObject, type Model, type ModelSpec } from './model.js'
+import type { KubeObject } from './object.js'
+import { fieldErrorsOf } from './validation.js'
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'date'
+  readonly description: string
+  /** Such as `.spec.poolRef.name`. */
+  readonly jsonPath: string
+}
+
+/** One version in which a kind is served. */
+export interface KindVersion {
+  readonly apiVersion: string
+  readonly isServed: boolean
+  /** Whether objects are stored in this version: the hub, through which all conversions go. */
+  readonly isStorage: boolean
+  /** Whether clients are warned of it. */
+  readonly isDeprecated: boolean
+  readonly columns: readonly PrinterColumn[]
+  /** What an API server takes in this version, with descriptions and keywords for the manifest. Built when it is first asked for. */
+  readonly schema: () => z.ZodType
+}
+
+/** How a kind is called, beside its plural. */
+export interface KindNames {
+  readonly singular: string
+  readonly shortNames: readonly string[]
+  /** Groups of kinds that `kubectl get` knows by one name. */
+  readonly categories: readonly string[]
+}
+
+/** A kind that is known whole: every version of it, what each takes, and how one becomes another. */
+export interface CrdModel<T extends KubeObject> extends Model<T> {
+  readonly names: KindNames
+  /** Labels of the CustomResourceDefinition itself. */
+  readonly labels: { readonly [name: string]: string }
+  readonly versions: readonly KindVersion[]
+  /**
+   * The object in another version of its kind: what its conversion webhook answers. Metadata is kept, except for labels and annotations that
+   * the conversion is about. Fields that no version has are kept. O(size of the object).
+   *
+   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version, on either side; `INVALID_CONVERSION` for an object that
+   *   has no form in the other version
+   * @example
+   * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
+   * const pool = {
+   *   apiVersion: 'ipam.cluster.x-k8s.io/v1alpha1', kind: 'InClusterIPPool', metadata: { name: 'blue' }, spec: { subnet: '10.0.0.0/24' },
+   * }
+   * InClusterIPPool.convert(pool, 'ipam.cluster.x-k8s.io/v1alpha2').spec
+   * // { addresses: ['10.0.0.1-10.0.0.254'], prefix: 24 }
+   */
+  convert(object: unknown, apiVersion: string): KubeObject
+  /** As `convert`, with the failure as a value. */
+  safeConvert(object: unknown, apiVersion: string): ConversionResult
+  /**
+   * What is wrong with an object in the version that it is written in, in the paths and words of an API server; an empty list if nothing is.
+   * `null` counts as absent, and what is absent has its default. Names and other metadata are not looked at. A text that breaks several rules
+   * gives an error for each, where a server stops at the first.
+   *
+   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version
+   * @example
+   * import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+   * const claim = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata: { name: 'web' }, spec: {} }
+   * IPAddressClaim.validate(claim).map(formatFieldError) // ['spec.poolRef: Required value']
+   */
+  validate(object: unknown): readonly FieldError[]
+}
+
+/** What converting can answer. */
+export type ConversionResult = Result<KubeObject, 'OBJECT_KIND_MISMATCH' | 'INVALID_CONVERSION'>
+
+export interface VersionSpec {
+  readonly apiVersion: string
+  /** Default true. */
+  readonly isServed?: boolean | undefined
+  /** Default false. */
+  readonly isDeprecated?: boolean | undefined
+  readonly columns: readonly PrinterColumn[]
+  readonly schema: () => z.ZodType
+  /** The way to the stored version and back. Only the stored version has none. */
+  readonly conversion?: VersionConversion | undefined
+}
+
+export interface CrdModelSpec<T extends KubeObject> extends Omit<ModelSpec<T>, 'converts'> {
+  readonly shortNames?: readonly string[] | undefined
+  readonly categories: readonly string[]
+  readonly labels?: { readonly [name: string]: string } | undefined
+  readonly versions: readonly VersionSpec[]
+}
+
+/** The model of a kind from its versions. */
+export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): CrdModel<T> {
+  const { info, schema } = spec
+  const versions = spec.versions.map((version) => kindVersion(version, info.apiVersion))
+  const apiVersions = versions.map((version) => version.apiVersion)
+  const conversions: { [apiVersion: string]: VersionConversion } = {}
+  for (const { apiVersion, conversion } of spec.versions) if (conversion) conversions[apiVersion] = conversion
+  const converts = Object.fromEntries(Object.entries(conversions).map(([version, { toHub }]) => [version, toHub]))
+
+  const safeConvert = (json: unknown, apiVersion: string): ConversionResult => {
+    const known = knownObject(json, info.kind, apiVersions)
+    if (!known.ok) return known
+    if (!apiVersions.includes(apiVersion)) {
+      return fail('OBJECT_KIND_MISMATCH', { expected: apiVersions.join(' or '), got: apiVersion })
+    }
+    const { value } = known
+    if (value.apiVersion === apiVersion) return { ok: true, value: value as unknown as KubeObject }
+    const hub = (conversions[value.apiVersion]?.toHub ?? unchanged)(value)
+    if (!hub.ok) return hub
+    const converted = (conversions[apiVersion]?.fromHub ?? unchanged)({ ...hub.value, apiVersion: info.apiVersion })
+    return converted.ok ? { ok: true, value: { ...converted.value, apiVersion } as unknown as KubeObject } : converted
+  }
+
+  return {
+    ...defineModel({ info, schema, converts }),
+    names: {
+      singular: info.kind.toLowerCase(),
+      shortNames: spec.shortNames ?? [],
+      categories: spec.categories,
+    },
+    labels: spec.labels ?? {},
+    versions,
+    convert: (object, apiVersion) => unwrap(safeConvert(object, apiVersion)),
+    safeConvert,
+    validate: (object) => {
+      const known = unwrap(knownObject(object, info.kind, apiVersions))
+      const version = versions.find(({ apiVersion }) => apiVersion === known.apiVersion) as KindVersion
+      return fieldErrorsOf(version.schema(), known)
+    },
+  }
+}
+
+const unchanged: Conversion = (json) => ({ ok: true, value: json })
+
+function kindVersion(spec: VersionSpec, storage: string): KindVersion {
+  const { apiVersion, columns } = spec
+  let built: z.ZodType | undefined
+  return {
+    apiVersion,
+    isServed: spec.isServed ?? true,
+    isStorage: apiVersion === storage,
+    isDeprecated: spec.isDeprecated ?? false,
+    columns,
+    schema: () => {
+      built ??= spec.schema()
+      return built
+    },
+  }
+}

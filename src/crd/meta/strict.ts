@@ -1,0 +1,192 @@
+import * as z from 'zod'
+import type { FieldErrorType, FieldValue } from './field-error.js'
+
+// The strict schema of a version is what an API server validates: written once, for the validation and for the CRD manifest. Each helper
+// takes the sentence that describes the field, and the keywords of its schema. What a keyword asks for is checked here, in the words and
+// with the counting of the API server; zod goes through the object and carries the keywords along for the manifest.
+
+/** What a check says of a value. The path is added where the error is made. */
+export interface Complaint {
+  readonly type: FieldErrorType
+  readonly detail: string
+  /** Whether the sentence begins with the path: `spec.gateway in body should ...`. */
+  readonly inBody: boolean
+  /** What the error repeats, if that is not the value itself. */
+  readonly value?: FieldValue
+}
+
+export interface TextRules {
+  /** In characters, as code points. */
+  readonly minLength?: number
+  readonly maxLength?: number
+  /** In the syntax of RE2. Not anchored by itself. */
+  readonly pattern?: string
+  readonly enum?: readonly string[]
+  readonly format?: 'date-time'
+}
+
+export interface IntegerRules {
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly format?: 'int32' | 'int64'
+}
+
+export interface ListRules {
+  readonly maxItems?: number
+  /** The fields that tell items apart. Two items that are alike in them are refused, and a server-side apply merges by them. */
+  readonly mapKeys?: readonly string[]
+}
+
+export interface ObjectRules {
+  readonly minProperties?: number
+  /** Whether a server-side apply takes or leaves the object as a whole. */
+  readonly isAtomic?: boolean
+}
+
+/** A text that is too long is not matched with a pattern beyond this: it is refused already, and matching takes its time. */
+const MAX_MATCHED = 4096
+
+/** A field that is a text. */
+export function text(description: string, rules: TextRules = {}): z.ZodString {
+  const pattern = rules.pattern === undefined ? undefined : new RegExp(rules.pattern, 'u')
+  return z
+    .string()
+    .superRefine((value, context) => {
+      for (const complaint of textComplaints(value, rules, pattern)) complain(context, complaint)
+    })
+    .meta({ description, ...rules })
+}
+
+function textComplaints(value: string, rules: TextRules, pattern: RegExp | undefined): readonly Complaint[] {
+  const { minLength, maxLength, format } = rules
+  const isTooLong = maxLength !== undefined && !isShorter(value, maxLength + 1)
+  const isMatched = !isTooLong || value.length <= MAX_MATCHED
+  const found: (Complaint | false | undefined)[] = [
+    minLength !== undefined && isShorter(value, minLength) && inBody(`should be at least ${minLength} chars long`),
+    isTooLong && { type: 'TooLong', detail: `may not be more than ${maxLength} bytes`, inBody: false },
+    pattern && isMatched && !pattern.test(value) && inBody(`should match '${rules.pattern}'`),
+    rules.enum && !rules.enum.includes(value) && unsupported(rules.enum),
+    format && !timestamp.safeParse(value).success && wrongType(format, value),
+  ]
+  return found.filter((complaint) => typeof complaint === 'object')
+}
+
+const timestamp = /* @__PURE__ */ z.iso.datetime({ offset: true })
+
+/** Whether a text has less than so many characters. Counts no further than it has to. */
+function isShorter(value: string, length: number): boolean {
+  if (value.length < length) return true
+  if (value.length >= 2 * length) return false
+  return [...value].length < length
+}
+
+/** A field that is a whole number. */
+export function integer(description: string, rules: IntegerRules = {}): z.ZodNumber {
+  const { minimum, maximum, format } = rules
+  return z
+    .number()
+    .superRefine((value, context) => {
+      if (!Number.isInteger(value))
+        complain(context, format === undefined ? wrongType('integer', 'number') : wrongType(format, 'float64'))
+      if (minimum !== undefined && value < minimum) {
+        complain(context, inBody(`should be greater than or equal to ${minimum}`))
+      }
+      if (maximum !== undefined && value > maximum) {
+        complain(context, inBody(`should be less than or equal to ${maximum}`))
+      }
+      if (format === 'int32' && (value < -(2 ** 31) || value >= 2 ** 31)) {
+        complain(context, inBody('must be of type integer with format int32'))
+      }
+    })
+    .meta({ description, type: 'integer', ...rules })
+}
+
+/** A field that is true or false. */
+export function flag(description: string): z.ZodBoolean {
+  return z.boolean().meta({ description })
+}
+
+/** A field that is a list. */
+export function list<T extends z.ZodType>(description: string, item: T, rules: ListRules = {}): z.ZodArray<T> {
+  const { maxItems, mapKeys } = rules
+  return z
+    .array(item)
+    .superRefine((items, context) => {
+      if (maxItems !== undefined && items.length > maxItems) {
+        complain(context, {
+          type: 'TooMany',
+          detail: `must have at most ${maxItems} items`,
+          inBody: false,
+          value: items.length,
+        })
+      }
+      if (mapKeys !== undefined) complainOfDuplicates(items, mapKeys, context)
+    })
+    .meta({
+      description,
+      ...(maxItems === undefined ? {} : { maxItems }),
+      ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': mapKeys }),
+    })
+}
+
+function complainOfDuplicates(items: readonly unknown[], mapKeys: readonly string[], context: z.RefinementCtx): void {
+  const seen = new Set<string>()
+  items.forEach((item, index) => {
+    const fields = item as { readonly [key: string]: unknown }
+    const key = Object.fromEntries(mapKeys.map((name) => [name, fields[name]]))
+    const name = JSON.stringify(key)
+    if (seen.has(name)) complain(context, { type: 'Duplicate', detail: '', inBody: false, value: key }, [index])
+    seen.add(name)
+  })
+}
+
+/** A field that is a map from texts. */
+export function mapOf<T extends z.ZodType>(description: string, value: T): z.ZodRecord<z.ZodString, T> {
+  return z.record(z.string(), value).meta({ description })
+}
+
+/** A field that is an object. Fields that are not named are not looked at: an API server drops them. */
+export function object<S extends z.ZodRawShape>(description: string, shape: S, rules: ObjectRules = {}) {
+  const { minProperties, isAtomic } = rules
+  return z
+    .object(shape)
+    .superRefine((value, context) => {
+      const count = Object.keys(value as object).length
+      if (minProperties === undefined || count >= minProperties) return
+      complain(context, { ...inBody(`should have at least ${minProperties} properties`), value: count })
+    })
+    .meta({
+      description,
+      ...(minProperties === undefined ? {} : { minProperties }),
+      ...(isAtomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+    })
+}
+
+/** A version of a kind as a whole: `spec`, `status`, and what every object has. */
+export function kubeObject<S extends z.ZodRawShape>(description: string, shape: S) {
+  return object(description, {
+    apiVersion: text('Group and version of this form of the object.').optional(),
+    kind: text('What kind of object this is.').optional(),
+    // the same for every kind: an API server takes no word about it, not even a description
+    metadata: z.object({}).optional(),
+    ...shape,
+  })
+}
+
+/** The complaint of a value that is of another type than `expected`. */
+export function wrongType(expected: string, actual: string): Complaint {
+  return { ...inBody(`must be of type ${expected}: ${JSON.stringify(actual)}`), type: 'TypeInvalid', value: actual }
+}
+
+function inBody(detail: string): Complaint {
+  return { type: 'Invalid', detail, inBody: true }
+}
+
+function unsupported(values: readonly string[]): Complaint {
+  const detail = `supported values: ${values.map((value) => JSON.stringify(value)).join(', ')}`
+  return { type: 'NotSupported', detail, inBody: false }
+}
+
+function complain(context: z.RefinementCtx, complaint: Complaint, path: readonly PropertyKey[] = []): void {
+  context.addIssue({ code: 'custom', params: { complaint }, path: [...path], message: complaint.detail })
+}

@@ -1,0 +1,84 @@
+import * as z from 'zod'
+import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import type { KubeObject } from '../meta/object.js'
+import { objectMetaSchema, timestamp } from '../meta/schema.js'
+import { API_VERSION } from './names.js'
+import { poolVersions } from './versions.js'
+
+/** A pool of addresses (ipam.metal3.io/v1alpha1), with the book of who has which in its status. */
+export interface IPPool extends KubeObject {
+  readonly spec: IPPoolSpec
+  readonly status?: IPPoolStatus | undefined
+}
+
+export interface IPPoolSpec extends IPPoolSettings {
+  /** The Cluster that the pool belongs to. Never changes once it is set. */
+  readonly clusterName?: string | undefined
+  /** Begins the names of the IPAddress objects of the pool. Never changes. Empty only on objects written by hand. */
+  readonly namePrefix: string
+  /** Where addresses come from. Each entry is used up before the next one. */
+  readonly pools?: readonly IPPoolEntry[] | undefined
+  /** Which address of an entry is next. Never changes. Default `sequential`. */
+  readonly allocationStrategy?: 'sequential' | 'random' | undefined
+  /** Addresses that are kept for claims, by the name of the claim. */
+  readonly preAllocations?: { readonly [claimName: string]: string } | undefined
+}
+
+/** What an address comes with. An entry may have its own, else those of the pool are taken. */
+export interface IPPoolSettings {
+  /** Length of the subnet: 0 to 32 or 0 to 128. 0 and absent are the same. */
+  readonly prefix?: number | undefined
+  readonly gateway?: string | undefined
+  readonly dnsServers?: readonly string[] | undefined
+}
+
+/** Addresses from `start` to `end`, or to the end of `subnet`; without a start those behind the address that is written in `subnet`. */
+export interface IPPoolEntry extends IPPoolSettings {
+  readonly start?: string | undefined
+  readonly end?: string | undefined
+  readonly subnet?: string | undefined
+}
+
+export interface IPPoolStatus {
+  readonly lastUpdated?: string | undefined
+  /** The address of each claim, by the name of the claim. */
+  readonly indexes?: { readonly [claimName: string]: string } | undefined
+}
+
+const settings = {
+  prefix: z.int().optional(),
+  gateway: z.string().optional(),
+  dnsServers: z.array(z.string()).optional(),
+}
+const entry = z.looseObject({
+  start: z.string().optional(),
+  end: z.string().optional(),
+  subnet: z.string().optional(),
+  ...settings,
+})
+// an empty one is what Go writes for none
+const strategy = z.enum(['sequential', 'random']).default('sequential')
+const addresses = z.record(z.string(), z.string()).optional()
+
+const schema: z.ZodType<IPPool> = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: objectMetaSchema,
+  spec: z.looseObject({
+    clusterName: z.string().optional(),
+    namePrefix: z.string().default(''),
+    pools: z.array(entry).optional(),
+    allocationStrategy: z.preprocess((value) => value || undefined, strategy),
+    preAllocations: addresses,
+    ...settings,
+  }),
+  status: z.looseObject({ lastUpdated: timestamp().optional(), indexes: addresses }).optional(),
+})
+
+export const IPPool: CrdModel<IPPool> = defineCrdModel({
+  info: { apiVersion: API_VERSION, kind: 'IPPool', plural: 'ippools', namespaced: true, statusSubresource: true },
+  schema,
+  categories: ['cluster-api'],
+  shortNames: ['ipp', 'ippool', 'm3ipp', 'm3ippool', 'm3ippools', 'metal3ipp', 'metal3ippool', 'metal3ippools'],
+  versions: poolVersions(),
+})

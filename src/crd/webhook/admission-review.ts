@@ -1,0 +1,135 @@
+import * as z from 'zod'
+import type { Admission } from '../meta/admission.js'
+import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../meta/field-error.js'
+import type { KubeObject } from '../meta/object.js'
+import { type ReviewKind, requestOf } from './review.js'
+
+/** What an API server asks an admission webhook. */
+export type AdmissionRequest = AdmissionSubject &
+  (
+    | { readonly operation: 'CREATE'; readonly object: KubeObject }
+    | { readonly operation: 'UPDATE'; readonly object: KubeObject; readonly oldObject: KubeObject }
+    | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
+  )
+
+interface AdmissionSubject {
+  readonly uid: string
+  /** In which form the objects are sent. */
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string }
+  /** Empty for an object whose name is yet to be made. */
+  readonly name: string
+  readonly namespace?: string | undefined
+}
+
+/** Why a request was refused, as a `Status` of Kubernetes. */
+export interface AdmissionStatus {
+  readonly status: 'Failure'
+  readonly code: number
+  readonly message: string
+  readonly reason: string
+  readonly details: {
+    readonly group: string
+    readonly kind: string
+    readonly name: string
+    readonly causes: readonly { readonly reason: string; readonly message: string; readonly field: string }[]
+  }
+}
+
+/** What an admission webhook sends back. */
+export interface AdmissionReview {
+  readonly apiVersion: 'admission.k8s.io/v1'
+  readonly kind: 'AdmissionReview'
+  readonly response: {
+    readonly uid: string
+    readonly allowed: boolean
+    readonly warnings?: readonly string[]
+    readonly status?: AdmissionStatus
+  }
+}
+
+const object = z.custom<KubeObject>(
+  (value) => objectShape.safeParse(value).success,
+  'an object with apiVersion and kind',
+)
+const objectShape = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({}) })
+const subject = {
+  uid: z.string().min(1),
+  kind: z.object({ group: z.string().default(''), version: z.string(), kind: z.string() }),
+  name: z.string().default(''),
+  namespace: z.string().optional(),
+}
+
+const reviewKind: ReviewKind<AdmissionRequest> = {
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: z.discriminatedUnion('operation', [
+    z.object({ ...subject, operation: z.literal('CREATE'), object }),
+    z.object({ ...subject, operation: z.literal('UPDATE'), object, oldObject: object }),
+    z.object({ ...subject, operation: z.literal('DELETE'), oldObject: object }),
+  ]),
+}
+
+/**
+ * The request of the AdmissionReview that an API server sends. What the rules need to know beside the objects, such as the claim of an
+ * address, is the caller's to look up.
+ *
+ * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no AdmissionReview of admission.k8s.io/v1, `INVALID_OBJECT` for one whose request is
+ *   not whole or has another operation than CREATE, UPDATE and DELETE
+ */
+export function parseAdmissionReview(review: unknown): AdmissionRequest {
+  return requestOf(review, reviewKind)
+}
+
+/**
+ * The answer to an admission request: the uid, whether it is allowed, warnings, and if it is not allowed a `Status` with one cause for each
+ * field error.
+ *
+ * @example
+ * import { admitIPAddressClaim } from 'ipam-kit/crd/cluster-api'
+ * const claim = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata: { name: 'web' }, spec: {} }
+ * const request = parseAdmissionReview({
+ *   apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview',
+ *   request: {
+ *     uid: '705ab4f5', kind: { group: 'ipam.cluster.x-k8s.io', version: 'v1beta2', kind: 'IPAddressClaim' },
+ *     name: 'web', operation: 'DELETE', oldObject: claim,
+ *   },
+ * })
+ * answerAdmissionReview(request, admitIPAddressClaim(request)).response // { uid: '705ab4f5', allowed: true }
+ */
+export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
+  const { uid } = request
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { uid, ...verdict(request, admission) },
+  }
+}
+
+const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const
+
+function verdict({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
+  if (admission.allowed) {
+    const { warnings } = admission
+    return warnings.length === 0 ? { allowed: true } : { allowed: true, warnings }
+  }
+  const { code, message, errors } = admission
+  const details = { group: kind.group, kind: kind.kind, name, causes: errors.map(cause) }
+  return { allowed: false, status: { status: 'Failure', code, message, reason: REASONS[code], details } }
+}
+
+/** What each type of error is called as the reason of a cause. */
+const CAUSES: { readonly [Type in FieldErrorType]: string } = {
+  Required: 'FieldValueRequired',
+  Invalid: 'FieldValueInvalid',
+  TypeInvalid: 'FieldValueTypeInvalid',
+  NotSupported: 'FieldValueNotSupported',
+  Duplicate: 'FieldValueDuplicate',
+  TooLong: 'FieldValueTooLong',
+  TooMany: 'FieldValueTooMany',
+  Forbidden: 'FieldValueForbidden',
+  Internal: 'InternalError',
+}
+
+function cause(error: FieldError) {
+  return { reason: CAUSES[error.type], message: formatFieldErrorBody(error), field: error.path }
+}

@@ -1,0 +1,26 @@
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { poolModels } from 'ipam-kit/crd/in-cluster'
+import { crdManifest } from 'ipam-kit/crd/manifest'
+import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
+import * as Metal3 from 'ipam-kit/crd/metal3'
+
+const crdModels: readonly CrdModel<KubeObject>[] = [
+  IPAddressClaim,
+  IPAddress,
+  ...poolModels,
+  Metal3.IPPool,
+  Metal3.IPClaim,
+  Metal3.IPAddress,
+]
+
+/** The schema of every version of every kind. */
+export function schemasOf() {
+  return crdModels.flatMap((model) =>
+    crdManifest(model).spec.versions.map(({ name, schema }) => ({
+      name: `${groupOf(model.info.apiVersion)}/${name} ${model.info.kind}`,
+      apiVersion: `${groupOf(model.info.apiVersion)}/${name}`,
+      model,
+      schema: schema.openAPIV3Schema,
+    })),
+  )
+}

@@ -1,0 +1,117 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import {
+  GlobalInClusterIPPool,
+  GlobalInClusterPrefixPool,
+  InClusterIPPool,
+  InClusterPrefixPool,
+} from 'ipam-kit/crd/in-cluster'
+import { crdManifest } from 'ipam-kit/crd/manifest'
+import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
+import { IPClaim, IPPool, IPAddress as Metal3IPAddress } from 'ipam-kit/crd/metal3'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+// Our definitions beside those of the projects, field by field. Descriptions are ours, and the annotation of the generator is theirs. Every
+// other difference stands here, with its reason; one that is not there any more has to go from the list.
+
+interface Difference {
+  readonly path: string
+  readonly ours?: unknown
+  readonly theirs?: unknown
+  readonly reason: string
+}
+
+const upstream = fileURLToPath(new URL('../../../../shared/upstream-crds/', import.meta.url))
+
+const moves: Difference = {
+  path: 'metadata.labels',
+  ours: { 'clusterctl.cluster.x-k8s.io/move-hierarchy': '' },
+  reason: 'their build adds it to the file: without it clusterctl leaves pools behind',
+}
+const gracePeriod: Difference = {
+  path: 'spec.versions.v1alpha2.schema.openAPIV3Schema.properties.spec.properties.addressReuseGracePeriodSeconds',
+  ours: { type: 'integer', format: 'int32', minimum: 0 },
+  reason: 'our provider can hold a prefix after its claim has gone, as it holds an address; theirs has addresses only',
+}
+
+const kinds: readonly {
+  readonly model: CrdModel<KubeObject>
+  readonly file: string
+  readonly differences: readonly Difference[]
+}[] = [
+  { model: IPAddressClaim, file: 'cluster-api/ipam.cluster.x-k8s.io_ipaddressclaims.yaml', differences: [] },
+  { model: IPAddress, file: 'cluster-api/ipam.cluster.x-k8s.io_ipaddresses.yaml', differences: [] },
+  { model: InClusterIPPool, file: `${inCluster('inclusterippools')}`, differences: [moves] },
+  { model: GlobalInClusterIPPool, file: inCluster('globalinclusterippools'), differences: [moves] },
+  { model: InClusterPrefixPool, file: inCluster('inclusterprefixpools'), differences: [moves, gracePeriod] },
+  {
+    model: GlobalInClusterPrefixPool,
+    file: inCluster('globalinclusterprefixpools'),
+    differences: [moves, gracePeriod],
+  },
+  { model: IPPool, file: metal3('ippools'), differences: [] },
+  { model: IPClaim, file: metal3('ipclaims'), differences: [] },
+  { model: Metal3IPAddress, file: metal3('ipaddresses'), differences: [] },
+]
+
+function metal3(plural: string): string {
+  return `metal3-ip-address-manager/ipam.metal3.io_${plural}.yaml`
+}
+
+function inCluster(plural: string): string {
+  return `cluster-api-ipam-provider-in-cluster/ipam.cluster.x-k8s.io_${plural}.yaml`
+}
+
+// without the files of the projects beside the repository there is nothing to compare with
+describe.skipIf(!existsSync(upstream))('the manifest is that of the project, but for what is listed', () => {
+  test.each(kinds)('$file', ({ model, file, differences }) => {
+    const ours = comparable(crdManifest(model))
+    const theirs = comparable(parse(readFileSync(upstream + file, 'utf8')))
+    const listed = differences.map(({ reason: _, ...difference }) => difference)
+    expect(differencesOf('', ours, theirs)).toEqual(listed)
+  })
+})
+
+test('the comparison sees what differs', () => {
+  const left = { a: 1, b: { c: [1, 2] }, same: [1] }
+  const right = { a: 2, b: { d: 0 }, same: [1] }
+  expect(differencesOf('', left, right)).toEqual([
+    { path: 'a', ours: 1, theirs: 2 },
+    { path: 'b.c', ours: [1, 2] },
+    { path: 'b.d', theirs: 0 },
+  ])
+})
+
+/** A definition without descriptions and the generator's annotation, with its versions by name, and lists that are sets in order. */
+function comparable(definition: object): object {
+  const { metadata, spec, ...rest } = JSON.parse(
+    JSON.stringify(definition, (key, value) =>
+      key === 'description' && typeof value === 'string' ? undefined : value,
+    ),
+  )
+  const { 'controller-gen.kubebuilder.io/version': _, ...annotations } = metadata.annotations ?? {}
+  const { annotations: __, ...others } = metadata
+  const versions = Object.fromEntries(spec.versions.map((version: { name: string }) => [version.name, version]))
+  return {
+    ...rest,
+    metadata: Object.keys(annotations).length === 0 ? others : { ...others, annotations },
+    spec: { ...spec, versions },
+  }
+}
+
+function differencesOf(path: string, ours: unknown, theirs: unknown): Omit<Difference, 'reason'>[] {
+  if (isObject(ours) && isObject(theirs)) {
+    return [...new Set([...Object.keys(ours), ...Object.keys(theirs)])]
+      .sort()
+      .flatMap((key) => differencesOf(path === '' ? key : `${path}.${key}`, ours[key], theirs[key]))
+  }
+  if (isDeepStrictEqual(ours, theirs)) return []
+  return [{ path, ...(ours === undefined ? {} : { ours }), ...(theirs === undefined ? {} : { theirs }) }]
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

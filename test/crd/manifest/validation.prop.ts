@@ -1,0 +1,116 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { schemasOf } from './schemas.js'
+import { accepts, type Schema } from './validator.js'
+
+// The keywords of a manifest and the checks of `validate` are written down once. Here a validator that knows the keywords only judges the same
+// objects: whole ones, and those with something wrong in them.
+
+/** Values that a schema takes, often at its limits, and now and then one that it does not. */
+function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 30, arbitrary: properValuesOf(schema) }, { weight: 1, arbitrary: wrong })
+}
+
+const wrong = fc.constantFrom<unknown>(
+  null,
+  0,
+  -1,
+  1.5,
+  129,
+  2 ** 31,
+  '',
+  'A b',
+  'x'.repeat(254),
+  '😀'.repeat(253),
+  true,
+  [],
+  [null],
+  {},
+)
+
+function properValuesOf(schema: Schema): fc.Arbitrary<unknown> {
+  switch (schema.type) {
+    case 'string':
+      return textOf(schema)
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+      return fc.integer({
+        min: (schema.minimum as number | undefined) ?? -5,
+        max: (schema.maximum as number | undefined) ?? 2 ** 31 - 1,
+      })
+    case 'array':
+      return fc.array(valuesOf(schema.items as Schema), { maxLength: 2 })
+    default:
+      return objectOf(schema)
+  }
+}
+
+function textOf(schema: Schema): fc.Arbitrary<unknown> {
+  if (schema.enum !== undefined) return fc.constantFrom(...(schema.enum as string[]))
+  if (schema.format === 'date-time') return fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.5+02:00')
+  const most = Math.min((schema.maxLength as number | undefined) ?? 20, 400)
+  const proper = ['a', 'Ready', '10.0.0.1', 'fd00::1', '10.0.0.0/24', 'a'.repeat(most)].filter((value) =>
+    accepts(schema, value),
+  )
+  return fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(...proper) },
+    { weight: 1, arbitrary: fc.constantFrom('', 'A', '10.0.0.256', 'a'.repeat(most + 1)) },
+  )
+}
+
+function objectOf(schema: Schema): fc.Arbitrary<unknown> {
+  const properties = Object.entries((schema.properties ?? {}) as { readonly [name: string]: Schema })
+  const requiredKeys = ((schema.required ?? []) as string[]).filter((name) =>
+    properties.some(([known]) => known === name),
+  )
+  const known = fc.record(Object.fromEntries(properties.map(([name, inner]) => [name, valuesOf(inner)])), {
+    requiredKeys,
+  })
+  const whole =
+    schema.additionalProperties === undefined
+      ? known
+      : fc.dictionary(fc.constantFrom('a', 'b'), valuesOf(schema.additionalProperties as Schema))
+  return fc.oneof(
+    { weight: 9, arbitrary: whole },
+    { weight: 1, arbitrary: whole.map((fields) => ({ ...(fields as object), unknown: 1 })) },
+  )
+}
+
+describe('what the manifest says is what validate says', () => {
+  test.each(schemasOf())('$name', ({ apiVersion, model, schema }) => {
+    const { spec, status } = schema.properties as { readonly [name: string]: Schema }
+    const fields = fc.record(
+      { spec: valuesOf(spec as Schema), ...(status && { status: valuesOf(status) }) },
+      { requiredKeys: [] },
+    )
+    let taken = 0
+    fc.assert(
+      fc.property(fields, (parts) => {
+        const object = { apiVersion, kind: model.info.kind, metadata: {}, ...parts }
+        const expected = accepts(schema, object)
+        if (expected) taken++
+        expect(model.validate(object).length === 0, JSON.stringify(model.validate(object))).toBe(expected)
+      }),
+      { numRuns: 300 },
+    )
+    expect(taken).toBeGreaterThan(10)
+    expect(taken).toBeLessThan(290)
+  })
+})
+
+describe('what an API server stores can be read', () => {
+  const stored = schemasOf().filter(({ apiVersion, model }) => apiVersion === model.info.apiVersion)
+
+  test.each(stored)('$name', ({ apiVersion, model, schema }) => {
+    const { spec, status } = schema.properties as { readonly [name: string]: Schema }
+    const parts = { spec: valuesOf(spec as Schema), ...(status && { status: valuesOf(status) }) }
+    fc.assert(
+      fc.property(fc.record(parts, { requiredKeys: ['spec'] }), (fields) => {
+        const object = { apiVersion, kind: model.info.kind, metadata: { name: 'x' }, ...fields }
+        fc.pre(fields.spec !== null && model.validate(object).length === 0)
+        expect(model.safeParse(object)).toMatchObject({ ok: true })
+      }),
+    )
+  })
+})
