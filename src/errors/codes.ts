@@ -79,8 +79,19 @@ export interface ErrorContexts {
   readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
   /** A run that did not come to rest within its bounds. */
   readonly RUN_LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly stillBusy: readonly string[] }
+  /** Two claims that one owner needs would have the same name. */
+  readonly CLAIM_NAME_CONFLICT: { readonly name: string; readonly first: string; readonly second: string }
+  /** A claim can not have this name. */
+  readonly INVALID_CLAIM_NAME: { readonly name: string; readonly problem: string }
   /** A broken invariant: a bug of this library. Never catch it to continue. */
   readonly INVARIANT_BROKEN: { readonly what: string }
+  /** An object that has no form in another version of its kind; `path` is the field that stands in the way. */
+  readonly INVALID_CONVERSION: {
+    readonly object: string
+    readonly to: string
+    readonly path: string
+    readonly problem: string
+  }
 }
 
 export type ErrorCode = keyof ErrorContexts

@@ -134,10 +134,25 @@ export const registry: Registry = {
     retry: 'after',
     conditionReason: 'RunLimitExceeded',
   },
+  CLAIM_NAME_CONFLICT: {
+    template: (c) => `two claims named ${quote(c.name)}: ${plain(c.first)} and ${plain(c.second)}`,
+    retry: 'never',
+    conditionReason: 'InvalidObject',
+  },
+  INVALID_CLAIM_NAME: {
+    template: (c) => `not a claim name: ${quote(c.name)}: ${plain(c.problem)}`,
+    retry: 'never',
+    conditionReason: 'InvalidObject',
+  },
   INVARIANT_BROKEN: {
     template: (c) => `broken invariant, please report: ${c.what}`,
     retry: 'never',
     conditionReason: 'InternalError',
+  },
+  INVALID_CONVERSION: {
+    template: (c) => `${plain(c.object)} has no form in ${plain(c.to)}: ${plain(c.path)}: ${plain(c.problem)}`,
+    retry: 'never',
+    conditionReason: 'InvalidObject',
   },
 }
 

@@ -42,6 +42,14 @@ export interface Planner<O extends Outcome = Outcome> {
   observe(change: Change): readonly string[]
   /** The plan for a key, or `undefined` if there is nothing under it any more. */
   plan(key: string, time: PlanTime): Plan<O> | undefined
+  /**
+   * Counts what a plan is about to create as in use, so that no plan for another key gives it away as well while this one is carried out.
+   * `runKey` does it. The plans of a planner without this are carried out one at a time.
+   *
+   * @returns what ends that: call it once, when all that became known of the plan was shown, and never before it is known what has become of
+   *   it. It returns the keys to plan again, as `observe` does: what was not created after all may be what others wait for
+   */
+  reserve?(plan: Plan): () => readonly string[]
   /** Whether this key only sums up others, and so is best planned when nothing else is waiting. */
   isSummary(key: string): boolean
   /** Forgets everything: before a fresh list, and after what is stored was restored to an earlier state. */

@@ -41,6 +41,8 @@ export class Assumed {
   /**
    * Takes an own write in, as `runPlan` reports it or as the store answered, and all that `runKey` and `settle` show: what was read after a
    * conflict may be an own write whose answer was lost, and is newer than the cache in any case.
+   *
+   * Only {@link overlay} forgets, kind by kind: leave out kinds that are never overlaid, or they are kept for ever.
    */
   note(change: Change): void {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref

@@ -1,5 +1,14 @@
 export { Assumed, type CachedList } from './assumed.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
+export {
+  Controller,
+  type ControllerLoad,
+  type ControllerOptions,
+  type ControllerProblem,
+  type ControllerResult,
+  type Timers,
+} from './controller.js'
+export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } from './leader-election.js'
 export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 export { type DoneRun, type RunPlanOptions, type RunResult, runPlan, type StoppedRun } from './run-plan.js'
 export {

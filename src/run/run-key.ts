@@ -1,3 +1,4 @@
+import { ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
@@ -28,7 +29,12 @@ export interface RunKeyOptions {
  *   any key that shares its ledger, until {@link settle} has told: an address that was perhaps given away would be offered again. A process
  *   that ends meanwhile must not be followed by another one before the server has given such a write up
  */
-export type KeyResult<O extends Outcome = Outcome> =
+export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
+  /** Keys to plan again as well: what was reserved for a plan and not created may be what they wait for. */
+  readonly wakes: readonly string[]
+}
+
+type KeyEnd<O extends Outcome> =
   | {
       readonly kind: 'done'
       readonly outcome: O | undefined
@@ -50,6 +56,11 @@ export type KeyResult<O extends Outcome = Outcome> =
       /** Why it could not be found out. */
       readonly failure: StoreFailure
       readonly attempts: number
+      /**
+       * Ends what is reserved for the plan, and returns the keys to plan again: call it when `settle` has told, and its change was shown. Until then
+       * the planner gives to nobody what may have been created; one that reserves nothing ({@link Planner.reserve}) must make no plan at all.
+       */
+      readonly release: () => readonly string[]
     }
 
 /**
@@ -66,23 +77,48 @@ export async function runKey<O extends Outcome>(
 ): Promise<KeyResult<O>> {
   const { now, show, onEvent, onPlan, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
+  for (const [argument, value] of Object.entries({ now, show })) {
+    if (typeof value !== 'function')
+      throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a function', got: typeof value })
+  }
+  const wakes: string[] = []
   for (let attempts = 1; ; attempts++) {
     const plan = planner.plan(key, { nowMs: now() })
     onPlan?.(plan)
-    if (plan === undefined) return { kind: 'done', outcome: undefined, attempts }
+    if (plan === undefined) return { kind: 'done', outcome: undefined, attempts, wakes }
+    const release = planner.reserve?.(plan) ?? (() => [])
+    const ended = await tryPlan(plan, store, { show, onEvent })
     const { outcome, requeueAfterSeconds } = plan
-    const ended = await runPlan(plan, store, {
-      // what was not there any more was not removed here
-      onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
-      onEvent,
-    })
-    if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts }
-    const { effect, failure } = ended
-    if (ended.kind === 'failed') return { kind: 'failed', outcome, failure, attempts }
-    const unsettled = { effect, failure }
-    const settled = await settle(store, unsettled)
-    if (!settled.ok) return { kind: 'unsettled', outcome, unsettled, failure: settled.failure, attempts }
-    show(settled.value.change, settled.value.source)
-    if (attempts > maxConflicts) return { kind: 'failed', outcome, failure, attempts }
+    if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release }
+    wakes.push(...release())
+    if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
+    const { failure } = ended
+    if (ended.kind === 'failed' || attempts > maxConflicts) return { kind: 'failed', outcome, failure, attempts, wakes }
   }
+}
+
+type Try =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed' | 'conflict'; readonly failure: StoreFailure }
+  | { readonly kind: 'unsettled'; readonly unsettled: Unsettled; readonly failure: StoreFailure }
+
+/** Carries a plan out once, and shows what became of it. */
+async function tryPlan(
+  plan: Plan,
+  store: Store,
+  { show, onEvent }: Pick<RunKeyOptions, 'show' | 'onEvent'>,
+): Promise<Try> {
+  const ended = await runPlan(plan, store, {
+    // what was not there any more was not removed here
+    onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
+    onEvent,
+  })
+  if (ended.kind === 'done') return { kind: 'done' }
+  const { effect, failure } = ended
+  if (ended.kind === 'failed') return { kind: 'failed', failure }
+  const unsettled = { effect, failure }
+  const settled = await settle(store, unsettled)
+  if (!settled.ok) return { kind: 'unsettled', unsettled, failure: settled.failure }
+  show(settled.value.change, settled.value.source)
+  return { kind: 'conflict', failure }
 }

@@ -2,8 +2,9 @@ import { type KindInfo, type KubeObject, kindKey, type ObjectRef, refOf } from '
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { Fifo } from './fifo.js'
 import { assertLimit } from './limits.js'
-import { runKey } from './run-key.js'
+import { type KeyResult, runKey } from './run-key.js'
 import { UnsettledError } from './settle.js'
 
 export interface Progress {
@@ -53,9 +54,10 @@ export interface QuietResult<O extends Outcome = Outcome> {
  * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are reset first. Every run begins from
  * what is stored, so one that was cut off at any point is finished by the next, as soon as nothing of the first can still arrive at the store.
  *
- * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it can not be listed
- * @throws UnsettledError with the code of the store if it is not known what has become of a write, because the store has not answered since:
- * no other run may begin before {@link settle} has told
+ * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it can not be listed or
+ * does not answer after a conflict: nothing is on its way then, and the next run goes on from there
+ * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if it is not known what has become of a write, because the store has not answered since: it may still be done,
+ * and no other run may begin before {@link settle} has told
  */
 export async function runUntilQuiet<O extends Outcome>(
   store: Store,
@@ -89,9 +91,9 @@ class Run<O extends Outcome> {
   readonly #options: RunUntilQuietOptions
   readonly #known = new Map<string, Map<string, KnownObject>>()
   readonly #jobs = new Map<string, Job<O>>()
-  readonly #queue = new Queue<Job<O>>()
+  readonly #queue = new Fifo<Job<O>>()
   /** Keys that sum up others. */
-  readonly #summaries = new Queue<Job<O>>()
+  readonly #summaries = new Fifo<Job<O>>()
   #planned = 0
   #written = 0
 
@@ -169,8 +171,9 @@ class Run<O extends Outcome> {
     job.outcome = ended.outcome
     job.failure = ended.kind === 'done' ? undefined : ended.failure
     job.isGivenUp = ended.kind === 'failed' && ended.attempts > maxConflicts
+    for (const key of ended.wakes) this.#enqueue(this.#jobOf(job.planner, key))
     // what is stored is not known, and nothing may be planned on that
-    if (ended.kind === 'unsettled') throw new UnsettledError(ended.failure, ended.unsettled)
+    if (ended.kind === 'unsettled') throw errorOf(ended)
     const dueSeconds = ended.kind === 'done' ? ended.requeueAfterSeconds : undefined
     job.dueMs = dueSeconds === undefined ? undefined : this.#options.now() + dueSeconds * 1000
     onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
@@ -231,7 +234,13 @@ class Run<O extends Outcome> {
   }
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what would make a run do nothing, or never end */
+/** After a conflict nothing is on its way, and the next run may begin when the store answers. After an unknown outcome it may not. */
+function errorOf({ failure, unsettled }: Extract<KeyResult, { kind: 'unsettled' }>): IpamError {
+  const mayStillCome = unsettled.failure.code === 'STORE_OUTCOME_UNKNOWN'
+  return mayStillCome ? new UnsettledError(failure, unsettled) : new IpamError(failure as Failure)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` for what would make a run do nothing */
 function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptions): void {
   const refuse = (argument: string, expected: string, got: unknown) => {
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
@@ -240,37 +249,6 @@ function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptio
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
-}
-
-/** First in, first out; an item is in it once at most. */
-class Queue<T extends { isQueued: boolean }> {
-  #items: T[] = []
-  #head = 0
-
-  get length(): number {
-    return this.#items.length - this.#head
-  }
-
-  push(item: T): void {
-    item.isQueued = true
-    this.#items.push(item)
-  }
-
-  shift(): T | undefined {
-    const item = this.#items[this.#head]
-    if (item === undefined) return undefined
-    item.isQueued = false
-    this.#head++
-    if (this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head)
-      this.#head = 0
-    }
-    return item
-  }
-
-  peek(count: number): readonly T[] {
-    return this.#items.slice(this.#head, this.#head + count)
-  }
 }
 
 interface KnownObject {

@@ -1,5 +1,5 @@
-import { type ObjectRef, refOf } from '../crd/meta/object.js'
-import { type Failure, IpamError, type Result } from '../errors/index.js'
+import { type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { type Failure, IpamError, ipamError, type Result } from '../errors/index.js'
 import type { Change, CreateEffect, Effect } from '../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../store/index.js'
 
@@ -9,13 +9,16 @@ export interface Unsettled {
   readonly failure: StoreFailure
 }
 
-/** It is not known what has become of a write: {@link settle} has to tell before anything else is planned. Told from others by `unsettled`. */
+/**
+ * It is not known what has become of a write: {@link settle} has to tell before anything else is planned, or another run begins. The code is that of the write,
+ * `STORE_OUTCOME_UNKNOWN`; the cause says why it could not be found out. Told from others by `unsettled`.
+ */
 export class UnsettledError extends IpamError {
   readonly unsettled: Unsettled
 
   /** @param failure why it could not be found out */
   constructor(failure: StoreFailure, unsettled: Unsettled) {
-    super(failure as Failure)
+    super({ ...unsettled.failure, cause: new IpamError(failure as Failure) } as Failure)
     this.unsettled = unsettled
   }
 }
@@ -29,11 +32,12 @@ export interface Settlement {
 
 export interface SettleOptions {
   /**
-   * The server has given the write up by now: it ends what it is asked for within a time that is over (`statement_timeout`, the request time-out
-   * of an API server), and nothing else can still have it. A read is an answer then. For where nothing can be created any more: a
-   * namespace that is being deleted, a quota, a webhook that says no. Default false.
+   * The server has given up by now: it ends what it is asked for within a time (`statement_timeout`, the request time-out of an API server), that
+   * time is over **since the write, and since every `settle` that answered `STORE_OUTCOME_UNKNOWN`**, because each of those has sent it once more, and nothing
+   * else can still have it. A read is an answer then. For where nothing can be created any more: a namespace that is being deleted, a quota, a
+   * webhook that says no. Default false.
    */
-  readonly isGivenUp?: boolean | undefined
+  readonly serverHasGivenUp?: boolean | undefined
 }
 
 /**
@@ -45,14 +49,21 @@ export interface SettleOptions {
  * was sent first also arrives first**: the engines here do the writes of one object one after the other, but a proxy, a webhook or a connection
  * that is slower than the next one may hold the first write back before it gets there (docs/adr/0012).
  *
- * @returns what is stored, or the failure of the store: then plan nothing, and try this again until it answers
+ * @returns what is stored, or the failure of the store: then plan nothing, and try this again until it answers. `STORE_OUTCOME_UNKNOWN` says that it was
+ * written once more, and that it is not known what has become of that either
+ * @throws IpamError `INVALID_ARGUMENT`
  */
 export async function settle(
   store: Store,
-  { effect, failure }: Unsettled,
-  { isGivenUp = false }: SettleOptions = {},
+  unsettled: Unsettled,
+  { serverHasGivenUp = false }: SettleOptions = {},
 ): Promise<Result<Settlement, StoreErrorCode>> {
-  const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN' && !isGivenUp
+  const { effect, failure } = unsettled ?? {}
+  if (effect === undefined || failure === undefined) {
+    const expected = 'an effect and its failure, as runKey and UnsettledError have them'
+    throw ipamError('INVALID_ARGUMENT', { argument: 'unsettled', expected, got: 'one of them only, or none' })
+  }
+  const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
   return mayStillCome ? createToKnow(store, effect) : readBack(store, effect)
 }
 
@@ -64,9 +75,28 @@ async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<
   // now there may be two on their way
   if (created.failure.code === 'STORE_OUTCOME_UNKNOWN') return created
   const read = await readBack(store, effect)
-  // there was one, whatever has become of it since. Or what is there can not come any more
-  const isKnown = created.failure.code === 'STORE_ALREADY_EXISTS' || (read.ok && read.value.change.kind === 'present')
+  // there was one, whatever has become of it since. Or it is there, and can not come any more
+  const isKnown =
+    created.failure.code === 'STORE_ALREADY_EXISTS' || (read.ok && isThere(effect.object, read.value.change))
   return isKnown ? read : created
+}
+
+/** Whether an object is the one that was sent, and not another that has got its name: with all of its fields, and its owners. */
+function isThere(sent: KubeObject, change: Change): boolean {
+  if (change.kind === 'absent') return false
+  const { metadata, status, ...fields } = sent
+  const owners = new Set((change.object.metadata.ownerReferences ?? []).map(({ uid }) => uid))
+  return (metadata.ownerReferences ?? []).every(({ uid }) => owners.has(uid)) && isPartOf(fields, change.object)
+}
+
+/** Whether a value has all that another one has. The store may have filled in defaults. */
+function isPartOf(part: unknown, whole: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return part === whole
+  if (typeof whole !== 'object' || whole === null || Array.isArray(part) !== Array.isArray(whole)) return false
+  if (Array.isArray(part) && part.length !== (whole as unknown[]).length) return false
+  return Object.entries(part).every(
+    ([key, value]) => value === undefined || isPartOf(value, (whole as { readonly [key: string]: unknown })[key]),
+  )
 }
 
 async function readBack(store: Store, effect: Effect): Promise<Result<Settlement, StoreErrorCode>> {

@@ -607,9 +607,7 @@ describe('adapters', () => {
     expect(await asks(adapters)('capi-metal3', asked)).toEqual({ kind: 'answered', got })
   })
 
-  test('say which part of metal3 is built, where a case is about another', async () => {
-    const later = given({ function: 'validateCreate', spec: {} }, { accepted: true })
-    expect(await asks(adapters)('capi-metal3', later)).toMatchObject({ kind: 'notBuilt' })
+  test('do not know a function of metal3 that nobody has heard of', async () => {
     expect(await asks(adapters)('capi-metal3', given({ function: 'unheardOf' }, {}))).toMatchObject({
       kind: 'unsupported',
     })

@@ -67,10 +67,15 @@ describe.each(['README.md', 'docs/guides/in-cluster.md'])('%s', (page) => {
   })
 })
 
-test.each(['cidr', 'allocators'])('docs/guides/%s.md shows what its example prints', async (name) => {
+test.each([
+  ['cidr', 'cidr'],
+  ['allocators', 'allocators'],
+  ['consumer', 'consumer'],
+  ['webhooks', 'webhook'],
+])('docs/guides/%s.md shows what its example prints', async (name, example) => {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
   vi.resetModules()
-  await import(/* @vite-ignore */ `${root}docs/examples/${name}.ts`)
+  await import(/* @vite-ignore */ `${root}docs/examples/${example}.ts`)
   const printed = log.mock.calls.map((call) => format(...call)).join('\n')
   log.mockRestore()
   expect(blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())).toEqual([printed])

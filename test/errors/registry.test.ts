@@ -90,7 +90,16 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { limit: 'rounds', max: 10, stillBusy: ['a', 'b', 'c', 'd', 'e', 'f'] },
     'not at rest after 10 rounds, still busy: a; b; c; d; e',
   ],
+  CLAIM_NAME_CONFLICT: [
+    { name: 'data-lab', first: 'IPPool lab on device eth0', second: 'InClusterIPPool lab on device eth1' },
+    'two claims named "data-lab": IPPool lab on device eth0 and InClusterIPPool lab on device eth1',
+  ],
+  INVALID_CLAIM_NAME: [{ name: '', problem: 'it is empty' }, 'not a claim name: "": it is empty'],
   INVARIANT_BROKEN: [{ what: 'a slot is taken twice' }, 'broken invariant, please report: a slot is taken twice'],
+  INVALID_CONVERSION: [
+    { object: 'InClusterIPPool lab/blue', to: 'v1alpha2', path: 'spec.subnet', problem: "no '/'" },
+    "InClusterIPPool lab/blue has no form in v1alpha2: spec.subnet: no '/'",
+  ],
 }
 
 describe.each(codes)('%s', (code) => {

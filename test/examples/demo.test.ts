@@ -376,11 +376,20 @@ describe('what is not taken in', () => {
   })
 
   test('versions that are not read', async () => {
-    const { status, out } = await demoOf([{ ...lab, apiVersion: `${group}/v1alpha1` }])
+    const { status, out } = await demoOf([{ ...lab, apiVersion: `${group}/v1alpha9` }])
     expect(out).toContain(
-      'InClusterIPPool default/lab refused: expected ipam.cluster.x-k8s.io/v1alpha2 InClusterIPPool, got "ipam.cluster.x-k8s.io/v1alpha1 InClusterIPPool"',
+      'InClusterIPPool default/lab refused: expected ipam.cluster.x-k8s.io/v1alpha2 or ipam.cluster.x-k8s.io/v1alpha1 InClusterIPPool, got "ipam.cluster.x-k8s.io/v1alpha9 InClusterIPPool"',
     )
     expect(status).toBe(2)
+  })
+
+  test('older versions are taken in as what they mean, or refused for what they can not', async () => {
+    const old = { ...lab, apiVersion: `${group}/v1alpha1` }
+    const { status, out } = await demoOf([{ ...old, spec: { subnet: '10.0.7.0/30' } }])
+    expect(out).toMatch(/InClusterIPPool +default\/lab +2 +0 +2 +0/)
+    expect(status).toBe(0)
+    const wrong = await demoOf([{ ...old, spec: { subnet: '10.0.7.0' } }])
+    expect(wrong.out).toContain('InClusterIPPool "default/lab" is invalid: spec.subnet: "10.0.7.0": no \'/\'')
   })
 
   test('what is no object', async () => {

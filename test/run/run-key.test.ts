@@ -1,7 +1,7 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, ok, unwrap } from 'ipam-kit/errors'
 import type { Change, Effect, Plan, Planner } from 'ipam-kit/plan'
-import { runKey } from 'ipam-kit/run'
+import { type RunKeyOptions, runKey } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
@@ -86,7 +86,7 @@ describe('runKey', () => {
 
   test('is done with a key under which there is nothing', async () => {
     planner.reset()
-    expect((await run()).result).toEqual({ kind: 'done', outcome: undefined, attempts: 1 })
+    expect((await run()).result).toEqual({ kind: 'done', outcome: undefined, attempts: 1, wakes: [] })
   })
 
   test('reads again after a conflict, and plans from that', async () => {
@@ -167,6 +167,21 @@ describe('runKey', () => {
       failure: { code: 'STORE_IO' },
     })
     expect(planner.plans).toBe(1)
+  })
+
+  test.each([-1, 1.5, Number.NaN])('refuses a bound of %s conflicts', async (maxConflicts) => {
+    await expect(run({}, maxConflicts)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      context: { argument: 'maxConflicts' },
+    })
+  })
+
+  test.each(['now', 'show'])('refuses to run without %s', async (argument) => {
+    const options = { now: () => 0, show: () => {}, [argument]: undefined } as unknown as RunKeyOptions
+    await expect(runKey(planner, 'x', store, options)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      context: { argument, got: 'undefined' },
+    })
   })
 
   test('counts a plan before it is carried out', async () => {

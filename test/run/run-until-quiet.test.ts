@@ -1,7 +1,7 @@
 import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
-import { isIpamError } from 'ipam-kit/errors'
+import { fail, isIpamError } from 'ipam-kit/errors'
 import type { Change, Plan, Planner } from 'ipam-kit/plan'
-import { type Progress, runUntilQuiet } from 'ipam-kit/run'
+import { type Progress, runUntilQuiet, UnsettledError } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
@@ -308,4 +308,15 @@ test('the end of an object is not that of the one that has its name now, whose o
   }
   await runUntilQuiet(store, [planner], { now })
   expect(ends).toEqual(['of an earlier one', uid])
+})
+
+test('a store that does not answer after a conflict ends the run with its own failure: nothing is on its way', async () => {
+  const store = memoryStore({ now: () => 0 })
+  await store.create(counter('a'))
+  const down = fail('STORE_IO', { operation: 'get', problem: 'down' })
+  const conflict = fail('STORE_CONFLICT', { object: 'a', expected: '1', actual: '2' })
+  const broken = storeOver(store, { patch: async () => conflict, get: async () => down })
+  const ended = await runUntilQuiet(broken, [new CountTo(1)], { now: () => 0 }).catch((error: unknown) => error)
+  expect(isIpamError(ended, 'STORE_IO')).toBe(true)
+  expect(ended).not.toBeInstanceOf(UnsettledError)
 })

@@ -1,7 +1,7 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, ok } from 'ipam-kit/errors'
 import type { Effect } from 'ipam-kit/plan'
-import { type SettleOptions, settle } from 'ipam-kit/run'
+import { type SettleOptions, settle, type Unsettled } from 'ipam-kit/run'
 import type { Store, StoreFailure } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
@@ -73,6 +73,31 @@ describe('a create of unknown outcome', () => {
     expect(await settled(create, unknown, faults)).toEqual({ calls: ['create', 'get'], found: 'present read' })
   })
 
+  test('is not settled by another object of that name: the one that was sent may come when that is gone', async () => {
+    const owner = { apiVersion: 'x.dev/v1', kind: 'Owner', name: 'o', uid: 'o-1' }
+    const metadata = { ...object.metadata, ownerReferences: [owner] }
+    const sent: Effect = { kind: 'create', object: { ...object, metadata, spec: { at: [1, { of: 'x' }] } }, why: '' }
+    const others: Partial<KubeObject>[] = [
+      { spec: { at: [1, { of: 'y' }] }, metadata },
+      { spec: { at: [1, { of: 'x' }, 3] }, metadata },
+      { spec: { at: { 0: 1 } }, metadata },
+      { spec: { at: null }, metadata },
+      { metadata },
+      { spec: { at: [1, { of: 'x' }] }, metadata: { ...metadata, ownerReferences: [{ ...owner, uid: 'o-2' }] } },
+      { spec: { at: [1, { of: 'x' }] }, metadata: object.metadata },
+    ]
+    const faults = { create: async () => down }
+    for (const other of others) {
+      await store.create({ ...object, ...other })
+      expect(await settled(sent, unknown, faults)).toEqual({ calls: ['create', 'get'], found: 'STORE_IO' })
+      await store.delete(ref)
+    }
+    // with what the store has filled in, and others have added since
+    const grown = { ...metadata, labels: { a: 'b' }, ownerReferences: [{ ...owner, uid: 'o-3', name: 'p' }, owner] }
+    await store.create({ ...object, metadata: grown, spec: { at: [1, { of: 'x', size: 7 }], more: true } })
+    expect(await settled(sent, unknown, faults)).toEqual({ calls: ['create', 'get'], found: 'present read' })
+  })
+
   test('is not settled if that is unknown too, whatever is there: two may be on their way', async () => {
     const again = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'cut' })
     await store.create(object)
@@ -86,7 +111,7 @@ describe('a create of unknown outcome', () => {
   })
 
   test('is settled by a read once the server has given it up', async () => {
-    const givenUp = { isGivenUp: true }
+    const givenUp = { serverHasGivenUp: true }
     expect(await settled(create, unknown, {}, givenUp)).toEqual({ calls: ['get'], found: 'absent read confirmed' })
     await store.create(object)
     expect(await settled(create, unknown, {}, givenUp)).toEqual({ calls: ['get'], found: 'present read' })
@@ -111,5 +136,12 @@ describe('anything else', () => {
   test('names the uid that is gone', async () => {
     const found = await settle(store, { effect: remove, failure: conflict })
     expect(found).toEqual(ok({ change: { kind: 'absent', ref, uid: 'u', confirmed: true }, source: 'read' }))
+  })
+})
+
+test.each([undefined, {}, { effect: remove }, { failure: conflict }])('nothing is not settled: %j', async (nothing) => {
+  await expect(settle(store, nothing as Unsettled)).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    context: { argument: 'unsettled' },
   })
 })

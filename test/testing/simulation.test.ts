@@ -48,6 +48,17 @@ describe('the in-cluster provider', () => {
     },
   )
 
+  test.each([2, 4, 8])('gives no address twice and loses none, with %i plans at a time', async (concurrency) => {
+    expect(await failing(100, { concurrency, actions: 20 })).toEqual(new Map())
+  })
+
+  test('gives an address twice with several plans at a time if what they are about to write is not reserved', async () => {
+    const system = systemWith(() => ({}))
+    const found = await failing(60, { system, writers: 1, concurrency: 4, faults: [] })
+    expect(found.size).toBeGreaterThan(5)
+    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+  })
+
   test('gives no address twice when writes arrive after they were given up', async () => {
     expect(await failing(120, { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(new Map())
   })
@@ -99,6 +110,32 @@ describe('simulate', () => {
     const sure = await simulate({ system: inClusterSystem(), seed: 1, faults: ['conflict'], faultProbability: 1 })
     expect(sure.faults).toBeGreaterThan(0)
     expect(sure.problems).toEqual([])
+  })
+
+  test('lets writes arrive soon in some simulations, and long after others in some', async () => {
+    const waits: number[] = []
+    for (let seed = 1; seed <= 40; seed++) {
+      const options = { seed, faults: ['late-call'], faultProbability: 0.3, actions: 40 } as const
+      const { schedule } = await simulate({ system: inClusterSystem(), ...options })
+      const sent: number[] = []
+      let turns = 0
+      let late = 0
+      schedule.forEach((line, at) => {
+        if (line.includes('  late-call')) sent.push(at)
+        if (!line.includes('  late: ')) return
+        turns += at - (sent[late] ?? at)
+        late++
+      })
+      if (late > 0) waits.push(turns / late)
+    }
+    expect(waits.filter((lines) => lines < 8).length).toBeGreaterThan(5)
+    expect(waits.filter((lines) => lines > 10).length).toBeGreaterThan(5)
+    console.log(
+      waits
+        .map(Math.round)
+        .sort((a, b) => a - b)
+        .join(' '),
+    )
   })
 
   test('reports a planner that throws', async () => {

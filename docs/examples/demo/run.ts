@@ -94,7 +94,10 @@ function problemIn(
     return { message, status: error.why === 'client-missing' ? 2 : 1 }
   }
   if (!(error instanceof IpamError && error.code.startsWith('STORE_'))) return undefined
-  const rest = 'What was written before stays; the next run goes on from there.'
+  const rest =
+    error.code === 'STORE_OUTCOME_UNKNOWN'
+      ? 'It may still be done. Run this again when the store answers, and has ended whatever it was asked for before.'
+      : 'What was written before stays; the next run goes on from there.'
   return { message: `${formatAddress(address)}: ${withoutSecrets(error.message, address)}\n${rest}`, status: 1 }
 }
 

@@ -124,7 +124,8 @@ function planAddress(input: ClaimInput, effects: Effect[], time: PlanTime): Plan
     return wait('AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
   }
   const isNew = start.state.phase !== 'Bound'
-  const obstacle = input.addressProblem ?? whyNotOurs(address, claim) ?? (isNew ? whyShared(address, input) : undefined)
+  const obstacle =
+    input.addressProblem ?? whyNotOurs(address, claim) ?? (isNew ? whyShared(address, ledger) : undefined)
   if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const repair = pool && repairOf(address, claim, pool)
@@ -222,13 +223,12 @@ function whyNotOurs(address: IPAddress | undefined, claim: IPAddressClaim): stri
 }
 
 /**
- * Why an IPAddress that the claim would adopt is none to give it, or `undefined`. It may have come after its address went to another claim: from
- * a backup, by hand, or as a write that nobody waited for any more.
+ * Why an IPAddress is none for a new claim to be Bound to, or `undefined`. It may have come after its address went to another claim: from a backup, by
+ * hand, or as a write that nobody waited for any more, and then it may even be controlled by this very claim.
  */
-function whyShared(address: IPAddress | undefined, { claim, ledger }: ClaimInput): string | undefined {
-  if (address === undefined || isControlledBy(address, claim)) return undefined
-  const others = ledger.othersWith(address)
-  return others.length === 0 ? undefined : `its address ${address.spec.address} is also that of ${others.join(', ')}`
+function whyShared(address: IPAddress | undefined, ledger: PoolLedger): string | undefined {
+  const others = address === undefined ? [] : ledger.othersHolding(address)
+  return others.length === 0 ? undefined : `its address ${address?.spec.address} is also that of ${others.join(', ')}`
 }
 
 /** Why nothing can be allocated from a pool, or `undefined`. */

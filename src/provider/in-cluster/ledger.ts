@@ -1,9 +1,11 @@
 import { AddressPool, type Owner, PrefixAllocator } from '../../allocator/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
-import { isPrefixPool } from '../../crd/in-cluster/pools.js'
+import { isPrefixPool, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { addressSpace, clampCount, isAllocatablePrefix, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
 
@@ -45,9 +47,15 @@ export interface LedgerEntry {
  */
 export class PoolLedger {
   #pool: InClusterPool | undefined
+  /** What is in use; `undefined` as long as nothing is, and there is no pool that can be used. */
   #space: Space | undefined
+  /** Whether the space is that of the pool. If not, it is empty, and what is in use is out of its range. */
+  #isUsable = false
   #problems: readonly string[] = []
   readonly #objects = new Map<string, IPAddress>()
+  /** What is about to be written, by the owner that it has in the space. */
+  readonly #reserved = new Map<string, IPAddress>()
+  #reservations = 0
 
   /** A ledger of a pool (or of one that is missing yet) from the IPAddress objects that refer to it, in any order. */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
@@ -67,6 +75,11 @@ export class PoolLedger {
     return this.#objects.size
   }
 
+  /** How many are about to be written: {@link reserve}. */
+  get reserved(): number {
+    return this.#reserved.size
+  }
+
   /**
    * Takes a new spec in: what is in use stays in use, also where it is out of range now. O(addresses in use).
    *
@@ -75,15 +88,12 @@ export class PoolLedger {
   setPool(pool: InClusterPool | undefined, problems: readonly string[] = []): void {
     this.#pool = pool
     this.#problems = problems
-    this.#space = undefined
-    if (pool === undefined) return
-    const space = spaceOf(pool)
-    if (!space.ok) {
-      this.#problems = space.problems
-      return
-    }
-    this.#space = space.value
-    for (const [key, address] of this.#objects) this.#space.occupy(address, key)
+    const space = pool && spaceOf(pool)
+    if (space?.ok === false) this.#problems = space.problems
+    this.#space = space?.ok === true ? space.value : undefined
+    this.#isUsable = this.#space !== undefined
+    for (const [key, address] of this.#objects) this.#occupy(address, key)
+    for (const [owner, address] of this.#reserved) this.#occupy(address, owner)
   }
 
   /** Whether this is the ledger of that pool. */
@@ -99,7 +109,7 @@ export class PoolLedger {
     this.#objects.set(key, address)
     if (before !== undefined && sameText(before, address)) return
     if (before !== undefined) this.#space?.release(key)
-    this.#space?.occupy(address, key)
+    this.#occupy(address, key)
   }
 
   /** Removes an object that is gone. */
@@ -108,9 +118,25 @@ export class PoolLedger {
     if (this.#objects.delete(key)) this.#space?.release(key)
   }
 
+  /**
+   * Counts an IPAddress that is about to be written as in use: what it holds is offered to nobody. {@link counts} and {@link entries} leave it out.
+   *
+   * @returns ends that, and says whether it has made room: nobody holds it. A second call does nothing
+   */
+  reserve(address: IPAddress): () => boolean {
+    const owner = `${keyOf(address.metadata)} ${++this.#reservations}`
+    this.#reserved.set(owner, address)
+    this.#occupy(address, owner)
+    return () => {
+      if (!this.#reserved.delete(owner)) return false
+      this.#space?.release(owner)
+      return this.#space?.holders(address).length === 0
+    }
+  }
+
   /** What the next claim would get: the lowest free address or prefix. `undefined` if there is none. Changes nothing. */
   next(): Offer | undefined {
-    const found = this.#space?.next()
+    const found = this.#isUsable ? this.#space?.next() : undefined
     if (found === undefined) return undefined
     const gateway = this.#pool?.spec.gateway
     return gateway === undefined || gateway === '' ? found : { ...found, gateway }
@@ -118,25 +144,43 @@ export class PoolLedger {
 
   /** The counts for the status of the pool; `undefined` while its spec can not be used. */
   counts(): InClusterPoolCounts | undefined {
-    if (this.#space === undefined) return undefined
-    const { total, free, outOfRange } = this.#space.counts([...this.#objects.values()])
-    return {
-      total: clampCount(total),
-      free: clampCount(free),
-      used: this.#objects.size,
-      outOfRange,
-    }
+    if (!this.#isUsable) return undefined
+    return this.#withoutReserved((space) => {
+      const { total, free, outOfRange } = space.counts([...this.#objects.values()])
+      return { total: clampCount(total), free: clampCount(free), used: this.#objects.size, outOfRange }
+    })
   }
 
   /** Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`. O(log n), and the holders. */
-  othersWith(address: IPAddress): readonly string[] {
-    const key = keyOf(address.metadata)
-    return (this.#space?.holders(address) ?? []).filter((holder) => holder !== key)
+  othersHolding(address: IPAddress): readonly string[] {
+    const own = keyOf(address.metadata)
+    const holders = (this.#space?.holders(address) ?? []).map((owner) => {
+      const reserved = this.#reserved.get(owner)
+      return reserved === undefined ? owner : keyOf(reserved.metadata)
+    })
+    return [...new Set(holders)].filter((holder) => holder !== own)
   }
 
-  /** What is in use, in and out of range, in order. Objects whose text is no address are not among it. O(n log n). */
+  /**
+   * What is in use, in and out of range, in order; empty while the spec of the pool can not be used. Objects whose text is no address are not among it.
+   * O(n log n).
+   */
   entries(): LedgerEntry[] {
-    return this.#space?.entries() ?? []
+    return this.#isUsable ? (this.#withoutReserved((space) => space.entries()) ?? []) : []
+  }
+
+  #withoutReserved<T>(read: (space: Space) => T): T | undefined {
+    const space = this.#space
+    if (space === undefined) return undefined
+    for (const owner of this.#reserved.keys()) space.release(owner)
+    const value = read(space)
+    for (const [owner, address] of this.#reserved) space.occupy(address, owner)
+    return value
+  }
+
+  #occupy(address: IPAddress, key: string): void {
+    this.#space ??= emptySpace(address.spec.poolRef.kind)
+    this.#space.occupy(address, key)
   }
 }
 
@@ -166,6 +210,13 @@ function spaceOf(pool: InClusterPool): SpaceResult {
   const space = addressSpace(pool.spec)
   if (!space.ok) return { ok: false, problems: space.failure.context.problems }
   return { ok: true, value: addresses(new AddressPool({ ranges: space.value.available }), pool.spec.prefix) }
+}
+
+/** Nothing to give away, for a pool that is missing or can not be used: what is in use is still known. */
+function emptySpace(poolKind: string): Space {
+  if (!isPrefixPoolKind(poolKind)) return addresses(new AddressPool({ ranges: RangeSet.empty }), 0)
+  const childLength = DEFAULT_ALLOCATION_PREFIX_LENGTH
+  return prefixes(new PrefixAllocator({ parents: RangeSet.empty, family: 6, childLength }), () => false)
 }
 
 function addresses(pool: AddressPool, prefix: number): Space {

@@ -68,6 +68,17 @@ class InCluster implements InClusterPlanner {
     return record?.pool && planPool({ pool: record.pool, ledger: record.ledger })
   }
 
+  reserve(plan: Plan): () => readonly string[] {
+    const ends = plan.effects.flatMap((effect) => {
+      const address = effect.kind === 'create' ? addressIn(effect.object) : undefined
+      const pool = address && poolOfAddress(address)
+      if (address === undefined || pool === undefined) return []
+      const key = formatRef(pool)
+      return [{ key, end: this.#record(key).ledger.reserve(address) }]
+    })
+    return () => ends.flatMap(({ key, end }) => (end() ? [key, ...this.#byAge(this.#record(key).exhausted)] : []))
+  }
+
   isSummary(key: string): boolean {
     return this.#pools.has(key)
   }
@@ -224,6 +235,13 @@ function heldNow(now: IPAddress | undefined, before: IPAddress | undefined): IPA
   if (Address.safeParse(now.spec.address, { zone: 'drop' }).ok) return now
   const { address, prefix } = before.spec
   return { ...now, spec: { ...now.spec, address, prefix } }
+}
+
+/** An object that is about to be created, if it is an IPAddress. */
+function addressIn(object: KubeObject): IPAddress | undefined {
+  if (!IPAddress.is(object)) return undefined
+  const read = IPAddress.safeParse(object)
+  return read.ok ? read.value : salvage(object)
 }
 
 /** What is known of a pool, also of one that claims or addresses name before it exists. */

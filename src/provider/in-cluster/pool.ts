@@ -38,7 +38,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
 
 /** A pool on its way out goes when nothing refers to it any more. */
 function planEnd({ pool, ledger }: PoolInput, effects: Effect[]): Plan<PoolOutcome> {
-  const addresses = ledger.size
+  const addresses = ledger.size + ledger.reserved
   if (addresses > 0) {
     return {
       outcome: { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` },

@@ -60,6 +60,8 @@ export interface FaultSource {
   readonly settlesByReading: boolean
   /** How much of the log the writer has seen at least: a stale list is from after that. */
   readonly seen: () => number
+  /** Whether the writer has died since: what it still does ends before it is done. */
+  readonly isDead: () => boolean
   /** Told of each fault. */
   readonly happened: () => void
   /** After each call that may have written. */
@@ -100,6 +102,7 @@ export function faultyStore(
     action: () => Promise<Result<T, StoreErrorCode>>,
   ): Promise<Result<T, StoreErrorCode>> => {
     await scheduler.turn(actor, label)
+    if (source.isDead()) throw new SimulatedCrash(`was dead before ${label}`)
     const fault = draw(possible)
     if (fault !== undefined) tell(fault)
     switch (fault) {
@@ -122,6 +125,7 @@ export function faultyStore(
       return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
     }
     await scheduler.turn(actor, `${label}: ${answer.ok ? 'ok' : answer.failure.code}`)
+    if (source.isDead()) throw new SimulatedCrash(`was dead after ${label}`)
     return answer
   }
   const { store } = truth

@@ -48,6 +48,8 @@ export interface SimulationOptions {
   readonly faults?: readonly Fault[] | undefined
   /** How probable a fault is for each call, from 0 to 1. Default 0.15. */
   readonly faultProbability?: number | undefined
+  /** How many plans a writer carries out at a time, from 1 to 64. Default 1. */
+  readonly concurrency?: number | undefined
   /** Whether planners are shown own writes at once, as they have to be. Default true. */
   readonly showsOwnWrites?: boolean | undefined
   /**
@@ -138,7 +140,7 @@ class Simulation {
 
   async #startWriter(name: string): Promise<void> {
     const { system, mayWrite = 'one', showsOwnWrites = true, faults = ALL_FAULTS } = this.#options
-    const { faultProbability = 0.15, settlesByReading = false } = this.#options
+    const { faultProbability = 0.15, settlesByReading = false, concurrency = 1 } = this.#options
     const world: WriterWorld = {
       truth: this.#truth,
       scheduler: this.#scheduler,
@@ -156,6 +158,7 @@ class Simulation {
         if (this.#ruler === writer) this.#ruler = undefined
       },
       isRough: () => this.#isRough,
+      concurrency,
       showsOwnWrites,
       failed: (problem) => void this.#problems.push(problem),
     }
@@ -165,12 +168,15 @@ class Simulation {
       faults: () => ({ kinds: this.#isRough ? faults : [], probability: faultProbability }),
       settlesByReading,
       seen: () => writer.seen,
+      isDead: () => writer.isDead,
       happened: () => void this.#faults++,
       written: () => this.#check(),
     })
     const writer: Writer = new Writer(name, world, { store, planner: system.planner() })
     this.#writers.push(writer)
     await this.#scheduler.start(() => writer.live())
+    if (concurrency === 1) return
+    for (let n = 1; n <= concurrency; n++) await this.#scheduler.start(() => writer.work(`${name}.${n}`))
   }
 
   /** People do what they do; when they have done it, nothing goes wrong any more. */
@@ -216,13 +222,15 @@ class Simulation {
 }
 
 function assertOptions(options: SimulationOptions): void {
-  const { seed, writers = 2, faultProbability = 0, actions = 0, maxTurns = 1, mayWrite = 'one', faults = [] } = options
+  const { seed, writers = 2, concurrency = 1, faultProbability = 0, actions = 0, maxTurns = 1 } = options
+  const { mayWrite = 'one', faults = [] } = options
   const refuse = (argument: string, expected: string, got: unknown) => {
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
   }
   if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
-  if (!Number.isInteger(writers) || writers < 1 || writers > 64)
-    refuse('writers', 'a whole number from 1 to 64', writers)
+  for (const [argument, count] of Object.entries({ writers, concurrency })) {
+    if (!Number.isInteger(count) || count < 1 || count > 64) refuse(argument, 'a whole number from 1 to 64', count)
+  }
   if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
   if (!Number.isSafeInteger(actions) || actions < 0) refuse('actions', 'a whole number from 0', actions)
   if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('maxTurns', 'a whole number from 1', maxTurns)

@@ -23,6 +23,8 @@ export interface WriterWorld {
   readonly resigned: (writer: Writer) => void
   /** Whether things go wrong just now: the calm at the end has no faults. */
   readonly isRough: () => boolean
+  /** How many plans a writer carries out at a time. */
+  readonly concurrency: number
   /** Whether a planner is shown own writes before the watch tells of them. */
   readonly showsOwnWrites: boolean
   /** Told of a mistake of the code under test. */
@@ -51,6 +53,10 @@ export class Writer {
   readonly #stalled = new Map<string, number>()
   /** Keys that want another plan after a while, and when. */
   readonly #timers = new Map<string, number>()
+  /** Keys whose plans are being carried out; those that nobody has taken yet. */
+  readonly #busy = new Set<string>()
+  readonly #jobs: string[] = []
+  #isDead = false
 
   constructor(name: string, world: WriterWorld, parts: { readonly store: Store; readonly planner: Planner }) {
     this.name = name
@@ -73,10 +79,34 @@ export class Writer {
           return
         }
       }
+      // who gives its turn away ends what it has begun, and of a dead one nothing goes on
+      if (this.#busy.size > 0) await scheduler.turn(this.name, 'ends', () => this.#busy.size === 0)
       this.#forget()
       await ends(this)
       resigned(this)
     }
+  }
+
+  /** One of several workers, who carry plans out side by side. Runs until the simulation ends. */
+  async work(name: string): Promise<void> {
+    const { scheduler, failed } = this.#world
+    for (;;) {
+      await scheduler.turn(name, 'takes a key', () => this.#jobs.length > 0)
+      const key = this.#jobs.shift()!
+      try {
+        await this.#carryOut(key)
+      } catch (error) {
+        this.#isDead = true
+        if (!(error instanceof SimulatedCrash)) {
+          failed(`${name} has thrown ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+        }
+      }
+      this.#busy.delete(key)
+    }
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
   }
 
   /** One term: from a fresh list until it is over. */
@@ -84,13 +114,13 @@ export class Writer {
     const { scheduler, dice, mayWrite, isRough } = this.#world
     await this.#listAll()
     for (;;) {
-      await scheduler.turn(this.name, 'goes on', () => !mayWrite(this) || this.#hasWork())
-      if (!mayWrite(this) || (isRough() && dice.chance(0.01))) return
+      await scheduler.turn(this.name, 'goes on', () => this.#isDead || !mayWrite(this) || this.#hasWork())
+      if (this.#isDead || !mayWrite(this) || (isRough() && dice.chance(0.01))) return
       this.#ring()
       this.#stall()
       const news = this.#kindsWithNews()
       if (isRough() && dice.chance(0.02)) await this.#listAgain()
-      else if (news.length > 0 && (this.#queue.size === 0 || dice.chance(0.4))) this.#tell(dice.pick(news))
+      else if (news.length > 0 && (!this.#isFree() || dice.chance(0.4))) this.#tell(dice.pick(news))
       else await this.#planNext()
     }
   }
@@ -150,6 +180,12 @@ export class Writer {
     const key = this.#next()
     if (key === undefined) return
     this.#queue.delete(key)
+    if (this.#world.concurrency === 1) return this.#carryOut(key)
+    this.#busy.add(key)
+    this.#jobs.push(key)
+  }
+
+  async #carryOut(key: string): Promise<void> {
     const { now, scheduler, showsOwnWrites } = this.#world
     const ended = await runKey(this.#planner, key, this.#store, {
       now,
@@ -161,6 +197,7 @@ export class Writer {
         scheduler.note(this.name, `  plans ${key}: ${shown}`)
       },
     })
+    for (const other of ended.wakes) this.#queue.add(other)
     if (ended.kind === 'done') {
       const { requeueAfterSeconds } = ended
       if (requeueAfterSeconds !== undefined) this.#timers.set(key, now() + requeueAfterSeconds * 1000)
@@ -173,13 +210,22 @@ export class Writer {
         this.#show(settled.value.change)
         break
       }
+      for (const other of ended.release()) this.#queue.add(other)
     }
     this.#queue.add(key)
   }
 
-  /** A key to plan: any, but those that sum up others come last. */
+  /** Whether there is a key to plan, and somebody to carry the plan out. */
+  #isFree(): boolean {
+    if (this.#busy.size >= this.#world.concurrency) return false
+    for (const key of this.#queue) if (!this.#busy.has(key)) return true
+    return false
+  }
+
+  /** A key to plan: any that nobody is at, but those that sum up others come last. `undefined` also if all have their hands full. */
   #next(): string | undefined {
-    const keys = [...this.#queue]
+    if (this.#busy.size >= this.#world.concurrency) return undefined
+    const keys = [...this.#queue].filter((key) => !this.#busy.has(key))
     const others = keys.filter((key) => !this.#planner.isSummary(key))
     const candidates = others.length > 0 ? others : keys
     return candidates.length === 0 ? undefined : this.#world.dice.pick(candidates)
@@ -201,7 +247,7 @@ export class Writer {
   #hasWork(): boolean {
     const nowMs = this.#world.now()
     const isDue = [...this.#timers.values()].some((dueMs) => dueMs <= nowMs)
-    return isDue || this.#queue.size > 0 || this.#kindsWithNews().length > 0
+    return isDue || this.#isFree() || this.#kindsWithNews().length > 0
   }
 
   #kindsWithNews(): readonly string[] {
@@ -227,6 +273,7 @@ export class Writer {
 
   #forget(): void {
     this.#planner.reset()
+    this.#isDead = false
     this.#queue.clear()
     this.#told.clear()
     this.#timers.clear()

@@ -1,16 +1,11 @@
 import { AddressPool, type AllocationOutcome, explainRefusal, type Strategy, type Want } from 'ipam-kit/allocator'
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
+import type { Admission } from 'ipam-kit/crd/meta'
+import { admitIPPool, IPPool } from 'ipam-kit/crd/metal3'
 import { describe } from 'ipam-kit/errors'
 import * as z from 'zod'
-import {
-  type Answer,
-  answerKeys,
-  type BuiltPart,
-  type GivenCase,
-  isRecord,
-  refusedWith,
-  unsupported,
-} from '../answer.js'
+import { admissionAnswers } from '../admission.js'
+import { type Answer, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { countOrText } from '../count.js'
 import { addressesOf, type EntryTexts, readAddress, readEntry } from '../metal3-entry.js'
 import { caught } from '../outcome.js'
@@ -24,21 +19,31 @@ const entry = z.strictObject({ ...entryTexts, ...settings })
 const pool = z.strictObject(entryTexts)
 const index = z.union([z.int(), z.string().regex(/^\d+$/).transform(BigInt)])
 
+const poolSpec = z.strictObject({
+  ...settings,
+  pools: z.array(entry).default([]),
+  preAllocations: z.record(z.string(), z.string()).default({}),
+  allocationStrategy: z.enum(['sequential', 'random', '']).default('sequential'),
+  namePrefix: z.string().optional(),
+  clusterName: text,
+})
+
 const inputSchema = z.discriminatedUnion('function', [
+  z.strictObject({ function: z.literal('validateCreate'), spec: poolSpec }),
+  z.strictObject({
+    function: z.literal('validateUpdate'),
+    spec: poolSpec,
+    oldSpec: poolSpec,
+    allocations: z.record(z.string(), z.string()).default({}),
+  }),
+  z.strictObject({ function: z.literal('validateDelete'), spec: poolSpec }),
   z.strictObject({ function: z.literal('addressAtIndex'), pool, index }),
   z.strictObject({ function: z.literal('addOffset'), ip: z.string(), offset: index, end: text }),
   z.strictObject({ function: z.literal('poolSize'), pool }),
   z.strictObject({ function: z.literal('validateEntry'), pool: entry }),
   z.strictObject({
     function: z.literal('allocate'),
-    spec: z.strictObject({
-      ...settings,
-      pools: z.array(entry).default([]),
-      preAllocations: z.record(z.string(), z.string()).default({}),
-      allocationStrategy: z.enum(['sequential', 'random']).default('sequential'),
-      namePrefix: z.string().optional(),
-      clusterName: z.string().optional(),
-    }),
+    spec: poolSpec,
     claim: z.strictObject({
       name: z.string().min(1),
       kind: z.string().optional(),
@@ -52,19 +57,15 @@ const inputSchema = z.discriminatedUnion('function', [
 type Input<F extends z.output<typeof inputSchema>['function']> = Extract<z.output<typeof inputSchema>, { function: F }>
 type Settings = Pick<z.output<typeof entry>, keyof typeof settings>
 
-/** Which address a claim is given, and what of a pool there is to give. What a webhook admits is not built. */
-export const metal3Allocation: BuiltPart = {
-  name: 'indexing, sizing and allocating',
-  covers: (input) => !isRecord(input) || !admission.has(input.function),
-}
-
-const admission: ReadonlySet<unknown> = new Set(['validateCreate', 'validateUpdate', 'validateDelete', 'default'])
-
-/** The addresses of metal3's IPPool: its entries are ranges, of each of which there is a pool. */
+/** What metal3 admits of an IPPool, and its addresses: its entries are ranges, of each of which there is a pool. */
 export function capiMetal3({ input, expect }: GivenCase): Answer {
   const known = inputSchema.safeParse(input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   switch (known.data.function) {
+    case 'validateCreate':
+    case 'validateUpdate':
+    case 'validateDelete':
+      return answerKeys(expect, admissionAnswers(admissionOf(known.data)))
     case 'addressAtIndex':
       return addressAtIndex(known.data, expect)
     case 'addOffset':
@@ -81,6 +82,23 @@ export function capiMetal3({ input, expect }: GivenCase): Answer {
     case 'allocate':
       return allocate(known.data, expect)
   }
+}
+
+function admissionOf(input: Input<'validateCreate' | 'validateUpdate' | 'validateDelete'>): Admission {
+  const object = poolOf(input.spec)
+  switch (input.function) {
+    case 'validateCreate':
+      return admitIPPool({ operation: 'CREATE', object })
+    case 'validateUpdate':
+      return admitIPPool({ operation: 'UPDATE', object, oldObject: poolOf(input.oldSpec, input.allocations) })
+    case 'validateDelete':
+      return admitIPPool({ operation: 'DELETE', oldObject: object })
+  }
+}
+
+function poolOf(spec: z.output<typeof poolSpec>, indexes: { readonly [claim: string]: string } = {}): IPPool {
+  const { apiVersion, kind } = IPPool.info
+  return IPPool.parse({ apiVersion, kind, metadata: { namespace: 'default', name: 'pool' }, spec, status: { indexes } })
 }
 
 function addressAtIndex({ pool, index }: Input<'addressAtIndex'>, expect: unknown): Answer {

@@ -1,7 +1,18 @@
 import { type Adapter, onlyFor } from '../answer.js'
-import { capiMetal3, metal3Allocation } from './capi-metal3.js'
+import { capiClaims } from './capi-claims.js'
+import { capiConsumer } from './capi-consumer.js'
+import { capiConversion } from './capi-conversion.js'
+import { capiCoreWebhooks } from './capi-core-webhooks.js'
+import { capiMetal3 } from './capi-metal3.js'
 import { capiPoolStatus } from './capi-pool-status.js'
+import { capiPoolWebhooks } from './capi-pool-webhooks.js'
 import { capiPoolutil } from './capi-poolutil.js'
+import { capoNames, consumerCapo } from './consumer-capo.js'
+import { consumerCapv } from './consumer-capv.js'
+import { consumerHarvester } from './consumer-harvester.js'
+import { consumerMetal3 } from './consumer-metal3.js'
+import { consumerOpenshift } from './consumer-openshift.js'
+import { consumerProxmox } from './consumer-proxmox.js'
 import { nodeipamCidrset } from './nodeipam-cidrset.js'
 import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
 import { persistentAllocators } from './persistent-allocators.js'
@@ -14,9 +25,20 @@ import { whereaboutsOtherAllocators } from './whereabouts-other-allocators.js'
 
 /** The adapters by the name of their case file, and what of it is built. A file that is not among them is not covered yet. */
 export const adapters: Readonly<Record<string, Adapter>> = {
-  'capi-metal3': onlyFor(metal3Allocation, capiMetal3),
+  'capi-claims': capiClaims,
+  'capi-consumer': capiConsumer,
+  'capi-conversion': capiConversion,
+  'capi-core-webhooks': capiCoreWebhooks,
+  'capi-metal3': capiMetal3,
   'capi-pool-status': capiPoolStatus,
+  'capi-pool-webhooks': capiPoolWebhooks,
   'capi-poolutil': capiPoolutil,
+  'consumer-capo': onlyFor(capoNames, consumerCapo),
+  'consumer-capv': consumerCapv,
+  'consumer-harvester': consumerHarvester,
+  'consumer-metal3': consumerMetal3,
+  'consumer-openshift': consumerOpenshift,
+  'consumer-proxmox': consumerProxmox,
   'nodeipam-cidrset': nodeipamCidrset,
   'nodeipam-service-ipallocator': nodeipamServiceIpallocator,
   'persistent-allocators': persistentAllocators,

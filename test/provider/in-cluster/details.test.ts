@@ -136,27 +136,40 @@ describe('an IPAddress whose address another one has as well', () => {
   const owner = stored(pool(['10.0.0.5-10.0.0.9']))
   const mine = address({ ownerReferences: [] })
   const twin = address({ name: 'twin', uid: 'another' }, { claimRef: { name: 'twin' } })
-  const planned = (adopted: IPAddress, by = IPAddressClaim.parse(stored(claim('web')))) =>
+  const planFrom = (from: typeof owner | undefined, adopted: IPAddress, by: IPAddressClaim) =>
     planClaim(
-      {
-        claim: by,
-        address: adopted,
-        pool: owner,
-        ledger: PoolLedger.build(owner, [adopted, twin]),
-      },
+      { claim: by, address: adopted, pool: from, ledger: PoolLedger.build(from, [adopted, twin]) },
       { nowMs: 0 },
     )
+  const fresh = IPAddressClaim.parse(stored(claim('web')))
 
   test('is not adopted, and not touched', () => {
-    const { outcome, effects } = planned(mine)
+    const { outcome, effects } = planFrom(owner, mine, fresh)
     const message = 'IPAddress default/web is in the way: its address 10.0.0.5 is also that of default/twin'
     expect(outcome).toEqual({ kind: 'waiting', reason: 'AllocationFailed', message })
     expect(effects.filter((effect) => effect.kind === 'patch' && effect.ref.kind === 'IPAddress')).toEqual([])
   })
 
-  test('stays that of the claim that it was made for, and of one that is Bound to it', () => {
-    expect(planned(address()).outcome.kind).toBe('bound')
-    expect(planned(mine, bound).outcome.kind).toBe('bound')
+  test('is not that of the claim that it was made for either: that write may have come late', () => {
+    const { outcome } = planFrom(owner, address(), fresh)
+    expect(outcome).toMatchObject({ kind: 'waiting', reason: 'AllocationFailed' })
+  })
+
+  test('stays that of a claim that is Bound to it', () => {
+    expect(planFrom(owner, mine, bound).outcome.kind).toBe('bound')
+  })
+
+  test.each([
+    ['missing', undefined],
+    ['invalid', stored(pool(['garbage']))],
+  ])('is not adopted while the pool is %s either', (_, from) => {
+    for (const adopted of [mine, address()]) {
+      const { outcome, effects } = planFrom(from, adopted, fresh)
+      expect(outcome).toMatchObject({ kind: 'waiting', reason: 'AllocationFailed' })
+      expect(outcome.message).toContain('is also that of default/twin')
+      expect(effects.filter((effect) => effect.kind === 'patch' && effect.ref.kind === 'IPAddress')).toEqual([])
+      expect(planFrom(from, adopted, bound).outcome.kind).toBe('bound')
+    }
   })
 })
 
@@ -221,11 +234,27 @@ describe('a ledger', () => {
       address({ name: `a${index}` }, { address: text }),
     ) as [IPAddress, IPAddress, IPAddress]
     const ledger = PoolLedger.build(owner, [one, same, other])
-    expect(ledger.othersWith(one)).toEqual(['default/a1'])
-    expect(ledger.othersWith(other)).toEqual([])
-    expect(ledger.othersWith(address({}, { address: 'fd00::2' }))).toEqual(['default/a2'])
-    expect(ledger.othersWith(address({}, { address: 'garbage' }))).toEqual([])
-    expect(PoolLedger.build(undefined, [one, same]).othersWith(one)).toEqual([])
+    expect(ledger.othersHolding(one)).toEqual(['default/a1'])
+    expect(ledger.othersHolding(other)).toEqual([])
+    expect(ledger.othersHolding(address({}, { address: 'fd00::2' }))).toEqual(['default/a2'])
+    expect(ledger.othersHolding(address({}, { address: 'garbage' }))).toEqual([])
+    const zoned = PoolLedger.build(owner, [one, address({ name: 'a9' }, { address: 'fd00::1%eth0' })])
+    expect(zoned.othersHolding(one)).toEqual(['default/a9'])
+    expect(zoned.othersHolding(address({ name: 'a9' }, { address: 'fd00::1%eth0' }))).toEqual(['default/a0'])
+    for (const unusable of [undefined, stored(pool(['garbage']))]) {
+      const blind = PoolLedger.build(unusable, [one, same, other])
+      expect(blind.othersHolding(one)).toEqual(['default/a1'])
+      expect(blind.othersHolding(other)).toEqual([])
+      expect([blind.next(), blind.counts(), blind.entries()]).toEqual([undefined, undefined, []])
+      blind.forget(same.metadata)
+      expect(blind.othersHolding(one)).toEqual([])
+      // and when the pool is there it has them all
+      blind.setPool(owner)
+      expect(blind.entries()).toHaveLength(2)
+      blind.setPool(undefined)
+      blind.observe(same)
+      expect(blind.othersHolding(one)).toEqual(['default/a1'])
+    }
   })
 
   test('says which others hold a part of the same prefix, or more than it', () => {
@@ -236,9 +265,19 @@ describe('a ledger', () => {
       { address: 'fd00:0:0:2::', prefix: 64 },
     ].map((spec, index) => address({ name: `a${index}` }, spec)) as [IPAddress, IPAddress, IPAddress]
     const ledger = PoolLedger.build(owner, [wide, narrow, apart])
-    expect([wide, narrow, apart].map((held) => ledger.othersWith(held))).toEqual([['default/a1'], ['default/a0'], []])
+    const held = [wide, narrow, apart]
+    const others = [['default/a1'], ['default/a0'], []]
+    expect(held.map((one) => ledger.othersHolding(one))).toEqual(others)
+    const ofKind = held.map((one) => withPoolKind(one, 'InClusterPrefixPool'))
+    const blind = PoolLedger.build(undefined, ofKind)
+    expect(ofKind.map((one) => blind.othersHolding(one))).toEqual(others)
+    const old = ['10.0.0.0', '10.0.0.8'].map((text, index) =>
+      withPoolKind(address({ name: `v${index}` }, { address: text, prefix: 28 + index }), 'GlobalInClusterPrefixPool'),
+    )
+    const blind4 = PoolLedger.build(undefined, old)
+    expect(old.map((one) => blind4.othersHolding(one))).toEqual([['default/v1'], ['default/v0']])
     // of no length that can be used: the child around its address
-    expect(ledger.othersWith(address({}, { address: 'fd00:0:0:2::9', prefix: 0 }))).toEqual(['default/a2'])
+    expect(ledger.othersHolding(address({}, { address: 'fd00:0:0:2::9', prefix: 0 }))).toEqual(['default/a2'])
   })
 
   test('names the prefixes in use with their holders, host bits cleared', () => {
@@ -384,3 +423,7 @@ test('a grace period is over when its last second is, not before', () => {
   expect(at(9_001)).toMatchObject({ outcome: { kind: 'releasing' }, requeueAfterSeconds: 1 })
   expect(at(10_000).outcome.kind).toBe('released')
 })
+
+function withPoolKind(held: IPAddress, kind: string): IPAddress {
+  return { ...held, spec: { ...held.spec, poolRef: { ...held.spec.poolRef, kind } } }
+}

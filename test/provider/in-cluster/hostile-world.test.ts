@@ -315,7 +315,11 @@ describe('after a create whose outcome is unknown', () => {
     const planner = inCluster()
     // a run that can not find out what is stored ends; one that can goes on, also if only the first way to find out has failed
     if (outage <= 1) await world.run(losing(world, outage), planner)
-    else await expect(world.run(losing(world, outage), planner)).rejects.toMatchObject({ code: 'STORE_IO' })
+    else
+      await expect(world.run(losing(world, outage), planner)).rejects.toMatchObject({
+        code: 'STORE_OUTCOME_UNKNOWN',
+        cause: { code: 'STORE_IO' },
+      })
     await world.run()
     expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5', 'default/b': '10.0.0.6' })
   })

@@ -1,13 +1,14 @@
-import { inCluster } from 'ipam-kit/provider/in-cluster'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
-import { controllerLoop } from '../../docs/examples/controller-loop.js'
+import { serveClaims } from '../../docs/examples/controller.js'
 import { claim, claimRef, kinds, pool } from '../provider/in-cluster/world.js'
 
-/** Waits for an event about a claim that the store itself tells: no sleeping. */
-async function until(store: Store, seen: (event: WatchEvent) => boolean): Promise<void> {
-  const kind = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim' }
+const CLAIM = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim' }
+const POOL = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool' }
+
+/** Waits for an event that the store itself tells: no sleeping. */
+async function until(store: Store, seen: (event: WatchEvent) => boolean, kind = CLAIM): Promise<void> {
   for await (const event of store.watch(kind, { resourceVersion: '1' })) if (seen(event)) return
 }
 
@@ -19,8 +20,10 @@ const isBound = (name: string) => (event: WatchEvent) =>
 test('the controller of the guide binds, releases and binds again while the world changes', async () => {
   const store = memoryStore({ now: Date.now, kinds })
   const stop = new AbortController()
-  const running = controllerLoop(store, inCluster(), stop.signal)
+  const told: unknown[] = []
+  const running = serveClaims(store, stop.signal, (line) => told.push(line))
   await store.create(pool(['10.0.0.5']))
+  await until(store, ({ type }) => type === 'MODIFIED', POOL)
   await store.create(claim('first'))
   await store.create(claim('second'))
   await until(store, isBound('first'))
@@ -30,4 +33,6 @@ test('the controller of the guide binds, releases and binds again while the worl
   expect(address).toMatchObject({ ok: true, value: { spec: { address: '10.0.0.5' } } })
   stop.abort()
   await running
+  expect(told).toContain('IPAddressClaim default/first: bound')
+  expect(told.filter((line) => typeof line !== 'string')).toEqual([])
 })

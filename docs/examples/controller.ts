@@ -1,0 +1,22 @@
+import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { Controller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+
+/** Serves claims from in-cluster pools on any store, until `stop` is aborted and everything that was begun is ended. */
+export async function serveClaims(store: Store, stop: AbortSignal, log = console.error): Promise<void> {
+  const controller = new Controller({
+    store,
+    planners: [inCluster()],
+    timers: {
+      now: Date.now,
+      after: (ms, action) => {
+        const timer = setTimeout(action, ms)
+        return () => clearTimeout(timer)
+      },
+    },
+    onProblem: (problem) => log(problem),
+    onResult: ({ key, outcome }) => log(`${key}: ${outcome?.kind ?? 'gone'}`),
+  })
+  stop.addEventListener('abort', () => controller.stop(), { once: true })
+  await controller.run()
+}

@@ -1,0 +1,93 @@
+import { createServer, type Server } from 'node:http'
+import { type Metric, prometheusText } from 'ipam-kit/render'
+import type { Controller, ControllerProblem, ControllerResult } from 'ipam-kit/run'
+
+const BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** What the controller has done, in figures. */
+export class Metrics {
+  readonly #results = new Map<string, number>()
+  readonly #problems = new Map<string, number>()
+  readonly #buckets = BOUNDS_SECONDS.map((atMost) => ({ atMost, count: 0 }))
+  readonly #pools = new Map<string, { readonly free: number; readonly used: number }>()
+  #seconds = 0
+  #count = 0
+  /** Set while this process leads. */
+  controller: Pick<Controller, 'load'> | undefined
+
+  observe({ key, outcome, tookMs }: ControllerResult): void {
+    const kind = outcome?.kind ?? 'gone'
+    this.#results.set(kind, (this.#results.get(kind) ?? 0) + 1)
+    const seconds = tookMs / 1000
+    for (const bucket of this.#buckets) if (seconds <= bucket.atMost) bucket.count++
+    this.#seconds += seconds
+    this.#count++
+    const counts = outcome as { readonly free?: number; readonly used?: number } | undefined
+    if (counts?.free !== undefined && counts.used !== undefined) {
+      this.#pools.set(key, { free: counts.free, used: counts.used })
+    } else if (outcome === undefined) this.#pools.delete(key)
+  }
+
+  count(problem: ControllerProblem): void {
+    this.#problems.set(problem.kind, (this.#problems.get(problem.kind) ?? 0) + 1)
+  }
+
+  text(): string {
+    const load = this.controller?.load
+    const byLabel = (label: string, counts: ReadonlyMap<string, number>) =>
+      [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
+    const ofPools = (figure: 'free' | 'used') =>
+      [...this.#pools].map(([pool, counts]) => ({ labels: { pool }, value: counts[figure] }))
+    const gauge = (name: string, help: string, value: number | undefined): Metric => {
+      return { type: 'gauge', name, help, samples: value === undefined ? [] : [{ value }] }
+    }
+    return prometheusText([
+      gauge('ipam_leader', 'Whether this process leads', load === undefined ? 0 : 1),
+      gauge('ipam_keys_waiting', 'Claims and pools that wait for a plan', load?.waiting),
+      gauge('ipam_plans_running', 'Plans that are being carried out', load?.running),
+      gauge('ipam_writes_unsettled', 'Writes of which it is not known what has become of them', load?.unsettled),
+      {
+        type: 'counter',
+        name: 'ipam_plans_total',
+        help: 'Plans by outcome',
+        samples: byLabel('outcome', this.#results),
+      },
+      {
+        type: 'counter',
+        name: 'ipam_problems_total',
+        help: 'What went wrong',
+        samples: byLabel('kind', this.#problems),
+      },
+      {
+        type: 'histogram',
+        name: 'ipam_plan_seconds',
+        help: 'From a plan to the last answer',
+        samples: [{ buckets: this.#buckets, sum: this.#seconds, count: this.#count }],
+      },
+      { type: 'gauge', name: 'ipam_pool_free', help: 'Free addresses of a pool', samples: ofPools('free') },
+      { type: 'gauge', name: 'ipam_pool_used', help: 'Addresses in use of a pool', samples: ofPools('used') },
+    ])
+  }
+}
+
+/** Serves `/metrics` and `/healthz`. */
+export function serveMetrics(metrics: Metrics, port: number): Server {
+  return createServer((request, response) => {
+    const isMetrics = request.url === '/metrics'
+    if (!isMetrics && request.url !== '/healthz') return void response.writeHead(404).end()
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(isMetrics ? metrics.text() : 'ok\n')
+  }).listen(port)
+}
+
+/** A problem in one line. */
+export function problemLine(problem: ControllerProblem): string {
+  switch (problem.kind) {
+    case 'feed':
+      return `${problem.of.kind} can not be watched: ${problem.failure.code}`
+    case 'thrown':
+      return `${problem.key}: ${problem.error instanceof Error ? problem.error.stack : String(problem.error)}`
+    case 'failed':
+    case 'unsettled':
+      return `${problem.key}: ${problem.kind}: ${problem.failure.code}`
+  }
+}

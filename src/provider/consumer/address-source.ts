@@ -1,0 +1,74 @@
+import type { ConditionUpdate } from '../../claim/index.js'
+
+/** Where a device can get an address from. */
+export interface AddressSources {
+  readonly dhcp4?: boolean | null | undefined
+  readonly dhcp6?: boolean | null | undefined
+  /** Addresses that are written in the spec. */
+  readonly ipAddrs?: readonly string[] | null | undefined
+  readonly addressesFromPools?: readonly unknown[] | null | undefined
+  /** The device is to have no address, or gets it by a way of its own. */
+  readonly skipIPAllocation?: boolean | null | undefined
+}
+
+/**
+ * Whether nothing says where a device gets its address from. A machine with such a device waits for somebody to write one into its spec. O(1).
+ *
+ * Source: `isWaitingForStaticIPAllocation` of cluster-api-provider-vsphere.
+ *
+ * @example
+ * lacksAddressSource({}) // true
+ * lacksAddressSource({ addressesFromPools: [{ apiGroup: 'g', kind: 'Pool', name: 'p' }] }) // false
+ */
+export function lacksAddressSource(device: AddressSources): boolean {
+  const { dhcp4, dhcp6, ipAddrs, addressesFromPools, skipIPAllocation } = device
+  if (dhcp4 || dhcp6 || skipIPAllocation) return false
+  return (ipAddrs?.length ?? 0) === 0 && (addressesFromPools?.length ?? 0) === 0
+}
+
+/** What is known of a machine when its condition is made. */
+export interface ProvisioningState {
+  readonly devices: readonly AddressSources[]
+  /** The addresses that the running machine reports. Left out: it does not run yet. */
+  readonly reportedAddresses?: readonly string[] | undefined
+}
+
+/**
+ * The condition of a machine as far as its addresses go, in the words of cluster-api-provider-vsphere; `undefined` if it does not run yet, and nothing but
+ * that is missing. O(n) in devices.
+ *
+ * @example
+ * provisionedCondition({ devices: [{}] }).reason // 'WaitingForStaticIPAllocation'
+ * provisionedCondition({ devices: [{ dhcp4: true }], reportedAddresses: [] }).reason // 'WaitingForIPAllocation'
+ */
+export function provisionedCondition(state: ProvisioningState): ConditionUpdate | undefined {
+  const type = 'VirtualMachineProvisioned'
+  const waiting = (reason: string): ConditionUpdate => ({ type, status: 'False', reason, message: '' })
+  if (state.devices.some(lacksAddressSource)) return waiting('WaitingForStaticIPAllocation')
+  if (state.reportedAddresses === undefined) return undefined
+  if (state.reportedAddresses.length === 0) return waiting('WaitingForIPAllocation')
+  return { type, status: 'True', reason: 'Provisioned', message: '' }
+}
+
+/**
+ * A device with what the network configuration of its failure domain says: each field of that which is not empty takes the place of the device's. False is
+ * not empty. O(fields).
+ *
+ * Source: `mergeNetworkConfiguration` of cluster-api-provider-vsphere, pkg/services.
+ *
+ * @example
+ * withNetworkConfiguration({ networkName: 'a', dhcp4: true }, { networkName: 'b', nameservers: [] })
+ * // { networkName: 'b', dhcp4: true }
+ */
+export function withNetworkConfiguration<D extends object, C extends object>(
+  device: D,
+  configuration: C,
+): D & Partial<C> {
+  const given = Object.entries(configuration).filter(([, value]) => !isEmpty(value))
+  return { ...device, ...(Object.fromEntries(given) as Partial<C>) }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}

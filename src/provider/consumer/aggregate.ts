@@ -1,0 +1,49 @@
+import type { ConditionUpdate } from '../../claim/index.js'
+import { dialectOf, type Naming } from './dialect.js'
+import type { ResolvedClaim } from './resolve.js'
+
+/** How many claims stand where. */
+export interface ClaimCounts {
+  readonly total: number
+  readonly missing: number
+  readonly pending: number
+  readonly bound: number
+  readonly deleting: number
+  readonly conflict: number
+  /** Claims that name an address, whether it is of any use or not. */
+  readonly fulfilled: number
+}
+
+/** What a condition is made from. */
+export interface ClaimSummary {
+  readonly counts: ClaimCounts
+  readonly claims: readonly ResolvedClaim[]
+}
+
+/** All claims of an owner in a few numbers, and what its dialect says of them. */
+export interface Aggregate {
+  readonly counts: ClaimCounts
+  /** For `setCondition`; `undefined` if the dialect has no word for it. */
+  readonly condition: ConditionUpdate | undefined
+}
+
+/**
+ * How the claims of an owner stand as a whole, in the words of its dialect. Claims that are missing count as those that are created now. O(n).
+ *
+ * @example
+ * aggregate([], 'capv').condition.reason // 'Fulfilled'
+ */
+export function aggregate(claims: readonly ResolvedClaim[], naming: Naming): Aggregate {
+  const counts = countsOf(claims)
+  return { counts, condition: dialectOf(naming).condition({ counts, claims }) }
+}
+
+/** How many claims stand where. O(n). */
+function countsOf(claims: readonly ResolvedClaim[]): ClaimCounts {
+  const counts = { total: claims.length, missing: 0, pending: 0, bound: 0, deleting: 0, conflict: 0, fulfilled: 0 }
+  for (const { resolution } of claims) {
+    counts[resolution.kind]++
+    if (resolution.kind !== 'missing' && resolution.claim.status?.addressRef !== undefined) counts.fulfilled++
+  }
+  return counts
+}

@@ -1,0 +1,43 @@
+import { hashText } from '../../allocator/hashing.js'
+import { ipamError } from '../../errors/index.js'
+
+/** The longest name of a Kubernetes object, in characters. */
+export const MAX_NAME_LENGTH = 253
+
+/** As many characters as a hash takes, with the dash before it. */
+const HASH_LENGTH = 17
+
+/**
+ * A name that is not too long: the name itself, or its beginning and a hash of all of it. The same name gives the same result, always. Two long
+ * names meet with a probability of about 1 in 2^64, and {@link claimsFor} refuses two claims of one name. O(length).
+ *
+ * @param maxLength 18 to 253 characters
+ * @throws IpamError `INVALID_ARGUMENT`
+ * @example
+ * boundedName('web-0-1') // 'web-0-1'
+ * boundedName('a-machine-with-a-long-name-0-1', { maxLength: 26 }) // 'a-machine-46b5a871d506a9d8'
+ */
+export function boundedName(name: string, options: { readonly maxLength?: number | undefined } = {}): string {
+  const { maxLength = MAX_NAME_LENGTH } = options
+  if (!Number.isInteger(maxLength) || maxLength <= HASH_LENGTH || maxLength > MAX_NAME_LENGTH) {
+    const expected = `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`
+    throw ipamError('INVALID_ARGUMENT', { argument: 'maxLength', expected, got: String(maxLength) })
+  }
+  if (name.length <= maxLength) return name
+  // a part of a name may not end in a dash or a dot
+  const start = name.slice(0, maxLength - HASH_LENGTH).replace(/[-.]+$/, '')
+  return `${start}-${hex(hashText(name))}${hex(hashText(`#${name}`))}`
+}
+
+/** @throws IpamError `INVALID_CLAIM_NAME` */
+export function assertClaimName(name: string): void {
+  if (typeof name !== 'string') throw ipamError('INVALID_CLAIM_NAME', { name: String(name), problem: 'it is no text' })
+  if (name === '') throw ipamError('INVALID_CLAIM_NAME', { name, problem: 'it is empty' })
+  if (name.length <= MAX_NAME_LENGTH) return
+  const problem = `it has ${name.length} characters, and ${MAX_NAME_LENGTH} are the most`
+  throw ipamError('INVALID_CLAIM_NAME', { name, problem })
+}
+
+function hex(hash: number): string {
+  return (hash >>> 0).toString(16).padStart(8, '0')
+}

@@ -1,0 +1,99 @@
+import type { Family } from '../../cidr/index.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { InClusterIPPool } from '../../crd/in-cluster/pools.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
+
+/** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
+export const GATEWAY_METRIC_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/gateway-metric'
+/** The same by its older name, which is read as well. */
+export const LEGACY_METRIC_ANNOTATION = 'metric'
+
+/** For how long an address of such a pool is given to nobody else, in seconds: caches of neighbours have to forget it. */
+const REUSE_GRACE_SECONDS = 60
+
+/** The addresses of one family that a cluster brings with it. */
+export interface ClusterPoolSpec {
+  readonly cluster: string
+  readonly namespace: string
+  /** Addresses, ranges and CIDRs of one family. */
+  readonly addresses: readonly string[]
+  readonly prefix: number
+  readonly gateway?: string | undefined
+  /** `null`: there was one, and there is none any more. */
+  readonly metric?: number | null | undefined
+}
+
+/**
+ * The name of the pool of a cluster for a family. O(1).
+ *
+ * @example
+ * clusterPoolName('blue', 4) // 'blue-v4-icip'
+ */
+export function clusterPoolName(cluster: string, family: Family): string {
+  return `${cluster}-v${family}-icip`
+}
+
+/**
+ * The pool that cluster-api-provider-proxmox makes of the addresses in the spec of a cluster. O(n log n) in addresses.
+ *
+ * Source: `CreateOrUpdateInClusterIPPool`, pkg/kubernetes/ipam.
+ *
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for what is no address, range or CIDR; `INVALID_ARGUMENT` for none at all, or both families
+ * @example
+ * clusterPool({ cluster: 'blue', namespace: 'default', addresses: ['10.0.0.0/24'], prefix: 24 }).metadata.name // 'blue-v4-icip'
+ */
+export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
+  const { cluster, namespace, addresses, prefix, gateway, metric } = spec
+  const { apiVersion, kind } = InClusterIPPool.info
+  const annotations: { [key: string]: string } = {}
+  if (metric === null) annotations[GATEWAY_METRIC_ANNOTATION] = ''
+  else if (metric !== undefined) {
+    annotations[GATEWAY_METRIC_ANNOTATION] = String(metric)
+    annotations[LEGACY_METRIC_ANNOTATION] = String(metric)
+  }
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: clusterPoolName(cluster, familyOf(addresses)),
+      namespace,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    },
+    spec: {
+      addresses,
+      prefix,
+      ...(gateway === undefined ? {} : { gateway }),
+      addressReuseGracePeriodSeconds: REUSE_GRACE_SECONDS,
+    },
+  }
+}
+
+/**
+ * The metric of the route to the gateway of a pool, from its annotations; `undefined` if they say none. O(1).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for an annotation that is no whole number from 0 to 2^31 - 1
+ * @example
+ * const metadata = { name: 'p', annotations: { metric: '100' } }
+ * gatewayMetricOf({ apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata }) // 100
+ */
+export function gatewayMetricOf(pool: KubeObject): number | undefined {
+  const { annotations } = pool.metadata
+  for (const argument of [GATEWAY_METRIC_ANNOTATION, LEGACY_METRIC_ANNOTATION]) {
+    const text = annotations?.[argument]
+    if (text === undefined || text === '') continue
+    const metric = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+    if (metric <= 0x7fffffff) return metric
+    throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a whole number from 0 to 2^31 - 1', got: text })
+  }
+  return undefined
+}
+
+/** @throws IpamError `INVALID_ARGUMENT`, `MALFORMED_RANGE_SET_ENTRY` */
+function familyOf(addresses: readonly string[]): Family {
+  const families = new Set(RangeSet.ranges(RangeSet.parse(addresses)).map(({ first }) => first.family))
+  const [family] = families
+  if (family !== undefined && families.size === 1) return family
+  const got = family === undefined ? 'none' : 'both families'
+  throw ipamError('INVALID_ARGUMENT', { argument: 'addresses', expected: 'addresses of one family', got })
+}

@@ -1,0 +1,190 @@
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
+import type { IPPoolReference } from '../../crd/cluster-api/references.js'
+import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
+import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
+import { assertClaimName } from './claim-name.js'
+import { type ClaimPlace, type Dialect, dialectOf, type Naming, type OwnerLabels } from './dialect.js'
+import { groupText } from './identity.js'
+
+/** One address that a device wants: which pool it is from. A group may carry a version, which is dropped. */
+export interface PoolRequest extends IPPoolReference {
+  /** Besides those of the dialect. */
+  readonly annotations?: { readonly [key: string]: string } | undefined
+  readonly labels?: { readonly [key: string]: string } | undefined
+}
+
+/** A network device of a machine, as far as its addresses go. Two families are two pools. */
+export interface ConsumerDevice {
+  /** For dialects that name claims by it. */
+  readonly name?: string | undefined
+  readonly pools: readonly PoolRequest[]
+}
+
+/** A claim as its consumer wants it. */
+export interface DesiredClaim {
+  readonly name: string
+  readonly namespace: string
+  readonly labels: { readonly [key: string]: string }
+  readonly annotations: { readonly [key: string]: string }
+  readonly ownerReference: OwnerReference
+  readonly finalizer?: string | undefined
+  readonly poolRef: IPPoolReference
+  readonly clusterName?: string | undefined
+  /** The place of the device among those of the machine, from 0. */
+  readonly deviceIndex: number
+  readonly deviceName: string
+  readonly poolIndex: number
+  /** As in the {@link Dialect}. */
+  readonly adoptsUnowned: boolean
+}
+
+export interface ClaimsForOptions {
+  /** The Cluster of the owner. Left out: that of its label `cluster.x-k8s.io/cluster-name`. */
+  readonly clusterName?: string | undefined
+}
+
+/**
+ * The claims that a machine needs for its devices, in their order: one for each pool of each device. O(pools).
+ *
+ * @param owner the machine, as it was read: it needs a name, a namespace and a uid
+ * @throws IpamError `CLAIM_NAME_CONFLICT` for two claims of one name, `INVALID_CLAIM_NAME` for one that is empty or has more than 253 characters
+ *   ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner without uid or namespace
+ * @example
+ * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', labels: { 'cluster.x-k8s.io/cluster-name': 'blue' } }
+ * const owner = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'VSphereVM', metadata }
+ * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
+ * claimsFor(owner, [{ pools }, { pools }], 'capv').map((claim) => claim.name) // ['vm-0-0', 'vm-1-0']
+ */
+export function claimsFor(
+  owner: KubeObject,
+  devices: readonly ConsumerDevice[],
+  naming: Naming,
+  options: ClaimsForOptions = {},
+): readonly DesiredClaim[] {
+  const { claims, problem } = nameableClaims(owner, devices, dialectOf(naming), options)
+  if (problem !== undefined) throw problem
+  return claims
+}
+
+/** The claims that have a name, each its own, and why the first of the others has none. What they were once named can still be released. */
+export function nameableClaims(
+  owner: KubeObject,
+  devices: readonly ConsumerDevice[],
+  dialect: Dialect,
+  options: ClaimsForOptions,
+): { readonly claims: readonly DesiredClaim[]; readonly problem: IpamError | undefined } {
+  const of: Wanting = {
+    dialect,
+    ownerReference: ownerReferenceOf(owner, dialect),
+    namespace: storedField(owner, 'namespace'),
+    labels: owner.metadata.labels ?? {},
+    clusterName: options.clusterName || owner.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined,
+  }
+  const claims = new Map<string, DesiredClaim>()
+  let problem: IpamError | undefined
+  for (const [deviceIndex, { name: deviceName = String(deviceIndex), pools }] of devices.entries()) {
+    for (const [poolIndex, request] of pools.entries()) {
+      const claim = desiredClaim(of, request, { deviceIndex, deviceName, poolIndex })
+      const before = 'code' in claim ? undefined : claims.get(claim.name)
+      if ('code' in claim) problem ??= claim
+      else if (before !== undefined) problem ??= conflictOf(before, claim)
+      else claims.set(claim.name, claim)
+    }
+  }
+  return { claims: [...claims.values()], problem }
+}
+
+/** What all claims of an owner have in common. */
+interface Wanting extends OwnerLabels {
+  readonly dialect: Dialect
+  readonly ownerReference: OwnerReference
+  readonly namespace: string
+}
+
+function desiredClaim(
+  of: Wanting,
+  { annotations = {}, labels = {}, ...request }: PoolRequest,
+  at: Pick<DesiredClaim, 'deviceIndex' | 'deviceName' | 'poolIndex'>,
+): DesiredClaim | IpamError {
+  const { dialect, ownerReference, namespace, clusterName } = of
+  const poolRef = poolOf(request, dialect)
+  const place: ClaimPlace = { ...at, owner: ownerReference.name, pool: poolRef, annotations }
+  const name = nameOf(place, dialect)
+  if (typeof name !== 'string') return name
+  return {
+    name,
+    namespace,
+    labels: { ...dialect.labels(of), ...labels },
+    annotations: { ...dialect.annotations(place), ...annotations },
+    ownerReference,
+    ...(dialect.finalizer === undefined ? {} : { finalizer: dialect.finalizer }),
+    poolRef,
+    ...(dialect.setsClusterName && clusterName !== undefined ? { clusterName } : {}),
+    ...at,
+    adoptsUnowned: dialect.adoptsUnowned,
+  }
+}
+
+function nameOf(place: ClaimPlace, dialect: Dialect): string | IpamError {
+  try {
+    const name = dialect.claimName(place)
+    assertClaimName(name)
+    return name
+  } catch (error) {
+    if (isIpamError(error)) return error
+    throw error
+  }
+}
+
+/**
+ * The object that a desired claim is created as. O(1).
+ *
+ * @example
+ * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata: { name: 'vm', namespace: 'default', uid: 'u1' } }
+ * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
+ * claimsFor(owner, [{ pools }], 'openshift').map(newClaim)[0].metadata.finalizers // ['machine.openshift.io/ip-claim-protection']
+ */
+export function newClaim(desired: DesiredClaim): IPAddressClaim {
+  const { name, namespace, labels, annotations, ownerReference, finalizer, poolRef, clusterName } = desired
+  return {
+    apiVersion: IPAddressClaim.info.apiVersion,
+    kind: IPAddressClaim.info.kind,
+    metadata: {
+      name,
+      namespace,
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+      ...(finalizer === undefined ? {} : { finalizers: [finalizer] }),
+      ownerReferences: [ownerReference],
+    },
+    spec: { ...(clusterName === undefined ? {} : { clusterName }), poolRef },
+  }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function ownerReferenceOf(owner: KubeObject, dialect: Pick<Dialect, 'ownerFlags'>): OwnerReference {
+  const { apiVersion, kind, metadata } = owner
+  return { apiVersion, kind, name: metadata.name, uid: storedField(owner, 'uid'), ...dialect.ownerFlags }
+}
+
+/**
+ * What only a stored object has.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for an object that has it not: it was not read from a store
+ */
+export function storedField(object: KubeObject, field: 'uid' | 'namespace'): string {
+  const value = object.metadata[field]
+  if (value !== undefined && value !== '') return value
+  const argument = `metadata.${field} of ${formatRef(refOf(object))}`
+  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'what the store has', got: 'none' })
+}
+
+function poolOf({ apiGroup, kind, name }: IPPoolReference, dialect: Dialect): IPPoolReference {
+  return { apiGroup: groupText(apiGroup) || dialect.defaultPoolGroup || '', kind, name }
+}
+
+function conflictOf(first: DesiredClaim, second: DesiredClaim): IpamError {
+  const wanted = ({ deviceName, poolRef }: DesiredClaim) => `${formatRef(poolRef)} on device ${deviceName}`
+  return ipamError('CLAIM_NAME_CONFLICT', { name: first.name, first: wanted(first), second: wanted(second) })
+}

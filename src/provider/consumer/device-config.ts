@@ -1,0 +1,184 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+
+/** What the spec of a machine says of a device whose addresses come from pools. */
+export interface DeviceSpec {
+  /** Its place among the devices of the machine, from 0: problems name it. */
+  readonly index: number
+  /** Text as it was written. */
+  readonly gateway4?: string | undefined
+  readonly gateway6?: string | undefined
+}
+
+export interface Route {
+  readonly to: Prefix
+  readonly via: Address
+  readonly metric?: number | undefined
+}
+
+/** What a device is set up with. */
+export interface DeviceSettings {
+  /** Each with the length of its subnet, in the order of the pools. Host bits are kept. */
+  readonly addresses: readonly Prefix[]
+  readonly gateway4?: Address | undefined
+  readonly gateway6?: Address | undefined
+  /** A default route for each gateway. */
+  readonly routes: readonly Route[]
+}
+
+export type DeviceProblemCode =
+  | 'InvalidAddress'
+  | 'DuplicateAddress'
+  | 'InvalidGateway'
+  | 'GatewayFamilyMismatch'
+  | 'GatewayDiffersFromDevice'
+  | 'GatewaysDiffer'
+
+/** What is wrong with one address of a device. */
+export interface DeviceProblem {
+  readonly code: DeviceProblemCode
+  /** In the words of cluster-api-provider-vsphere. */
+  readonly message: string
+  readonly address: IPAddress
+}
+
+/** The settings of a device, or everything that is wrong with its addresses, and the settings without those. */
+export type DeviceConfig =
+  | ({ readonly kind: 'configured' } & DeviceSettings)
+  | { readonly kind: 'invalid'; readonly problems: readonly DeviceProblem[]; readonly partial: DeviceSettings }
+
+export interface DeviceConfigOptions {
+  /** Take an address without a prefix, or with 0, as upstream does: its subnet is the whole address space. Default false. */
+  readonly lax?: boolean | undefined
+  /** The metric of the route to the gateway of an address. Default none. */
+  readonly metricOf?: ((address: IPAddress) => number | undefined) | undefined
+}
+
+/**
+ * The settings of a device from the addresses that its claims have, in the order of its pools. All that is wrong is found at once. A gateway may be left
+ * out, and need not lie in the subnet of its address. O(n) in addresses.
+ *
+ * Source: cluster-api-provider-vsphere, pkg/services/govmomi/ipam. There gateways are compared as text, so `fd00::1` and `fd00:0::1` are two; a gateway
+ * may have a zone; and an address without a prefix gets `/0`.
+ *
+ * @example
+ * const spec = { claimRef: { name: 'vm-0-0' }, poolRef: { apiGroup: 'g', kind: 'Pool', name: 'p' }, address: '10.0.0.5', prefix: 24 }
+ * const address = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddress', metadata: { name: 'vm-0-0', namespace: 'a' }, spec }
+ * deviceConfig({ index: 0 }, [address]).addresses.map(Prefix.format) // ['10.0.0.5/24']
+ * deviceConfig({ index: 0 }, [address, address]).problems[0].message
+ * // 'IPAddress a/vm-0-0 is a duplicate of another address: "10.0.0.5/24"'
+ */
+export function deviceConfig(
+  device: DeviceSpec,
+  addresses: readonly IPAddress[],
+  options: DeviceConfigOptions = {},
+): DeviceConfig {
+  const settings: Draft = { addresses: [], gateway4: undefined, gateway6: undefined, routes: [] }
+  const problems: DeviceProblem[] = []
+  for (const address of addresses) {
+    const problem = take(address, device, settings, options)
+    if (problem !== undefined) problems.push({ ...problem, address })
+  }
+  const { gateway4, gateway6, ...lists } = settings
+  const done: DeviceSettings = {
+    ...lists,
+    ...(gateway4 === undefined ? {} : { gateway4 }),
+    ...(gateway6 === undefined ? {} : { gateway6 }),
+  }
+  return problems.length === 0 ? { kind: 'configured', ...done } : { kind: 'invalid', problems, partial: done }
+}
+
+interface Draft {
+  readonly addresses: Prefix[]
+  gateway4: Address | undefined
+  gateway6: Address | undefined
+  readonly routes: Route[]
+}
+
+type Problem = Omit<DeviceProblem, 'address'>
+
+/** Adds one address, or says what is wrong with it. */
+function take(
+  address: IPAddress,
+  device: DeviceSpec,
+  settings: Draft,
+  options: DeviceConfigOptions,
+): Problem | undefined {
+  const name = nameOf(address)
+  const prefix = prefixOf(address, options)
+  if (typeof prefix === 'string') {
+    return { code: 'InvalidAddress', message: `IPAddress ${name} has invalid ip address: ${JSON.stringify(prefix)}` }
+  }
+  if (settings.addresses.some((other) => Prefix.equals(other, prefix))) {
+    const text = JSON.stringify(Prefix.format(prefix))
+    return { code: 'DuplicateAddress', message: `IPAddress ${name} is a duplicate of another address: ${text}` }
+  }
+  const gateway = gatewayOf(address)
+  if (typeof gateway === 'string') {
+    return { code: 'InvalidGateway', message: `IPAddress ${name} has invalid gateway: ${JSON.stringify(gateway)}` }
+  }
+  if (gateway !== undefined) {
+    const problem = problemOfGateway(gateway, { address, prefix, device, settings })
+    if (problem !== undefined) return problem
+    addGateway(gateway, settings, options.metricOf?.(address))
+  }
+  settings.addresses.push(prefix)
+  return undefined
+}
+
+function problemOfGateway(
+  gateway: Address,
+  { address, prefix, device, settings }: { address: IPAddress; prefix: Prefix; device: DeviceSpec; settings: Draft },
+): Problem | undefined {
+  const { family } = gateway
+  if (family !== prefix.address.family) {
+    const message = `IPAddress ${nameOf(address)} has mismatched gateway and address IP families`
+    return { code: 'GatewayFamilyMismatch', message }
+  }
+  const wanted = family === 4 ? device.gateway4 : device.gateway6
+  if (wanted !== undefined && wanted !== '' && !isText(gateway, wanted)) {
+    const { name } = address.metadata
+    const message = `the IPv${family} Gateway for IPAddress ${name} does not match the Gateway${family} already configured on device (index ${device.index})`
+    return { code: 'GatewayDiffersFromDevice', message }
+  }
+  const first = family === 4 ? settings.gateway4 : settings.gateway6
+  if (first === undefined || Address.equals(first, gateway)) return undefined
+  const message = `the IPv${family} IPAddresses assigned to the same device (index ${device.index}) do not have the same gateway`
+  return { code: 'GatewaysDiffer', message }
+}
+
+function addGateway(gateway: Address, settings: Draft, metric: number | undefined): void {
+  const key = gateway.family === 4 ? 'gateway4' : 'gateway6'
+  if (settings[key] !== undefined) return
+  settings[key] = gateway
+  const to = Prefix.masked(Prefix.of(gateway, 0))
+  settings.routes.push({ to, via: gateway, ...(metric === undefined ? {} : { metric }) })
+}
+
+/** The address with its length, or the text that is none. */
+function prefixOf({ spec }: IPAddress, { lax = false }: DeviceConfigOptions): Prefix | string {
+  const length = spec.prefix ?? 0
+  const text = `${spec.address}/${length}`
+  const parsed = Prefix.safeParse(text)
+  return parsed.ok && (lax || length > 0) ? parsed.value : text
+}
+
+/** The gateway, or the text that is none. */
+function gatewayOf({ spec }: IPAddress): Address | string | undefined {
+  if (spec.gateway === undefined || spec.gateway === '') return undefined
+  const parsed = Address.safeParse(spec.gateway)
+  return parsed.ok ? parsed.value : spec.gateway
+}
+
+function isText(address: Address, text: string): boolean {
+  const parsed = Address.safeParse(text)
+  return parsed.ok && Address.equals(parsed.value, address)
+}
+
+function nameOf({ metadata }: IPAddress): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`
+}

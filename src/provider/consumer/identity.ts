@@ -1,0 +1,63 @@
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPPoolReference } from '../../crd/cluster-api/references.js'
+import type { OwnerReference } from '../../crd/meta/object.js'
+
+/** What of an owner reference says whose an object is. */
+export type OwnerIdentity = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
+
+/**
+ * Whether two references name one and the same object: group, kind, name and uid. Versions do not count, and a group may stand without one. O(1).
+ *
+ * Source: `isOwnedByExactMachine` of cluster-api-provider-proxmox, pkg/kubernetes/ipam.
+ *
+ * @example
+ * const machine = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1alpha2', kind: 'ProxmoxMachine', name: 'a', uid: 'u1' }
+ * isSameOwner(machine, { ...machine, apiVersion: 'infrastructure.cluster.x-k8s.io' }) // true
+ * isSameOwner(machine, { ...machine, uid: 'u2' }) // false
+ */
+export function isSameOwner(want: OwnerIdentity, have: OwnerIdentity): boolean {
+  return want.uid === have.uid && isSameOwnerName(want, have)
+}
+
+/** Whether two references have the same name: those of one object, or of two that had it one after the other. */
+export function isSameOwnerName(want: OwnerIdentity, have: OwnerIdentity): boolean {
+  return want.kind === have.kind && want.name === have.name && groupText(want.apiVersion) === groupText(have.apiVersion)
+}
+
+/**
+ * Whether a pool that was found is the one that is expected: kind, name and group, without versions. An empty expected group is that of any pool. O(1).
+ *
+ * @example
+ * const found = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }
+ * isExpectedPool({ ...found, apiGroup: 'ipam.cluster.x-k8s.io/v1alpha2' }, found) // true
+ * isExpectedPool({ ...found, apiGroup: '' }, found) // true
+ */
+export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference): boolean {
+  const group = groupText(expected.apiGroup)
+  return (
+    expected.kind === found.kind &&
+    expected.name === found.name &&
+    (group === '' || group === groupText(found.apiGroup))
+  )
+}
+
+/**
+ * The addresses of a pool among those of its namespace, by name. O(n log n).
+ *
+ * @example
+ * addressesOfPool({ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }, []) // []
+ */
+export function addressesOfPool(expected: IPPoolReference, addresses: readonly IPAddress[]): readonly IPAddress[] {
+  const found = addresses.filter((address) => isExpectedPool(expected, address.spec.poolRef))
+  return found.sort((left, right) => compareText(left.metadata.name, right.metadata.name))
+}
+
+/** The group of `group/version`, or of a group alone. */
+export function groupText(text: string): string {
+  const slash = text.indexOf('/')
+  return slash < 0 ? text : text.slice(0, slash)
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

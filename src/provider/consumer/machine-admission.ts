@@ -1,0 +1,110 @@
+import * as Prefix from '../../cidr/nouns/prefix.js'
+
+/** What is wrong with a change of a machine. */
+export interface MachineProblem {
+  /** Such as `spec.network.devices[0].ipAddrs[1]`. */
+  readonly path: string
+  readonly type: 'Invalid' | 'Forbidden'
+  /** In the words of cluster-api-provider-vsphere. */
+  readonly detail: string
+}
+
+/** The spec of a machine, as far as it is looked at. */
+export interface MachineSpec {
+  readonly network?:
+    | {
+        readonly devices?: readonly { readonly ipAddrs?: readonly string[] | undefined }[] | undefined
+        readonly [field: string]: unknown
+      }
+    | undefined
+  readonly [field: string]: unknown
+}
+
+/** A machine, what stands for it at the hypervisor, or a template of machines, that is created or changed. */
+export interface MachineChange {
+  readonly kind: 'machine' | 'vm' | 'template'
+  /** Of a template: `spec.template.spec`. */
+  readonly spec: MachineSpec
+  /** What it was. Left out: it is created. */
+  readonly oldSpec?: MachineSpec | undefined
+  /** The request changes nothing, as when a topology tries a change out. */
+  readonly isDryRun?: boolean | undefined
+}
+
+/** Fields of a spec that may change. The second list: only as long as they are empty. */
+const mutable = {
+  machine: [['providerID', 'powerOffMode', 'guestSoftPowerOffTimeoutSeconds'], []],
+  vm: [
+    ['bootstrapRef', 'thumbprint', 'powerOffMode', 'guestSoftPowerOffTimeoutSeconds'],
+    ['os', 'biosUUID'],
+  ],
+} as const
+
+/**
+ * Everything that the admission rules for machines say against a change, as far as it is about addresses: addresses in a spec are CIDRs, templates have none,
+ * and of what is there only devices and a few other fields may change. None: it is admitted. O(size of the spec).
+ *
+ * Source: cluster-api-provider-vsphere, internal/webhooks. There addresses of a VSphereVM are looked at only when it is created.
+ *
+ * @example
+ * const devices = [{ ipAddrs: ['10.0.0.5'] }]
+ * machineProblems({ kind: 'machine', spec: { network: { devices } } })[0].detail // 'ip addresses should be in the CIDR format'
+ */
+export function machineProblems(change: MachineChange): readonly MachineProblem[] {
+  if (change.kind === 'template') return templateProblems(change)
+  const problems = addressProblems(change.spec)
+  if (change.oldSpec === undefined || isSame(fixedPart(change, change.oldSpec), fixedPart(change, change.spec))) {
+    return problems
+  }
+  return [...problems, { path: 'spec', type: 'Forbidden', detail: 'cannot be modified' }]
+}
+
+function templateProblems({ spec, oldSpec, isDryRun = false }: MachineChange): readonly MachineProblem[] {
+  const path = 'spec.template.spec'
+  if (oldSpec !== undefined) {
+    if (isDryRun || isSame(oldSpec, spec)) return []
+    const detail = 'VSphereMachineTemplate spec.template.spec field is immutable. Please create a new resource instead.'
+    return [{ path, type: 'Invalid', detail }]
+  }
+  const forbidden = (field: string): MachineProblem => {
+    return { path: `${path}.${field}`, type: 'Forbidden', detail: 'cannot be set in templates' }
+  }
+  const devices = spec.network?.devices ?? []
+  return [
+    ...(spec.providerID === undefined || spec.providerID === '' ? [] : [forbidden('providerID')]),
+    ...devices.flatMap(({ ipAddrs = [] }) => (ipAddrs.length === 0 ? [] : [forbidden('network.devices.ipAddrs')])),
+  ]
+}
+
+function addressProblems({ network }: MachineSpec): readonly MachineProblem[] {
+  return (network?.devices ?? []).flatMap(({ ipAddrs = [] }, device) =>
+    ipAddrs.flatMap((text, index): readonly MachineProblem[] => {
+      if (Prefix.safeParse(text).ok) return []
+      const path = `spec.network.devices[${device}].ipAddrs[${index}]`
+      return [{ path, type: 'Invalid', detail: 'ip addresses should be in the CIDR format' }]
+    }),
+  )
+}
+
+/** What of a spec may not change. */
+function fixedPart({ kind, oldSpec }: MachineChange, spec: MachineSpec): unknown {
+  const [always, whileEmpty] = mutable[kind as 'machine' | 'vm']
+  const fixed: { [field: string]: unknown } = { ...spec }
+  for (const field of always) delete fixed[field]
+  for (const field of whileEmpty) if (isBlank(oldSpec?.[field])) delete fixed[field]
+  const { devices: _, ...network } = spec.network ?? {}
+  return { ...fixed, network }
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Whether two JSON values say the same. A field that is left out is one that is undefined. */
+function isSame(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  const [a, b] = [left, right] as readonly [{ [key: string]: unknown }, { [key: string]: unknown }]
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => isSame(a[key], b[key]))
+}

@@ -1,0 +1,43 @@
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { OwnerReference } from '../../crd/meta/object.js'
+import type { DesiredClaim } from './desired.js'
+import { isSameOwner } from './identity.js'
+
+/**
+ * What the metadata of a claim of ours lacks, as a merge patch; `undefined` if it lacks nothing. Owners, finalizers, labels and annotations of others
+ * stay. The spec is left alone: it never changes.
+ */
+export function repairOf(
+  claim: IPAddressClaim,
+  desired: DesiredClaim,
+): { readonly metadata: { readonly [field: string]: unknown } } | undefined {
+  const { metadata } = claim
+  const repair: { [field: string]: unknown } = {}
+  const owners = metadata.ownerReferences ?? []
+  const ownerReferences = withOwner(owners, desired.ownerReference)
+  if (ownerReferences !== owners) repair.ownerReferences = ownerReferences
+  const finalizers = metadata.finalizers ?? []
+  if (desired.finalizer !== undefined && !finalizers.includes(desired.finalizer)) {
+    repair.finalizers = [...finalizers, desired.finalizer]
+  }
+  for (const field of ['labels', 'annotations'] as const) {
+    const lacking = Object.entries(desired[field]).filter(([key, value]) => metadata[field]?.[key] !== value)
+    if (lacking.length > 0) repair[field] = Object.fromEntries(lacking)
+  }
+  return Object.keys(repair).length === 0 ? undefined : { metadata: repair }
+}
+
+/** The list with this owner in it, with its flags; the list itself if it is so already. An object has one controller at most: another one stays it. */
+function withOwner(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
+  const index = owners.findIndex((candidate) => isSameOwner(owner, candidate))
+  const before = owners[index]
+  const hasOtherController = owners.some((candidate, at) => at !== index && candidate.controller === true)
+  const { controller, ...uncontrolled } = owner
+  const wanted = hasOtherController ? uncontrolled : owner
+  if (before === undefined) return [...owners, wanted]
+  const isAsWanted =
+    before.apiVersion === wanted.apiVersion &&
+    (!('controller' in wanted) || before.controller === wanted.controller) &&
+    (wanted.blockOwnerDeletion === undefined || before.blockOwnerDeletion === wanted.blockOwnerDeletion)
+  return isAsWanted ? owners : owners.with(index, { ...before, ...wanted })
+}

@@ -1,0 +1,293 @@
+import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
+import type { IpamError } from '../../errors/index.js'
+import { type Effect, guard, type Outcome, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
+import { type Aggregate, aggregate } from './aggregate.js'
+import {
+  type ClaimsForOptions,
+  type ConsumerDevice,
+  type DesiredClaim,
+  nameableClaims,
+  newClaim,
+  ownerReferenceOf,
+  storedField,
+} from './desired.js'
+import { type Dialect, dialectOf, type Naming } from './dialect.js'
+import { repairOf } from './metadata.js'
+import { ownershipOf, type ResolvedClaim, resolveClaims } from './resolve.js'
+import { actionOn, type ConsumerAction, type ConsumerEvent, type ConsumerState, consumerStateOf } from './table.js'
+
+/** What the claims of one owner are planned from. */
+export interface ConsumerInput extends ClaimsForOptions {
+  /** The machine, as it was read. */
+  readonly owner: KubeObject
+  readonly naming: Naming
+  readonly devices: readonly ConsumerDevice[]
+  /** The claims that have the name of a desired one, or this owner. All of the namespace will do: others are left alone. */
+  readonly claims: readonly IPAddressClaim[]
+  /** The addresses that those claims name, and those that have the name of a desired claim. All of the namespace will do. */
+  readonly addresses: readonly IPAddress[]
+  /** The Cluster of the owner, if it has one: it may be paused. */
+  readonly cluster?: Cluster | undefined
+}
+
+export interface PlanClaimsOptions {
+  /** Names of claims whose device or pool is no longer in the spec, and whose address nobody uses any more. */
+  readonly detached?: readonly string[] | undefined
+}
+
+export interface ReleaseOptions {
+  /** Delete the claims instead of leaving them to the garbage collector. Left out: as the dialect does. */
+  readonly deleteExplicitly?: boolean | undefined
+}
+
+/** What a plan for the claims of an owner came to. */
+export type ConsumerOutcome = Outcome &
+  Aggregate & {
+    /**
+     * - `ready`: all claims are Bound: `deviceConfig` makes settings of their addresses
+     * - `creating`: some are created now
+     * - `waiting`: all are there, and some have no address yet
+     * - `terminating`: some are being deleted: start nothing new on their addresses
+     * - `conflict`: some can not be used, and nothing is done to them
+     * - `paused`: nothing is done
+     * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses
+     * - `released`: nothing of the owner is left to be released when the effects are done
+     */
+    readonly kind: 'ready' | 'creating' | 'waiting' | 'terminating' | 'conflict' | 'paused' | 'holding' | 'released'
+    /** The desired claims, in the order of the devices. */
+    readonly claims: readonly ResolvedClaim[]
+    /** Names of claims that the owner no longer wants, and that still hold addresses, because nobody has said that those are detached. */
+    readonly attached: readonly string[]
+  }
+
+/** Looks again after this long where no event of a claim may come. */
+const RETRY_SECONDS = 30
+
+/**
+ * What a living owner has to write to get its addresses, or to keep them: {@link consumerRules}, cell by cell, for each of its claims. Claims that are
+ * no longer wanted are released when `detached` names them.
+ *
+ * Every write is for one uid in the version that was read, and no claim of another owner is in any. New claims are created only while the owner is the
+ * one that was read: nobody would take the finalizer off the claim of an owner that is gone. O(n) in claims and addresses.
+ *
+ * @throws IpamError as `claimsFor`, for an owner that is not being deleted
+ * @example
+ * import { explain } from 'ipam-kit/plan'
+ *
+ * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', resourceVersion: '7' }
+ * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata }
+ * const devices = [{ pools: [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }] }]
+ * const plan = planClaims({ owner, naming: 'capv', devices, claims: [], addresses: [] })
+ * explain(plan).split('\n')[0] // 'creating: 1 of 1 claims are created now'
+ */
+export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}): Plan<ConsumerOutcome> {
+  const work = workOf(input)
+  if (isPaused(input)) return planPaused(work)
+  const event = isDeleting(input.owner) ? 'OwnerDeleting' : 'Reconcile'
+  if (event === 'Reconcile' && work.problem !== undefined) throw work.problem
+  const effects: Effect[] = []
+  for (const { desired, resolution } of work.claims) {
+    const action = actionOn(event, consumerStateOf(resolution))
+    effects.push(...effectsOf(action, { desired, claim: claimOf({ desired, resolution }), work, event }))
+  }
+  const attached: string[] = []
+  for (const claim of event === 'Reconcile' ? work.strays : []) {
+    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, options)
+    if (action === 'Hold') attached.push(claim.metadata.name)
+    effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
+  }
+  if (effects.some(({ kind }) => kind === 'create')) {
+    effects.unshift(guard(input.owner, 'no claim for an owner that is gone'))
+  }
+  return finish(work, effects, { event, attached })
+}
+
+/**
+ * What has to be written when nothing uses the addresses of an owner any more: finalizers are taken off, and claims are deleted where the dialect or
+ * `deleteExplicitly` says so. It covers what the owner wants and what it has, so a claim whose device has left the spec is not forgotten.
+ *
+ * Not before the machine is gone: an address that is released may be given to another one at once. Devices whose claims can not be named, because the spec has
+ * become wrong, do not stop it. O(n) in claims.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for an owner or a claim that was not read from a store
+ * @example
+ * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', resourceVersion: '7' }
+ * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata }
+ * releasePlan({ owner, naming: 'capv', devices: [], claims: [], addresses: [] }).outcome.kind // 'released'
+ */
+export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}): Plan<ConsumerOutcome> {
+  const work = workOf(input)
+  if (isPaused(input)) return planPaused(work)
+  const event = 'InfrastructureGone'
+  const isDeleted = options.deleteExplicitly ?? work.dialect.release === 'delete'
+  const wanted = work.claims.flatMap((each) => {
+    const claim = claimOf(each)
+    const state = consumerStateOf(each.resolution)
+    // of a claim that nobody owns, only the finalizer says that it is ours; a claim of ours stays ours, whatever else is wrong with it
+    if (claim === undefined || !isOurs(claim, work)) return []
+    return [{ claim, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
+  })
+  const strays = work.strays.map((claim) => ({ claim, action: actionOn(event, stateOfStray(claim)) }))
+  const effects = [...wanted, ...strays].flatMap(({ claim, action }) => {
+    const done = action === 'Release' && isDeleted ? 'Delete' : action
+    return effectsOf(done, { claim, work, event })
+  })
+  return finish(work, effects, { event, attached: [] })
+}
+
+/** An owner with what it wants and has. */
+interface Work {
+  readonly input: ConsumerInput
+  readonly dialect: Dialect
+  readonly claims: readonly ResolvedClaim[]
+  /** Claims of the owner, made in its dialect, that it does not want any more. */
+  readonly strays: readonly IPAddressClaim[]
+  /** Why some of what it wants can not be named. An owner on its way out needs no names. */
+  readonly problem: IpamError | undefined
+}
+
+function workOf(input: ConsumerInput): Work {
+  const { owner, devices, naming } = input
+  const dialect = dialectOf(naming)
+  const { claims: desired, problem } = nameableClaims(owner, devices, dialect, input)
+  const namespace = storedField(owner, 'namespace')
+  const claims = resolveClaims(desired, input.claims, input.addresses)
+  const names = new Set(desired.map(({ name }) => name))
+  const reference = ownerReferenceOf(owner, dialect)
+  const strays = input.claims.filter(
+    (claim) =>
+      claim.metadata.namespace === namespace &&
+      !names.has(claim.metadata.name) &&
+      ownershipOf(claim, reference) === 'mine' &&
+      dialect.isMarked(claim),
+  )
+  return { input, dialect, claims, strays, problem }
+}
+
+function isPaused({ owner, cluster }: ConsumerInput): boolean {
+  return hasPausedAnnotation(owner) || (cluster !== undefined && isClusterPaused(cluster))
+}
+
+function planPaused(work: Work): Plan<ConsumerOutcome> {
+  const { owner, cluster } = work.input
+  const by = hasPausedAnnotation(owner) || cluster === undefined ? owner : cluster
+  const message = `${formatRef(refOf(by))} is paused`
+  const outcome = { ...aggregate(work.claims, work.dialect), claims: work.claims, attached: [] }
+  return { outcome: { kind: 'paused', message, ...outcome }, effects: [] }
+}
+
+interface Case {
+  readonly desired?: DesiredClaim | undefined
+  readonly claim: IPAddressClaim | undefined
+  readonly work: Work
+  readonly event: ConsumerEvent
+}
+
+function effectsOf(action: ConsumerAction, { desired, claim, work, event }: Case): readonly Effect[] {
+  const owner = formatRef(refOf(work.input.owner))
+  const why = event === 'Removed' ? `${owner} no longer wants it` : `nothing of ${owner} uses its address any more`
+  switch (action) {
+    case 'Nothing':
+    case 'Hold':
+    case 'DeleteWhenDetached':
+    case 'LetGoWhenDetached':
+    case 'Configure':
+      return []
+    case 'Create':
+      return desired === undefined
+        ? []
+        : [{ kind: 'create', object: newClaim(desired), why: `${owner} wants an address` }]
+    case 'Repair': {
+      const repair = claim && desired && repairOf(claim, desired)
+      return repair === undefined ? [] : [patchObject(claim as IPAddressClaim, repair, `the claim belongs to ${owner}`)]
+    }
+    case 'DropStaleFinalizer':
+      return dropStaleFinalizer(claim, work)
+    case 'Release':
+    case 'LetGo':
+      return claim === undefined ? [] : letGo(claim, work, why)
+    case 'Delete':
+      return claim === undefined ? [] : [...deletion(claim, why), ...letGo(claim, work, why)]
+  }
+}
+
+/** The deletion begins before the finalizer goes: it is by the finalizer that the next plan knows a claim that nobody wants any more. */
+function deletion(claim: IPAddressClaim, why: string): Effect[] {
+  const asItIs = { uid: storedField(claim, 'uid'), resourceVersion: claim.metadata.resourceVersion }
+  return [{ kind: 'delete', ref: refOf(claim), if: asItIs, why }]
+}
+
+function letGo(claim: IPAddressClaim, { dialect }: Work, why: string): Effect[] {
+  const { finalizer } = dialect
+  return finalizer !== undefined && hasFinalizer(claim, finalizer) ? [removeFinalizer(claim, finalizer, why)] : []
+}
+
+/** A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and ours could never be created. */
+function dropStaleFinalizer(claim: IPAddressClaim | undefined, work: Work): Effect[] {
+  if (claim === undefined) return []
+  const ownership = ownershipOf(claim, ownerReferenceOf(work.input.owner, work.dialect))
+  return ownership === 'earlier' ? letGo(claim, work, 'an earlier owner of this name has left it') : []
+}
+
+function settled(action: ConsumerAction, claim: IPAddressClaim, { detached }: PlanClaimsOptions): ConsumerAction {
+  const isDetached = detached?.includes(claim.metadata.name) ?? false
+  if (action === 'DeleteWhenDetached') return isDetached ? 'Delete' : 'Hold'
+  // without an address there is nothing to detach
+  if (action !== 'LetGoWhenDetached') return action
+  return isDetached || claim.status?.addressRef === undefined ? 'LetGo' : 'Hold'
+}
+
+/** Of a claim that is not wanted only matters whether it has an address, and whether it is going. */
+function stateOfStray(claim: IPAddressClaim): ConsumerState {
+  if (isDeleting(claim)) return 'Deleting(mine)'
+  return claim.status?.addressRef === undefined ? 'Pending' : 'Bound'
+}
+
+function isOurs(claim: IPAddressClaim, { input, dialect }: Work): boolean {
+  const ownership = ownershipOf(claim, ownerReferenceOf(input.owner, dialect))
+  return ownership === 'mine' || (ownership === 'unowned' && dialect.adoptsUnowned && dialect.isMarked(claim))
+}
+
+function claimOf({ resolution }: ResolvedClaim): IPAddressClaim | undefined {
+  return resolution.kind === 'missing' ? undefined : resolution.claim
+}
+
+function finish(
+  { claims, dialect }: Work,
+  effects: readonly Effect[],
+  { event, attached }: { readonly event: ConsumerEvent; readonly attached: readonly string[] },
+): Plan<ConsumerOutcome> {
+  const states = claims.map(({ resolution }) => consumerStateOf(resolution))
+  const told = tell(states, event, attached)
+  const outcome: ConsumerOutcome = { ...told, ...aggregate(claims, dialect), claims, attached }
+  const isStuck = told.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
+  return event === 'Reconcile' && isStuck
+    ? { outcome, effects, requeueAfterSeconds: RETRY_SECONDS }
+    : { outcome, effects }
+}
+
+function tell(
+  states: readonly ConsumerState[],
+  event: ConsumerEvent,
+  attached: readonly string[],
+): Pick<ConsumerOutcome, 'kind' | 'message'> {
+  const total = states.length
+  const count = (...wanted: readonly ConsumerState[]) => states.filter((state) => wanted.includes(state)).length
+  if (event === 'InfrastructureGone') return { kind: 'released', message: 'its addresses are released' }
+  if (event === 'OwnerDeleting') {
+    return { kind: 'holding', message: `${count('Bound')} addresses stay in use until its infrastructure is gone` }
+  }
+  if (states.every((state) => actionOn('AllBound', state) === 'Configure')) {
+    const more = attached.length === 0 ? '' : `, and ${attached.length} that it no longer wants are still attached`
+    return { kind: 'ready', message: `all of ${total} claims are bound${more}` }
+  }
+  const [conflicts, missing] = [count('Conflict'), count('Missing')]
+  if (conflicts > 0) return { kind: 'conflict', message: `${conflicts} of ${total} claims can not be used` }
+  if (missing > 0) return { kind: 'creating', message: `${missing} of ${total} claims are created now` }
+  const deleting = count('Deleting(mine)', 'Deleting(foreign)')
+  if (deleting > 0) return { kind: 'terminating', message: `${deleting} of ${total} claims are being deleted` }
+  return { kind: 'waiting', message: `${count('Pending')} of ${total} claims have no address yet` }
+}

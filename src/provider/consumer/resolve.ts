@@ -1,0 +1,195 @@
+import { type ClaimState, findCondition, stateOf } from '../../claim/index.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { READY_CONDITION } from '../../crd/cluster-api/names.js'
+import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
+import type { DesiredClaim } from './desired.js'
+import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from './identity.js'
+
+/**
+ * Why a claim of the right name is of no use.
+ *
+ * - `OwnerMismatch`: it is another's
+ * - `PoolMismatch`: it is for another pool than is wanted now. The spec of a claim never changes
+ * - `AddressMissing`: the IPAddress that it names is not there (yet)
+ * - `AddressPoolRef`, `AddressClaimRef`: that IPAddress is of another pool, or for another claim
+ */
+export type ConflictReason = 'OwnerMismatch' | 'PoolMismatch' | 'AddressMissing' | 'AddressPoolRef' | 'AddressClaimRef'
+
+/** Where a desired claim stands. Every one says so in a sentence. */
+export type Resolution =
+  /** There is no such claim. `orphanAddress`: an IPAddress has its name all the same, and a provider may adopt it. */
+  | { readonly kind: 'missing'; readonly message: string; readonly orphanAddress?: IPAddress | undefined }
+  /** It has no address yet. `state` and `reason` are what its condition Ready says. */
+  | {
+      readonly kind: 'pending'
+      readonly message: string
+      readonly claim: IPAddressClaim
+      readonly state: ClaimState
+      readonly reason: string | undefined
+    }
+  /** It has its address. `annotations`: those of the address, and over them those of the claim. */
+  | {
+      readonly kind: 'bound'
+      readonly message: string
+      readonly claim: IPAddressClaim
+      readonly address: IPAddress
+      readonly annotations: { readonly [key: string]: string }
+    }
+  /** It is on its way out. `address`: what it has is ours to use until then. */
+  | {
+      readonly kind: 'deleting'
+      readonly message: string
+      readonly claim: IPAddressClaim
+      readonly whose: 'mine' | 'foreign'
+      readonly address?: IPAddress | undefined
+    }
+  | {
+      readonly kind: 'conflict'
+      readonly message: string
+      readonly claim: IPAddressClaim
+      readonly reason: ConflictReason
+    }
+
+/** A desired claim, and where it stands. */
+export interface ResolvedClaim {
+  readonly desired: DesiredClaim
+  readonly resolution: Resolution
+}
+
+/**
+ * Where a desired claim stands, from the claim of its name and the IPAddress that this one names. Without a claim `address` is the IPAddress that has
+ * its name, if there is one. Nothing is looked up by the text of an address. O(owners of the claim).
+ *
+ * Source: cluster-api-provider-proxmox, pkg/kubernetes/ipam. There an IPAddress for another claim is taken, and one that is deleted counts as any other.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for objects of other names: they were mixed up
+ * @example
+ * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata: { name: 'vm', namespace: 'default', uid: 'u1' } }
+ * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
+ * const [desired] = claimsFor(owner, [{ pools }], 'capv')
+ * resolveClaim(desired).kind // 'missing'
+ * resolveClaim(desired, newClaim(desired)).kind // 'pending'
+ */
+export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, address?: IPAddress): Resolution {
+  const name = `IPAddressClaim ${desired.namespace}/${desired.name}`
+  if (claim === undefined) {
+    if (address === undefined) return { kind: 'missing', message: `${name} is not there` }
+    assertName('address', address, desired.namespace, desired.name)
+    return { kind: 'missing', message: `${name} is not there, but an IPAddress of its name is`, orphanAddress: address }
+  }
+  assertName('claim', claim, desired.namespace, desired.name)
+  const addressName = claim.status?.addressRef?.name
+  if (address !== undefined) assertName('address', address, desired.namespace, addressName)
+  const isMine = isOwnClaim(claim, desired)
+  if (isDeleting(claim)) {
+    const usable = isMine && address !== undefined && conflictOf(desired, claim, address) === undefined
+    return {
+      kind: 'deleting',
+      message: `${name} is being deleted${isMine ? '' : ', and is not ours'}`,
+      claim,
+      whose: isMine ? 'mine' : 'foreign',
+      ...(usable ? { address } : {}),
+    }
+  }
+  const conflict = conflictOf(desired, claim, address)
+  if (conflict !== undefined) {
+    return { kind: 'conflict', reason: conflict.reason, message: `${name} ${conflict.message}`, claim }
+  }
+  if (address === undefined) return pending(claim, name)
+  const annotations = { ...address.metadata.annotations, ...claim.metadata.annotations }
+  return { kind: 'bound', message: `${name} has ${address.spec.address}`, claim, address, annotations }
+}
+
+/**
+ * Where all desired claims of an owner stand. Claims and addresses of other names and namespaces do not matter. O(n).
+ *
+ * @example
+ * resolveClaims([], [], []) // []
+ */
+export function resolveClaims(
+  desired: readonly DesiredClaim[],
+  claims: readonly IPAddressClaim[],
+  addresses: readonly IPAddress[],
+): readonly ResolvedClaim[] {
+  const claimByName = new Map(claims.map((claim) => [nameKey(claim.metadata), claim]))
+  const addressByName = new Map(addresses.map((address) => [nameKey(address.metadata), address]))
+  return desired.map((each) => {
+    const { namespace } = each
+    const claim = claimByName.get(nameKey(each))
+    const addressName = claim === undefined ? each.name : claim.status?.addressRef?.name
+    const address = addressName === undefined ? undefined : addressByName.get(nameKey({ namespace, name: addressName }))
+    return { desired: each, resolution: resolveClaim(each, claim, address) }
+  })
+}
+
+/** What a claim is to an owner. `earlier`: of an object that had the name of the owner before, and must be gone. */
+export type Ownership = 'mine' | 'unowned' | 'earlier' | 'foreign'
+
+/** Whose a claim is. O(owners). */
+export function ownershipOf(claim: IPAddressClaim, owner: OwnerIdentity): Ownership {
+  const { ownerReferences = [] } = claim.metadata
+  if (ownerReferences.length === 0) return 'unowned'
+  if (ownerReferences.some((reference) => isSameOwner(owner, reference))) return 'mine'
+  return ownerReferences.every((reference) => isSameOwnerName(owner, reference)) ? 'earlier' : 'foreign'
+}
+
+function isOwnClaim(claim: IPAddressClaim, desired: DesiredClaim): boolean {
+  const ownership = ownershipOf(claim, desired.ownerReference)
+  return ownership === 'mine' || (ownership === 'unowned' && desired.adoptsUnowned)
+}
+
+function conflictOf(
+  desired: DesiredClaim,
+  claim: IPAddressClaim,
+  address: IPAddress | undefined,
+): { readonly reason: ConflictReason; readonly message: string } | undefined {
+  if (!isOwnClaim(claim, desired)) {
+    const { kind, name, uid } = desired.ownerReference
+    return { reason: 'OwnerMismatch', message: `is not owned by ${kind} ${name} with uid ${uid}` }
+  }
+  const { poolRef } = claim.spec
+  if (!isExpectedPool(desired.poolRef, poolRef)) {
+    return {
+      reason: 'PoolMismatch',
+      message: `is for ${formatRef(poolRef)}, and ${formatRef(desired.poolRef)} is wanted`,
+    }
+  }
+  const addressName = claim.status?.addressRef?.name
+  if (addressName === undefined) return undefined
+  if (address === undefined) {
+    return { reason: 'AddressMissing', message: `names IPAddress ${addressName}, which is not there` }
+  }
+  if (!isExpectedPool(desired.poolRef, address.spec.poolRef)) {
+    const of = formatRef(address.spec.poolRef)
+    return { reason: 'AddressPoolRef', message: `names IPAddress ${addressName}, which is of ${of}` }
+  }
+  if (address.spec.claimRef.name === desired.name) return undefined
+  const other = address.spec.claimRef.name
+  return { reason: 'AddressClaimRef', message: `names IPAddress ${addressName}, which is for the claim ${other}` }
+}
+
+function pending(claim: IPAddressClaim, name: string): Resolution {
+  const ready = findCondition(claim.status?.conditions, READY_CONDITION)
+  const isRefused = ready?.status === 'False'
+  const why = isRefused ? `: ${ready.reason}${ready.message === '' ? '' : `: ${ready.message}`}` : ''
+  const message = `${name} has no address yet${why}`
+  return { kind: 'pending', message, claim, state: stateOf(claim), reason: isRefused ? ready.reason : undefined }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertName(
+  argument: 'claim' | 'address',
+  object: { readonly metadata: ObjectMeta },
+  namespace: string,
+  name: string | undefined,
+): void {
+  const got = nameKey(object.metadata)
+  const expected = name === undefined ? 'none, for a claim that names none' : nameKey({ namespace, name })
+  if (got !== expected) throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
+}
+
+function nameKey({ namespace, name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `${namespace ?? ''}/${name}`
+}

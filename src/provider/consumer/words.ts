@@ -1,0 +1,100 @@
+import { type Condition, type ConditionUpdate, findCondition } from '../../claim/index.js'
+import { READY_CONDITION } from '../../crd/cluster-api/names.js'
+import type { ClaimSummary } from './aggregate.js'
+import type { ResolvedClaim } from './resolve.js'
+
+/**
+ * The condition of cluster-api-provider-vsphere. Where all claims carry Ready, it sums that up; otherwise it counts claims that name an address.
+ *
+ * Source: controllers/vspherevm_ipaddress_reconciler.go.
+ */
+export function capvCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
+  const type = 'IPAddressClaimsFulfilled'
+  const { total, missing, fulfilled } = counts
+  const conflicts = messagesOf(claims, isRealConflict)
+  if (conflicts !== '') return { type, status: 'False', reason: 'NotFulfilled', message: conflicts }
+  const ready = claims.flatMap(({ desired, resolution }) => {
+    const condition =
+      resolution.kind === 'missing' ? undefined : findCondition(resolution.claim.status?.conditions, READY_CONDITION)
+    return condition === undefined ? [] : [{ name: desired.name, condition }]
+  })
+  if (total > 0 && ready.length === total) return { type, ...summaryOf(ready) }
+  if (fulfilled === total) return { type, status: 'True', reason: 'Fulfilled', message: '' }
+  return missing > 0
+    ? {
+        type,
+        status: 'False',
+        reason: 'IPAddressClaimsBeingCreated',
+        message: `${missing}/${total} claims being created`,
+      }
+    : {
+        type,
+        status: 'False',
+        reason: 'WaitingForIPAddress',
+        message: `${total - fulfilled}/${total} claims being processed`,
+      }
+}
+
+/** The condition of machine-api-operator. Source: pkg/controller/vsphere. */
+export function openshiftCondition({ counts }: ClaimSummary): ConditionUpdate {
+  const type = 'IPAddressClaimed'
+  const outstanding = counts.total - counts.fulfilled
+  return outstanding === 0
+    ? { type, status: 'True', reason: 'IPAddressClaimed', message: 'All IP address claims are bound' }
+    : {
+        type,
+        status: 'False',
+        reason: 'WaitingForIPAddress',
+        message: `Waiting on ${outstanding} IP address claims to be bound`,
+      }
+}
+
+/** The condition of cluster-api-provider-proxmox: of the machine as a whole, which goes on when it has its addresses. Source: internal/service/vmservice/ip.go. */
+export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
+  const type = 'VirtualMachineProvisioned'
+  const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
+  return counts.bound === counts.total
+    ? { type, status: 'False', reason: 'WaitingForBootstrapDataReconciliation', message: '' }
+    : { type, status: 'False', reason: 'WaitingForStaticIPAllocation', message }
+}
+
+/** The condition of cluster-api-provider-openstack while it waits: upstream defines the reason, and shows nothing. Source: api/v1beta1/conditions_consts.go. */
+export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate | undefined {
+  if (counts.bound === counts.total) return undefined
+  const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
+  return { type: 'FloatingAddressFromPoolReady', status: 'False', reason: 'WaitingForIPAMProvider', message }
+}
+
+/** cluster-api-provider-metal3 has no condition for its claims. */
+export function noCondition(): undefined {
+  return undefined
+}
+
+type ReadyClaim = { readonly name: string; readonly condition: Condition }
+
+/** Conditions of many objects as one: what is wrong before what is not known before what is well. */
+function summaryOf(ready: readonly ReadyClaim[]): Pick<Condition, 'status' | 'reason' | 'message'> {
+  const told = (status: Condition['status']) =>
+    ready
+      .filter(({ condition }) => condition.status === status)
+      .map(({ name, condition }) => `${name}: ${[condition.reason, condition.message].filter(Boolean).join(': ')}`)
+      .join('; ')
+  const [issues, unknown] = [told('False'), told('Unknown')]
+  if (issues !== '') return { status: 'False', reason: 'IssuesReported', message: issues }
+  if (unknown !== '') return { status: 'Unknown', reason: 'UnknownReported', message: unknown }
+  return { status: 'True', reason: 'InfoReported', message: '' }
+}
+
+/** That the address of a claim is not there yet is no mistake of anybody. */
+function isRealConflict({ resolution }: ResolvedClaim): boolean {
+  return resolution.kind === 'conflict' && resolution.reason !== 'AddressMissing'
+}
+
+function messagesOf(claims: readonly ResolvedClaim[], isTold: (claim: ResolvedClaim) => boolean): string {
+  return claims
+    .filter(isTold)
+    .map(({ resolution }) =>
+      resolution.kind === 'conflict' ? `${resolution.reason}: ${resolution.message}` : resolution.message,
+    )
+    .join('; ')
+}

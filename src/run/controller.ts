@@ -1,0 +1,300 @@
+import { type KindInfo, kindKey } from '../crd/meta/object.js'
+import { ipamError } from '../errors/index.js'
+import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
+import type { Store, StoreFailure } from '../store/index.js'
+import { Backoff, type BackoffOptions } from './backoff.js'
+import { Feed } from './feed.js'
+import { type KeyResult, runKey } from './run-key.js'
+import { settle } from './settle.js'
+import { type Job, type JobEnd, WorkQueue } from './work-queue.js'
+
+/** The clock of a controller, and its timers: `Date.now` and `setTimeout`, or those of a test. */
+export interface Timers {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Calls back once, after a time from 0 to 86,400,000 ms, unless it was called off before. @returns calls it off */
+  after(ms: number, action: () => void): () => void
+}
+
+/** Something that went wrong, and that the controller tries again by itself. */
+export type ControllerProblem =
+  /** A plan could not be carried out: the store refused an effect, or conflicts did not end. */
+  | { readonly kind: 'failed'; readonly planner: string; readonly key: string; readonly failure: StoreFailure }
+  /** It is not known what has become of a write, or it is still not known. */
+  | { readonly kind: 'unsettled'; readonly planner: string; readonly key: string; readonly failure: StoreFailure }
+  /** A kind could not be listed or watched. */
+  | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
+  /** A planner has thrown: that is a bug in it, and what is reserved for its plan stays so. */
+  | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
+
+/** What became of a key that was planned. */
+export interface ControllerResult<O extends Outcome = Outcome> {
+  readonly planner: string
+  readonly key: string
+  readonly kind: KeyResult['kind']
+  /** `undefined`: there is nothing under the key any more. */
+  readonly outcome: O | undefined
+  /** Plans that it took. */
+  readonly attempts: number
+  /** From the first plan to the last answer, in milliseconds. */
+  readonly tookMs: number
+}
+
+export interface ControllerOptions<O extends Outcome = Outcome> {
+  readonly store: Store
+  readonly planners: readonly Planner<O>[]
+  readonly timers: Timers
+  /** Told of everything that goes wrong: log it. Nothing of it has to be done anything about. */
+  readonly onProblem: (problem: ControllerProblem) => void
+  /** Told of every key that was planned. */
+  readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
+  readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /** How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. */
+  readonly concurrency?: number | undefined
+  /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
+  readonly summaryDelayMs?: number | undefined
+  /**
+   * After this time nobody has a write any more that was not answered: above the limits of the server for a request and of all that is before it
+   * ({@link SettleOptions.serverHasGivenUp}), in milliseconds. Default 600,000.
+   */
+  readonly serverLimitMs?: number | undefined
+  readonly backoff?: BackoffOptions | undefined
+}
+
+/** How many writes of unknown outcome there may be for each plan that is carried out at a time, before no more are made. */
+const UNSETTLED_PER_PLAN = 8
+const DAY_MS = 86_400_000
+
+/**
+ * Planners at work on a store: lists and watches what they want to see, plans what changes, and carries the plans out, several at a time.
+ *
+ * No key is planned twice at the same time; what one plan is about to create is in use for all others; after a conflict or a lost answer it
+ * is found out what is stored, and only then planned again. Keys come in the order in which they were woken: those that sum up others (the
+ * counts of a pool) when they have waited for `summaryDelayMs`, so that many changes make one write.
+ *
+ * One controller may write for the objects of a planner at a time, unless its ledger allows more: elect a leader, and begin when the
+ * former one can not write any more. docs/examples/controller.ts has one with the timers of Node.
+ */
+export class Controller<O extends Outcome = Outcome> {
+  readonly #options: ControllerOptions<O>
+  readonly #feeds = new Map<string, Feed>()
+  readonly #queue: WorkQueue<O>
+  readonly #backoff: Backoff
+  readonly #concurrency: number
+  /** Waits, and what ends them early. */
+  readonly #waits = new Set<() => void>()
+  #unsynced = 0
+  #running = 0
+  #unsettled = 0
+  #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
+  #ended: () => void = () => {}
+
+  /** @throws IpamError `INVALID_ARGUMENT` */
+  constructor(options: ControllerOptions<O>) {
+    assertOptions(options)
+    this.#options = options
+    this.#concurrency = options.concurrency ?? 8
+    this.#backoff = new Backoff(options.backoff)
+    const { timers, summaryDelayMs = 500 } = options
+    this.#queue = new WorkQueue(timers, summaryDelayMs, () => this.#pump())
+  }
+
+  /** What there is to do just now. */
+  get load(): ControllerLoad {
+    return { waiting: this.#queue.length, running: this.#running, unsettled: this.#unsettled, synced: this.#isSynced }
+  }
+
+  /**
+   * Runs until {@link stop}, and until everything that was begun is ended. Whoever holds a lease for it gives it back after that. The planners are reset first.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` if it was called before
+   */
+  async run(): Promise<void> {
+    if (this.#state !== 'new') {
+      throw ipamError('INVALID_ARGUMENT', {
+        argument: 'run',
+        expected: 'one call',
+        got: `a call of one that is ${this.#state}`,
+      })
+    }
+    this.#state = 'running'
+    const { planners, store } = this.#options
+    const kinds = new Map<string, KindInfo>()
+    for (const planner of planners) {
+      planner.reset()
+      for (const kind of planner.watches) kinds.set(kindKey(kind), kind)
+    }
+    this.#unsynced = kinds.size
+    for (const [key, kind] of kinds) {
+      const feed = new Feed(kind, {
+        store,
+        show: (change) => this.#show(change),
+        synced: () => {
+          this.#unsynced--
+          this.#pump()
+        },
+        failed: async (failure, times) => {
+          this.#options.onProblem({ kind: 'feed', of: kind, failure })
+          await this.#wait(waitMs(times))
+        },
+      })
+      this.#feeds.set(key, feed)
+    }
+    const rest = new Promise<void>((resolve) => {
+      this.#ended = resolve
+    })
+    try {
+      await Promise.all([...this.#feeds.values()].map((feed) => feed.run()))
+    } finally {
+      this.stop()
+      await rest
+      this.#state = 'stopped'
+    }
+  }
+
+  /** Begins no other plan. {@link run} resolves when those that were begun are done, and it is known what has become of every write. */
+  stop(): void {
+    if (this.#state !== 'running') return
+    this.#state = 'stopping'
+    for (const feed of this.#feeds.values()) feed.stop()
+    this.#queue.stop()
+    for (const wake of [...this.#waits]) wake()
+    this.#endIfDone()
+  }
+
+  get #isSynced(): boolean {
+    return this.#state !== 'new' && this.#unsynced === 0
+  }
+
+  #show(change: Change): void {
+    const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
+    this.#feeds.get(kind)?.note(change)
+    for (const planner of this.#options.planners) {
+      if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
+      this.#enqueue(planner, planner.observe(change))
+    }
+  }
+
+  #enqueue(planner: Planner<O>, keys: Iterable<string>): void {
+    for (const key of keys) this.#queue.add(planner, key)
+    this.#pump()
+  }
+
+  /** Begins as many plans as there is room for. */
+  #pump(): void {
+    if (this.#state !== 'running' || !this.#isSynced) return
+    while (this.#running < this.#concurrency && this.#unsettled < this.#concurrency * UNSETTLED_PER_PLAN) {
+      const job = this.#queue.take()
+      if (job === undefined) return
+      this.#running++
+      void this.#work(job)
+    }
+  }
+
+  async #work(job: Job<O>): Promise<void> {
+    const { planner, key, id } = job
+    const { store, timers, onEvent, onProblem, onResult } = this.#options
+    const beganMs = timers.now()
+    const show = (change: Change) => this.#show(change)
+    let end: JobEnd
+    try {
+      const ended = await runKey(planner, key, store, { now: () => timers.now(), show, onEvent })
+      const { kind, outcome, attempts } = ended
+      onResult?.({ planner: planner.name, key, kind, outcome, attempts, tookMs: timers.now() - beganMs })
+      this.#enqueue(planner, ended.wakes)
+      if (ended.kind === 'done') {
+        this.#backoff.succeeded(id)
+        const { requeueAfterSeconds: seconds } = ended
+        end = seconds === undefined ? {} : { againMs: Math.min(seconds * 1000, DAY_MS) }
+      } else {
+        const { failure } = ended
+        onProblem({ kind, planner: planner.name, key, failure } as ControllerProblem)
+        if (ended.kind === 'unsettled') await this.#settle(job, ended)
+        end = { againMs: this.#backoff.failed(id), hasFailed: true }
+      }
+    } catch (error) {
+      onProblem({ kind: 'thrown', planner: planner.name, key, error })
+      end = { againMs: this.#backoff.failed(id), hasFailed: true }
+    }
+    this.#running--
+    this.#queue.done(job, end)
+    this.#pump()
+    this.#endIfDone()
+  }
+
+  /** Finds out what has become of a write. Others are planned meanwhile, if the planner keeps from them what may have been created. */
+  async #settle(job: Job<O>, { unsettled, release }: Extract<KeyResult, { kind: 'unsettled' }>): Promise<void> {
+    const { store, timers, onProblem, serverLimitMs = 600_000 } = this.#options
+    this.#unsettled++
+    this.#running--
+    this.#pump()
+    let sentMs = timers.now()
+    for (let times = 1; ; times++) {
+      // also when it is to stop: nobody else could find out
+      await this.#wait(waitMs(times), { isFinal: true })
+      const settled = await settle(store, unsettled, { serverHasGivenUp: timers.now() - sentMs > serverLimitMs })
+      if (settled.ok) {
+        this.#show(settled.value.change)
+        break
+      }
+      if (settled.failure.code === 'STORE_OUTCOME_UNKNOWN') sentMs = timers.now()
+      onProblem({ kind: 'unsettled', planner: job.planner.name, key: job.key, failure: settled.failure })
+    }
+    this.#unsettled--
+    this.#running++
+    this.#enqueue(job.planner, release())
+  }
+
+  /** @param isFinal whether it goes on while the controller stops */
+  #wait(ms: number, { isFinal = false } = {}): Promise<void> {
+    if (this.#state !== 'running' && !isFinal) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#waits.delete(end)
+        cancel()
+        resolve()
+      }
+      const cancel = this.#options.timers.after(ms, end)
+      if (!isFinal) this.#waits.add(end)
+    })
+  }
+
+  #endIfDone(): void {
+    if (this.#state === 'stopping' && this.#running === 0 && this.#unsettled === 0) this.#ended()
+  }
+}
+
+/** What a controller has to do. */
+export interface ControllerLoad {
+  /** Keys that are ready to be planned. */
+  readonly waiting: number
+  /** Plans that are being carried out. */
+  readonly running: number
+  /** Writes of unknown outcome. */
+  readonly unsettled: number
+  /** Whether all kinds were listed. */
+  readonly synced: boolean
+}
+
+/** How long to wait before a store is asked again that has failed so many times in a row: 5 ms, twice as long each time, up to half a minute. */
+function waitMs(times: number): number {
+  return Math.min(5 * 2 ** Math.min(times - 1, 20), 30_000)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
+  const refuse = (argument: string, expected: string, got: unknown) => {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
+  }
+  const { planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
+  if (typeof onProblem !== 'function') refuse('onProblem', 'a function', typeof onProblem)
+  for (const part of ['now', 'after'] as const) {
+    if (typeof timers?.[part] !== 'function') refuse(`timers.${part}`, 'a function', typeof timers?.[part])
+  }
+  if (!Number.isInteger(concurrency) || concurrency < 1) refuse('concurrency', 'a whole number from 1', concurrency)
+  for (const [argument, ms] of Object.entries({ summaryDelayMs, serverLimitMs })) {
+    if (!(ms >= 0 && ms <= DAY_MS)) refuse(argument, 'from 0 to 86,400,000', ms)
+  }
+  const names = planners.map((planner) => planner.name)
+  if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
+}

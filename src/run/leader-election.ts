@@ -1,0 +1,251 @@
+import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import { ipamError } from '../errors/index.js'
+import type { Store, StoreFailure } from '../store/index.js'
+import type { Timers } from './controller.js'
+
+/** The kind of the object that says who leads. */
+export const LEASE: KindInfo = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+  statusSubresource: false,
+}
+
+export interface LeaderElectionOptions {
+  readonly store: Store
+  readonly timers: Timers
+  /** Where the Lease is. It is created if it is not there. */
+  readonly lease: { readonly namespace: string; readonly name: string }
+  /** Names this process, and no other: its host name with something drawn by lot. */
+  readonly identity: string
+  /** How long the others wait after the last sign of life of the leader, in seconds: a whole number. Default 15. */
+  readonly leaseDurationSeconds?: number | undefined
+  /** Without a renewal for this long the leader steps down, in seconds. Below the duration of the lease. Default 10. */
+  readonly renewDeadlineSeconds?: number | undefined
+  /** How often the lease is renewed, or tried for, in seconds. Below the deadline. Default 2. */
+  readonly retryPeriodSeconds?: number | undefined
+  /** Told of each attempt that has failed: log it. */
+  readonly onProblem: (failure: StoreFailure) => void
+}
+
+/** How long a leader leads. */
+export interface LeaderTerm {
+  /** Resolves when it has to come to an end, because of `stop` or because the lease is lost: begin nothing else. */
+  readonly ending: Promise<void>
+  /**
+   * Resolves when the lease is lost: somebody else may write now, so **nothing may be written any more**, not even to find out what has become of a write. End the
+   * process.
+   */
+  readonly lost: Promise<void>
+}
+
+/** What a Lease says. */
+interface LeaseSpec {
+  readonly holderIdentity?: string | undefined
+  readonly leaseDurationSeconds?: number | undefined
+  readonly acquireTime?: string | undefined
+  readonly renewTime?: string | undefined
+  readonly leaseTransitions?: number | undefined
+}
+
+/**
+ * One leader among several processes, by a Lease in the store, as the controllers of Kubernetes elect theirs.
+ *
+ * The clocks of the processes need not agree: how long a lease is old is measured here, from when it was last seen to change. What does matter is that
+ * they run at about the same speed.
+ *
+ * The leader steps down when it could not renew its lease for `renewDeadlineSeconds`, and others begin when they have seen no renewal for
+ * `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the difference.
+ */
+export class LeaderElection {
+  readonly #options: LeaderElectionOptions
+  readonly #ref: ObjectRef
+  readonly #durationMs: number
+  readonly #deadlineMs: number
+  readonly #periodMs: number
+  /** The lease as it was last seen, and when it was first seen so. */
+  #seen: { readonly version: string | undefined; readonly sinceMs: number } | undefined
+  #isStopped = false
+  #wake: () => void = () => {}
+
+  /** @throws IpamError `INVALID_ARGUMENT` */
+  constructor(options: LeaderElectionOptions) {
+    const { leaseDurationSeconds = 15, renewDeadlineSeconds = 10, retryPeriodSeconds = 2 } = options
+    this.#options = options
+    this.#ref = { apiVersion: LEASE.apiVersion, kind: LEASE.kind, ...options.lease }
+    this.#durationMs = leaseDurationSeconds * 1000
+    this.#deadlineMs = renewDeadlineSeconds * 1000
+    this.#periodMs = retryPeriodSeconds * 1000
+    assertOptions(options, { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds })
+  }
+
+  /**
+   * Waits until this process leads, and then lets it, until it does not any more or {@link stop} is called. The lease is renewed for as long as `lead` runs, also
+   * while that comes to its end, and given back after it, so that another one can begin at once.
+   *
+   * @param lead what the leader does. It resolves when everything that it has begun is ended
+   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run again
+   * @throws what `lead` throws
+   */
+  async run(lead: (term: LeaderTerm) => Promise<void>): Promise<'stopped' | 'lost'> {
+    let renewedMs = await this.#acquire()
+    if (renewedMs === undefined) return 'stopped'
+    let [tellEnding, tellLost] = [() => {}, () => {}]
+    const ending = new Promise<void>((resolve) => {
+      tellEnding = resolve
+    })
+    const lost = new Promise<void>((resolve) => {
+      tellLost = resolve
+    })
+    let hasEnded = false
+    const leading = lead({ ending, lost }).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    )
+    void leading.then(() => {
+      hasEnded = true
+      this.#wake()
+    })
+    let isHeld = true
+    while (isHeld && !hasEnded) {
+      if (this.#isStopped) tellEnding()
+      await this.#wait(this.#periodMs)
+      if (hasEnded) break
+      const sentMs = this.#options.timers.now()
+      // also of a store that does not answer at all
+      const attempt = await this.#inTime(this.#attempt(), renewedMs + this.#deadlineMs - sentMs)
+      if (attempt === 'held') renewedMs = sentMs
+      isHeld = attempt !== 'taken' && this.#options.timers.now() - renewedMs < this.#deadlineMs
+    }
+    if (!isHeld) tellLost()
+    tellEnding()
+    const broken = await leading
+    if (isHeld) await this.#giveBack()
+    if (broken !== undefined) throw broken.error
+    return isHeld ? 'stopped' : 'lost'
+  }
+
+  /** Ends {@link run}: it resolves when the leader has ended what it had begun. */
+  stop(): void {
+    this.#isStopped = true
+    this.#wake()
+  }
+
+  /** @returns when the lease was asked for; `undefined` if it is not wanted any more */
+  async #acquire(): Promise<number | undefined> {
+    while (!this.#isStopped) {
+      const sentMs = this.#options.timers.now()
+      if ((await this.#attempt()) === 'held') return sentMs
+      await this.#wait(this.#periodMs)
+    }
+    return undefined
+  }
+
+  /** Takes the lease, or renews it, if it is free or ours. */
+  async #attempt(): Promise<'held' | 'taken' | 'unknown'> {
+    const { store, timers, identity } = this.#options
+    const found = await store.get(this.#ref)
+    const now = new Date(timers.now()).toISOString().replace('Z', '000Z')
+    if (!found.ok) {
+      if (found.failure.code !== 'STORE_NOT_FOUND') return this.#failed(found.failure)
+      const spec = this.#held({ acquireTime: now, leaseTransitions: 0 }, now)
+      const { apiVersion, kind, ...metadata } = this.#ref
+      return this.#answered(await store.create({ apiVersion, kind, metadata, spec }))
+    }
+    const lease = found.value
+    const spec = specOf(lease)
+    const holder = spec.holderIdentity ?? ''
+    if (holder !== identity && holder !== '' && !this.#isExpired(lease, spec)) return 'taken'
+    const before = holder === identity ? spec : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }
+    const renewed = { ...lease, spec: { ...(lease.spec as object), ...this.#held(before, now) } }
+    return this.#answered(await store.update(renewed))
+  }
+
+  #held({ acquireTime, leaseTransitions }: LeaseSpec, renewTime: string): LeaseSpec {
+    const leaseDurationSeconds = this.#durationMs / 1000
+    return { holderIdentity: this.#options.identity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions }
+  }
+
+  /** Whether a lease of somebody else has not changed for as long as that one has asked for. */
+  #isExpired(lease: KubeObject, { leaseDurationSeconds }: LeaseSpec): boolean {
+    const nowMs = this.#options.timers.now()
+    const version = lease.metadata.resourceVersion
+    if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: nowMs }
+    const durationMs = leaseDurationSeconds === undefined ? this.#durationMs : leaseDurationSeconds * 1000
+    return nowMs - this.#seen.sinceMs >= durationMs
+  }
+
+  #answered(answer: Awaited<ReturnType<Store['update']>>): 'held' | 'taken' | 'unknown' {
+    if (answer.ok) return 'held'
+    // somebody else was faster, or it is not known: the next attempt tells
+    return this.#failed(answer.failure)
+  }
+
+  #failed(failure: StoreFailure): 'unknown' {
+    const isRace = failure.code === 'STORE_CONFLICT' || failure.code === 'STORE_ALREADY_EXISTS'
+    if (!isRace) this.#options.onProblem(failure)
+    return 'unknown'
+  }
+
+  /** Says that nobody leads. If that can not be written, the others wait until the lease is old enough. */
+  async #giveBack(): Promise<void> {
+    const { store, identity, onProblem } = this.#options
+    const found = await store.get(this.#ref)
+    if (!found.ok) return onProblem(found.failure)
+    if (specOf(found.value).holderIdentity !== identity) return
+    const spec = { ...(found.value.spec as object), holderIdentity: '', leaseDurationSeconds: 1 }
+    const given = await store.update({ ...found.value, spec })
+    if (!given.ok) onProblem(given.failure)
+  }
+
+  #inTime<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#options.timers.after(Math.max(0, ms), () => resolve(undefined))
+      answer.then(resolve, reject).finally(cancel)
+    })
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.timers.after(ms, () => this.#wake())
+      this.#wake = () => {
+        this.#wake = () => {}
+        cancel()
+        resolve()
+      }
+    })
+  }
+}
+
+function specOf(lease: KubeObject): LeaseSpec {
+  return typeof lease.spec === 'object' && lease.spec !== null ? (lease.spec as LeaseSpec) : {}
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertOptions(
+  { identity, lease, onProblem }: LeaderElectionOptions,
+  seconds: {
+    readonly leaseDurationSeconds: number
+    readonly renewDeadlineSeconds: number
+    readonly retryPeriodSeconds: number
+  },
+): void {
+  const refuse = (argument: string, expected: string, got: unknown) => {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
+  }
+  const { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds } = seconds
+  if (typeof identity !== 'string' || identity === '') refuse('identity', 'a text', identity)
+  if (typeof lease?.namespace !== 'string' || typeof lease.name !== 'string')
+    refuse('lease', 'namespace and name', lease)
+  if (typeof onProblem !== 'function') refuse('onProblem', 'a function', typeof onProblem)
+  if (!Number.isInteger(leaseDurationSeconds) || leaseDurationSeconds < 1) {
+    refuse('leaseDurationSeconds', 'a whole number from 1', leaseDurationSeconds)
+  }
+  if (!(renewDeadlineSeconds > 0 && renewDeadlineSeconds < leaseDurationSeconds)) {
+    refuse('renewDeadlineSeconds', 'above 0 and below leaseDurationSeconds', renewDeadlineSeconds)
+  }
+  if (!(retryPeriodSeconds > 0 && retryPeriodSeconds < renewDeadlineSeconds)) {
+    refuse('retryPeriodSeconds', 'above 0 and below renewDeadlineSeconds', retryPeriodSeconds)
+  }
+}

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { type Answer, type GivenCase, unsupported } from './answer.js'
+
+/** What a file can ask of each function that it names: input and expectation to an answer. An input that does not fit throws its `ZodError`. */
+export interface CaseFunctions {
+  readonly [name: string]: (input: unknown, expect: unknown) => Answer | Promise<Answer>
+}
+
+/** Puts a case to the function that it names. */
+export async function answerFunction({ input, expect, fields }: GivenCase, functions: CaseFunctions): Promise<Answer> {
+  const name = String(fields.function)
+  const known = Object.hasOwn(functions, name) ? functions[name] : undefined
+  if (known === undefined) return unsupported(`function ${name}`)
+  try {
+    return await known(input, expect)
+  } catch (error) {
+    if (error instanceof z.ZodError) return unsupported(`input: ${z.prettifyError(error)}`)
+    throw error
+  }
+}

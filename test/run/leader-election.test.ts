@@ -1,0 +1,238 @@
+import { fail, unwrap } from 'ipam-kit/errors'
+import { LEASE, LeaderElection, type LeaderElectionOptions } from 'ipam-kit/run'
+import type { Store, StoreFailure } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { VirtualTimers } from './virtual-timers.js'
+
+const lease = { namespace: 'system', name: 'ipam' }
+const ref = { apiVersion: LEASE.apiVersion, kind: LEASE.kind, ...lease }
+const down = fail('STORE_IO', { operation: 'any', problem: 'down' })
+
+let timers: VirtualTimers
+let store: Store
+let problems: StoreFailure[]
+beforeEach(() => {
+  timers = new VirtualTimers()
+  store = memoryStore({ now: () => timers.now(), kinds: [LEASE] })
+  problems = []
+})
+
+/** A process: whether it leads, and what became of its run. */
+function candidate(identity: string, options: Partial<LeaderElectionOptions> = {}) {
+  const onProblem = (failure: StoreFailure) => void problems.push(failure)
+  const election = new LeaderElection({ store, timers, lease, identity, onProblem, ...options })
+  const state = { leads: false, ended: undefined as string | undefined, since: Number.NaN, lost: false }
+  const run = (endsAfterMs = 0) => {
+    const running = election.run(async ({ ending, lost }) => {
+      Object.assign(state, { leads: true, since: timers.now() })
+      void lost.then(() => {
+        state.lost = true
+      })
+      await ending
+      if (endsAfterMs > 0) await new Promise<void>((resolve) => void timers.after(endsAfterMs, resolve))
+      state.leads = false
+    })
+    void running.then((ended) => {
+      state.ended = ended
+    })
+    return running
+  }
+  return { election, state, run }
+}
+
+const specOfLease = async () => unwrap(await store.get(ref)).spec as { [field: string]: unknown }
+
+describe('an election', () => {
+  test('has one leader, who renews the lease; the others wait', async () => {
+    const [a, b] = [candidate('a'), candidate('b')]
+    void a.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(120_000)
+    expect([a.state.leads, b.state.leads]).toEqual([true, false])
+    expect(await specOfLease()).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:02:00.000000Z',
+      leaseTransitions: 0,
+    })
+    expect(problems).toEqual([])
+  })
+
+  test('has another leader at once when the first one stops, and only when that has ended what it had begun', async () => {
+    const [a, b] = [candidate('a'), candidate('b')]
+    const running = a.run(5000)
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(1000)
+    a.election.stop()
+    await timers.pass(4900)
+    expect([a.state.leads, b.state.leads]).toEqual([true, false])
+    await timers.pass(2200)
+    expect([a.state.leads, b.state.leads]).toEqual([false, true])
+    expect(await running).toBe('stopped')
+    expect(await specOfLease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 })
+  })
+
+  test('has no other leader for as long as the first one takes to end', async () => {
+    const [a, b] = [candidate('a'), candidate('b')]
+    const running = a.run(120_000)
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(1000)
+    a.election.stop()
+    await timers.pass(119_000)
+    expect(a.state).toMatchObject({ leads: true, lost: false })
+    expect(b.state.leads).toBe(false)
+    await timers.pass(5000)
+    expect(await running).toBe('stopped')
+    expect([a.state.leads, b.state.leads]).toEqual([false, true])
+  })
+
+  test('is told of a lease that is lost while it comes to its end', async () => {
+    const a = candidate('a')
+    const running = a.run(120_000)
+    await timers.pass(1000)
+    a.election.stop()
+    await timers.pass(5000)
+    unwrap(await store.patch(ref, { spec: { holderIdentity: 'thief' } }))
+    await timers.pass(3000)
+    expect(a.state).toMatchObject({ leads: true, lost: true })
+    await timers.pass(120_000)
+    expect(await running).toBe('lost')
+    expect(await specOfLease()).toMatchObject({ holderIdentity: 'thief' })
+  })
+
+  test('has another leader when the first one is not heard of for as long as it had asked for', async () => {
+    let isDead = false
+    const deadStore = storeOver(store, {
+      update: async (object) => (isDead ? new Promise(() => {}) : store.update(object)),
+    })
+    const a = candidate('a', { store: deadStore, leaseDurationSeconds: 30 })
+    const b = candidate('b')
+    void a.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(10_000)
+    isDead = true
+    const diedMs = timers.now()
+    await timers.pass(12_500)
+    // its store does not even say no
+    expect(a.state).toMatchObject({ leads: false, ended: 'lost' })
+    await timers.pass(12_500)
+    expect(b.state.leads).toBe(false)
+    await timers.pass(10_000)
+    expect(b.state.leads).toBe(true)
+    expect(b.state.since - diedMs).toBeGreaterThanOrEqual(28_000)
+  })
+
+  test('does not trust the clock of another process', async () => {
+    // a lease that was renewed in the far past, or will be in the far future, by the clock of its holder
+    for (const renewTime of ['1999-01-01T00:00:00.000000Z', '2099-01-01T00:00:00.000000Z']) {
+      store = memoryStore({ now: () => timers.now(), kinds: [LEASE] })
+      const { apiVersion, kind, ...metadata } = ref
+      const spec = { holderIdentity: 'other', leaseDurationSeconds: 15, renewTime }
+      await store.create({ apiVersion, kind, metadata, spec })
+      const a = candidate('a')
+      void a.run()
+      await timers.pass(14_900)
+      expect(a.state.leads).toBe(false)
+      await timers.pass(2100)
+      expect(a.state.leads).toBe(true)
+      a.election.stop()
+      await timers.pass(1000)
+    }
+  })
+
+  test('is lost by a leader who can not renew, before another one may begin', async () => {
+    let isDown = false
+    const get: Store['get'] = async (place) => (isDown ? down : store.get(place))
+    const [a, b] = [candidate('a', { store: storeOver(store, { get }) }), candidate('b')]
+    const running = a.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(10_000)
+    isDown = true
+    await timers.pass(12_000)
+    expect(await running).toBe('lost')
+    expect([a.state.leads, b.state.leads]).toEqual([false, false])
+    await timers.pass(8000)
+    expect([a.state.leads, b.state.leads]).toEqual([false, true])
+    expect(problems.length).toBeGreaterThan(3)
+  })
+
+  test('is lost by a leader whose lease somebody else has taken', async () => {
+    const a = candidate('a')
+    const running = a.run()
+    await timers.pass(5000)
+    unwrap(await store.patch(ref, { spec: { holderIdentity: 'thief' } }))
+    await timers.pass(2500)
+    expect(await running).toBe('lost')
+    expect(await specOfLease()).toMatchObject({ holderIdentity: 'thief' })
+  })
+
+  test('survives a renewal of unknown outcome, and a race for it', async () => {
+    let calls = 0
+    const update: Store['update'] = async (object) => {
+      const done = await store.update(object)
+      if (++calls === 2) return fail('STORE_OUTCOME_UNKNOWN', { operation: 'update', object: 'lease', problem: 'cut' })
+      return calls === 3 ? fail('STORE_CONFLICT', { object: 'lease', expected: '1', actual: '2' }) : done
+    }
+    const a = candidate('a', { store: storeOver(store, { update }) })
+    void a.run()
+    await timers.pass(60_000)
+    expect(a.state.leads).toBe(true)
+    expect(problems.map(({ code }) => code)).toEqual(['STORE_OUTCOME_UNKNOWN'])
+  })
+
+  test('that is not wanted any more ends before it was won', async () => {
+    const [a, b] = [candidate('a'), candidate('b')]
+    void a.run()
+    await timers.pass(100)
+    const running = b.run()
+    await timers.pass(5000)
+    b.election.stop()
+    await timers.pass(0)
+    expect(await running).toBe('stopped')
+    expect(b.state.leads).toBe(false)
+    a.election.stop()
+    await timers.pass(1000)
+    expect(timers.size).toBe(0)
+  })
+
+  test('ends with what its leader throws, and gives the lease back', async () => {
+    const election = new LeaderElection({ store, timers, lease, identity: 'a', onProblem: () => {} })
+    const ended = election.run(async () => {
+      throw new Error('broken')
+    })
+    const seen = expect(ended).rejects.toThrow('broken')
+    await timers.pass(3000)
+    await seen
+    expect(await specOfLease()).toMatchObject({ holderIdentity: '' })
+  })
+})
+
+test.each([
+  [{ identity: '' }, 'identity'],
+  [{ lease: { namespace: 'a' } }, 'lease'],
+  [{ onProblem: undefined }, 'onProblem'],
+  [{ leaseDurationSeconds: 1.5 }, 'leaseDurationSeconds'],
+  [{ renewDeadlineSeconds: 15 }, 'renewDeadlineSeconds'],
+  [{ retryPeriodSeconds: 10 }, 'retryPeriodSeconds'],
+  [{ retryPeriodSeconds: 0 }, 'retryPeriodSeconds'],
+])('%j is refused', (bad, argument) => {
+  const options = {
+    store,
+    timers,
+    lease,
+    identity: 'a',
+    onProblem: () => {},
+    ...bad,
+  } as unknown as LeaderElectionOptions
+  expect(() => new LeaderElection(options)).toThrow(
+    expect.objectContaining({ context: expect.objectContaining({ argument }) }),
+  )
+})
