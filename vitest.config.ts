@@ -8,6 +8,8 @@ export default defineConfig({
     exclude,
     setupFiles,
     testTimeout: 30_000,
+    // of two cores one would be left to the reporter
+    maxWorkers: '100%',
     typecheck: {
       enabled: true,
       include: ['test/**/*.test-d.ts'],

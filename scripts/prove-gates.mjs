@@ -342,9 +342,7 @@ const proofs = [
     gate: 'safety',
     fault: 'the ledger does not hold what it is shown',
     plant: (tree) =>
-      tree.edit('src/provider/in-cluster/ledger.ts', (text) =>
-        text.replace('    this.#space?.occupy(address, key)\n', ''),
-      ),
+      tree.edit('src/provider/in-cluster/ledger.ts', (text) => text.replace('    this.#occupy(address, key)\n', '')),
     command: vitest('test/provider/in-cluster/lifecycle.prop.ts'),
     expect: [/FAIL.*no address twice, none outside the pool, none lost/],
   },

@@ -1,6 +1,6 @@
 // npm run simulate [-- --schedules N] [--seed N] [--writers N]
 //
-// The in-cluster provider with 2 to 8 writers over one store, with faults at every call: as many schedules as wanted, each from a seed of its
+// The in-cluster provider with 2 to 8 writers over one store, each with up to four plans at a time, with faults at every call: as many schedules as wanted, each from a seed of its
 // own. One that goes wrong is printed whole, with the command that runs it again. NIGHTLY=1 runs 100,000.
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -32,13 +32,19 @@ function writersFor(seed: number): number {
   return 2 + (seed % 7)
 }
 
+/** One plan at a time, or two or four side by side, by the seed. */
+function concurrencyFor(seed: number): number {
+  return 2 ** (seed % 3)
+}
+
 async function runShare({ first, count, step, writers }: Share): Promise<Tally> {
   const failed: SimulationResult[] = []
   let turns = 0
   let faults = 0
   for (let i = 0; i < count; i++) {
     const seed = first + i * step
-    const result = await simulate({ system: inClusterSystem(), seed, writers: writers ?? writersFor(seed) })
+    const parts = { writers: writers ?? writersFor(seed), concurrency: concurrencyFor(seed) }
+    const result = await simulate({ system: inClusterSystem(), seed, ...parts })
     turns += result.schedule.length
     faults += result.faults
     if (result.problems.length > 0) failed.push(result)
