@@ -37,6 +37,8 @@ export interface OpenOptions {
   /** What the store will be asked for. */
   readonly kinds: readonly KindInfo[]
   readonly load: Load
+  /** After this many seconds a server gives up a write by itself. Of Kubernetes alone. Default: when it does so without being told. */
+  readonly writeTimeoutSeconds?: number | undefined
   /** Where relative names of files and folders begin. Default: the working directory. */
   readonly folder?: string | undefined
 }

@@ -9,6 +9,7 @@
 import { parseArgs } from 'node:util'
 import { browser } from './browser/part.js'
 import { writeResults } from './conformance.js'
+import { controller } from './controller/part.js'
 import { crd } from './crd/part.js'
 import { demo } from './demo/part.js'
 import { etcd } from './etcd/part.js'
@@ -22,7 +23,21 @@ import { type Part, Report } from './report.js'
 import { servers } from './servers/part.js'
 import { sqlite } from './sqlite/part.js'
 
-const parts: readonly Part[] = [browser, servers, local, sqlite, postgres, redis, etcd, kubernetes, crd, gc, kill, demo]
+const parts: readonly Part[] = [
+  browser,
+  servers,
+  local,
+  sqlite,
+  postgres,
+  redis,
+  etcd,
+  kubernetes,
+  crd,
+  controller,
+  gc,
+  kill,
+  demo,
+]
 
 process.exitCode = await main(process.argv.slice(2))
 

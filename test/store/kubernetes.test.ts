@@ -74,6 +74,23 @@ describe('requests', () => {
     expect(sent()).toEqual([`POST ${POOLS}?fieldManager=my/controller`])
   })
 
+  it('that write end where they are told to', async () => {
+    const { store, sent } = open({ writeTimeoutSeconds: 4 })
+    const made = unwrap(await store.create(pool('a')))
+    await store.update(made)
+    await store.patch(ref('a'), { spec: {} })
+    await store.list({ ...POOL, namespace: 'ns' })
+    unwrap(await store.delete(ref('a')))
+    expect(sent()).toEqual([
+      `POST ${POOLS}?fieldManager=ipam-kit&timeout=4s`,
+      `PUT ${POOLS}/a?fieldManager=ipam-kit&timeout=4s`,
+      `PATCH ${POOLS}/a?fieldManager=ipam-kit&timeout=4s`,
+      `GET ${POOLS}`,
+      `GET ${POOLS}/a`,
+      expect.stringMatching(/^DELETE .*&timeout=4s$/),
+    ])
+  })
+
   it('select', async () => {
     const { store, sent } = open()
     const query = { apiVersion: POOL.apiVersion, kind: 'Pool', namespace: 'ns' }
@@ -402,6 +419,9 @@ describe('options', () => {
     [{ sleep, fieldManager: '' }, 'options.fieldManager'],
     [{ sleep, fieldManager: 'ä' }, 'options.fieldManager'],
     [{ sleep, maxObjectBytes: 0 }, 'options.maxObjectBytes'],
+    [{ sleep, writeTimeoutSeconds: 0 }, 'options.writeTimeoutSeconds'],
+    [{ sleep, writeTimeoutSeconds: 1.5 }, 'options.writeTimeoutSeconds'],
+    [{ sleep, writeTimeoutSeconds: 61 }, 'options.writeTimeoutSeconds'],
   ])('%j are refused', (options, argument) => {
     const refused = expect.objectContaining({
       code: 'INVALID_ARGUMENT',

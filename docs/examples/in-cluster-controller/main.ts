@@ -1,18 +1,22 @@
 #!/usr/bin/env node
-// The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an API server, one leader at a time.
+// The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an API server, through @kubernetes/client-node.
 //
-//   KUBECONFIG=... tsx main.ts [--namespace NS] [--metrics PORT] [--concurrency N]
+//   KUBECONFIG=... tsx main.ts [--metrics PORT] [--concurrency N]
+//       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period S]]
 //
-// Ends on SIGTERM and SIGINT when everything that it has begun is ended; with status 1 when it has lost its lease.
+// With --leader-elect any number of these may run, and one of them works; without it no other may. Ends on SIGTERM and SIGINT when everything
+// that it has begun is ended; with status 1 when it has lost its lease. rbac.yaml is what it may do.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
-import { formatRef } from 'ipam-kit/crd/meta'
 import { describe } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { Controller, LEASE, LeaderElection, type Timers } from 'ipam-kit/run'
+import { Controller, LEASE, LeaderElection, type LeaderTerm, type Timers } from 'ipam-kit/run'
 import { openStore } from '../open-store.js'
+import { EVENT, EventRecorder } from './events.js'
 import { Metrics, problemLine, serveMetrics } from './metrics.js'
+
+const NAME = 'ipam-kit-in-cluster'
 
 const timers: Timers = {
   now: Date.now,
@@ -26,30 +30,34 @@ const log = (text: string) => console.error(`${new Date().toISOString()} ${text}
 
 const { values } = parseArgs({
   options: {
+    'leader-elect': { type: 'boolean', default: false },
+    /** Of the Lease. */
     namespace: { type: 'string', default: 'ipam-system' },
+    'lease-duration': { type: 'string', default: '15' },
+    'renew-deadline': { type: 'string', default: '10' },
+    'retry-period': { type: 'string', default: '2' },
+    /** 0: none. */
     metrics: { type: 'string', default: '8080' },
     concurrency: { type: 'string', default: '8' },
   },
 })
 
+const leaseDurationSeconds = Number(values['lease-duration'])
+const renewDeadlineSeconds = Number(values['renew-deadline'])
+// between the two nobody leads: what the last leader has sent must come to its end then
+const writeTimeoutSeconds = Math.max(1, Math.ceil(leaseDurationSeconds - renewDeadlineSeconds) - 1)
+
 const planner = inCluster()
 const { store, close } = await openStore(
   { engine: 'kubernetes', place: '' },
-  { kinds: [...planner.watches, LEASE], load: (name) => import(name) },
+  { kinds: [...planner.watches, EVENT, LEASE], load: (name) => import(name), writeTimeoutSeconds },
 )
 const metrics = new Metrics()
-const server = serveMetrics(metrics, Number(values.metrics))
+const server = values.metrics === '0' ? undefined : serveMetrics(metrics, Number(values.metrics))
+const events = new EventRecorder({ store, component: NAME, now: Date.now, unique: randomUUID, log })
 
-const election = new LeaderElection({
-  store,
-  timers,
-  lease: { namespace: values.namespace, name: 'ipam-kit-in-cluster' },
-  identity: `${hostname()}_${randomUUID()}`,
-  onProblem: (failure) => log(`lease: ${describe(failure)}`),
-})
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => election.stop())
-
-const ended = await election.run(async ({ ending, lost }) => {
+/** Works until it has to end, and ends what it has begun. */
+async function lead({ ending, lost }: LeaderTerm): Promise<void> {
   log('leading')
   const controller = new Controller({
     store,
@@ -61,7 +69,8 @@ const ended = await election.run(async ({ ending, lost }) => {
       log(problemLine(problem))
     },
     onResult: (result) => metrics.observe(result),
-    onEvent: ({ about, type, reason, message }) => log(`${type} ${reason} ${formatRef(about)}: ${message}`),
+    // that all is well is in the status: an Event of each address would be one write more for it
+    onEvent: (event) => event.type === 'Warning' && void events.record(event),
   })
   metrics.controller = controller
   void ending.then(() => controller.stop())
@@ -72,8 +81,30 @@ const ended = await election.run(async ({ ending, lost }) => {
   })
   await controller.run()
   metrics.controller = undefined
+}
+
+let stop = () => {}
+const stopped = new Promise<void>((resolve) => {
+  stop = resolve
 })
-log(ended)
-server.close()
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop())
+
+if (values['leader-elect']) {
+  const election = new LeaderElection({
+    store,
+    timers,
+    lease: { namespace: values.namespace, name: NAME },
+    identity: `${hostname()}_${randomUUID()}`,
+    leaseDurationSeconds,
+    renewDeadlineSeconds,
+    retryPeriodSeconds: Number(values['retry-period']),
+    onProblem: (failure) => log(`lease: ${describe(failure)}`),
+  })
+  void stopped.then(() => election.stop())
+  if ((await election.run(lead)) === 'lost') process.exitCode = 1
+} else {
+  await lead({ ending: stopped, lost: new Promise(() => {}) })
+}
+log('ended')
+server?.close()
 await close()
-process.exitCode = ended === 'stopped' ? 0 : 1

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import { describe } from 'ipam-kit/errors'
 import { type Metric, prometheusText } from 'ipam-kit/render'
 import type { Controller, ControllerProblem, ControllerResult } from 'ipam-kit/run'
 
@@ -83,11 +84,11 @@ export function serveMetrics(metrics: Metrics, port: number): Server {
 export function problemLine(problem: ControllerProblem): string {
   switch (problem.kind) {
     case 'feed':
-      return `${problem.of.kind} can not be watched: ${problem.failure.code}`
+      return `${problem.of.kind} can not be watched: ${describe(problem.failure)}`
     case 'thrown':
       return `${problem.key}: ${problem.error instanceof Error ? problem.error.stack : String(problem.error)}`
     case 'failed':
     case 'unsettled':
-      return `${problem.key}: ${problem.kind}: ${problem.failure.code}`
+      return `${problem.key}: ${problem.kind}: ${describe(problem.failure)}`
   }
 }

@@ -53,6 +53,12 @@ export interface KubernetesStoreOptions {
   readonly fieldManager?: string | undefined
   /** The size of the largest object that is sent, in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
   readonly maxObjectBytes?: number | undefined
+  /**
+   * After this many whole seconds the API server gives a write up that it has not done yet, from 1 to 60: it does not go to etcd any more. Left out: when
+   * the server does so by itself, which is after 60 unless it was set up otherwise. A leader whose lease can go to somebody else needs it below the time that
+   * the others wait after it has stepped down.
+   */
+  readonly writeTimeoutSeconds?: number | undefined
 }
 
 const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
@@ -106,6 +112,8 @@ class KubernetesStore implements Store {
   readonly #resources: Resources
   readonly #options: KubernetesStoreOptions
   readonly #fieldManager: string
+  /** As the server reads it. */
+  readonly #writeTimeout: string | undefined
   readonly #maxBytes: number
 
   constructor(client: KubernetesClient, options: KubernetesStoreOptions) {
@@ -114,14 +122,23 @@ class KubernetesStore implements Store {
     assertFunction('client.watch', client.watch)
     assertObject('options', options)
     assertFunction('options.sleep', options.sleep)
-    const { kinds = [], fieldManager = 'ipam-kit', maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    const {
+      kinds = [],
+      fieldManager = 'ipam-kit',
+      maxObjectBytes = DEFAULT_OBJECT_BYTES,
+      writeTimeoutSeconds,
+    } = options
     assertInteger('options.maxObjectBytes', maxObjectBytes, { min: 1, max: LARGEST_OBJECT_BYTES })
+    if (writeTimeoutSeconds !== undefined) {
+      assertInteger('options.writeTimeoutSeconds', writeTimeoutSeconds, { min: 1, max: 60 })
+    }
     if (typeof fieldManager !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(fieldManager)) {
       throw mistake('options.fieldManager', 'a text of at most 128 ASCII characters', fieldManager)
     }
     this.#client = client
     this.#options = options
     this.#fieldManager = fieldManager
+    this.#writeTimeout = writeTimeoutSeconds === undefined ? undefined : `${writeTimeoutSeconds}s`
     this.#maxBytes = maxObjectBytes
     this.#requests = new Requests(client, maxObjectBytes)
     this.#resources = new Resources(kinds, (path, shown) => this.#discover(path, shown))
@@ -295,7 +312,7 @@ class KubernetesStore implements Store {
   ): Promise<Result<KubeObject, StoreErrorCode>> {
     const { uid, resourceVersion } = before.metadata
     // a client that sends no body with a DELETE would remove whatever is there: the server looks for the conditions in the query then
-    const path = `${objectPath(resource, ref)}${queryOf({ uid, resourceVersion, propagationPolicy })}`
+    const path = `${objectPath(resource, ref)}${queryOf({ uid, resourceVersion, propagationPolicy, timeout: this.#writeTimeout })}`
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion }, propagationPolicy }
     const about: About = { operation: 'delete', shown, expected: formatConditions({ uid, resourceVersion }) }
     const answer = await this.#requests.send({ method: 'DELETE', path, body }, about)
@@ -375,7 +392,7 @@ class KubernetesStore implements Store {
   }
 
   #asManager(): string {
-    return queryOf({ fieldManager: this.#fieldManager })
+    return queryOf({ fieldManager: this.#fieldManager, timeout: this.#writeTimeout })
   }
 }
 

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { formatRef, refOf } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { Dice, inClusterSystem } from 'ipam-kit/testing'
+import { bundle } from '../bundle.js'
 import type { Part, Report } from '../report.js'
 import { startEtcd } from '../servers/etcd.js'
 import { importClient, installClients } from '../servers/install.js'
@@ -45,7 +45,7 @@ export const kill: Part = {
   about: 'kill -9 of a process in mid-run, and of its server, loses no acknowledged write, and the next run ends right',
   async run(report) {
     await installClients()
-    const program = await bundleWriter()
+    const program = await bundle(fileURLToPath(new URL('writer.ts', import.meta.url)), 'writer')
     const on = async (starting: Promise<Ground>) => killOn(report, program, await starting)
     // two at a time: most of a round is waiting
     await Promise.all([
@@ -64,25 +64,6 @@ async function sqliteFile(): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-kill-'))
   const stop = async () => rmSync(folder, { recursive: true })
   return { engine: 'sqlite', url: join(folder, 'ipam.db'), stop }
-}
-
-/** The writer as one file, which starts three times as fast. It lies where the clients are found. */
-async function bundleWriter(): Promise<string> {
-  const real = fileURLToPath(new URL('..', import.meta.url))
-  const folder = join(real, 'node_modules', '.kill')
-  mkdirSync(folder, { recursive: true })
-  const outfile = join(folder, `writer-${process.pid}.mjs`)
-  await build({
-    entryPoints: [join(real, 'kill', 'writer.ts')],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    logLevel: 'silent',
-    tsconfig: join(real, 'tsconfig.json'),
-  })
-  return outfile
 }
 
 async function killOn(report: Report, program: string, ground: Ground): Promise<void> {

@@ -9,6 +9,7 @@ import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 import { waitFor } from '../servers/tools.js'
 import { startWebhook } from './webhook.js'
+import { checkWriteLimit } from './write-limit.js'
 
 export interface Bench {
   readonly server: RealKubernetes
@@ -44,6 +45,9 @@ export async function behaviour(report: Report, bench: Bench): Promise<void> {
   await test('a list too old to go on with, and a watch too old to begin', () => checkTooOld(store, server))
   await test('a write whose answer is lost may have been done', () => checkLostAnswer(bench))
   await test('a write that took too long may have been done', () => checkTimeOut(bench))
+  await report.test('a write with a limit does not come after it', () =>
+    checkWriteLimit(server, bench.direct, NAMESPACE),
+  )
   await test('connections that are cut never make a conflict of a write that was done', () => checkCuts(bench))
   await test('conditions hold, whatever the operations do to what they are about', () => checkGuards(client))
   await test('a watch tells texts that could end a line', () => checkLines(store))

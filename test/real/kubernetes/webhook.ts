@@ -13,8 +13,17 @@ export interface Webhook {
   close(): Promise<void>
 }
 
-/** Denies everything. */
-export async function startWebhook(group: string, label: { readonly [name: string]: string }): Promise<Webhook> {
+export interface WebhookOptions {
+  /** It allows everything, after this time. Left out: it denies everything, at once. */
+  readonly allowsAfterMs?: number
+}
+
+/** Asked about the objects of a group that have a label. */
+export async function startWebhook(
+  group: string,
+  label: { readonly [name: string]: string },
+  { allowsAfterMs }: WebhookOptions = {},
+): Promise<Webhook> {
   const authority = createAuthority('ipam-kit-test-webhook')
   const { cert, key } = authority.issue({ commonName: 'webhook' }, 'server')
   const server = createServer({ cert, key }, (request, response) => {
@@ -24,8 +33,15 @@ export async function startWebhook(group: string, label: { readonly [name: strin
     })
     request.on('end', () => {
       const { apiVersion, kind, request: review } = JSON.parse(text)
-      const denial = { uid: review.uid, allowed: false, status: { code: 403, message: 'not today' } }
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ apiVersion, kind, response: denial }))
+      const { uid } = review
+      const isLate = allowsAfterMs !== undefined
+      const verdict = isLate
+        ? { uid, allowed: true }
+        : { uid, allowed: false, status: { code: 403, message: 'not today' } }
+      const body = JSON.stringify({ apiVersion, kind, response: verdict })
+      const answer = () => response.setHeader('content-type', 'application/json').end(body)
+      if (isLate) setTimeout(answer, allowsAfterMs)
+      else answer()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

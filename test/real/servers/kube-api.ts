@@ -25,7 +25,7 @@ export interface KubeRequest {
 export interface AnyObject {
   readonly apiVersion: string
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
 }
 
 interface CustomResourceDefinition extends AnyObject {

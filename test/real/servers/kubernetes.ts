@@ -12,6 +12,8 @@ import { freePort } from './tools.js'
 export interface KubernetesOptions {
   /** Applied before the controllers start: of a definition that comes later the garbage collector learns after up to a minute only. */
   readonly crds?: readonly object[]
+  /** Without kube-controller-manager: nothing is collected, and namespaces do not end. */
+  readonly bare?: boolean
   /** Controllers beside the garbage collector and that of namespaces, such as node-ipam-controller. */
   readonly controllers?: readonly string[]
   /** Further flags of kube-controller-manager, for these. */
@@ -48,7 +50,9 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     const programs = [
       etcd.program,
       apiserverProgram({ command: apiserver, folder, api, url, etcd: etcd.url, serving, crds: options.crds ?? [] }),
-      managerProgram({ command: manager, api, kubeconfig: kubeconfig.path, options }),
+      ...(options.bare === true
+        ? []
+        : [managerProgram({ command: manager, api, kubeconfig: kubeconfig.path, options })]),
     ]
     const version = async () => (await api.request<{ gitVersion: string }>('GET', '/version')).body.gitVersion
     const server = await startServer({ name: 'Kubernetes', url, folder, programs, version })

@@ -1,0 +1,57 @@
+import { formatRef, type KindInfo } from 'ipam-kit/crd/meta'
+import { describe } from 'ipam-kit/errors'
+import type { EventEffect } from 'ipam-kit/plan'
+import type { Store } from 'ipam-kit/store'
+
+/** The kind of the objects that `kubectl describe` shows under an object. */
+export const EVENT: KindInfo = {
+  apiVersion: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+  statusSubresource: false,
+}
+
+/** What the server takes, in characters. */
+const MAX_MESSAGE = 1024
+const MAX_NAME = 200
+
+export interface EventRecorderOptions {
+  readonly store: Store
+  /** Names this program. */
+  readonly component: string
+  readonly now: () => number
+  /** Something that is never said twice, of letters and digits. */
+  readonly unique: () => string
+  readonly log: (text: string) => void
+}
+
+/** Keeps what a planner has to say about an object as Events of Kubernetes, beside the object. Nothing waits for them. */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options
+  }
+
+  async record({ about, type, reason, message }: EventEffect): Promise<void> {
+    const { store, component, now, unique, log } = this.#options
+    const at = new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z')
+    // those of objects that are in no namespace are in this one
+    const namespace = about.namespace ?? 'default'
+    const answer = await store.create({
+      apiVersion: EVENT.apiVersion,
+      kind: EVENT.kind,
+      metadata: { namespace, name: `${about.name.slice(0, MAX_NAME)}.${unique()}` },
+      involvedObject: about,
+      type,
+      reason,
+      message: message.slice(0, MAX_MESSAGE),
+      source: { component },
+      firstTimestamp: at,
+      lastTimestamp: at,
+      count: 1,
+    })
+    if (!answer.ok) log(`no event about ${formatRef(about)}: ${describe(answer.failure)}`)
+  }
+}

@@ -1,0 +1,24 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const REAL = fileURLToPath(new URL('.', import.meta.url))
+
+/** A program of this repository as one file, which starts three times as fast. It lies where the clients are found. */
+export async function bundle(entry: string, name: string): Promise<string> {
+  const folder = join(REAL, 'node_modules', '.programs')
+  mkdirSync(folder, { recursive: true })
+  const outfile = join(folder, `${name}-${process.pid}.mjs`)
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'silent',
+    tsconfig: join(REAL, 'tsconfig.json'),
+  })
+  return outfile
+}

@@ -1,0 +1,78 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { Agent, request as httpsRequest } from 'node:https'
+import { createInterface } from 'node:readline'
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { KubeAccess } from '../servers/kube-api.js'
+
+/** What a client of the tests sends, over connections that it keeps: as little as can be done about a request. */
+export class Client {
+  readonly #access: KubeAccess
+  readonly #agent: Agent
+
+  constructor(access: KubeAccess, connections: number) {
+    this.#access = access
+    const { ca, clientCert: cert, clientKey: key } = access
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections, ca, cert, key })
+  }
+
+  /** @throws Error unless the server answers with one of these */
+  async send<T>(method: string, path: string, { body, patch = false, also = [] as number[] }: Sent = {}): Promise<T> {
+    const data = body === undefined ? undefined : JSON.stringify(body)
+    const response = await this.#ask(method, path, data, patch ? 'application/merge-patch+json' : 'application/json')
+    let text = ''
+    for await (const chunk of response.setEncoding('utf8')) text += chunk
+    const status = response.statusCode!
+    if (status >= 300 && !also.includes(status)) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 300)}`)
+    return text === '' ? (undefined as T) : JSON.parse(text)
+  }
+
+  async list(path: string): Promise<readonly KubeObject[]> {
+    return (await this.send<{ items: KubeObject[] }>('GET', path)).items
+  }
+
+  /** Tells of every change from now on. @returns ends it */
+  async watch(path: string, told: (type: string, object: KubeObject) => void): Promise<() => void> {
+    const { metadata } = await this.send<{ metadata: { resourceVersion: string } }>('GET', `${path}?limit=1`)
+    const from = `watch=true&timeoutSeconds=3000&resourceVersion=${metadata.resourceVersion}`
+    const response = await this.#ask('GET', `${path}?${from}`, undefined, 'application/json')
+    createInterface({ input: response }).on('line', (line) => {
+      const { type, object } = JSON.parse(line) as { type: string; object: KubeObject }
+      told(type, object)
+    })
+    return () => response.destroy()
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #ask(method: string, path: string, data: string | undefined, type: string): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const length = data === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(data) }
+      const headers = { accept: 'application/json', ...length }
+      const asked: ClientRequest = httpsRequest(`${this.#access.url}${path}`, { method, headers, agent: this.#agent })
+      asked.once('response', resolve).once('error', reject).end(data)
+    })
+  }
+}
+
+interface Sent {
+  readonly body?: unknown
+  /** A merge patch. */
+  readonly patch?: boolean
+  /** Further answers that are right. */
+  readonly also?: number[]
+}
+
+/** Does something for each item, so many at a time. */
+export async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  action: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const rest = items[Symbol.iterator]()
+  const worker = async () => {
+    for (const item of rest) await action(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}

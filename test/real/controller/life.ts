@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict'
+import { IPAddress, type IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { Report } from '../report.js'
+import { waitFor } from '../servers/tools.js'
+import { Client, eachOf } from './client.js'
+import { type Definitions, type Ground, startGround } from './ground.js'
+import { Ledger } from './ledger.js'
+import { ControllerProcess } from './process.js'
+
+const GROUP = '/apis/ipam.cluster.x-k8s.io'
+const NAMESPACE = 'life'
+const CLAIMS = `${GROUP}/v1beta2/namespaces/${NAMESPACE}/ipaddressclaims`
+const ADDRESSES = `${GROUP}/v1beta2/ipaddresses`
+const OWNERS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+const PATIENCE_SECONDS = 120
+const AT_ONCE = 8
+
+/** Half of them while claims bind, half while they go. */
+const KILLS = 10
+const CLAIMS_OF_A_POOL = 100
+const CLAIMS_OF_AN_OWNER = 10
+/** Somebody else leads six seconds after the last word of a leader that was killed. */
+const ELECTION = ['--leader-elect', '--lease-duration', '6', '--renew-deadline', '3', '--retry-period', '1']
+
+interface Pool {
+  readonly kind: string
+  readonly plural: string
+  readonly name: string
+  readonly namespaced: boolean
+  readonly spec: object
+  /** How many it can give. */
+  readonly size: number
+}
+
+const SCARCE = 60
+const scarce: Pool = {
+  kind: 'InClusterIPPool',
+  plural: 'inclusterippools',
+  name: 'scarce',
+  namespaced: true,
+  spec: { addresses: [`10.0.4.10-10.0.4.${9 + SCARCE}`], prefix: 24, gateway: '10.0.4.1' },
+  size: SCARCE,
+}
+const pools: readonly Pool[] = [
+  {
+    kind: 'InClusterIPPool',
+    plural: 'inclusterippools',
+    name: 'lists',
+    namespaced: true,
+    spec: { addresses: ['10.0.0.0/25', '10.0.0.200', '10.0.0.210-10.0.0.220'], prefix: 24, gateway: '10.0.0.1' },
+    // of the subnet the first address, and the gateway, are not given
+    size: 128 - 2 + 1 + 11,
+  },
+  {
+    kind: 'GlobalInClusterIPPool',
+    plural: 'globalinclusterippools',
+    name: 'everywhere',
+    namespaced: false,
+    spec: { addresses: ['fd00::100-fd00::1ff'], excludedAddresses: ['fd00::110-fd00::11f'], prefix: 64 },
+    size: 240,
+  },
+  {
+    kind: 'InClusterPrefixPool',
+    plural: 'inclusterprefixpools',
+    name: 'prefixes',
+    namespaced: true,
+    spec: { prefixes: ['fd01::/57'], allocationPrefixLength: 64 },
+    size: 128,
+  },
+  {
+    kind: 'InClusterIPPool',
+    plural: 'inclusterippools',
+    name: 'range',
+    namespaced: true,
+    spec: { addresses: ['10.0.3.10-10.0.3.250'], prefix: 24 },
+    size: 241,
+  },
+  scarce,
+]
+
+function poolPath({ plural, name, namespaced }: Pool): string {
+  return `${GROUP}/v1alpha2${namespaced ? `/namespaces/${NAMESPACE}` : ''}/${plural}${name === '' ? '' : `/${name}`}`
+}
+
+/** 500 claims over five pools, from the first to the last of them, while the controller is killed over and over. */
+export async function lives(report: Report, program: string, definitions: Definitions): Promise<void> {
+  const ground = await startGround(definitions)
+  const life = new Life(ground, program)
+  const about = (what: string) => `${definitions} definitions: ${what}`
+  try {
+    await life.begin()
+    await report.test(about('claims bind while the leader is killed, and what has no room waits'), () => life.bind())
+    await report.test(about('a pool that is enlarged serves those that wait'), () => life.enlarge())
+    await report.test(about('claims that are deleted give their addresses back'), () => life.release())
+    await report.test(about('claims whose owners are collected go too, while the leader is killed'), () =>
+      life.collect(),
+    )
+    await report.test(about('nothing is left, and the lease is given back'), () => life.end())
+  } finally {
+    await life.close()
+    await ground.server.stop()
+  }
+}
+
+class Life {
+  readonly #ground: Ground
+  readonly #program: string
+  readonly #client: Client
+  readonly #ledger = new Ledger()
+  #controllers: ControllerProcess[] = []
+  #endWatch = () => {}
+  #claims = 0
+  #kills = 0
+
+  constructor(ground: Ground, program: string) {
+    this.#ground = ground
+    this.#program = program
+    this.#client = new Client(ground.server, AT_ONCE)
+  }
+
+  async begin(): Promise<void> {
+    await this.#client.send('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } })
+    for (const { kind, name, spec, ...pool } of pools) {
+      const body = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind, metadata: { name }, spec }
+      await this.#client.send('POST', poolPath({ kind, spec, ...pool, name: '' }), { body })
+    }
+    this.#endWatch = await this.#client.watch(ADDRESSES, (type, object) => this.#ledger.note(type, object))
+    // one leads, one waits
+    this.#start()
+    await this.#controllers[0]!.untilItLeads()
+    this.#start()
+  }
+
+  /** Claims come in waves, and the leader is killed in the midst of each. */
+  async bind(): Promise<string> {
+    const waves = KILLS / 2
+    for (let wave = 0; wave < waves; wave++) {
+      const from = (CLAIMS_OF_A_POOL / waves) * wave
+      const numbers = Array.from({ length: CLAIMS_OF_A_POOL / waves }, (_, index) => from + index)
+      const before = this.#ledger.size
+      const making = this.#make(numbers)
+      await this.#until(() => this.#ledger.size > before + 20 || undefined, 'addresses come')
+      await this.#killLeader()
+      await making
+    }
+    const room = pools.map(({ size }) => Math.min(size, CLAIMS_OF_A_POOL))
+    await this.#rests(room, CLAIMS_OF_A_POOL - SCARCE)
+    return `${this.#claims} claims over ${pools.length} pools, ${this.#kills} kills; ${CLAIMS_OF_A_POOL - SCARCE} wait for room`
+  }
+
+  async enlarge(): Promise<string> {
+    const body = { spec: { addresses: ['10.0.4.10-10.0.4.250'] } }
+    await this.#client.send('PATCH', poolPath(scarce), { body, patch: true })
+    await this.#rests(
+      pools.map(() => CLAIMS_OF_A_POOL),
+      0,
+      241,
+    )
+    return `${CLAIMS_OF_A_POOL - SCARCE} more are bound`
+  }
+
+  /** The first half of the claims of each pool, by hand. */
+  async release(): Promise<string> {
+    const names = pools.flatMap(({ name }) =>
+      Array.from({ length: CLAIMS_OF_A_POOL / 2 }, (_, index) => nameOf(name, index)),
+    )
+    await eachOf(names, AT_ONCE, (name) => this.#client.send('DELETE', `${CLAIMS}/${name}`))
+    this.#claims -= names.length
+    await this.#rests(
+      pools.map(() => CLAIMS_OF_A_POOL / 2),
+      0,
+      241,
+    )
+    return `${names.length} deleted`
+  }
+
+  /** The rest goes because its owners go. */
+  async collect(): Promise<string> {
+    const owners = await this.#client.list(`${OWNERS}?labelSelector=owner`)
+    const share = Math.ceil(owners.length / (KILLS / 2))
+    for (let at = 0; at < owners.length; at += share) {
+      const before = this.#ledger.size
+      const going = owners.slice(at, at + share)
+      await eachOf(going, AT_ONCE, ({ metadata }) => this.#client.send('DELETE', `${OWNERS}/${metadata.name}`))
+      await this.#until(() => this.#ledger.size < before || undefined, 'addresses go')
+      await this.#killLeader()
+    }
+    this.#claims = 0
+    await this.#rests(
+      pools.map(() => 0),
+      0,
+      241,
+    )
+    return `${owners.length} owners; ${this.#kills} kills by now`
+  }
+
+  async end(): Promise<string> {
+    await eachOf(pools, AT_ONCE, (pool) => this.#client.send('DELETE', poolPath(pool)))
+    await this.#until(async () => {
+      const left = await Promise.all(pools.map((pool) => this.#client.list(poolPath({ ...pool, name: '' }))))
+      return left.flat().length === 0 || undefined
+    }, 'pools are left')
+    const codes = await Promise.all(this.#controllers.map((each) => each.stop()))
+    assert.deepEqual(codes, [0, 0])
+    const { spec } = await this.#client.send<{ spec: { holderIdentity?: string } }>(
+      'GET',
+      '/apis/coordination.k8s.io/v1/namespaces/ipam-system/leases/ipam-kit-in-cluster',
+    )
+    assert.equal(spec.holderIdentity ?? '', '')
+    const { given, twice } = this.#ledger
+    assert.deepEqual(twice, [])
+    return `${given} addresses were given, none of them twice at a time`
+  }
+
+  async close(): Promise<void> {
+    this.#endWatch()
+    this.#client.close()
+    await Promise.all(this.#controllers.map((each) => each.stop('SIGKILL')))
+  }
+
+  #start(): void {
+    this.#controllers.push(new ControllerProcess(this.#program, this.#ground.kubeconfig, ELECTION))
+  }
+
+  /** With what it has under way. The one that waits goes on, and another one waits. */
+  async #killLeader(): Promise<void> {
+    const leader = this.#controllers.find((each) => each.leads)!
+    await leader.stop('SIGKILL')
+    this.#kills++
+    assert.deepEqual(
+      leader.lines.filter((line) => /\bat .*:\d+:\d+/.test(line)),
+      [],
+    )
+    this.#controllers = this.#controllers.filter((each) => each !== leader)
+    this.#start()
+    await this.#controllers[0]!.untilItLeads()
+  }
+
+  /** A claim of each of these numbers, of each pool. */
+  async #make(numbers: readonly number[]): Promise<void> {
+    const wanted = numbers.flatMap((number) => pools.map((pool) => ({ pool, number })))
+    const owners = new Map<string, Promise<KubeObject>>()
+    await eachOf(wanted, AT_ONCE, async ({ pool, number }) => {
+      const ownerName = `owner-${pool.name}-${Math.floor(number / CLAIMS_OF_AN_OWNER)}`
+      const owner = owners.get(ownerName) ?? this.#owner(ownerName)
+      owners.set(ownerName, owner)
+      const { uid } = (await owner).metadata
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: ownerName, uid }]
+      const metadata = { name: nameOf(pool.name, number), ownerReferences }
+      const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: pool.kind, name: pool.name }
+      const body = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata, spec: { poolRef } }
+      await this.#client.send('POST', CLAIMS, { body })
+      this.#claims++
+    })
+  }
+
+  async #owner(name: string): Promise<KubeObject> {
+    const body = { metadata: { name, labels: { owner: '' } } }
+    await this.#client.send('POST', OWNERS, { body, also: [409] })
+    return this.#client.send('GET', `${OWNERS}/${name}`)
+  }
+
+  /**
+   * Waits until so many addresses of each pool are given and everything says so, to the last digit: claims, addresses and the counts of the pools.
+   */
+  async #rests(given: readonly number[], waiting: number, scarceSize = SCARCE): Promise<void> {
+    let problems: readonly string[] = []
+    await this.#until(
+      async () => {
+        problems = await this.#problems(given, waiting, scarceSize)
+        return problems.length === 0 || undefined
+      },
+      () => problems.slice(0, 10).join('\n'),
+    )
+    assert.deepEqual(this.#ledger.twice, [])
+  }
+
+  async #problems(given: readonly number[], waiting: number, scarceSize: number): Promise<readonly string[]> {
+    const claims = (await this.#client.list(CLAIMS)) as readonly IPAddressClaim[]
+    const addresses = (await this.#client.list(ADDRESSES)).map((object) => IPAddress.parse(object))
+    const states = await Promise.all(pools.map((pool) => this.#client.send<PoolState>('GET', poolPath(pool))))
+    const problems: string[] = []
+    const expect = (what: string, actual: unknown, wanted: unknown) => {
+      if (actual !== wanted) problems.push(`${what}: ${actual} instead of ${wanted}`)
+    }
+    const bound = claims.filter(({ status }) => status?.addressRef !== undefined)
+    const reasons = claims.map(({ status }) => status?.conditions?.find(({ type }) => type === 'Ready')?.reason)
+    expect('claims', claims.length, this.#claims)
+    expect('bound claims', bound.length, this.#claims - waiting)
+    expect('claims that wait for room', reasons.filter((reason) => reason === 'PoolExhausted').length, waiting)
+    expect('claims that say so', reasons.filter((reason) => reason === 'AddressAllocated').length, bound.length)
+    expect('addresses', addresses.length, bound.length)
+    const names = new Set(addresses.map(({ metadata }) => metadata.name))
+    for (const { metadata, status } of bound) {
+      if (!names.has(status!.addressRef!.name)) problems.push(`${metadata.name} has no address`)
+    }
+    const texts = addresses.map(({ spec }) => `${spec.poolRef.kind}/${spec.poolRef.name} ${spec.address}`)
+    expect('different addresses', new Set(texts).size, texts.length)
+    for (const [index, { name, size }] of pools.entries()) {
+      const total = name === scarce.name ? scarceSize : size
+      const used = given[index]!
+      expect(`addresses of ${name}`, addresses.filter(({ spec }) => spec.poolRef.name === name).length, used)
+      const counts = JSON.stringify(sorted(states[index]!.status?.ipAddresses))
+      expect(`counts of ${name}`, counts, JSON.stringify(sorted({ total, used, free: total - used, outOfRange: 0 })))
+    }
+    return problems
+  }
+
+  async #until(attempt: () => Promise<true | undefined> | true | undefined, otherwise: string | (() => string)) {
+    const explain = () => {
+      const said = this.#controllers.map((each) => each.lines.slice(-20).join('\n')).join('\n---\n')
+      return `${typeof otherwise === 'string' ? otherwise : otherwise()}\n${said}`
+    }
+    await waitFor(attempt, { seconds: PATIENCE_SECONDS, else: 'it does not come to this', explain })
+  }
+}
+
+interface PoolState {
+  readonly status?: { readonly ipAddresses?: { readonly [count: string]: number } }
+}
+
+function sorted(counts: { readonly [count: string]: number } | undefined): readonly [string, number][] {
+  return Object.entries(counts ?? {}).sort(([left], [right]) => (left < right ? -1 : 1))
+}
+
+function nameOf(pool: string, number: number): string {
+  return `${pool}-${number}`
+}

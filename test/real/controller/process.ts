@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { waitFor } from '../servers/tools.js'
+
+const PATIENCE_SECONDS = 60
+
+/** The example controller, running. */
+export class ControllerProcess {
+  readonly #process: ChildProcess
+  readonly #lines: string[] = []
+  readonly #ended: Promise<unknown>
+
+  constructor(program: string, kubeconfig: string, args: readonly string[] = []) {
+    const env = { ...process.env, KUBECONFIG: kubeconfig }
+    this.#process = spawn(process.execPath, [program, '--metrics', '0', ...args], {
+      env,
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
+    this.#ended = once(this.#process, 'close')
+    createInterface({ input: this.#process.stderr! }).on('line', (line) => this.#lines.push(line))
+  }
+
+  /** What it has said, without the times. */
+  get lines(): readonly string[] {
+    return this.#lines.map((line) => line.replace(/^\S+Z /, ''))
+  }
+
+  get leads(): boolean {
+    return this.lines.includes('leading')
+  }
+
+  get pid(): number {
+    return this.#process.pid!
+  }
+
+  async untilItLeads(): Promise<void> {
+    await waitFor(() => this.leads || undefined, {
+      seconds: PATIENCE_SECONDS,
+      else: 'the controller does not lead',
+      explain: () => this.lines.join('\n'),
+      giveUp: () => {
+        if (this.#process.exitCode !== null) throw new Error(`the controller has ended\n${this.lines.join('\n')}`)
+      },
+    })
+  }
+
+  /** @returns what it has ended with */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.#process.kill(signal)
+    await this.#ended
+    return this.#process.exitCode
+  }
+}
