@@ -3,7 +3,7 @@
  *
  *   6 testing                 everything below; imported by nobody
  *   5 run, render             plan, store contract, allocator, cidr, errors, types of crd/meta
- *   4 provider                plan, claim, allocator, crd, cidr, errors
+ *   4 provider                plan, claim, allocator, crd, cidr, errors; never each other, but for provider/claims
  *   3 plan                    types of crd, errors
  *   3 store contract          crd/meta, errors
  *   3 store rules, engine     the contract, crd/meta, bytes, errors; the engine: the rules too
@@ -74,6 +74,14 @@ module.exports = {
       ['^src/plan/', '^src/claim/', '^src/allocator/', '^src/crd/', '^src/cidr/', '^src/errors/'],
       'A provider decides: it knows no store and runs nothing.',
     ),
+    {
+      name: 'layer-provider-room',
+      comment:
+        'A provider imports no other provider. provider/claims is the life of claims that those of Cluster API are built on.',
+      severity: 'error',
+      from: { path: '^src/provider/([^/]+)/' },
+      to: { path: '^src/provider/', pathNot: ['^src/provider/$1/', '^src/provider/claims/'] },
+    },
     layer(
       'store-contract',
       '^src/store/[^/]+\\.ts$',

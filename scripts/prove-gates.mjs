@@ -350,7 +350,7 @@ const proofs = [
     gate: 'safety',
     fault: 'a release that deletes the claim before its address',
     plant: (tree) =>
-      tree.edit('src/provider/in-cluster/claim.ts', (text) =>
+      tree.edit('src/provider/claims/claim.ts', (text) =>
         text.replace(
           "return { outcome: { kind: 'released'",
           "effects.reverse()\n  return { outcome: { kind: 'released'",

@@ -8,18 +8,10 @@ import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/po
 import { isPrefixPool, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { addressSpace, clampCount, isAllocatablePrefix, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
+import type { Ledger, Offer } from '../claims/definition.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
-
-/** What a pool can give to the next claim. */
-export interface Offer {
-  /** The address, or the base address of the prefix. */
-  readonly address: Address
-  /** The length of the subnet, or of the prefix itself. */
-  readonly prefix: number
-  readonly gateway?: string | undefined
-}
 
 /** An address or prefix in use, in or out of range. */
 export interface LedgerEntry {
@@ -45,7 +37,7 @@ export interface LedgerEntry {
  * const pool = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata: { name: 'lab' }, spec }
  * PoolLedger.build(pool, []).next() // { address: { family: 4, value: 0x0a000005 }, prefix: 24 }
  */
-export class PoolLedger {
+export class PoolLedger implements Ledger<InClusterPool> {
   #pool: InClusterPool | undefined
   /** What is in use; `undefined` as long as nothing is, and there is no pool that can be used. */
   #space: Space | undefined

@@ -1,28 +1,5 @@
 import type { Outcome } from '../../plan/index.js'
 
-/** What a plan for a claim came to. */
-export type ClaimOutcome =
-  /** The claim is for a pool that this provider does not serve. Nothing is written to it. */
-  | (Outcome & { readonly kind: 'ignored' })
-  /** The claim, its Cluster or its pool is paused: nothing is allocated and nothing released. */
-  | (Outcome & { readonly kind: 'paused'; readonly by: 'claim' | 'cluster' | 'pool' })
-  /** The claim waits: for its Cluster, its pool, room in it, or for an object that is in the way. */
-  | (Outcome & {
-      readonly kind: 'waiting'
-      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
-    })
-  /** The claim has this address, or will have when the effects are done. */
-  | (Outcome & {
-      readonly kind: 'bound'
-      readonly address: string
-      readonly prefix: number | undefined
-      readonly gateway: string | undefined
-    })
-  /** The claim is being deleted and its address stays in use until the grace period is over. */
-  | (Outcome & { readonly kind: 'releasing'; readonly remainingSeconds: number })
-  /** The claim is being deleted and its address, if it had one, is free when the effects are done. */
-  | (Outcome & { readonly kind: 'released'; readonly address: string | undefined })
-
 /** What a plan for a pool came to. */
 export type PoolOutcome =
   | (Outcome & { readonly kind: 'ready'; readonly total: number; readonly free: number; readonly used: number })
@@ -32,6 +9,3 @@ export type PoolOutcome =
   | (Outcome & { readonly kind: 'protected'; readonly addresses: number })
   /** The pool is being deleted and nothing of it is in use. */
   | (Outcome & { readonly kind: 'unprotected' })
-
-/** An object that the provider was shown and can not read. */
-export type UnreadableOutcome = Outcome & { readonly kind: 'unreadable' }

@@ -3,8 +3,6 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { samePool } from '../../crd/cluster-api/references.js'
-import { PROTECT_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
-import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import {
   formatRef,
   groupOf,
@@ -15,14 +13,15 @@ import {
   refOf,
 } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
-import type { Offer } from './ledger.js'
+import type { Offer } from './definition.js'
 import { poolOfAddress, withGroup } from './references.js'
+import type { PoolKinds } from './rules.js'
 
 /**
  * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both blocking owner deletion, and
  * protected by a finalizer, as the Cluster API contract for IPAM providers wants it.
  */
-export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: Offer): IPAddress {
+export function newIPAddress(claim: IPAddressClaim, pool: KubeObject, offer: Offer, finalizer: string): IPAddress {
   const { name, namespace } = claim.metadata
   const { apiVersion, kind } = IPAddress.info
   const clusterName = claim.metadata.labels?.[CLUSTER_NAME_LABEL]
@@ -33,7 +32,7 @@ export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: 
       name,
       namespace,
       ...(clusterName === undefined ? {} : { labels: { [CLUSTER_NAME_LABEL]: clusterName } }),
-      finalizers: [PROTECT_ADDRESS_FINALIZER],
+      finalizers: [finalizer],
       ownerReferences: ownersFor([], claim, pool),
     },
     spec: {
@@ -47,11 +46,11 @@ export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: 
 }
 
 /** Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from that pool. */
-export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
+export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   return (
     address.metadata.namespace === claim.metadata.namespace &&
     address.spec.claimRef.name === claim.metadata.name &&
-    samePool(withGroup(address.spec.poolRef), claim.spec.poolRef)
+    samePool(withGroup(address.spec.poolRef, pools), claim.spec.poolRef)
   )
 }
 
@@ -95,14 +94,14 @@ function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
  * claim of this name with another uid. One of the same pool is adopted instead, as after a restore, unless it is on its way out; one of a
  * pool that this provider does not serve is somebody else's affair.
  */
-export function isLeftOver(address: IPAddress, claim: IPAddressClaim): boolean {
+export function isLeftOver(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   const { name, namespace, uid } = claim.metadata
   if (address.spec.claimRef.name !== name || address.metadata.namespace !== namespace) return false
-  if (poolOfAddress(address) === undefined) return false
+  if (poolOfAddress(address, pools) === undefined) return false
   const isOfEarlierClaim = (address.metadata.ownerReferences ?? []).some(
     (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.name === name && owner.uid !== uid,
   )
-  return isOfEarlierClaim && (isDeleting(address) || !fulfils(address, claim))
+  return isOfEarlierClaim && (isDeleting(address) || !fulfils(address, claim, pools))
 }
 
 /**
@@ -112,7 +111,8 @@ export function isLeftOver(address: IPAddress, claim: IPAddressClaim): boolean {
 export function repairOf(
   address: IPAddress,
   claim: IPAddressClaim,
-  pool: InClusterPool,
+  pool: KubeObject,
+  finalizer: string,
 ): { readonly metadata: { readonly [field: string]: unknown } } | undefined {
   const { metadata } = address
   const repair: { [field: string]: unknown } = {}
@@ -121,8 +121,8 @@ export function repairOf(
   if (owners !== existing) repair.ownerReferences = owners
   const finalizers = metadata.finalizers ?? []
   // an object on its way out takes no new finalizer
-  if (!finalizers.includes(PROTECT_ADDRESS_FINALIZER) && metadata.deletionTimestamp === undefined) {
-    repair.finalizers = [...finalizers, PROTECT_ADDRESS_FINALIZER]
+  if (!finalizers.includes(finalizer) && metadata.deletionTimestamp === undefined) {
+    repair.finalizers = [...finalizers, finalizer]
   }
   const clusterName = claim.metadata.labels?.[CLUSTER_NAME_LABEL]
   if (clusterName !== undefined && metadata.labels?.[CLUSTER_NAME_LABEL] !== clusterName) {
@@ -138,7 +138,7 @@ export function repairOf(
 function ownersFor(
   existing: readonly OwnerReference[],
   claim: IPAddressClaim,
-  pool: InClusterPool,
+  pool: KubeObject,
 ): readonly OwnerReference[] {
   const claimOwner = ownerReference(claim, IPAddressClaim.info, true)
   const poolOwner = ownerReference(pool, { apiVersion: pool.apiVersion, kind: pool.kind }, false)

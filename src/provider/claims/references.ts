@@ -1,10 +1,10 @@
 import { Cluster } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
+import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
-import { poolModels } from '../../crd/in-cluster/pools.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
+import type { PoolKinds } from './rules.js'
 
 /** The objects that a plan for a claim is made from, besides the claim itself. Read them, and hand in those that there are. */
 export interface ClaimReads {
@@ -16,13 +16,13 @@ export interface ClaimReads {
   readonly cluster: ObjectRef | undefined
 }
 
-/** Which objects {@link planClaim} needs to see. */
-export function claimReads(claim: IPAddressClaim): ClaimReads {
+/** Which objects a plan for a claim needs to see. */
+export function claimReads(claim: IPAddressClaim, pools: PoolKinds): ClaimReads {
   const { name, namespace } = claim.metadata
   const clusterName = clusterNameOf(claim)
   return {
     address: { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, namespace, name },
-    pool: poolRefOf(claim.spec.poolRef, namespace),
+    pool: poolRefOf(claim.spec.poolRef, namespace, pools),
     cluster:
       clusterName === undefined
         ? undefined
@@ -31,14 +31,17 @@ export function claimReads(claim: IPAddressClaim): ClaimReads {
 }
 
 /**
- * The pool that a reference in an object of some namespace means: cluster-scoped for the Global kinds, else of that namespace.
- * `undefined` if this provider does not serve that group and kind; a claim with an empty group is not served either, as upstream.
+ * The pool that a reference in an object of some namespace means: cluster-scoped if its kind is, else of that namespace. `undefined` if it is of no
+ * group and kind of these; a claim with an empty group is not served either, as upstream.
  */
-export function poolRefOf(reference: IPPoolReference, namespace: string | undefined): ObjectRef | undefined {
-  if (reference.apiGroup !== GROUP) return undefined
-  const model = poolModels.find((candidate) => candidate.info.kind === reference.kind)
-  if (model === undefined) return undefined
-  const { apiVersion, kind, namespaced } = model.info
+export function poolRefOf(
+  reference: IPPoolReference,
+  namespace: string | undefined,
+  { kinds }: PoolKinds,
+): ObjectRef | undefined {
+  const info = kinds.get(`${reference.apiGroup}/${reference.kind}`)
+  if (info === undefined) return undefined
+  const { apiVersion, kind, namespaced } = info
   return namespaced ? { apiVersion, kind, namespace, name: reference.name } : { apiVersion, kind, name: reference.name }
 }
 
@@ -46,13 +49,13 @@ export function poolRefOf(reference: IPPoolReference, namespace: string | undefi
  * The pool that an IPAddress is from. An empty group, as a v1beta1 object without one has it, means the group of the pools here: upstream's
  * index of addresses takes it so, and an address that is not counted would be given away again.
  */
-export function poolOfAddress(address: IPAddress): ObjectRef | undefined {
-  return poolRefOf(withGroup(address.spec.poolRef), address.metadata.namespace)
+export function poolOfAddress(address: IPAddress, pools: PoolKinds): ObjectRef | undefined {
+  return poolRefOf(withGroup(address.spec.poolRef, pools), address.metadata.namespace, pools)
 }
 
 /** A pool reference with the group that an empty one stands for. */
-export function withGroup(reference: IPPoolReference): IPPoolReference {
-  return reference.apiGroup === '' ? { ...reference, apiGroup: GROUP } : reference
+export function withGroup(reference: IPPoolReference, { emptyGroup }: PoolKinds): IPPoolReference {
+  return reference.apiGroup === '' ? { ...reference, apiGroup: emptyGroup } : reference
 }
 
 /** The Cluster that a claim belongs to: `spec.clusterName`, else the label. */

@@ -1,0 +1,124 @@
+import type { Address } from '../../cidr/nouns/address.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { Model } from '../../crd/meta/model.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { Outcome, Plan } from '../../plan/index.js'
+
+/**
+ * What a provider is, apart from the life of a claim, which is the same for all of them: its pools, and three verbs about one claim and one pool.
+ *
+ * A verb is a pure function of what it is given: it reads nothing, remembers nothing, and may be asked again at any time, for the same claim as often as
+ * something changes.
+ *
+ * `P` are the pools as their models read them, `L` the ledger, `O` what `resolve` hands to `ensure`, `R` what a plan
+ * for a pool comes to.
+ */
+export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> {
+  /** Tells it from other providers in logs and metrics. */
+  readonly name: string
+  /** The kinds of pools that it serves, all that `spec.poolRef` of a claim may name. */
+  readonly pools: readonly Model<P>[]
+  /** The group of `spec.poolRef` that is meant where an IPAddress has none, as v1beta1 allows. Default: the group of the first kind of pool. */
+  readonly emptyGroup?: string | undefined
+  /** Default: those of Cluster API's own library, {@link DEFAULT_FINALIZERS}. */
+  readonly finalizers?: Partial<ProviderFinalizers> | undefined
+  /** A ledger for one pool, empty, before the pool itself was seen. */
+  ledger(): L
+  /** What a pool offers to a claim. Asked only while the pool is there, can be read and is not being deleted. */
+  resolve(input: ResolveInput<P, L>): Resolved<O>
+  /** An address for a claim that has none. The ledger holds it from the moment it is written. */
+  ensure(input: EnsureInput<P, L, O>): Ensured
+  /** Whether the address of a claim that is being deleted may go now. Left out: at once. */
+  release?(input: ReleaseInput<P, L>): Released
+  /** The affairs of a pool itself: its finalizer, its status. */
+  planPool(input: PoolPlanInput<P, L>): Plan<R>
+}
+
+/** The finalizers that a provider puts on objects. */
+export interface ProviderFinalizers {
+  /** On a claim: it stays until its address is given back. */
+  readonly claim: string
+  /** On an IPAddress: it stays while its claim needs it. */
+  readonly address: string
+}
+
+/** What is in use of one pool. A planner keeps one for each pool and shows it every IPAddress that refers to that pool. */
+export interface Ledger<P extends KubeObject> {
+  /** Why nothing can be given from the pool as it was last shown; empty if it can. */
+  readonly problems: readonly string[]
+  /** Takes a new pool in. `undefined`: there is none, or it can not be read, and `problems` says why. */
+  setPool(pool: P | undefined, problems?: readonly string[]): void
+  /** Whether this is the ledger of that pool. */
+  serves(pool: P): boolean
+  /** Records an IPAddress that refers to the pool. Showing it again, or as it is now, is fine. */
+  observe(address: IPAddress): void
+  /** Removes one that is gone. */
+  forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void
+  /** Counts one that is about to be written as in use. @returns ends that, and says whether it has made room */
+  reserve(address: IPAddress): () => boolean
+  /** Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`. */
+  othersHolding(address: IPAddress): readonly string[]
+}
+
+export interface ResolveInput<P, L> {
+  readonly claim: IPAddressClaim
+  readonly pool: P
+  readonly ledger: L
+}
+
+/** What a pool offers to a claim. */
+export type Resolved<O> =
+  | { readonly kind: 'ready'; readonly offer: O }
+  /** The claim waits with the reason PoolNotReady until the pool changes. */
+  | { readonly kind: 'notReady'; readonly message: string }
+
+export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
+  /** What `resolve` has found. */
+  readonly offer: O
+  readonly nowMs: number
+}
+
+/** What a claim without an address gets. */
+export type Ensured =
+  /** This address, or this prefix. */
+  | (Offer & {
+      readonly kind: 'address'
+      /** Why this one, in words: `explain` repeats it. */
+      readonly why: string
+    })
+  /** None yet. The message goes to the condition Ready of the claim. */
+  | { readonly kind: 'wait'; readonly reason: WaitReason; readonly message: string }
+
+/** Why a claim has no address, as the condition Ready says it. */
+export type WaitReason = 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
+
+/** An address, or a prefix, for a claim. */
+export interface Offer {
+  /** The address, or the base address of the prefix. */
+  readonly address: Address
+  /** The length of the subnet, or of the prefix itself. */
+  readonly prefix: number
+  readonly gateway?: string | undefined
+}
+
+export interface ReleaseInput<P, L> {
+  readonly claim: IPAddressClaim
+  /** `undefined` if it is gone. */
+  readonly pool: P | undefined
+  /** The IPAddress of the claim; `undefined` if it has none. */
+  readonly address: IPAddress | undefined
+  readonly ledger: L
+  readonly nowMs: number
+}
+
+/** Whether an address may go. */
+export type Released =
+  | { readonly kind: 'done' }
+  /** Not yet: look again after so many whole seconds, from 1. */
+  | { readonly kind: 'wait'; readonly remainingSeconds: number }
+
+export interface PoolPlanInput<P, L> {
+  readonly pool: P
+  readonly ledger: L
+}

@@ -1,0 +1,27 @@
+import type { Outcome } from '../../plan/index.js'
+
+/** What a plan for a claim came to. */
+export type ClaimOutcome =
+  /** The claim is for a pool that this provider does not serve. Nothing is written to it. */
+  | (Outcome & { readonly kind: 'ignored' })
+  /** The claim, its Cluster or its pool is paused: nothing is allocated and nothing released. */
+  | (Outcome & { readonly kind: 'paused'; readonly by: 'claim' | 'cluster' | 'pool' })
+  /** The claim waits: for its Cluster, its pool, room in it, or for an object that is in the way. */
+  | (Outcome & {
+      readonly kind: 'waiting'
+      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
+    })
+  /** The claim has this address, or will have when the effects are done. */
+  | (Outcome & {
+      readonly kind: 'bound'
+      readonly address: string
+      readonly prefix: number | undefined
+      readonly gateway: string | undefined
+    })
+  /** The claim is being deleted and its address stays in use until the grace period is over. */
+  | (Outcome & { readonly kind: 'releasing'; readonly remainingSeconds: number })
+  /** The claim is being deleted and its address, if it had one, is free when the effects are done. */
+  | (Outcome & { readonly kind: 'released'; readonly address: string | undefined })
+
+/** An object that the provider was shown and can not read. */
+export type UnreadableOutcome = Outcome & { readonly kind: 'unreadable' }

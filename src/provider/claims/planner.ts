@@ -1,0 +1,296 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { Model } from '../../crd/meta/model.js'
+import {
+  formatRef,
+  isDeleting,
+  type KindInfo,
+  type KubeObject,
+  kindKey,
+  type ObjectRef,
+  refOf,
+} from '../../crd/meta/object.js'
+import { describe } from '../../errors/index.js'
+import { type Change, type Outcome, type Plan, type Planner, type PlanTime, Sightings } from '../../plan/index.js'
+import { salvage } from './address-object.js'
+import { planClaim } from './claim.js'
+import type { Ledger, ProviderDefinition } from './definition.js'
+import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
+import { claimReads, poolOfAddress } from './references.js'
+import { type ProviderRules, rulesOf } from './rules.js'
+
+/** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
+export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
+  extends Planner<ClaimOutcome | UnreadableOutcome | R> {
+  /** The ledger of a pool, to look into. Changing it is not for callers. */
+  ledgerOf(pool: ObjectRef): L
+}
+
+/**
+ * A provider of Cluster API from its pools and its verbs: the life of claims comes with it. Pausing, finalizers, owners, conditions, adoption after a
+ * restore or a move, the order in which claims are served, and an index of what was seen.
+ *
+ * One writer at a time may serve a pool: elect a leader where several processes run.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for a definition that is none
+ */
+export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
+  definition: ProviderDefinition<P, L, O, R>,
+): Provider<P, L, R> {
+  return new ClaimProvider(rulesOf(definition))
+}
+
+class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> implements Provider<P, L, R> {
+  readonly name: string
+  readonly watches: readonly KindInfo[]
+  readonly #rules: ProviderRules<P, L, O, R>
+  readonly #claims = new Map<string, IPAddressClaim>()
+  readonly #addresses = new Map<string, IPAddress>()
+  /** What the ledgers hold, by key: also objects that can not be read whole. */
+  readonly #held = new Map<string, IPAddress>()
+  readonly #sightings = new Sightings()
+  readonly #clusters = new Map<string, Cluster>()
+  readonly #pools = new Map<string, PoolRecord<P, L>>()
+  /** Keys of claims by the key of the Cluster that they name. */
+  readonly #claimsByCluster = new Map<string, Set<string>>()
+  /** Claims and pools that can not be read, by key, and why. */
+  readonly #unreadable = new Map<string, string>()
+
+  constructor(rules: ProviderRules<P, L, O, R>) {
+    this.name = rules.name
+    this.watches = [IPAddressClaim, IPAddress, Cluster, ...rules.pools].map((model) => model.info)
+    this.#rules = rules
+  }
+
+  observe(change: Change): readonly string[] {
+    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    const kind = kindKey(ref)
+    if (!this.watches.some((watched) => kindKey(watched) === kind) || !this.#sightings.isNews(change)) return []
+    const object = change.kind === 'present' ? change.object : undefined
+    if (IPAddressClaim.is(ref)) return this.#observeClaim(ref, this.#read(IPAddressClaim, ref, object))
+    if (IPAddress.is(ref)) return this.#observeAddress(ref, this.#read(IPAddress, ref, object), object)
+    if (Cluster.is(ref)) return this.#observeCluster(ref, this.#read(Cluster, ref, object))
+    const model = this.#rules.pools.find((candidate) => candidate.is(ref))
+    return model === undefined ? [] : this.#observePool(ref, this.#read(model, ref, object))
+  }
+
+  plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
+    const unreadable = this.#unreadable.get(key)
+    if (unreadable !== undefined) return { outcome: { kind: 'unreadable', message: unreadable }, effects: [] }
+    const claim = this.#claims.get(key)
+    if (claim !== undefined) return this.#planClaim(key, claim, time)
+    const record = this.#pools.get(key)
+    return record?.pool && this.#rules.planPool({ pool: record.pool, ledger: record.ledger })
+  }
+
+  reserve(plan: Plan): () => readonly string[] {
+    const ends = plan.effects.flatMap((effect) => {
+      const address = effect.kind === 'create' ? addressIn(effect.object) : undefined
+      const pool = address && poolOfAddress(address, this.#rules)
+      if (address === undefined || pool === undefined) return []
+      const key = formatRef(pool)
+      return [{ key, end: this.#record(key).ledger.reserve(address) }]
+    })
+    return () => ends.flatMap(({ key, end }) => (end() ? [key, ...this.#byAge(this.#record(key).exhausted)] : []))
+  }
+
+  isSummary(key: string): boolean {
+    return this.#pools.has(key)
+  }
+
+  reset(): void {
+    for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
+    this.#sightings.clear()
+    this.#claimsByCluster.clear()
+    this.#unreadable.clear()
+  }
+
+  ledgerOf(pool: ObjectRef): L {
+    return this.#record(formatRef(pool)).ledger
+  }
+
+  #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
+    const reads = claimReads(claim, this.#rules)
+    const record = reads.pool && this.#record(formatRef(reads.pool))
+    const plan = planClaim(
+      this.#rules,
+      {
+        claim,
+        address: this.#addresses.get(formatRef(reads.address)),
+        addressProblem: this.#unreadable.get(formatRef(reads.address)),
+        cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
+        clusterProblem: reads.cluster && this.#unreadable.get(formatRef(reads.cluster)),
+        poolProblem: record?.problem,
+        pool: record?.pool,
+        ledger: record?.ledger ?? this.#rules.ledger(),
+      },
+      time,
+    )
+    if (plan.outcome.kind === 'waiting' && plan.outcome.reason === 'PoolExhausted') record?.exhausted.add(key)
+    else record?.exhausted.delete(key)
+    return plan
+  }
+
+  /** The typed object. One that can not be read is noted and then treated as if it were not there. */
+  #read<T extends KubeObject>(model: Model<T>, ref: ObjectRef, object: KubeObject | undefined): T | undefined {
+    const key = formatRef(ref)
+    this.#unreadable.delete(key)
+    if (object === undefined) return undefined
+    const read = model.safeParse(object)
+    if (read.ok && (object.apiVersion === model.info.apiVersion || !IPAddressClaim.is(object))) return read.value
+    // what is written to a claim that is kept in an older version would be read back as something else
+    const older = `it is kept as ${object.apiVersion}: store what the model reads it as, ${model.info.apiVersion}`
+    this.#unreadable.set(key, read.ok ? older : describe(read.failure))
+    return undefined
+  }
+
+  #observeClaim(ref: ObjectRef, claim: IPAddressClaim | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const before = this.#claims.get(key)
+    if (before !== undefined) this.#unlink(key, before)
+    if (claim === undefined) this.#claims.delete(key)
+    else {
+      this.#claims.set(key, claim)
+      const reads = claimReads(claim, this.#rules)
+      if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key)
+      if (reads.cluster !== undefined) addTo(this.#claimsByCluster, formatRef(reads.cluster), key)
+    }
+    return [key]
+  }
+
+  #unlink(key: string, claim: IPAddressClaim): void {
+    const reads = claimReads(claim, this.#rules)
+    if (reads.pool !== undefined) {
+      const record = this.#record(formatRef(reads.pool))
+      record.claims.delete(key)
+      record.exhausted.delete(key)
+    }
+    if (reads.cluster !== undefined) this.#claimsByCluster.get(formatRef(reads.cluster))?.delete(key)
+  }
+
+  #observeAddress(ref: ObjectRef, address: IPAddress | undefined, raw: KubeObject | undefined): readonly string[] {
+    const key = formatRef(ref)
+    if (address === undefined) this.#addresses.delete(key)
+    else this.#addresses.set(key, address)
+
+    // an object that can not be read holds what can be made out of it, or else what it held before
+    const before = this.#held.get(key)
+    const now = raw === undefined ? undefined : heldNow(address ?? salvage(raw), before)
+    if (now === undefined) this.#held.delete(key)
+    else this.#held.set(key, now)
+    const poolBefore = before && poolOfAddress(before, this.#rules)
+    const poolNow = now && poolOfAddress(now, this.#rules)
+    const wanted: string[] = [formatRef({ ...ref, kind: IPAddressClaim.info.kind })]
+    if (now !== undefined && poolNow !== undefined) {
+      this.#record(formatRef(poolNow)).ledger.observe(now)
+      wanted.push(formatRef(poolNow))
+    }
+    if (poolBefore !== undefined) {
+      const poolKey = formatRef(poolBefore)
+      const record = this.#record(poolKey)
+      const samePool = poolNow !== undefined && formatRef(poolNow) === poolKey
+      if (!samePool) record.ledger.forget(ref)
+      // an address that went, or that is another one now, may have made room
+      if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
+        wanted.push(poolKey, ...this.#byAge(record.exhausted))
+      }
+    }
+    return wanted
+  }
+
+  #observePool(ref: ObjectRef, pool: P | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const record = this.#record(key)
+    const before = record.pool
+    const problem = this.#unreadable.get(key)
+    const isSameProblem = problem === record.problem
+    record.pool = pool
+    record.problem = problem
+    if (!isSameProblem || JSON.stringify(before?.spec) !== JSON.stringify(pool?.spec)) {
+      record.ledger.setPool(pool, problem === undefined ? [] : [problem])
+    }
+    return isSameProblem && standsAsBefore(before, pool) ? [key] : [key, ...this.#byAge(record.claims)]
+  }
+
+  #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
+    const key = formatRef(ref)
+    const before = this.#clusters.get(key)
+    if (cluster === undefined) this.#clusters.delete(key)
+    else this.#clusters.set(key, cluster)
+    const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
+    return same ? [] : this.#byAge(this.#claimsByCluster.get(key) ?? [])
+  }
+
+  #record(key: string): PoolRecord<P, L> {
+    const known = this.#pools.get(key)
+    if (known !== undefined) return known
+    const record: PoolRecord<P, L> = {
+      pool: undefined,
+      problem: undefined,
+      ledger: this.#rules.ledger(),
+      claims: new Set(),
+      exhausted: new Set(),
+    }
+    this.#pools.set(key, record)
+    return record
+  }
+
+  /** Claims in the order in which they are to be served: the oldest first. */
+  #byAge(keys: Iterable<string>): string[] {
+    const age = (key: string) => this.#claims.get(key)?.metadata.creationTimestamp ?? ''
+    return [...keys].sort((a, b) => compareText(age(a), age(b)) || compareText(a, b))
+  }
+}
+
+/**
+ * What an IPAddress object holds now. Where its address can no longer be read, it is that of before: it was given to somebody, and nobody has
+ * taken it back.
+ */
+function heldNow(now: IPAddress | undefined, before: IPAddress | undefined): IPAddress | undefined {
+  if (now === undefined || before === undefined || now.metadata.uid !== before.metadata.uid) return now ?? before
+  if (Address.safeParse(now.spec.address, { zone: 'drop' }).ok) return now
+  const { address, prefix } = before.spec
+  return { ...now, spec: { ...now.spec, address, prefix } }
+}
+
+/** An object that is about to be created, if it is an IPAddress. */
+function addressIn(object: KubeObject): IPAddress | undefined {
+  if (!IPAddress.is(object)) return undefined
+  const read = IPAddress.safeParse(object)
+  return read.ok ? read.value : salvage(object)
+}
+
+/** What is known of a pool, also of one that claims or addresses name before it exists. */
+interface PoolRecord<P extends KubeObject, L extends Ledger<P>> {
+  pool: P | undefined
+  /** Why the object under that name can not be read as a pool, if there is such a one. */
+  problem: string | undefined
+  readonly ledger: L
+  /** Keys of the claims that name the pool. */
+  readonly claims: Set<string>
+  /** Of those, the ones that wait for room. */
+  readonly exhausted: Set<string>
+}
+
+/** Whether a change of a pool can mean nothing to its claims: counts and labels only. */
+function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefined): boolean {
+  if (before === undefined || now === undefined) return before === now
+  return (
+    before.metadata.uid === now.metadata.uid &&
+    isDeleting(before) === isDeleting(now) &&
+    hasPausedAnnotation(before) === hasPausedAnnotation(now) &&
+    JSON.stringify(before.spec) === JSON.stringify(now.spec)
+  )
+}
+
+function addTo(index: Map<string, Set<string>>, key: string, member: string): void {
+  const members = index.get(key)
+  if (members === undefined) index.set(key, new Set([member]))
+  else members.add(member)
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
