@@ -1,4 +1,4 @@
-import { type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
+import { type Json, type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
 
 export type { Propagation } from '../crd/meta/object.js'
 
@@ -62,8 +62,34 @@ export interface EventEffect {
   readonly message: string
 }
 
+/** A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is reached is between the provider and its host. */
+export interface OutsideCall {
+  /** What is asked for: `allocate`, `release`. */
+  readonly operation: string
+  /**
+   * The marker under which the outside keeps what it does for this call. The same operation under the same key is the same thing: asked twice it is done
+   * once, and the second answer is that of the first.
+   */
+  readonly key: string
+  /** The object that it is for. */
+  readonly about: ObjectRef
+  readonly input: Json
+}
+
+/**
+ * Asks an outside system. It is the last effect of its plan, but for events: the answer is shown to the planner, and what comes next is planned from it.
+ *
+ * A crash, or an answer that was lost, leads to the same call under the same key again. So a durable intent is written before it, and nothing of the
+ * intent is taken back before it is answered.
+ */
+export interface OutsideEffect {
+  readonly kind: 'outside'
+  readonly call: OutsideCall
+  readonly why: string
+}
+
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
-export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect
+export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | OutsideEffect
 
 /** A patch of an object that was read, on the condition that it is still that object in that version. */
 export function patchObject(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {

@@ -7,6 +7,8 @@ export {
   type EffectPrecondition,
   type EventEffect,
   guard,
+  type OutsideCall,
+  type OutsideEffect,
   type PatchEffect,
   type Propagation,
   patchObject,
@@ -14,5 +16,5 @@ export {
   removeFinalizer,
 } from './effect.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
-export type { Change, Planner, PlanTime } from './planner.js'
+export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
 export { isOlderVersion, Sightings } from './sightings.js'

@@ -55,6 +55,8 @@ export function explainEffect(effect: Effect): string {
     }
     case 'absent':
       return `go on only if there is no ${formatRef(effect.ref)} with uid ${effect.uid}: ${effect.why}`
+    case 'outside':
+      return `ask the outside to ${effect.call.operation} for ${formatRef(effect.call.about)} under ${effect.call.key}: ${effect.why}`
     case 'event':
       return `tell of ${formatRef(effect.about)}: ${effect.type} ${effect.reason}: ${effect.message}`
   }

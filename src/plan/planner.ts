@@ -1,4 +1,5 @@
-import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import type { Json, KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import type { OutsideCall } from './effect.js'
 import type { Outcome, Plan } from './plan.js'
 
 /** What became known of an object: as it is now, or that it is gone. */
@@ -15,6 +16,31 @@ export type Change =
        */
       readonly confirmed?: true | undefined
     }
+
+/** What an outside system has said to a call: the other way, beside a {@link Change}, in which something becomes known. */
+export interface Answered {
+  readonly call: OutsideCall
+  readonly answer: OutsideAnswer
+  /** When, in milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/** The answer to an {@link OutsideCall}. */
+export type OutsideAnswer =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly failure: OutsideFailure }
+
+/** Why an outside system has not done what it was asked for, or why that is not known: a time-out is a failure that is retryable. */
+export interface OutsideFailure {
+  /** For people, without a final full stop. */
+  readonly message: string
+  /** Whether the same call may be answered otherwise later. */
+  readonly retryable: boolean
+  /** When to ask again, in seconds, if the outside says so. Left out: a planner waits longer after each failure in a row. */
+  readonly retryAfterSeconds?: number | undefined
+  /** What the condition of the claim gives as its reason. Default `AllocationFailed`. */
+  readonly reason?: 'PoolExhausted' | 'PoolNotReady' | 'AllocationFailed' | undefined
+}
 
 /** The moment a plan is made for: the only way in which time enters. */
 export interface PlanTime {
@@ -40,6 +66,13 @@ export interface Planner<O extends Outcome = Outcome> {
    * @returns the keys to plan again, oldest object first
    */
   observe(change: Change): readonly string[]
+  /**
+   * Takes the answer to an `outside` effect of one of its plans in. `runKey` does it. A planner that has this needs a host that can carry such effects out;
+   * one that does not has no such effects in its plans.
+   *
+   * @returns the keys to plan again
+   */
+  hear?(answered: Answered): readonly string[]
   /** The plan for a key, or `undefined` if there is nothing under it any more. */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**

@@ -4,7 +4,9 @@ import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
 import { Feed } from './feed.js'
+import { assertOutside } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
+import type { OutsideCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { type Job, type JobEnd, WorkQueue } from './work-queue.js'
 
@@ -49,6 +51,8 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   /** Told of every key that was planned. */
   readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /** Carries out the calls of plans to outside systems: needed if a planner makes such ({@link Planner.hear}). */
+  readonly outside?: OutsideCaller | undefined
   /** How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
@@ -193,12 +197,12 @@ export class Controller<O extends Outcome = Outcome> {
 
   async #work(job: Job<O>): Promise<void> {
     const { planner, key, id } = job
-    const { store, timers, onEvent, onProblem, onResult } = this.#options
+    const { store, timers, onEvent, onProblem, onResult, outside } = this.#options
     const beganMs = timers.now()
     const show = (change: Change) => this.#show(change)
     let end: JobEnd
     try {
-      const ended = await runKey(planner, key, store, { now: () => timers.now(), show, onEvent })
+      const ended = await runKey(planner, key, store, { now: () => timers.now(), show, onEvent, outside })
       const { kind, outcome, attempts } = ended
       onResult?.({ planner: planner.name, key, kind, outcome, attempts, tookMs: timers.now() - beganMs })
       this.#enqueue(planner, ended.wakes)
@@ -295,6 +299,7 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   for (const [argument, ms] of Object.entries({ summaryDelayMs, serverLimitMs })) {
     if (!(ms >= 0 && ms <= DAY_MS)) refuse(argument, 'from 0 to 86,400,000', ms)
   }
+  assertOutside(planners, options.outside)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
 }

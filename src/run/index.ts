@@ -10,7 +10,14 @@ export {
 } from './controller.js'
 export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } from './leader-election.js'
 export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
-export { type DoneRun, type RunPlanOptions, type RunResult, runPlan, type StoppedRun } from './run-plan.js'
+export {
+  type DoneRun,
+  type OutsideCaller,
+  type RunPlanOptions,
+  type RunResult,
+  runPlan,
+  type StoppedRun,
+} from './run-plan.js'
 export {
   type Progress,
   type QuietResult,

@@ -2,7 +2,7 @@ import { ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
-import { runPlan } from './run-plan.js'
+import { type OutsideCaller, type RunPlanOptions, runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
 
 export interface RunKeyOptions {
@@ -14,6 +14,8 @@ export interface RunKeyOptions {
    */
   readonly show: (change: Change, source: 'written' | 'read') => void
   readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /** Carries out the calls of the plan to outside systems, for a planner that has such ({@link Planner.hear}). */
+  readonly outside?: OutsideCaller | undefined
   /** Called with each plan, before anything of it is done. */
   readonly onPlan?: ((plan: Plan | undefined) => void) | undefined
   /** How many conflicts in a row are answered with a new plan, a whole number from 0. Default 20. */
@@ -30,7 +32,10 @@ export interface RunKeyOptions {
  *   that ends meanwhile must not be followed by another one before the server has given such a write up
  */
 export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
-  /** Keys to plan again as well: what was reserved for a plan and not created may be what they wait for. */
+  /**
+   * Keys to plan again as well: what was reserved for a plan and not created may be what they wait for, and an answer from outside is to be planned
+   * from. The key itself may be among them.
+   */
   readonly wakes: readonly string[]
 }
 
@@ -75,7 +80,7 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
-  const { now, show, onEvent, onPlan, maxConflicts = 20 } = options
+  const { now, show, onEvent, onPlan, outside, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
   for (const [argument, value] of Object.entries({ now, show })) {
     if (typeof value !== 'function')
@@ -87,7 +92,12 @@ export async function runKey<O extends Outcome>(
     onPlan?.(plan)
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts, wakes }
     const release = planner.reserve?.(plan) ?? (() => [])
-    const ended = await tryPlan(plan, store, { show, onEvent })
+    const ended = await tryPlan(plan, store, {
+      show,
+      onEvent,
+      outside,
+      onAnswer: (call, answer) => wakes.push(...(planner.hear?.({ call, answer, atMs: now() }) ?? [])),
+    })
     const { outcome, requeueAfterSeconds } = plan
     if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release }
     wakes.push(...release())
@@ -106,12 +116,19 @@ type Try =
 async function tryPlan(
   plan: Plan,
   store: Store,
-  { show, onEvent }: Pick<RunKeyOptions, 'show' | 'onEvent'>,
+  {
+    show,
+    onEvent,
+    outside,
+    onAnswer,
+  }: Pick<RunKeyOptions, 'show' | 'onEvent' | 'outside'> & Pick<RunPlanOptions, 'onAnswer'>,
 ): Promise<Try> {
   const ended = await runPlan(plan, store, {
     // what was not there any more was not removed here
     onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
     onEvent,
+    outside,
+    onAnswer,
   })
   if (ended.kind === 'done') return { kind: 'done' }
   const { effect, failure } = ended

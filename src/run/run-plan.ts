@@ -1,9 +1,28 @@
 import { formatRef, isDeleting, type KubeObject, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
-import { failure } from '../errors/index.js'
-import type { AbsentEffect, Change, Effect, EventEffect, Plan } from '../plan/index.js'
+import { failure, ipamError } from '../errors/index.js'
+import type {
+  AbsentEffect,
+  Change,
+  Effect,
+  EventEffect,
+  OutsideAnswer,
+  OutsideCall,
+  OutsideEffect,
+  Plan,
+} from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 
+/**
+ * Carries a call to an outside system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
+ * as well; what it throws ends the run as if the process had died at that point.
+ */
+export type OutsideCaller = (call: OutsideCall) => Promise<OutsideAnswer>
+
 export interface RunPlanOptions {
+  /** Carries out `outside` effects. A plan that has one is refused where this is missing. */
+  readonly outside?: OutsideCaller | undefined
+  /** Receives the answer to an `outside` effect: show it to the planner. */
+  readonly onAnswer?: ((call: OutsideCall, answer: OutsideAnswer) => void) | undefined
   /** Receives the events of the plan. Left out: they are dropped, as they are never the only record. */
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
@@ -44,13 +63,20 @@ export interface StoppedRun<K extends string> {
  * A resourceVersion in a precondition is the one that the planner saw; where this run itself has written the object since, the version
  * it got for that write takes its place. An effect for no version, with one for a version of the same object after it, is done for that version too:
  * else it would not be seen whether others had written in between.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `outside` effect that is not its last or that nobody can carry out
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
+  assertOutside(plan, options)
   const changes: Change[] = []
   const own = new Map<string, OwnWrite>()
   const versions = versionsOf(plan.effects)
   for (const [index, effect] of plan.effects.entries()) {
     if (effect.kind === 'event') continue
+    if (effect.kind === 'outside') {
+      options.onAnswer?.(effect.call, await options.outside!(effect.call))
+      continue
+    }
     const answer = await perform(effect, store, { own, seen: versions[index] })
     if (answer.failure !== undefined) {
       const stopped = { effect, failure: answer.failure, changes }
@@ -63,6 +89,22 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
   // people are told when everything is written: what they do with it can then stop nothing
   for (const effect of plan.effects) if (effect.kind === 'event') options.onEvent?.(effect)
   return { kind: 'done', changes }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertOutside({ effects }: Plan, { outside }: RunPlanOptions): void {
+  const index = effects.findIndex(({ kind }) => kind === 'outside')
+  const effect = effects[index]
+  if (effect?.kind !== 'outside') return
+  const { operation, about } = effect.call
+  if (typeof outside !== 'function') {
+    const expected = `a function that can ${operation} for ${formatRef(about)}: the plan calls an outside system`
+    throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected, got: typeof outside })
+  }
+  const after = effects.slice(index + 1).find(({ kind }) => kind !== 'event')
+  if (after === undefined) return
+  const expected = 'nothing after an outside call: it is planned from the answer'
+  throw ipamError('INVALID_ARGUMENT', { argument: 'plan', expected, got: after.kind })
 }
 
 /** The versions that the effects are for: their own, or that of the next effect on the same object that has one. */
@@ -89,7 +131,7 @@ interface OwnWrite {
 type Answer = { readonly change: Change; readonly failure?: undefined } | { readonly failure: StoreFailure }
 
 async function perform(
-  effect: Exclude<Effect, EventEffect>,
+  effect: Exclude<Effect, EventEffect | OutsideEffect>,
   store: Store,
   { own, seen }: { readonly own: Map<string, OwnWrite>; readonly seen: string | undefined },
 ): Promise<Answer> {

@@ -3,8 +3,9 @@ import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { Fifo } from './fifo.js'
-import { assertLimit } from './limits.js'
+import { assertLimit, assertOutside } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
+import type { OutsideCaller } from './run-plan.js'
 import { UnsettledError } from './settle.js'
 
 export interface Progress {
@@ -22,6 +23,8 @@ export interface RunUntilQuietOptions {
   /** Called after each plan. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /** Carries out the calls of plans to outside systems: needed if a planner makes such ({@link Planner.hear}). */
+  readonly outside?: OutsideCaller | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
   readonly maxConflicts?: number | undefined
   /** How many plans one key may get in a run: a planner that never comes to rest is stopped here. Default 1,000. */
@@ -157,10 +160,11 @@ class Run<O extends Outcome> {
   }
 
   async #step(job: Job<O>): Promise<void> {
-    const { onEvent, onProgress, maxConflicts = 20 } = this.#options
+    const { onEvent, onProgress, outside, maxConflicts = 20 } = this.#options
     const ended = await runKey(job.planner, job.key, this.#store, {
       now: this.#options.now,
       onEvent,
+      outside,
       maxConflicts,
       onPlan: () => this.#count(job),
       show: (change, source) => {
@@ -247,6 +251,7 @@ function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptio
   }
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
+  assertOutside(planners, options.outside)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
 }

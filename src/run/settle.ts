@@ -115,6 +115,8 @@ function refOfEffect(effect: Effect): ObjectRef {
       return refOf(effect.object)
     case 'event':
       return effect.about
+    case 'outside':
+      return effect.call.about
     case 'patch':
     case 'delete':
     case 'absent':

@@ -14,6 +14,7 @@ import {
 } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { Offer } from './definition.js'
+import { MARKER_ANNOTATION } from './outside.js'
 import { poolOfAddress, withGroup } from './references.js'
 import type { PoolKinds } from './rules.js'
 
@@ -21,7 +22,13 @@ import type { PoolKinds } from './rules.js'
  * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both blocking owner deletion, and
  * protected by a finalizer, as the Cluster API contract for IPAM providers wants it.
  */
-export function newIPAddress(claim: IPAddressClaim, pool: KubeObject, offer: Offer, finalizer: string): IPAddress {
+export function newIPAddress(
+  claim: IPAddressClaim,
+  pool: KubeObject,
+  offer: Offer,
+  finalizer: string,
+  marker?: string,
+): IPAddress {
   const { name, namespace } = claim.metadata
   const { apiVersion, kind } = IPAddress.info
   const clusterName = claim.metadata.labels?.[CLUSTER_NAME_LABEL]
@@ -32,6 +39,7 @@ export function newIPAddress(claim: IPAddressClaim, pool: KubeObject, offer: Off
       name,
       namespace,
       ...(clusterName === undefined ? {} : { labels: { [CLUSTER_NAME_LABEL]: clusterName } }),
+      ...(marker === undefined ? {} : { annotations: { [MARKER_ANNOTATION]: marker } }),
       finalizers: [finalizer],
       ownerReferences: ownersFor([], claim, pool),
     },

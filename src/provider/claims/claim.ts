@@ -1,7 +1,7 @@
 import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import {
   addFinalizer,
@@ -14,11 +14,12 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
-import type { Ledger, WaitReason } from './definition.js'
+import type { Ensured, Ledger, OutsideRequest, Released, WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
+import { type Conversation, converse, type Memory, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { advance, type Progress, startOf, statusPatch } from './status.js'
+import { advance, type Progress, startOf, statusPatch, stuck } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -37,6 +38,10 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   readonly cluster?: Cluster | undefined
   /** The ledger of the pool. */
   readonly ledger: L
+  /** The pool that the IPAddress is from, if that is another one than that of the claim. */
+  readonly addressPool?: P | undefined
+  /** What was heard from outside systems. */
+  readonly memory?: Memory | undefined
 }
 
 /** Tries again after this long where nothing else tells when to. */
@@ -120,14 +125,19 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   const { rules, input, reads, time } = planning
   const { claim, address, pool, ledger } = input
   const addressName = formatRef(reads.address)
-  const now = new Date(time.nowMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const now = timeText(time)
   const start = startOf(claim)
   const isLost = start.state.phase === 'Bound' && (address === undefined || !fulfils(address, claim, rules))
   const progress = isLost ? advance(start, 'AddressLost', claim, { message: '', now }) : start
-  const wait = (reason: WaitReason, message: string) =>
-    waiting(claim, effects, advance(progress, events[reason], claim, { message, now }), reason, message)
+  const wait = (reason: WaitReason, message: string, retryAfterSeconds?: number) => {
+    const plan = waiting(claim, effects, advance(progress, events[reason], claim, { message, now }), reason, message)
+    return retryAfterSeconds === undefined ? plan : { ...plan, requeueAfterSeconds: retryAfterSeconds }
+  }
 
   if (address !== undefined && isLeftOver(address, claim, rules)) {
+    const isHeld = hasFinalizer(address, rules.finalizers.address)
+    const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
+    if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
     const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
     const message = `${addressName} is left from an earlier claim of this name`
     if (removal.length === 0) return wait('AllocationFailed', `${message}, and others hold it`)
@@ -149,9 +159,10 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   }
 
   const found = findAddress(planning)
-  if (found.kind === 'wait') return wait(found.reason, found.message)
+  if (found.kind === 'wait') return wait(found.reason, found.message, found.retryAfterSeconds)
   // a claim that is known from an old cache alone, and is gone, must not leave an address behind
   if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
+  if (found.kind === 'ask') return asking(planning, effects, found)
   effects.push({ kind: 'create', object: found.address, why: found.why })
   const ready =
     progress.state.phase === 'Error' ? advance(progress, 'PoolHasRoom', claim, { message: '', now }) : progress
@@ -160,7 +171,15 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
 
 type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
-  | { readonly kind: 'wait'; readonly reason: WaitReason; readonly message: string }
+  | (Extract<Ensured, { readonly kind: 'wait' }> & { readonly kind: 'wait' })
+  | Asked
+
+/** A call that is to be made, and its marker. */
+interface Asked {
+  readonly kind: 'ask'
+  readonly request: OutsideRequest
+  readonly key: string
+}
 
 /** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
 function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
@@ -169,40 +188,136 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   reads,
   time,
 }: Planning<P, L, O>): Found {
-  const { claim, pool, ledger } = input
-  const poolName = formatRef(reads.pool as NonNullable<typeof reads.pool>)
-  const notReady = (message: string): Found => ({ kind: 'wait', reason: 'PoolNotReady', message })
-  if (ledger.problems.length > 0) return notReady(`${poolName} is invalid: ${ledger.problems.join('; ')}`)
-  if (pool === undefined) return notReady(`${poolName} not found`)
-  if (isDeleting(pool)) return notReady(`${poolName} is being deleted`)
+  const { claim, pool, ledger, memory } = input
+  const unavailable = whyUnavailable(pool, ledger)
+  if (unavailable !== undefined || pool === undefined) {
+    return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
+  }
   const resolved = rules.resolve({ claim, pool, ledger })
-  if (resolved.kind === 'notReady') return notReady(resolved.message)
-  const ensured = rules.ensure({ claim, pool, ledger, offer: resolved.offer, nowMs: time.nowMs })
+  if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
+  const key = markerOf(claim, pool, undefined) ?? ''
+  const { offer } = resolved
+  const { nowMs } = time
+  const said = converse<Exclude<Ensured, OutsideRequest>>(
+    (answers) => rules.ensure({ claim, pool, ledger, offer, key, answers, nowMs }),
+    (operation) => memory?.(operation, key),
+    nowMs,
+  )
+  if (said.kind === 'ask') return { ...said, key }
+  if (said.kind === 'failed') {
+    const { message, reason = 'AllocationFailed' } = said.failure
+    return { kind: 'wait', reason, message, retryAfterSeconds: said.retryAfterSeconds }
+  }
+  const ensured = said.value
   if (ensured.kind === 'wait') return ensured
-  return { kind: 'found', address: newIPAddress(claim, pool, ensured, rules.finalizers.address), why: ensured.why }
+  const marker = said.hasAsked ? key : undefined
+  const address = newIPAddress(claim, pool, ensured, rules.finalizers.address, marker)
+  // what was given back outside is free there before its IPAddress has gone
+  const shared = said.hasAsked ? whyShared(address, ledger) : undefined
+  if (shared !== undefined) return { kind: 'wait', reason: 'AllocationFailed', message: shared, retryAfterSeconds: 1 }
+  return { kind: 'found', address, why: ensured.why }
+}
+
+/** Has an outside system asked. What has to be durable before that is in the effects already. */
+function asking<P extends KubeObject, L extends Ledger<P>, O>(
+  { rules, input }: Planning<P, L, O>,
+  effects: readonly Effect[],
+  { request, key }: Asked,
+): Plan<ClaimOutcome> {
+  const { operation, input: value, why } = request
+  if (rules.outside === undefined) {
+    const expected = 'outside in the definition of a provider whose verbs make calls'
+    throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected, got: 'undefined' })
+  }
+  const message = `the outside is asked to ${operation}`
+  const leak = rules.outside.marker === 'none' ? { leakPossible: true as const } : {}
+  const call = { operation, key, about: refOf(input.claim), input: value }
+  return {
+    outcome: { kind: 'waiting', reason: 'OutsideCall', message, ...leak },
+    effects: [...effects, { kind: 'outside', call, why }],
+  }
+}
+
+/** Why nothing can be allocated from a pool, or `undefined`. */
+function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledger<P>): string | undefined {
+  if (ledger.problems.length > 0) return `is invalid: ${ledger.problems.join('; ')}`
+  if (pool === undefined) return 'not found'
+  return isDeleting(pool) ? 'is being deleted' : undefined
 }
 
 /** Gives the address back: the address object first, then the claim's own finalizer. */
 function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Planning<P, L, O>): Plan<ClaimOutcome> {
-  const { rules, input, time } = planning
-  const { claim, pool, ledger } = input
+  const { rules, input } = planning
+  const { claim, pool } = input
   const isOurs =
     input.address !== undefined && (fulfils(input.address, claim, rules) || isControlledBy(input.address, claim))
   const address = isOurs ? input.address : undefined
-  const released = rules.release?.({ claim, pool, address, ledger, nowMs: time.nowMs }) ?? { kind: 'done' }
-  if (released.kind === 'wait') {
-    const { remainingSeconds } = released
-    const message = `${address?.spec.address} stays in use for another ${remainingSeconds} s`
-    const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
-    return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
-  }
+  const mayHaveSome = address !== undefined || hasFinalizer(claim, rules.finalizers.claim)
+  const heldUp = mayHaveSome ? holdUp(planning, address, { isLeftOver: false }) : undefined
+  if (heldUp !== undefined) return heldUp
   const effects: Effect[] = address === undefined ? [] : giveBack(planning, address, 'its claim no longer needs it')
   if (hasFinalizer(claim, rules.finalizers.claim)) {
     effects.push(removeFinalizer(claim, rules.finalizers.claim, 'its address is released'))
   }
   const text = address?.spec.address
   const message = text === undefined ? 'the claim has no address' : `${text} is released`
-  return { outcome: { kind: 'released', address: text, message }, effects }
+  const isLost = rules.outside !== undefined && mayHaveSome && markerOf(claim, pool, address) === undefined
+  const leak = isLost ? { leakPossible: true as const } : {}
+  return { outcome: { kind: 'released', address: text, message, ...leak }, effects }
+}
+
+/** What is to be done before an address may go, or a claim that may have one outside; `undefined`: nothing. */
+function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
+  planning: Planning<P, L, O>,
+  address: IPAddress | undefined,
+  { isLeftOver: leftOver }: { readonly isLeftOver: boolean },
+): Plan<ClaimOutcome> | undefined {
+  const { rules, input, time } = planning
+  if (rules.release === undefined) return undefined
+  const { claim, ledger, memory } = input
+  const { nowMs } = time
+  const pool = leftOver ? (input.addressPool ?? input.pool) : input.pool
+  const key = markerOf(claim, pool, address)
+  const said = converse<Exclude<Released, OutsideRequest>>(
+    (answers) => rules.release!({ claim, pool, address, isLeftOver: leftOver, ledger, key, answers, nowMs }),
+    (operation) => memory?.(operation, key ?? ''),
+    nowMs,
+  )
+  if (said.kind === 'settled' && said.value.kind === 'done') return undefined
+  if (said.kind === 'settled' && said.value.kind === 'wait') {
+    const { remainingSeconds } = said.value
+    const message = `${address?.spec.address ?? 'what it has'} stays in use for another ${remainingSeconds} s`
+    const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
+    return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
+  }
+  if (said.kind === 'failed') return stuckPlan(planning, said)
+  if (said.kind !== 'ask' || key === undefined) return undefined
+  return asking(planning, [guard(claim, 'only what this claim had is given back')], { ...said, key })
+}
+
+/** A release that the outside has not done: the claim says why it is still there. */
+function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
+  { input, time }: Planning<P, L, O>,
+  { failure, retryAfterSeconds }: Extract<Conversation<unknown>, { readonly kind: 'failed' }>,
+): Plan<ClaimOutcome> {
+  const { claim } = input
+  const message = `not released: ${failure.message}`
+  const patch = statusPatch(claim.status, stuck(claim, message, timeText(time)))
+  const effects: Effect[] = []
+  if (patch !== undefined) {
+    effects.push(patchStatus(claim, patch, 'the claim says why it is still there'))
+    effects.push({ kind: 'event', about: refOf(claim), type: 'Warning', reason: 'ReleaseFailed', message })
+  }
+  return {
+    outcome: { kind: 'waiting', reason: 'AllocationFailed', message },
+    effects,
+    ...(retryAfterSeconds === undefined ? {} : { requeueAfterSeconds: retryAfterSeconds }),
+  }
+}
+
+/** A moment as the API writes it: RFC 3339, whole seconds. */
+function timeText({ nowMs }: PlanTime): string {
+  return new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /**

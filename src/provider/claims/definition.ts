@@ -2,7 +2,7 @@ import type { Address } from '../../cidr/nouns/address.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
-import type { KubeObject } from '../../crd/meta/object.js'
+import type { Json, KubeObject } from '../../crd/meta/object.js'
 import type { Outcome, Plan } from '../../plan/index.js'
 
 /**
@@ -29,11 +29,40 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   resolve(input: ResolveInput<P, L>): Resolved<O>
   /** An address for a claim that has none. The ledger holds it from the moment it is written. */
   ensure(input: EnsureInput<P, L, O>): Ensured
-  /** Whether the address of a claim that is being deleted may go now. Left out: at once. */
+  /**
+   * Whether the address of a claim that is being deleted may go now. Left out: at once. Asked also for a claim without an IPAddress that has our finalizer: an
+   * outside system may have given it an address of which nobody has heard.
+   */
   release?(input: ReleaseInput<P, L>): Released
+  /** Whether verbs call outside systems. Left out: they do not, and a `call` is a mistake. */
+  readonly outside?: OutsideOptions | undefined
   /** The affairs of a pool itself: its finalizer, its status. */
   planPool(input: PoolPlanInput<P, L>): Plan<R>
 }
+
+/** What the outside systems of a provider can do. */
+export interface OutsideOptions {
+  /**
+   * Whether they keep the marker of a call, together with what they do for it:
+   *
+   * - `kept`: a call that is repeated finds what the first one has done. Nothing is given twice and nothing lost
+   * - `none`: a call whose answer was lost has perhaps given an address that nobody will ever give back. Outcomes say so: `leakPossible`
+   */
+  readonly marker: 'kept' | 'none'
+}
+
+/** A call that a verb wants to be made, and to be asked again with its answer. */
+export interface OutsideRequest {
+  readonly kind: 'call'
+  /** What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. */
+  readonly operation: string
+  readonly input: Json
+  /** Why, in words: `explain` repeats it. */
+  readonly why: string
+}
+
+/** What outside systems have said to the calls of a verb, by operation. Only what was done is here: failures never come to a verb. */
+export type Answers = { readonly [operation: string]: Json }
 
 /** The finalizers that a provider puts on objects. */
 export interface ProviderFinalizers {
@@ -76,6 +105,9 @@ export type Resolved<O> =
 export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
   /** What `resolve` has found. */
   readonly offer: O
+  /** The marker of the calls for this claim: the uids of pool and claim. */
+  readonly key: string
+  readonly answers: Answers
   readonly nowMs: number
 }
 
@@ -87,8 +119,14 @@ export type Ensured =
       /** Why this one, in words: `explain` repeats it. */
       readonly why: string
     })
-  /** None yet. The message goes to the condition Ready of the claim. */
-  | { readonly kind: 'wait'; readonly reason: WaitReason; readonly message: string }
+  /** None yet. The message goes to the condition Ready of the claim. Tried again after a time, if one is given, and when the pool or its addresses change. */
+  | {
+      readonly kind: 'wait'
+      readonly reason: WaitReason
+      readonly message: string
+      readonly retryAfterSeconds?: number | undefined
+    }
+  | OutsideRequest
 
 /** Why a claim has no address, as the condition Ready says it. */
 export type WaitReason = 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
@@ -108,7 +146,12 @@ export interface ReleaseInput<P, L> {
   readonly pool: P | undefined
   /** The IPAddress of the claim; `undefined` if it has none. */
   readonly address: IPAddress | undefined
+  /** The IPAddress is not that of this claim but of an earlier one of its name, and nobody needs it. */
+  readonly isLeftOver: boolean
   readonly ledger: L
+  /** The marker of the calls that have given the address; `undefined` where neither pool nor address tells it. */
+  readonly key: string | undefined
+  readonly answers: Answers
   readonly nowMs: number
 }
 
@@ -117,8 +160,11 @@ export type Released =
   | { readonly kind: 'done' }
   /** Not yet: look again after so many whole seconds, from 1. */
   | { readonly kind: 'wait'; readonly remainingSeconds: number }
+  | OutsideRequest
 
 export interface PoolPlanInput<P, L> {
   readonly pool: P
   readonly ledger: L
+  /** How many claims of the pool have our finalizer. Counted while the pool is being deleted, else 0. */
+  readonly claims: number
 }

@@ -9,7 +9,10 @@ export type ClaimOutcome =
   /** The claim waits: for its Cluster, its pool, room in it, or for an object that is in the way. */
   | (Outcome & {
       readonly kind: 'waiting'
-      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
+      /** `OutsideCall`: for the answer of an outside system that is asked by the effects. */
+      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed' | 'OutsideCall'
+      /** The outside system keeps no markers: if the answer is lost, an address may be lost with it. */
+      readonly leakPossible?: true | undefined
     })
   /** The claim has this address, or will have when the effects are done. */
   | (Outcome & {
@@ -21,7 +24,12 @@ export type ClaimOutcome =
   /** The claim is being deleted and its address stays in use until the grace period is over. */
   | (Outcome & { readonly kind: 'releasing'; readonly remainingSeconds: number })
   /** The claim is being deleted and its address, if it had one, is free when the effects are done. */
-  | (Outcome & { readonly kind: 'released'; readonly address: string | undefined })
+  | (Outcome & {
+      readonly kind: 'released'
+      readonly address: string | undefined
+      /** What an outside system may have for this claim could not be given back: its pool was removed by force. */
+      readonly leakPossible?: true | undefined
+    })
 
 /** An object that the provider was shown and can not read. */
 export type UnreadableOutcome = Outcome & { readonly kind: 'unreadable' }

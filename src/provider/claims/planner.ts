@@ -5,6 +5,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import {
   formatRef,
+  hasFinalizer,
   isDeleting,
   type KindInfo,
   type KubeObject,
@@ -13,11 +14,20 @@ import {
   refOf,
 } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
-import { type Change, type Outcome, type Plan, type Planner, type PlanTime, Sightings } from '../../plan/index.js'
+import {
+  type Answered,
+  type Change,
+  type Outcome,
+  type Plan,
+  type Planner,
+  type PlanTime,
+  Sightings,
+} from '../../plan/index.js'
 import { salvage } from './address-object.js'
 import { planClaim } from './claim.js'
 import type { Ledger, ProviderDefinition } from './definition.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
+import { type Heard, heardNow } from './outside.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { type ProviderRules, rulesOf } from './rules.js'
 
@@ -55,6 +65,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   readonly #pools = new Map<string, PoolRecord<P, L>>()
   /** Keys of claims by the key of the Cluster that they name. */
   readonly #claimsByCluster = new Map<string, Set<string>>()
+  /** What was heard from outside systems: by claim, then by operation and marker. */
+  readonly #heard = new Map<string, Map<string, Heard>>()
+  /** Takes answers in, where verbs make calls. */
+  readonly hear?: (answered: Answered) => readonly string[]
   /** Claims and pools that can not be read, by key, and why. */
   readonly #unreadable = new Map<string, string>()
 
@@ -62,6 +76,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     this.name = rules.name
     this.watches = [IPAddressClaim, IPAddress, Cluster, ...rules.pools].map((model) => model.info)
     this.#rules = rules
+    if (rules.outside !== undefined) this.hear = (answered) => this.#hear(answered)
   }
 
   observe(change: Change): readonly string[] {
@@ -82,7 +97,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const claim = this.#claims.get(key)
     if (claim !== undefined) return this.#planClaim(key, claim, time)
     const record = this.#pools.get(key)
-    return record?.pool && this.#rules.planPool({ pool: record.pool, ledger: record.ledger })
+    if (record?.pool === undefined) return undefined
+    const claims = isDeleting(record.pool) ? this.#unreleased(record) : 0
+    return this.#rules.planPool({ pool: record.pool, ledger: record.ledger, claims })
   }
 
   reserve(plan: Plan): () => readonly string[] {
@@ -104,6 +121,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
     this.#sightings.clear()
     this.#claimsByCluster.clear()
+    this.#heard.clear()
     this.#unreadable.clear()
   }
 
@@ -114,11 +132,16 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
     const reads = claimReads(claim, this.#rules)
     const record = reads.pool && this.#record(formatRef(reads.pool))
+    const address = this.#addresses.get(formatRef(reads.address))
+    const addressPool = address && poolOfAddress(address, this.#rules)
+    const heard = this.#heard.get(key)
     const plan = planClaim(
       this.#rules,
       {
         claim,
-        address: this.#addresses.get(formatRef(reads.address)),
+        address,
+        addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
+        memory: heard && ((operation, marker) => heard.get(callKey(operation, marker))),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
         clusterProblem: reads.cluster && this.#unreadable.get(formatRef(reads.cluster)),
@@ -131,6 +154,36 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (plan.outcome.kind === 'waiting' && plan.outcome.reason === 'PoolExhausted') record?.exhausted.add(key)
     else record?.exhausted.delete(key)
     return plan
+  }
+
+  #hear(answered: Answered): readonly string[] {
+    const { about, operation, key: marker } = answered.call
+    const key = formatRef(about)
+    if (!this.#claims.has(key)) return []
+    const heard = this.#heard.get(key) ?? new Map<string, Heard>()
+    this.#heard.set(key, heard)
+    const call = callKey(operation, marker)
+    heard.set(call, heardNow(answered, heard.get(call)))
+    return [key]
+  }
+
+  /** Something has changed that may have an outside system answer otherwise: those that it has refused are asked again. */
+  #retry(keys: readonly string[]): readonly string[] {
+    for (const key of keys) {
+      const heard = this.#heard.get(key)
+      for (const [call, { answer }] of heard ?? []) if (!answer.ok) heard?.delete(call)
+    }
+    return keys
+  }
+
+  /** How many claims of a pool have our finalizer. */
+  #unreleased({ claims }: PoolRecord<P, L>): number {
+    let count = 0
+    for (const key of claims) {
+      const claim = this.#claims.get(key)
+      if (claim !== undefined && hasFinalizer(claim, this.#rules.finalizers.claim)) count++
+    }
+    return count
   }
 
   /** The typed object. One that can not be read is noted and then treated as if it were not there. */
@@ -150,6 +203,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const before = this.#claims.get(key)
     if (before !== undefined) this.#unlink(key, before)
+    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.delete(key)
     if (claim === undefined) this.#claims.delete(key)
     else {
       this.#claims.set(key, claim)
@@ -157,7 +211,14 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key)
       if (reads.cluster !== undefined) addTo(this.#claimsByCluster, formatRef(reads.cluster), key)
     }
-    return [key]
+    return [key, ...this.#poolThatWaits(before ?? claim)]
+  }
+
+  /** The pool of a claim, if it is going and waits for its claims. */
+  #poolThatWaits(claim: IPAddressClaim | undefined): readonly string[] {
+    const ref = claim && claimReads(claim, this.#rules).pool
+    const pool = ref && this.#pools.get(formatRef(ref))?.pool
+    return ref !== undefined && pool !== undefined && isDeleting(pool) ? [formatRef(ref)] : []
   }
 
   #unlink(key: string, claim: IPAddressClaim): void {
@@ -172,6 +233,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   #observeAddress(ref: ObjectRef, address: IPAddress | undefined, raw: KubeObject | undefined): readonly string[] {
     const key = formatRef(ref)
+    const claimKey = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
+    // what was said before the address came or went is used up
+    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.delete(claimKey)
     if (address === undefined) this.#addresses.delete(key)
     else this.#addresses.set(key, address)
 
@@ -182,7 +246,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     else this.#held.set(key, now)
     const poolBefore = before && poolOfAddress(before, this.#rules)
     const poolNow = now && poolOfAddress(now, this.#rules)
-    const wanted: string[] = [formatRef({ ...ref, kind: IPAddressClaim.info.kind })]
+    const wanted: string[] = [claimKey]
     if (now !== undefined && poolNow !== undefined) {
       this.#record(formatRef(poolNow)).ledger.observe(now)
       wanted.push(formatRef(poolNow))
@@ -194,7 +258,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
       if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
-        wanted.push(poolKey, ...this.#byAge(record.exhausted))
+        wanted.push(poolKey, ...this.#retry(this.#byAge(record.exhausted)))
       }
     }
     return wanted
@@ -211,7 +275,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (!isSameProblem || JSON.stringify(before?.spec) !== JSON.stringify(pool?.spec)) {
       record.ledger.setPool(pool, problem === undefined ? [] : [problem])
     }
-    return isSameProblem && standsAsBefore(before, pool) ? [key] : [key, ...this.#byAge(record.claims)]
+    return isSameProblem && standsAsBefore(before, pool) ? [key] : [key, ...this.#retry(this.#byAge(record.claims))]
   }
 
   #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
@@ -283,6 +347,10 @@ function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefi
     hasPausedAnnotation(before) === hasPausedAnnotation(now) &&
     JSON.stringify(before.spec) === JSON.stringify(now.spec)
   )
+}
+
+function callKey(operation: string, marker: string): string {
+  return `${operation} ${marker}`
 }
 
 function addTo(index: Map<string, Set<string>>, key: string, member: string): void {

@@ -39,9 +39,9 @@ export function poolRefOf(
   namespace: string | undefined,
   { kinds }: PoolKinds,
 ): ObjectRef | undefined {
-  const info = kinds.get(`${reference.apiGroup}/${reference.kind}`)
-  if (info === undefined) return undefined
-  const { apiVersion, kind, namespaced } = info
+  const found = kinds.find(({ group, kind }) => kind === reference.kind && group === reference.apiGroup)
+  if (found === undefined) return undefined
+  const { apiVersion, kind, namespaced } = found
   return namespaced ? { apiVersion, kind, namespace, name: reference.name } : { apiVersion, kind, name: reference.name }
 }
 

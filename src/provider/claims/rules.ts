@@ -1,6 +1,5 @@
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
-import { groupOf, type KindInfo, type KubeObject, kindKey } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import type { Outcome } from '../../plan/index.js'
 import type { Ledger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
@@ -18,31 +17,25 @@ export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R e
 /** Of these, what a plan for a claim is made by. */
 export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>
   extends PoolKinds,
-    Pick<ProviderDefinition<P, L, O, Outcome>, 'resolve' | 'ensure' | 'release'> {
+    Pick<ProviderDefinition<P, L, O, Outcome>, 'resolve' | 'ensure' | 'release' | 'outside'> {
   readonly finalizers: ProviderFinalizers
 }
 
 /** Which pools are ours. */
 export interface PoolKinds {
-  /** By `group/Kind`. */
-  readonly kinds: ReadonlyMap<string, KindInfo>
+  readonly kinds: readonly (KindInfo & { readonly group: string })[]
   /** The group that an empty one stands for. */
   readonly emptyGroup: string
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for a definition without pools */
 export function rulesOf<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): ProviderRules<P, L, O, R> {
-  const { pools, finalizers } = definition
-  const [first] = pools
-  if (first === undefined) {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'pools', expected: 'at least one kind of pool', got: 'none' })
-  }
+  const kinds = definition.pools.map(({ info }) => ({ ...info, group: groupOf(info.apiVersion) }))
   return {
     ...definition,
-    kinds: new Map(pools.map(({ info }) => [kindKey(info), info])),
-    emptyGroup: definition.emptyGroup ?? groupOf(first.info.apiVersion),
-    finalizers: { ...DEFAULT_FINALIZERS, ...finalizers },
+    kinds,
+    emptyGroup: definition.emptyGroup ?? kinds[0]?.group ?? '',
+    finalizers: { ...DEFAULT_FINALIZERS, ...definition.finalizers },
   }
 }

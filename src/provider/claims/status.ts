@@ -75,6 +75,11 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : { status: patch }
 }
 
+/** The status of a claim that is being deleted and can not go, and why: whatever else it says stays. */
+export function stuck(claim: IPAddressClaim, message: string, now: string): IPAddressClaimStatus {
+  return withReady(claim.status, claim, { status: 'False', reason: 'AllocationFailed', message }, now)
+}
+
 function withReady(
   status: IPAddressClaimStatus | undefined,
   claim: IPAddressClaim,

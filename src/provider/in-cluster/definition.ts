@@ -29,13 +29,21 @@ function lowestFree({ pool, ledger }: EnsureInput<InClusterPool, PoolLedger, und
   if (offer === undefined) {
     return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
   }
-  return { kind: 'address', ...offer, why: `${Address.format(offer.address)} is the lowest that is free in ${name}` }
+  const { address, prefix, gateway } = offer
+  return {
+    kind: 'address',
+    address,
+    prefix,
+    gateway,
+    why: `${Address.format(address)} is the lowest that is free in ${name}`,
+  }
 }
 
 /** The address of a deleted claim stays in use for the grace period of its pool. Not at all if it has none, or the pool is gone or going. */
-function afterGrace({ claim, pool, address, nowMs }: ReleaseInput<InClusterPool, PoolLedger>): Released {
-  const graceSeconds = pool?.spec.addressReuseGracePeriodSeconds ?? 0
-  if (address === undefined || pool === undefined || isDeleting(pool) || graceSeconds <= 0) return { kind: 'done' }
+function afterGrace({ claim, pool, address, isLeftOver, nowMs }: ReleaseInput<InClusterPool, PoolLedger>): Released {
+  if (isLeftOver || address === undefined || pool === undefined || isDeleting(pool)) return { kind: 'done' }
+  const graceSeconds = pool.spec.addressReuseGracePeriodSeconds ?? 0
+  if (graceSeconds <= 0) return { kind: 'done' }
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp as string)
   const remainingSeconds = Number.isNaN(deletedMs)
     ? graceSeconds

@@ -53,6 +53,8 @@ function inShort(effect: Effect): string {
       return 'create'
     case 'event':
       return effect.reason
+    case 'outside':
+      return effect.call.operation
     case 'absent':
       return `no ${effect.ref.name} with ${effect.uid}`
     case 'delete':

@@ -1,0 +1,95 @@
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { Json, KubeObject } from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
+import type { Answered, OutsideAnswer, OutsideFailure } from '../../plan/index.js'
+import type { Answers, OutsideRequest } from './definition.js'
+
+/** Annotation of an IPAddress that an outside system has given: the marker under which that system keeps it. */
+export const MARKER_ANNOTATION = 'ipam-kit/marker'
+
+/** What was last heard of a call. */
+export interface Heard {
+  readonly answer: OutsideAnswer
+  readonly atMs: number
+  /** How often it has failed in a row. */
+  readonly failures: number
+}
+
+/** What was heard of the calls for a claim, by operation and marker. */
+export type Memory = (operation: string, key: string) => Heard | undefined
+
+/** An answer is believed for this long: what is outside may have changed since, and asking again changes nothing there. */
+const BELIEVED_MS = 60_000
+/** The wait after a first failure, and the longest. */
+const FIRST_WAIT_SECONDS = 5
+const MAX_WAIT_SECONDS = 300
+
+/** What came of a verb that may ask outside. */
+export type Conversation<T> =
+  | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }
+  | { readonly kind: 'ask'; readonly request: OutsideRequest }
+  | { readonly kind: 'failed'; readonly failure: OutsideFailure; readonly retryAfterSeconds: number | undefined }
+
+/**
+ * Asks a verb, and again with each answer that was heard, until it has decided or wants to know something that was not answered.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
+ */
+export function converse<T extends { readonly kind: string }>(
+  verb: (answers: Answers) => T | OutsideRequest,
+  heardOf: (operation: string) => Heard | undefined,
+  nowMs: number,
+): Conversation<T> {
+  const answers: { [operation: string]: Json } = {}
+  for (;;) {
+    const said = verb(answers)
+    if (!isRequest(said)) return { kind: 'settled', value: said, hasAsked: Object.keys(answers).length > 0 }
+    const { operation } = said
+    if (Object.hasOwn(answers, operation)) {
+      const expected = `something else than ${operation}, whose answer it was given`
+      throw ipamError('INVALID_ARGUMENT', { argument: 'verb', expected, got: operation })
+    }
+    const heard = heardOf(operation)
+    if (heard === undefined) return { kind: 'ask', request: said }
+    if (!heard.answer.ok) {
+      const { failure } = heard.answer
+      const leftSeconds = failure.retryable ? secondsLeft(heard, failure, nowMs) : undefined
+      return leftSeconds === 0
+        ? { kind: 'ask', request: said }
+        : { kind: 'failed', failure, retryAfterSeconds: leftSeconds }
+    }
+    if (nowMs - heard.atMs > BELIEVED_MS) return { kind: 'ask', request: said }
+    answers[operation] = heard.answer.value
+  }
+}
+
+function isRequest(said: { readonly kind: string }): said is OutsideRequest {
+  return said.kind === 'call'
+}
+
+/** How long to wait before a call that has failed is tried again, in whole seconds. */
+function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: OutsideFailure, nowMs: number): number {
+  const waitSeconds =
+    retryAfterSeconds ?? Math.min(FIRST_WAIT_SECONDS * 2 ** Math.min(failures - 1, 16), MAX_WAIT_SECONDS)
+  return Math.max(0, Math.ceil((atMs + waitSeconds * 1000 - nowMs) / 1000))
+}
+
+/** What is known of a call after an answer. */
+export function heardNow({ answer, atMs }: Answered, before: Heard | undefined): Heard {
+  return { answer, atMs, failures: answer.ok ? 0 : (before?.failures ?? 0) + 1 }
+}
+
+/**
+ * The marker of a claim: uids of pool and claim, because names come again. That of an address that was given under another one, as before a move to
+ * another cluster, is written on it. `undefined` where the pool is gone and no address tells.
+ */
+export function markerOf(
+  claim: IPAddressClaim,
+  pool: KubeObject | undefined,
+  address: IPAddress | undefined,
+): string | undefined {
+  const written = address?.metadata.annotations?.[MARKER_ANNOTATION]
+  if (written !== undefined && written !== '') return written
+  return pool?.metadata.uid === undefined ? undefined : `${pool.metadata.uid}/${claim.metadata.uid}`
+}

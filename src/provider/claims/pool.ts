@@ -1,0 +1,42 @@
+import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
+import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../plan/index.js'
+
+/** What a plan for a pool came to that has no affairs but its end. */
+export type ProtectedPoolOutcome =
+  /** The pool serves claims. */
+  | (Outcome & { readonly kind: 'ready' })
+  /** The pool is being deleted and stays while addresses refer to it, or claims that may have something outside. */
+  | (Outcome & { readonly kind: 'protected'; readonly addresses: number; readonly claims: number })
+  /** The pool is being deleted and nothing of it is in use. */
+  | (Outcome & { readonly kind: 'unprotected' })
+
+/**
+ * A pool stays while something of it is in use: an IPAddress, or a claim that has our finalizer and may have an address outside of which no IPAddress was written
+ * yet. Without the pool nobody would know where to give that back.
+ */
+export function protectPool({
+  pool,
+  addresses,
+  claims,
+}: {
+  readonly pool: KubeObject
+  /** How many IPAddress objects refer to it. */
+  readonly addresses: number
+  /** How many claims of it have our finalizer. */
+  readonly claims: number
+}): Plan<ProtectedPoolOutcome> {
+  const isHeld = hasFinalizer(pool, PROTECT_POOL_FINALIZER)
+  if (!isDeleting(pool)) {
+    const why = 'the pool must not go before its addresses'
+    const outcome: ProtectedPoolOutcome = { kind: 'ready', message: `${addresses} in use` }
+    return { outcome, effects: isHeld ? [] : [addFinalizer(pool, PROTECT_POOL_FINALIZER, why)] }
+  }
+  if (addresses + claims > 0) {
+    const message = `kept for ${addresses} addresses and ${claims} claims`
+    return { outcome: { kind: 'protected', addresses, claims, message }, effects: [] }
+  }
+  const why = 'nothing of the pool is in use any more'
+  const outcome: ProtectedPoolOutcome = { kind: 'unprotected', message: 'nothing refers to it' }
+  return { outcome, effects: isHeld ? [removeFinalizer(pool, PROTECT_POOL_FINALIZER, why)] : [] }
+}
