@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+// Three claims of a network with two addresses, in an IPAM product outside: tsx docs/examples/outside-provider/main.ts
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { explain } from 'ipam-kit/plan'
+import { runUntilQuiet } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { FakeIpam } from './fake-ipam.js'
+import { callerOf } from './outside.js'
+import { InfobloxPool } from './pool.js'
+import { infoblox } from './provider.js'
+
+const store = memoryStore({
+  now: Date.now,
+  kinds: [IPAddressClaim, IPAddress, Cluster, InfobloxPool].map((it) => it.info),
+})
+const ipam = new FakeIpam()
+ipam.addNetwork('10.20.0.0/30')
+
+await store.create({
+  ...{ apiVersion: 'ipam.example.com/v1alpha1', kind: 'InfobloxPool', metadata: { namespace: 'default', name: 'lab' } },
+  spec: { network: '10.20.0.0/30', prefix: 30, gateway: '10.20.0.3' },
+})
+for (const name of ['web-0', 'web-1', 'web-2']) {
+  const poolRef = { apiGroup: 'ipam.example.com', kind: 'InfobloxPool', name: 'lab' }
+  await store.create({
+    ...{ apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', metadata: { namespace: 'default', name } },
+    spec: { poolRef },
+  })
+}
+
+const run = async (title: string) => {
+  const { outcomes } = await runUntilQuiet(store, [infoblox()], { now: Date.now, outside: callerOf(ipam) })
+  console.log(`${title}:`)
+  for (const [key, outcome] of outcomes)
+    console.log('  ' + explain({ outcome, effects: [] }).split('\n')[0] + ` (${key})`)
+  console.log(`  outside: ${ipam.records.map(({ name, address }) => `${name} ${address}`).join(', ')}`)
+}
+
+// the answer of the first call is lost: it is asked again under the same marker, and nothing is given twice
+ipam.inject('lost-answer')
+await run('three claims')
+await run('once more, when the answer has been lost')
+await store.delete({
+  apiVersion: IPAddressClaim.info.apiVersion,
+  kind: 'IPAddressClaim',
+  namespace: 'default',
+  name: 'web-1',
+})
+await run('web-1 has gone')

@@ -1,0 +1,31 @@
+// The only code that talks to the outside: it carries calls out, and turns what goes wrong into answers.
+import type { Json } from 'ipam-kit/crd/meta'
+import type { OutsideAnswer } from 'ipam-kit/plan'
+import type { OutsideCaller } from 'ipam-kit/run'
+import { ApiError, type FakeIpam } from './fake-ipam.js'
+
+export function callerOf(ipam: FakeIpam): OutsideCaller {
+  return async ({ operation, key, input }) => {
+    try {
+      if (operation === 'release') return { ok: true, value: { released: await ipam.release(key) } }
+      const { network, name } = input as { readonly network: string; readonly name: string }
+      const { address } = await ipam.allocate({ marker: key, network, name })
+      return { ok: true, value: { address } satisfies Json }
+    } catch (error) {
+      if (error instanceof ApiError) return answerOf(error)
+      throw error
+    }
+  }
+}
+
+function answerOf({ code, message }: ApiError): OutsideAnswer {
+  switch (code) {
+    case 'down':
+    case 'timeout':
+      return { ok: false, failure: { message, retryable: true } }
+    case 'network-full':
+      return { ok: false, failure: { message, reason: 'PoolExhausted', retryable: true, retryAfterSeconds: 60 } }
+    case 'no-such-network':
+      return { ok: false, failure: { message, reason: 'PoolNotReady', retryable: false } }
+  }
+}
