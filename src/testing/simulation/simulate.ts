@@ -1,9 +1,10 @@
 import type { KindInfo } from '../../crd/meta/object.js'
 import { describe, ipamError } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { runUntilQuiet } from '../../run/index.js'
+import { type OutsideCaller, runUntilQuiet } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
+import { faultyOutside } from './faulty-outside.js'
 import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
 import { Scheduler } from './scheduler.js'
@@ -16,6 +17,11 @@ export interface SimulatedSystem {
   readonly kinds: readonly KindInfo[]
   /** A fresh planner: each writer has its own. */
   planner(): Planner
+  /**
+   * The system outside that planners call, if they call one: shared by all writers. It is to keep what it does under the key of the call. Calls go
+   * wrong as those to the store do.
+   */
+  readonly outside?: OutsideCaller | undefined
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
@@ -163,7 +169,7 @@ class Simulation {
       failed: (problem) => void this.#problems.push(problem),
     }
     const parts = { scheduler: this.#scheduler, network: this.#network }
-    const store = faultyStore(this.#truth, name, parts, {
+    const source = {
       dice: this.#dice,
       faults: () => ({ kinds: this.#isRough ? faults : [], probability: faultProbability }),
       settlesByReading,
@@ -171,8 +177,10 @@ class Simulation {
       isDead: () => writer.isDead,
       happened: () => void this.#faults++,
       written: () => this.#check(),
-    })
-    const writer: Writer = new Writer(name, world, { store, planner: system.planner() })
+    }
+    const store = faultyStore(this.#truth, name, parts, source)
+    const outside = system.outside && faultyOutside(system.outside, name, this.#scheduler, source)
+    const writer: Writer = new Writer(name, world, { store, planner: system.planner(), outside })
     this.#writers.push(writer)
     await this.#scheduler.start(() => writer.live())
     if (concurrency === 1) return
@@ -202,7 +210,10 @@ class Simulation {
     const { system } = this.#options
     const problem = await this.#rules.atRest(this.#truth.store)
     if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
-    const fresh = await runUntilQuiet(this.#truth.store, [system.planner()], { now: () => this.#now() })
+    const fresh = await runUntilQuiet(this.#truth.store, [system.planner()], {
+      now: () => this.#now(),
+      outside: system.outside,
+    })
     if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
   }

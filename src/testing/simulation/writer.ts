@@ -1,6 +1,6 @@
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { runKey, settle } from '../../run/index.js'
+import { type OutsideCaller, runKey, settle } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -44,6 +44,7 @@ export class Writer {
   readonly #world: WriterWorld
   readonly #store: Store
   readonly #planner: Planner
+  readonly #outside: OutsideCaller | undefined
   readonly #queue = new Set<string>()
   /** How many entries of the log there were when this term began. */
   #began = 0
@@ -58,11 +59,16 @@ export class Writer {
   readonly #jobs: string[] = []
   #isDead = false
 
-  constructor(name: string, world: WriterWorld, parts: { readonly store: Store; readonly planner: Planner }) {
+  constructor(
+    name: string,
+    world: WriterWorld,
+    parts: { readonly store: Store; readonly planner: Planner; readonly outside: OutsideCaller | undefined },
+  ) {
     this.name = name
     this.#world = world
     this.#store = parts.store
     this.#planner = parts.planner
+    this.#outside = parts.outside
   }
 
   /** Runs until the simulation ends. */
@@ -189,6 +195,7 @@ export class Writer {
     const { now, scheduler, showsOwnWrites } = this.#world
     const ended = await runKey(this.#planner, key, this.#store, {
       now,
+      outside: this.#outside,
       show: (change, source) => {
         if (showsOwnWrites || source === 'read') this.#show(change)
       },
