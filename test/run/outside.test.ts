@@ -1,0 +1,140 @@
+import type { ObjectRef } from 'ipam-kit/crd/meta'
+import {
+  type Answered,
+  type Effect,
+  explain,
+  type Outcome,
+  type OutsideAnswer,
+  type Plan,
+  type Planner,
+} from 'ipam-kit/plan'
+import { Controller, runKey, runPlan, runUntilQuiet } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { describe, expect, test } from 'vitest'
+import { VirtualTimers } from './virtual-timers.js'
+
+const kind = {
+  apiVersion: 'example.com/v1',
+  kind: 'Thing',
+  plural: 'things',
+  namespaced: true,
+  statusSubresource: true,
+}
+const about: ObjectRef = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
+const thing = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { namespace: 'default', name: 'x' } }
+const call = { operation: 'allocate', key: 'p/c', about, input: { network: 'lab' } }
+const ask: Effect = { kind: 'outside', call, why: 'it has none' }
+const plan = (...effects: Effect[]): Plan => ({ outcome: { kind: 'test', message: 'a test' }, effects })
+const invalid = (argument: string) => ({ code: 'INVALID_ARGUMENT', context: { argument } })
+const create: Effect = { kind: 'create', object: thing, why: '' }
+const event: Effect = { kind: 'event', about, type: 'Normal', reason: 'Asked', message: '' }
+
+/** Asks once for each thing, and writes the answer down as what came of it. */
+class Asker implements Planner<Outcome & { readonly said?: unknown }> {
+  readonly name = 'asker'
+  readonly watches = [kind]
+  readonly heard: Answered[] = []
+  observe = () => ['x']
+  isSummary = () => false
+  reset = () => {}
+  hear(answered: Answered): readonly string[] {
+    this.heard.push(answered)
+    return ['x']
+  }
+  plan(): Plan<Outcome & { readonly said?: unknown }> {
+    const [last] = this.heard.slice(-1)
+    if (last === undefined) return { outcome: { kind: 'asking', message: '' }, effects: [ask] }
+    return { outcome: { kind: 'told', message: '', said: last.answer }, effects: [] }
+  }
+}
+
+describe('an outside effect', () => {
+  test('is explained', () => {
+    expect(explain(plan(ask))).toContain('1. ask the outside to allocate for Thing default/x under p/c: it has none')
+  })
+
+  test('is carried out after the writes before it, and the answer is handed on', async () => {
+    const store = memoryStore({ now: () => 0 })
+    const seen: unknown[] = []
+    const ended = await runPlan(plan(create, ask, event), store, {
+      outside: async (asked) => {
+        seen.push(asked, (await store.get(about)).ok)
+        return { ok: true, value: '10.0.0.1' }
+      },
+      onAnswer: (asked, answer) => seen.push(asked, answer),
+      onEvent: ({ reason }) => seen.push(reason),
+    })
+    expect(ended.kind).toBe('done')
+    expect(seen).toEqual([call, true, call, { ok: true, value: '10.0.0.1' }, 'Asked'])
+  })
+
+  test('is not carried out if a write before it was refused', async () => {
+    const store = memoryStore({ now: () => 0 })
+    await store.create(thing)
+    const outside = () => Promise.reject(new Error('called'))
+    expect((await runPlan(plan(create, ask), store, { outside })).kind).toBe('conflict')
+  })
+
+  test('stops the plan before anything is done where nobody can carry it out, or something comes after it', async () => {
+    const store = memoryStore({ now: () => 0 })
+    await expect(runPlan(plan(create, ask), store)).rejects.toMatchObject(invalid('outside'))
+    const outside = async (): Promise<OutsideAnswer> => ({ ok: true, value: null })
+    await expect(runPlan(plan(ask, create), store, { outside })).rejects.toMatchObject(invalid('plan'))
+    await expect(runPlan(plan(ask, ask), store, { outside })).rejects.toMatchObject(invalid('plan'))
+    expect((await store.get(about)).ok).toBe(false)
+  })
+})
+
+describe('who carries plans out', () => {
+  const answer: OutsideAnswer = { ok: false, failure: { message: 'down', retryable: true } }
+  const outside = async () => answer
+
+  test('runKey shows the answer to the planner, with the time, and says what to plan again', async () => {
+    const planner = new Asker()
+    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
+    expect(ended).toMatchObject({ kind: 'done', wakes: ['x'] })
+    expect(planner.heard).toEqual([{ call, answer, atMs: 7 }])
+  })
+
+  test('runUntilQuiet goes on from the answer', async () => {
+    const store = memoryStore({ now: () => 0, kinds: [kind] })
+    await store.create(thing)
+    const { outcomes, written } = await runUntilQuiet(store, [new Asker()], { now: () => 0, outside })
+    expect(outcomes.get('x')).toMatchObject({ kind: 'told', said: answer })
+    expect(written).toBe(0)
+  })
+
+  test('the controller goes on from the answer', async () => {
+    const timers = new VirtualTimers()
+    const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
+    await store.create(thing)
+    const results: string[] = []
+    const controller = new Controller({
+      store,
+      planners: [new Asker()],
+      timers,
+      outside,
+      onProblem: (problem) => results.push(problem.kind),
+      onResult: ({ outcome }) => {
+        results.push(outcome?.kind ?? '')
+        if (outcome?.kind === 'told') controller.stop()
+      },
+    })
+    await controller.run()
+    expect(results).toEqual(['asking', 'told'])
+  })
+
+  test('both refuse to begin with a planner that calls somebody, and nobody to carry that out', async () => {
+    const store = memoryStore({ now: () => 0, kinds: [kind] })
+    const planners = [new Asker()]
+    await expect(runUntilQuiet(store, planners, { now: () => 0 })).rejects.toMatchObject(invalid('outside'))
+    const options = { store, planners, timers: new VirtualTimers(), onProblem: () => {} }
+    expect(() => new Controller(options)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'outside' }) }),
+    )
+    const wrong = { ...options, planners: [], outside: 'http://' as never }
+    expect(() => new Controller(wrong)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'outside' }) }),
+    )
+  })
+})
