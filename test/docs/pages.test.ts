@@ -18,7 +18,7 @@ const pages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/reference/${name}`),
 ]
-const examples = readdirSync(`${root}docs/examples`)
+const examples = readdirSync(`${root}docs/examples`, { encoding: 'utf8', recursive: true })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => `docs/examples/${name}`)
 

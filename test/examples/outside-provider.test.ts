@@ -1,3 +1,4 @@
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { SimulatedCrash } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { infoblox } from '../../docs/examples/outside-provider/provider.js'
@@ -12,6 +13,25 @@ beforeEach(async () => {
 
 const readyOf = async (name: string) =>
   (await world.claim(name)).status?.conditions?.find((condition) => condition.type === 'Ready')
+
+/** A planner that knows claim and pool, whose calls are carried out, and whose writes are not. */
+async function conversation(planner: ReturnType<typeof infoblox>) {
+  const show = (object: KubeObject) =>
+    planner.observe({ kind: 'present', object: { ...object, metadata: { uid: 'shown', ...object.metadata } } })
+  for (const ref of [poolRef(), claimRef('a')]) {
+    const got = await world.store.get(ref)
+    if (got.ok) show(got.value)
+  }
+  const key = 'IPAddressClaim default/a'
+  /** One plan at a time, and when the one after it wants to be made again. */
+  const plan = async (nowMs: number) => {
+    const asked = planner.plan(key, { nowMs })?.effects.find((effect) => effect.kind === 'outside')
+    if (asked?.kind !== 'outside') return { asked: false, again: undefined }
+    planner.hear?.({ call: asked.call, answer: await world.outside(asked.call), atMs: nowMs })
+    return { asked: true, again: planner.plan(key, { nowMs })?.requeueAfterSeconds }
+  }
+  return { plan, show }
+}
 
 describe('the provider in three verbs', () => {
   test('gives an address, says under which marker, and gives it back', async () => {
@@ -34,20 +54,41 @@ describe('the provider in three verbs', () => {
 
   test('says why there is none while the outside is down, waits longer each time, and goes on', async () => {
     await world.create(claim('a'))
+    world.ipam.inject('down', 'down', 'down')
     const planner = infoblox()
+    const { plan } = await conversation(planner)
     const waits: (number | undefined)[] = []
+    for (let nowMs = 0; ; ) {
+      const { asked, again } = await plan(nowMs)
+      if (!asked) break
+      waits.push(again)
+      nowMs += (again ?? 0) * 1000
+    }
+    expect(waits).toEqual([5, 10, 20, undefined])
+
     world.ipam.inject('down')
-    const first = await world.run({ planner })
-    waits.push(first.requeueAfterSeconds)
+    await world.run()
     expect(await readyOf('a')).toMatchObject({
       status: 'False',
       reason: 'AllocationFailed',
       message: 'connection refused',
     })
-    world.nowMs += 5000
-    await world.run({ planner })
-    expect(waits).toEqual([5])
+    await world.run()
     expect(await world.bindings()).toMatchObject({ inside: ['default.a 10.20.0.1'] })
+  })
+
+  test('asks again when the address that was made of an answer is lost', async () => {
+    await world.create(claim('a'))
+    const planner = infoblox()
+    const { plan, show } = await conversation(planner)
+    expect((await plan(0)).asked).toBe(true)
+    const [created] = planner
+      .plan('IPAddressClaim default/a', { nowMs: 0 })!
+      .effects.filter((it) => it.kind === 'create')
+    if (created?.kind !== 'create') throw new Error('nothing was created')
+    show(created.object)
+    planner.observe({ kind: 'absent', ref: addressRef('a'), uid: 'shown' })
+    expect((await plan(0)).asked).toBe(true)
   })
 
   test('gives no second address when the answer to the first call was lost', async () => {

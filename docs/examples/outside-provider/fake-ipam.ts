@@ -51,6 +51,11 @@ export class FakeIpam {
     this.#troubles.push(...troubles)
   }
 
+  /** Nothing goes wrong any more. */
+  recover(): void {
+    this.#troubles.length = 0
+  }
+
   /** The record of a marker, made if there is none yet: at the lowest free address of the network, without its first and last. */
   allocate(request: Omit<HostRecord, 'address'>): Promise<HostRecord> {
     return this.#call(`allocate ${request.marker}`, () => {
