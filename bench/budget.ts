@@ -10,6 +10,12 @@ export interface Budget {
   readonly native: Goals
   /** What the calls of a store may take beside those of its client alone. */
   readonly stores: StoresBudget
+  /** What the controller of docs/examples reaches on a real API server. */
+  readonly controller: {
+    readonly goals: Goals
+    /** A run fails above it: no slack, since it does not depend on the moment. */
+    readonly writesPerClaim: number
+  }
   readonly bytes: { readonly [what: string]: Bytes }
 }
 

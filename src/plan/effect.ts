@@ -56,6 +56,8 @@ export interface AbsentEffect {
 export interface EventEffect {
   readonly kind: 'event'
   readonly about: ObjectRef
+  /** Of that object: what shows the Events of an object looks for those with its uid. */
+  readonly uid?: string | undefined
   readonly type: 'Normal' | 'Warning'
   /** CamelCase. */
   readonly reason: string
@@ -90,6 +92,11 @@ export interface OutsideEffect {
 
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
 export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | OutsideEffect
+
+/** Tells people about an object that was read. */
+export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' | 'reason' | 'message'>): EventEffect {
+  return { kind: 'event', about: refOf(object), uid: object.metadata.uid, ...event }
+}
 
 /** A patch of an object that was read, on the condition that it is still that object in that version. */
 export function patchObject(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {

@@ -6,6 +6,7 @@ export {
   type Effect,
   type EffectPrecondition,
   type EventEffect,
+  eventAbout,
   guard,
   type OutsideCall,
   type OutsideEffect,

@@ -1,4 +1,4 @@
-import { formatRef, type KindInfo } from 'ipam-kit/crd/meta'
+import { formatRef, type KindInfo, type KubeObject, type ObjectRef } from 'ipam-kit/crd/meta'
 import { describe } from 'ipam-kit/errors'
 import type { EventEffect } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
@@ -10,6 +10,17 @@ export const EVENT: KindInfo = {
   plural: 'events',
   namespaced: true,
   statusSubresource: false,
+}
+
+interface KubeEvent extends KubeObject {
+  readonly involvedObject: ObjectRef & { readonly uid: string | undefined }
+  readonly type: 'Normal' | 'Warning'
+  readonly reason: string
+  readonly message: string
+  readonly source: { readonly component: string }
+  readonly firstTimestamp: string
+  readonly lastTimestamp: string
+  readonly count: number
 }
 
 /** What the server takes, in characters. */
@@ -34,16 +45,16 @@ export class EventRecorder {
     this.#options = options
   }
 
-  async record({ about, type, reason, message }: EventEffect): Promise<void> {
+  async record({ about, uid, type, reason, message }: EventEffect): Promise<void> {
     const { store, component, now, unique, log } = this.#options
     const at = new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z')
     // those of objects that are in no namespace are in this one
     const namespace = about.namespace ?? 'default'
-    const answer = await store.create({
+    const event: KubeEvent = {
       apiVersion: EVENT.apiVersion,
       kind: EVENT.kind,
       metadata: { namespace, name: `${about.name.slice(0, MAX_NAME)}.${unique()}` },
-      involvedObject: about,
+      involvedObject: { ...about, uid },
       type,
       reason,
       message: message.slice(0, MAX_MESSAGE),
@@ -51,7 +62,8 @@ export class EventRecorder {
       firstTimestamp: at,
       lastTimestamp: at,
       count: 1,
-    })
+    }
+    const answer = await store.create(event)
     if (!answer.ok) log(`no event about ${formatRef(about)}: ${describe(answer.failure)}`)
   }
 }

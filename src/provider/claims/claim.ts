@@ -6,6 +6,7 @@ import { ipamError } from '../../errors/index.js'
 import {
   addFinalizer,
   type Effect,
+  eventAbout,
   guard,
   type Plan,
   type PlanTime,
@@ -306,7 +307,7 @@ function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
   const effects: Effect[] = []
   if (patch !== undefined) {
     effects.push(patchStatus(claim, patch, 'the claim says why it is still there'))
-    effects.push({ kind: 'event', about: refOf(claim), type: 'Warning', reason: 'ReleaseFailed', message })
+    effects.push(eventAbout(claim, { type: 'Warning', reason: 'ReleaseFailed', message }))
   }
   return {
     outcome: { kind: 'waiting', reason: 'AllocationFailed', message },
@@ -419,7 +420,7 @@ function pushStatus(
   const patch = statusPatch(claim.status, progress.status)
   if (patch === undefined) return
   effects.push(patchStatus(claim, patch, `the claim is ${progress.state.phase}`))
-  effects.push({ kind: 'event', about: refOf(claim), ...event })
+  effects.push(eventAbout(claim, event))
 }
 
 function nothing(outcome: ClaimOutcome): Plan<ClaimOutcome> {

@@ -1,5 +1,5 @@
 import { formatRef, groupOf, type KindInfo, type ObjectRef, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { type Effect, type EventEffect, guard } from '../../plan/index.js'
+import { type Effect, type EventEffect, eventAbout, guard } from '../../plan/index.js'
 import { type Graph, type GraphNode, keyOf } from './graph.js'
 
 /** What plans are made from: the objects that were seen, and the kinds that are seen at all. */
@@ -91,12 +91,11 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
  * reason.
  */
 export function namespaceEvents(ties: readonly Tie[], dependent: GraphNode): EventEffect[] {
-  const about = refOf(dependent.object)
   return ties.flatMap((tie): EventEffect[] => {
     if (tie.is !== 'absent' || tie.elsewhere === undefined) return []
     const [meant, found] = [formatRef(tie.place), formatRef(refOf(tie.elsewhere.object))]
     const message = `owner ${meant} is not in the namespace of this object: ${found} has its uid`
-    return [{ kind: 'event', about, type: 'Warning', reason: 'OwnerRefInvalidNamespace', message }]
+    return [eventAbout(dependent.object, { type: 'Warning', reason: 'OwnerRefInvalidNamespace', message })]
   })
 }
 
