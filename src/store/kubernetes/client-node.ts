@@ -1,9 +1,12 @@
 import type { KubernetesClient } from './client.js'
+import { Connections } from './connections.js'
 
 /** `KubeConfig` of client-node 1.4 and 2. */
 export interface ClientNodeConfig {
   /** Makes a client of any class: this is how its configuration can be had. */
   makeApiClient<T extends object>(type: new (configuration: ClientNodeConfiguration) => T): T
+  /** Writes the certificates of the current user and cluster, and more, into an empty object. Without it connections are not kept. */
+  applyToHTTPSOptions?(options: object): Promise<void>
 }
 
 /** `Watch` of client-node 1.4 and 2. */
@@ -19,6 +22,12 @@ export interface ClientNodeRequest {
   setHeaderParam(name: string, value: string): void
   setBody(body: string): void
   setSignal(signal: ClientNodeSignal): void
+  /** Of client-node 1. */
+  getAgent?(): unknown
+  setAgent?(agent: unknown): void
+  /** Of client-node 2. */
+  getDispatcher?(): unknown
+  setDispatcher?(dispatcher: unknown): void
 }
 
 /** An `AbortSignal`. */
@@ -44,7 +53,8 @@ export interface ClientNodeAuthentication {
 }
 
 /**
- * The client for a store of @kubernetes/client-node: its server, its credentials and its HTTP, and nothing that changes a document.
+ * The client for a store of @kubernetes/client-node: its server, its credentials and its HTTP, and nothing that changes a document. Connections are kept and
+ * used again, which client-node by itself does not do, for as long as the certificates do not change.
  *
  * @throws Error of client-node if the config has no current cluster
  * @example
@@ -60,13 +70,18 @@ export function fromClientNode(
   options: ClientNodeOptions = {},
 ): KubernetesClient {
   const { baseServer, httpApi, authMethods } = config.makeApiClient(ConfigurationOnly).configuration
+  const connections = new Connections(config)
   return {
     async request({ method, path, headers, body }) {
       const request = baseServer.makeRequestContext(path, method)
       for (const [name, value] of Object.entries(headers)) request.setHeaderParam(name, value)
       if (body !== undefined) request.setBody(body)
       if (options.signal !== undefined) request.setSignal(options.signal())
-      await authenticate(request, authMethods.default)
+      await authenticate(async () => {
+        const identity = await connections.identity()
+        await authMethods.default?.applySecurityAuthentication(request)
+        connections.reuse(request, identity)
+      })
       const { httpStatusCode: status, body: answer } = await httpApi.send(request).toPromise()
       return { status, body: await answer.text() }
     },
@@ -83,9 +98,9 @@ class ConfigurationOnly {
 }
 
 /** A token that can not be had, a login program that fails: nothing is sent without it. */
-async function authenticate(request: ClientNodeRequest, method: ClientNodeAuthentication | undefined): Promise<void> {
+async function authenticate(action: () => Promise<void>): Promise<void> {
   try {
-    await method?.applySecurityAuthentication(request)
+    await action()
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
     throw Object.assign(new Error(`no credentials: ${words}`, { cause }), { code: 'NOT_SENT' })
