@@ -1,8 +1,8 @@
 import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
 import { kubeObject, object, text } from '../meta/strict.js'
+import { conditions, legacyConditions } from '../meta/strict-conditions.js'
 import { claimFromV1alpha1, claimFromV1beta1 } from './claim-conversion.js'
 import { API_VERSION, API_VERSION_V1ALPHA1, API_VERSION_V1BETA1 } from './names.js'
-import { conditions, legacyConditions } from './strict-conditions.js'
 import { localReference, oldLocalReference, oldPoolReference, poolReference } from './strict-references.js'
 
 /** The versions of an IPAddressClaim, the oldest first. */

@@ -8,5 +8,12 @@ export {
 export { Cluster, hasPausedAnnotation, isClusterPaused } from './cluster.js'
 export { IPAddress, type IPAddressSpec } from './ip-address.js'
 export { IPAddressClaim, type IPAddressClaimSpec, type IPAddressClaimStatus } from './ip-address-claim.js'
+export {
+  type InfrastructureReference,
+  Machine,
+  type MachineAddress,
+  type MachineSpec,
+  type MachineStatus,
+} from './machine.js'
 export { API_VERSION, CLUSTER_NAME_LABEL, GROUP, PAUSED_ANNOTATION, READY_CONDITION } from './names.js'
 export { type IPPoolReference, type LocalReference, samePool } from './references.js'

@@ -1,4 +1,4 @@
-import type { Range } from '../../cidr/index.js'
+import type { Family, Range } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
@@ -23,6 +23,14 @@ export type PoolAdmissionRequest =
     }
   | { readonly operation: 'DELETE'; readonly oldObject: InClusterPool; readonly inUse: readonly IPAddress[] }
 
+export interface PoolAdmissionOptions {
+  /**
+   * Whether pools of IPv4 prefixes are admitted too. The provider serves them; upstream's webhook refuses them. All of a pool is of one family
+   * then: prefixes, exclusions and gateway. Default false.
+   */
+  readonly ipv4Prefixes?: boolean | undefined
+}
+
 /**
  * Whether the in-cluster provider's webhook admits a pool: the same rules, field paths and messages
  * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
@@ -31,11 +39,11 @@ export type PoolAdmissionRequest =
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or an update from another kind
  */
-export function admitPool(request: PoolAdmissionRequest): Admission {
+export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
   assertRequest(request)
   if (request.operation === 'DELETE') return admitDelete(request.oldObject, request.inUse)
   const { object } = request
-  const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec) : addressPoolErrors(object.spec)
+  const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec, options) : addressPoolErrors(object.spec)
   if (errors.length > 0) return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
   const refusal = request.operation === 'UPDATE' ? updateRefusal(request) : undefined
   if (refusal !== undefined) return badRequest(refusal)
@@ -135,27 +143,28 @@ function subnetErrors(spec: InClusterIPPoolSpec, ranges: readonly Range[]): Fiel
   )
 }
 
-function prefixPoolErrors(spec: InClusterPrefixPoolSpec): FieldError[] {
+function prefixPoolErrors(spec: InClusterPrefixPoolSpec, { ipv4Prefixes = false }: PoolAdmissionOptions): FieldError[] {
   if (spec.prefixes.length === 0) {
     return [invalidField('spec.prefixes', spec.prefixes, 'prefixes is required')]
   }
   const length = effectivePrefixLength(spec)
-  if (length < 1 || length > 128) {
-    const detail = 'allocationPrefixLength must be between 1 and 128'
+  const family = ipv4Prefixes ? familyOf(spec.prefixes) : 6
+  const max = Address.bitsOf(family)
+  if (length < 1 || length > max) {
+    const detail = `allocationPrefixLength must be between 1 and ${max}${family === 4 ? ' for IPv4 prefixes' : ''}`
     return [invalidField('spec.allocationPrefixLength', length, detail)]
   }
-  const errors = spec.prefixes.flatMap((entry) => parentErrors(entry, length))
+  const words = ipv4Prefixes ? eitherFamily : ipv6Only
+  const errors = spec.prefixes.flatMap((entry) => parentErrors(entry, { childLength: length, family, words }))
   const gateway = readGateway(spec.gateway, errors)
-  if (gateway?.family === 4) {
-    errors.push(invalidField('spec.gateway', spec.gateway as string, 'provided gateway must be IPv6'))
+  if (gateway !== undefined && gateway.family !== family) {
+    errors.push(invalidField('spec.gateway', spec.gateway as string, words.gateway))
   }
   for (const entry of spec.excludedPrefixes ?? []) {
     const range = RangeSet.safeParseEntry(entry, { zone: 'drop' })
     const path = 'spec.excludedPrefixes'
     if (!range.ok) errors.push(invalidField(path, entry, 'provided entry is not a valid IP, range, nor CIDR'))
-    else if (range.value.first.family === 4) {
-      errors.push(invalidField(path, entry, 'only IPv6 excluded prefixes are supported'))
-    }
+    else if (range.value.first.family !== family) errors.push(invalidField(path, entry, words.excluded))
   }
   const grace = spec.addressReuseGracePeriodSeconds ?? 0
   if (grace < 0) {
@@ -165,12 +174,49 @@ function prefixPoolErrors(spec: InClusterPrefixPoolSpec): FieldError[] {
   return errors
 }
 
-function parentErrors(entry: string, childLength: number): FieldError[] {
+/** What is said of an entry of the wrong family, and of one that is none: in upstream's words where it says something. */
+interface FamilyWords {
+  readonly notOne: string
+  readonly parent: string
+  readonly gateway: string
+  readonly excluded: string
+}
+
+const ipv6Only: FamilyWords = {
+  notOne: 'provided entry is not a valid IPv6 CIDR',
+  parent: 'only IPv6 prefixes are supported',
+  gateway: 'provided gateway must be IPv6',
+  excluded: 'only IPv6 excluded prefixes are supported',
+}
+
+const eitherFamily: FamilyWords = {
+  notOne: 'provided entry is not a valid CIDR',
+  parent: 'provided prefixes are of mixed IP families',
+  gateway: 'provided gateway and prefixes are of mixed IP families',
+  excluded: 'prefixes and excluded prefixes are of mixed IP families',
+}
+
+/** The family of a pool of prefixes: that of the first entry that is one. */
+function familyOf(entries: readonly string[]): Family {
+  for (const entry of entries) {
+    const parsed = Prefix.safeParse(entry)
+    if (parsed.ok) return parsed.value.address.family
+  }
+  return 6
+}
+
+interface ParentRules {
+  readonly childLength: number
+  readonly family: Family
+  readonly words: FamilyWords
+}
+
+function parentErrors(entry: string, { childLength, family, words }: ParentRules): FieldError[] {
   const refuse = (detail: string): FieldError => invalidField('spec.prefixes', entry, detail)
   const parsed = Prefix.safeParse(entry)
-  if (!parsed.ok) return [refuse('provided entry is not a valid IPv6 CIDR')]
+  if (!parsed.ok) return [refuse(words.notOne)]
   const prefix = parsed.value
-  if (prefix.address.family === 4) return [refuse('only IPv6 prefixes are supported')]
+  if (prefix.address.family !== family) return [refuse(words.parent)]
   const errors: FieldError[] = []
   if (Prefix.masked(prefix) !== prefix) errors.push(refuse('CIDR must be network-aligned'))
   if (prefix.length > childLength) {
@@ -181,14 +227,15 @@ function parentErrors(entry: string, childLength: number): FieldError[] {
 
 /** What deserves to be told of a prefix pool that hands out single addresses. */
 function prefixPoolWarnings(spec: InClusterPrefixPoolSpec): string[] {
-  if (effectivePrefixLength(spec) !== 128) return []
+  const length = effectivePrefixLength(spec)
+  if (length !== Address.bitsOf(familyOf(spec.prefixes))) return []
   const warnings = [
-    'spec.allocationPrefixLength=128 behaves like host-address allocation; consider InClusterIPPool for single-address semantics',
+    `spec.allocationPrefixLength=${length} behaves like host-address allocation; consider InClusterIPPool for single-address semantics`,
   ]
   const gateway = spec.gateway ? Address.safeParse(spec.gateway, { zone: 'drop' }) : undefined
   if (gateway?.ok && spec.prefixes.some((entry) => Prefix.contains(Prefix.parse(entry), gateway.value))) {
     warnings.push(
-      'spec.gateway is within spec.prefixes and is not reserved; with /128 allocationPrefixLength it may also be allocated to claims',
+      `spec.gateway is within spec.prefixes and is not reserved; with /${length} allocationPrefixLength it may also be allocated to claims`,
     )
   }
   return warnings

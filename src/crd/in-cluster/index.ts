@@ -1,4 +1,4 @@
-export { admitPool, type PoolAdmissionRequest } from './admission.js'
+export { admitPool, type PoolAdmissionOptions, type PoolAdmissionRequest } from './admission.js'
 export {
   API_VERSION,
   DEFAULT_ALLOCATION_PREFIX_LENGTH,
@@ -23,6 +23,7 @@ export {
   isPrefixPoolKind,
   type PrefixPoolObject,
   poolModels,
+  withPoolConditions,
 } from './pools.js'
 export {
   type AddressSpace,

@@ -1,35 +1,55 @@
 import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
 import { flag, integer, kubeObject, list, object, text } from '../meta/strict.js'
+import { conditions } from '../meta/strict-conditions.js'
 import { API_VERSION, API_VERSION_V1ALPHA1, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import { poolFromV1alpha1 } from './pool-conversion.js'
 
 /** Where the pools of a kind are, and so who may draw from them. */
 type Scope = 'Namespaced' | 'Cluster'
 
+/** What upstream's definitions do not have. */
+interface Additions {
+  /** `status.conditions`, and a column for Ready. Default false. */
+  readonly hasConditions?: boolean | undefined
+}
+
+const ready: PrinterColumn = {
+  name: 'Ready',
+  type: 'string',
+  description: 'Whether the next claim can be served',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+}
+
 /** The versions of a kind of pools of addresses, the older first. */
-export function addressPoolVersions(scope: Scope): readonly VersionSpec[] {
+export function addressPoolVersions(scope: Scope, { hasConditions = false }: Additions = {}): readonly VersionSpec[] {
+  const more = hasConditions ? [ready] : []
   const conversion = poolFromV1alpha1({ restores: scope === 'Cluster' ? 'always' : 'if-same' })
   return [
     {
       apiVersion: API_VERSION_V1ALPHA1,
       isDeprecated: true,
-      columns: oldColumns(scope),
-      schema: oldAddressPool,
+      columns: [...oldColumns(scope), ...more],
+      schema: () => oldAddressPool(hasConditions),
       conversion,
     },
-    { apiVersion: API_VERSION, columns: [addresses, ...countColumns('Addresses')], schema: addressPool },
+    {
+      apiVersion: API_VERSION,
+      columns: [addresses, ...countColumns('Addresses'), ...more],
+      schema: () => addressPool(hasConditions),
+    },
   ]
 }
 
 /** The version of a kind of pools of prefixes. */
-export function prefixPoolVersions(): readonly VersionSpec[] {
+export function prefixPoolVersions({ hasConditions = false }: Additions = {}): readonly VersionSpec[] {
   const prefixes: PrinterColumn = {
     name: 'Prefixes',
     type: 'string',
     description: 'What prefixes are carved from',
     jsonPath: '.spec.prefixes',
   }
-  return [{ apiVersion: API_VERSION, columns: [prefixes, ...countColumns('Prefixes')], schema: prefixPool }]
+  const columns = [prefixes, ...countColumns('Prefixes'), ...(hasConditions ? [ready] : [])]
+  return [{ apiVersion: API_VERSION, columns, schema: () => prefixPool(hasConditions) }]
 }
 
 const addresses: PrinterColumn = {
@@ -82,7 +102,7 @@ function gracePeriod(what: string) {
   return integer(sentence, { format: 'int32', minimum: 0 }).optional()
 }
 
-function counts(description: string) {
+function poolStatus(description: string, hasConditions: boolean) {
   return object('What the provider says of the pool.', {
     ipAddresses: object(description, {
       total: integer('What the pool may give, whether it is in use or not.'),
@@ -90,12 +110,17 @@ function counts(description: string) {
       used: integer('IPAddress objects of the pool.'),
       outOfRange: integer('Those of them that are not, or no longer, of the pool.'),
     }).optional(),
+    ...(hasConditions
+      ? {
+          conditions: conditions('What the provider says of the pool. Known types: Ready, AddressesUnique.').optional(),
+        }
+      : {}),
   }).optional()
 }
 
 const COUNTS = 'How many addresses there are. Numbers too large for 64 bits end there.'
 
-function oldAddressPool() {
+function oldAddressPool(hasConditions: boolean) {
   const spec = object('What the pool gives.', {
     addresses: entries(
       `${ADDRESSES} May be left out where there is a subnet, or a first and a last address.`,
@@ -106,10 +131,10 @@ function oldAddressPool() {
     prefix: integer(`${LENGTH} Default: that of the subnet.`, { maximum: 128 }).optional(),
     gateway: text(GATEWAY).optional(),
   })
-  return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: counts(COUNTS) })
+  return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: poolStatus(COUNTS, hasConditions) })
 }
 
-function addressPool() {
+function addressPool(hasConditions: boolean) {
   const spec = object('What the pool gives.', {
     addresses: entries(ADDRESSES),
     prefix: integer(LENGTH, { minimum: 0, maximum: 128 }),
@@ -120,12 +145,12 @@ function addressPool() {
     excludedAddresses: entries('What is never given.').optional(),
     addressReuseGracePeriodSeconds: gracePeriod('an address'),
   })
-  return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: counts(COUNTS) })
+  return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: poolStatus(COUNTS, hasConditions) })
 }
 
-function prefixPool() {
+function prefixPool(hasConditions: boolean) {
   const spec = object('What the pool gives.', {
-    prefixes: list('IPv6 CIDRs to carve prefixes from.', text('A CIDR without host bits.')),
+    prefixes: list('CIDRs of one family to carve prefixes from.', text('A CIDR without host bits.')),
     allocationPrefixLength: integer('Length of every prefix that is given. Never changes.', {
       minimum: 1,
       maximum: 128,
@@ -134,6 +159,6 @@ function prefixPool() {
     excludedPrefixes: entries('What no prefix that is given may overlap.').optional(),
     addressReuseGracePeriodSeconds: gracePeriod('a prefix'),
   })
-  const status = counts('How many prefixes there are. Numbers too large for 64 bits end there.')
+  const status = poolStatus('How many prefixes there are. Numbers too large for 64 bits end there.', hasConditions)
   return kubeObject('A pool of prefixes of one length.', { spec: spec.optional(), status })
 }

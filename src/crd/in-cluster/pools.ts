@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { type CrdModel, defineCrdModel, type VersionSpec } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { type Condition, conditionSchema, objectMetaSchema } from '../meta/schema.js'
 import { API_VERSION, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import { addressPoolVersions, prefixPoolVersions } from './pool-versions.js'
 
@@ -46,9 +46,11 @@ export interface InClusterIPPoolSpec {
 }
 
 export interface InClusterPrefixPoolSpec {
-  /** IPv6 CIDRs to carve prefixes from, without host bits. */
+  /**
+   * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 alone: {@link admitPool} takes IPv4 where it is told to.
+   */
   readonly prefixes: readonly string[]
-  /** Length of every prefix that is handed out: 1 to 128. 0 and absent mean 64. Never changes. */
+  /** Length of every prefix that is handed out: 1 to 32 or 1 to 128. 0 and absent mean 64, so it has to be named for IPv4. Never changes. */
   readonly allocationPrefixLength?: number | undefined
   /** Put on every address. Not reserved. */
   readonly gateway?: string | undefined
@@ -60,6 +62,8 @@ export interface InClusterPrefixPoolSpec {
 
 export interface InClusterPoolStatus {
   readonly ipAddresses?: InClusterPoolCounts | undefined
+  /** Not in upstream's definitions, where an API server drops them: {@link withPoolConditions} makes one that has them. */
+  readonly conditions?: readonly Condition[] | undefined
 }
 
 /** Addresses or prefixes, by what they are. Each at most the largest 64-bit integer that JSON numbers can carry. */
@@ -81,6 +85,7 @@ const statusSchema = z
     ipAddresses: z
       .looseObject({ total: z.number(), free: z.number(), used: z.number(), outOfRange: z.number() })
       .optional(),
+    conditions: z.array(conditionSchema).optional(),
   })
   .optional()
 
@@ -148,6 +153,26 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
   InClusterPrefixPool,
   GlobalInClusterPrefixPool,
 ]
+
+/**
+ * The same kind with `status.conditions` in all of its versions, and a column that shows Ready: for {@link crdManifest}, where the provider is
+ * to write them. Upstream's definitions have no such field. Objects are read and converted as before.
+ *
+ * @example
+ * import { crdManifest } from 'ipam-kit/crd/manifest'
+ * const { spec } = crdManifest(withPoolConditions(InClusterIPPool))
+ * spec.versions.map(({ additionalPrinterColumns }) => additionalPrinterColumns.at(-1)?.name) // ['Ready', 'Ready']
+ */
+export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>): CrdModel<T> {
+  const { kind, plural, namespaced } = model.info
+  const scope = namespaced ? 'Namespaced' : 'Cluster'
+  const options = { hasConditions: true }
+  const parts: { readonly schema: z.ZodType<InClusterPool>; readonly versions: readonly VersionSpec[] } =
+    isPrefixPoolKind(kind)
+      ? { schema: prefixPoolSchema, versions: prefixPoolVersions(options) }
+      : { schema: addressPoolSchema, versions: addressPoolVersions(scope, options) }
+  return defineCrdModel({ ...definition(kind, plural, scope), ...parts }) as CrdModel<InClusterPool> as CrdModel<T>
+}
 
 /** Whether a pool hands out prefixes rather than single addresses. */
 export function isPrefixPool(pool: InClusterPool): pool is PrefixPoolObject {

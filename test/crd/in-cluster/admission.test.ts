@@ -234,3 +234,87 @@ describe('a pool of prefixes', () => {
     expect(update({ prefixes: ['fd30::/61'], allocationPrefixLength: 64 }).allowed).toBe(true)
   })
 })
+
+describe('pools of IPv4 prefixes, where they are admitted', () => {
+  const admit = (spec: InClusterPrefixPoolSpec) =>
+    admitPool({ operation: 'CREATE', object: poolOf(spec) }, { ipv4Prefixes: true })
+  const causes = (spec: InClusterPrefixPoolSpec) => {
+    const admission = admit(spec)
+    return admission.allowed ? [] : admission.errors.map(({ path, detail }) => `${path}: ${detail}`)
+  }
+  const pool = { prefixes: ['10.0.0.0/16', '10.4.0.0/20'], allocationPrefixLength: 24 }
+
+  test('are none unless it is asked for', () => {
+    expect(refusal({ ...pool })).toContain('only IPv6 prefixes are supported')
+    expect(admit(pool)).toEqual({ allowed: true, warnings: [] })
+    expect(admit({ ...pool, gateway: '10.9.9.9', excludedPrefixes: ['10.0.7.0/24', '10.0.9.1-10.0.9.3'] })).toEqual({
+      allowed: true,
+      warnings: [],
+    })
+  })
+
+  test.each<[string, Partial<InClusterPrefixPoolSpec>, string[]]>([
+    [
+      'both families',
+      { prefixes: ['10.0.0.0/16', 'fd00::/16'] },
+      ['spec.prefixes: provided prefixes are of mixed IP families'],
+    ],
+    [
+      'IPv4 behind IPv6',
+      { prefixes: ['fd00::/16', '10.0.0.0/16'] },
+      ['spec.prefixes: provided prefixes are of mixed IP families'],
+    ],
+    [
+      'no length of its own',
+      { allocationPrefixLength: 0 },
+      ['spec.allocationPrefixLength: allocationPrefixLength must be between 1 and 32 for IPv4 prefixes'],
+    ],
+    [
+      'a length of IPv6',
+      { allocationPrefixLength: 33 },
+      ['spec.allocationPrefixLength: allocationPrefixLength must be between 1 and 32 for IPv4 prefixes'],
+    ],
+    ['host bits', { prefixes: ['10.0.0.1/16'] }, ['spec.prefixes: CIDR must be network-aligned']],
+    [
+      'parents that are too small',
+      { prefixes: ['10.0.0.0/25'] },
+      ['spec.prefixes: CIDR prefix length must be <= allocationPrefixLength (24)'],
+    ],
+    [
+      'a text that is none',
+      { prefixes: ['10.0.0.0/24', 'ten'] },
+      ['spec.prefixes: provided entry is not a valid CIDR'],
+    ],
+    [
+      'a gateway of the other family',
+      { gateway: 'fd00::1' },
+      ['spec.gateway: provided gateway and prefixes are of mixed IP families'],
+    ],
+    [
+      'exclusions of the other family',
+      { excludedPrefixes: ['fd00::/64'] },
+      ['spec.excludedPrefixes: prefixes and excluded prefixes are of mixed IP families'],
+    ],
+  ])('are refused with %s', (_, change, expected) => {
+    expect(causes({ ...pool, ...change })).toEqual(expected)
+  })
+
+  test('of single addresses bring the warnings of /128', () => {
+    const admission = admit({ prefixes: ['10.0.0.0/24'], allocationPrefixLength: 32, gateway: '10.0.0.1' })
+    expect(admission.allowed && admission.warnings).toEqual([
+      'spec.allocationPrefixLength=32 behaves like host-address allocation; consider InClusterIPPool for single-address semantics',
+      'spec.gateway is within spec.prefixes and is not reserved; with /32 allocationPrefixLength it may also be allocated to claims',
+    ])
+  })
+
+  test('pools of IPv6 prefixes are as before', () => {
+    for (const spec of [
+      { prefixes: ['fd00::/48'] },
+      { prefixes: ['fd00::/48'], allocationPrefixLength: 129 },
+      { prefixes: ['fd00::1/48'] },
+      { prefixes: ['fd00::/48'], allocationPrefixLength: 128, gateway: 'fd00::1' },
+    ]) {
+      expect(admit(spec)).toEqual(create(spec))
+    }
+  })
+})

@@ -1,5 +1,5 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { poolModels } from 'ipam-kit/crd/in-cluster'
+import { poolModels, withPoolConditions } from 'ipam-kit/crd/in-cluster'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
@@ -8,6 +8,7 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   IPAddressClaim,
   IPAddress,
   ...poolModels,
+  ...poolModels.map((model) => withPoolConditions(model)),
   Metal3.IPPool,
   Metal3.IPClaim,
   Metal3.IPAddress,

@@ -6,7 +6,9 @@ import {
   GlobalInClusterIPPool,
   GlobalInClusterPrefixPool,
   InClusterIPPool,
+  type InClusterPool,
   InClusterPrefixPool,
+  withPoolConditions,
 } from 'ipam-kit/crd/in-cluster'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
@@ -57,6 +59,19 @@ const kinds: readonly {
   { model: Metal3IPAddress, file: metal3('ipaddresses'), differences: [] },
 ]
 
+/** What the conditions add to a version of a definition, and where. */
+function conditionsIn(version: string): readonly Difference[] {
+  const path = `spec.versions.${version}`
+  const reason = 'their pools have no conditions, and an API server would drop ours'
+  const claims = crdManifest(IPAddressClaim).spec.versions.find(({ name }) => name === 'v1beta2')!
+  const { description: _, ...conditions } = comparableSchema(
+    claims.schema.openAPIV3Schema.properties?.status?.properties?.conditions,
+  )
+  return [{ path: `${path}.schema.openAPIV3Schema.properties.status.properties.conditions`, ours: conditions, reason }]
+}
+
+const withConditions = [InClusterIPPool, GlobalInClusterIPPool, InClusterPrefixPool, GlobalInClusterPrefixPool] as const
+
 function metal3(plural: string): string {
   return `metal3-ip-address-manager/ipam.metal3.io_${plural}.yaml`
 }
@@ -75,6 +90,48 @@ describe.skipIf(!existsSync(upstream))('the manifest is that of the project, but
   })
 })
 
+describe('with conditions, the manifest of', () => {
+  test.each(withConditions.map((model) => [model.info.kind, model] as const))(
+    '%s differs by them alone',
+    (_, model) => {
+      const plain = comparable(crdManifest(model))
+      const ours = comparable(crdManifest(withPoolConditions(model as CrdModel<InClusterPool>)))
+      const versions = model.versions.map(({ apiVersion }) => apiVersion.split('/')[1]!)
+      const columns = versions.map((version) => `spec.versions.${version}.additionalPrinterColumns`)
+      const found = differencesOf('', ours, plain)
+      expect(found.filter(({ path }) => !columns.includes(path))).toEqual(
+        versions.flatMap(conditionsIn).map(({ reason: _, ...difference }) => difference),
+      )
+      for (const { path, ours: more, theirs } of found.filter(({ path }) => columns.includes(path))) {
+        const jsonPath = '.status.conditions[?(@.type=="Ready")].status'
+        expect([path, more]).toEqual([path, [...(theirs as unknown[]), { name: 'Ready', type: 'string', jsonPath }]])
+      }
+      expect(found).toHaveLength(2 * versions.length)
+    },
+  )
+
+  test('a pool keeps them when it is converted, and an API server takes what the provider writes', () => {
+    const model = withPoolConditions(InClusterIPPool)
+    const conditions = [
+      { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'Ready', message: '' },
+    ]
+    const pool = {
+      apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+      kind: 'InClusterIPPool',
+      metadata: { name: 'p', namespace: 'default' },
+      spec: { addresses: ['10.0.0.5'], prefix: 24 },
+      status: { conditions },
+    }
+    expect(model.validate(pool)).toEqual([])
+    const old = model.convert(pool, 'ipam.cluster.x-k8s.io/v1alpha1')
+    expect(old.status).toEqual({ conditions })
+    expect(model.parse(old).status).toEqual({ conditions })
+    const wrong = { ...pool, status: { conditions: [{ ...conditions[0], reason: '' }] } }
+    expect(model.validate(wrong)).not.toEqual([])
+    expect(InClusterIPPool.validate(wrong)).toEqual([])
+  })
+})
+
 test('the comparison sees what differs', () => {
   const left = { a: 1, b: { c: [1, 2] }, same: [1] }
   const right = { a: 2, b: { d: 0 }, same: [1] }
@@ -84,6 +141,12 @@ test('the comparison sees what differs', () => {
     { path: 'b.d', theirs: 0 },
   ])
 })
+
+function comparableSchema(schema: unknown): { readonly [keyword: string]: unknown } {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value) => (key === 'description' && typeof value === 'string' ? undefined : value)),
+  )
+}
 
 /** A definition without descriptions and the generator's annotation, with its versions by name, and lists that are sets in order. */
 function comparable(definition: object): object {

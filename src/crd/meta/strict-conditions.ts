@@ -1,4 +1,4 @@
-import { integer, list, object, text } from '../meta/strict.js'
+import { integer, list, object, text } from './strict.js'
 
 /** Conditions as `metav1.Condition` has them, one of each type. */
 export function conditions(description: string) {
