@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { inClusterSystem, type SimulationResult, simulate } from 'ipam-kit/testing'
+import { inClusterSystem, type SimulatedSystem, type SimulationResult, simulate } from 'ipam-kit/testing'
 
 const CI_SCHEDULES = 5000
 const NIGHTLY_SCHEDULES = 100_000
@@ -37,6 +37,11 @@ function concurrencyFor(seed: number): number {
   return 2 ** (seed % 3)
 }
 
+/** Without and with claims that are removed by force, and the sweep that follows. */
+function systemFor(seed: number): SimulatedSystem {
+  return inClusterSystem(seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {})
+}
+
 async function runShare({ first, count, step, writers }: Share): Promise<Tally> {
   const failed: SimulationResult[] = []
   let turns = 0
@@ -44,7 +49,7 @@ async function runShare({ first, count, step, writers }: Share): Promise<Tally> 
   for (let i = 0; i < count; i++) {
     const seed = first + i * step
     const parts = { writers: writers ?? writersFor(seed), concurrency: concurrencyFor(seed) }
-    const result = await simulate({ system: inClusterSystem(), seed, ...parts })
+    const result = await simulate({ system: systemFor(seed), seed, ...parts })
     turns += result.schedule.length
     faults += result.faults
     if (result.problems.length > 0) failed.push(result)

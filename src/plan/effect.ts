@@ -48,7 +48,11 @@ export interface DeleteEffect {
 export interface AbsentEffect {
   readonly kind: 'absent'
   readonly ref: ObjectRef
-  readonly uid: string
+  /**
+   * Left out: nobody may have the name, whichever object it is. That is soon not true any more, if it ever was: nothing is shown to the planner
+   * then.
+   */
+  readonly uid?: string | undefined
   readonly why: string
 }
 

@@ -54,7 +54,7 @@ export function explainEffect(effect: Effect): string {
       return `delete ${formatRef(effect.ref)}${how}${conditionOf(effect.if)}: ${effect.why}`
     }
     case 'absent':
-      return `go on only if there is no ${formatRef(effect.ref)} with uid ${effect.uid}: ${effect.why}`
+      return `go on only if there is no ${formatRef(effect.ref)}${effect.uid === undefined ? '' : ` with uid ${effect.uid}`}: ${effect.why}`
     case 'outside':
       return `ask the outside to ${effect.call.operation} for ${formatRef(effect.call.about)} under ${effect.call.key}: ${effect.why}`
     case 'event':

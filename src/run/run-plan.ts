@@ -82,7 +82,7 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
       const stopped = { effect, failure: answer.failure, changes }
       return isConflict(effect, answer.failure) ? { kind: 'conflict', ...stopped } : { kind: 'failed', ...stopped }
     }
-    if (isGuard(effect)) continue
+    if (isGuard(effect) || (effect.kind === 'absent' && effect.uid === undefined)) continue
     changes.push(answer.change)
     options.onChange?.(answer.change, effect)
   }
@@ -175,12 +175,13 @@ async function look({ ref, uid }: AbsentEffect, store: Store): Promise<Answer> {
       ? { change: confirmedAbsence(ref, uid) }
       : { failure: found.failure }
   }
-  if (found.value.metadata.uid !== uid) return { change: confirmedAbsence(ref, uid) }
-  const context = { object: formatRef(ref), expected: `no object with uid ${uid}`, actual: 'that one' }
+  if (uid !== undefined && found.value.metadata.uid !== uid) return { change: confirmedAbsence(ref, uid) }
+  const expected = uid === undefined ? 'no object' : `no object with uid ${uid}`
+  const context = { object: formatRef(ref), expected, actual: 'that one' }
   return { failure: failure('STORE_CONFLICT', context) }
 }
 
-function confirmedAbsence(ref: ObjectRef, uid: string): Change {
+function confirmedAbsence(ref: ObjectRef, uid: string | undefined): Change {
   return { kind: 'absent', ref, uid, confirmed: true }
 }
 

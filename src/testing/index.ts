@@ -11,7 +11,7 @@ export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
 export { Dice } from './simulation/dice.js'
 export { ALL_FAULTS, type Fault } from './simulation/faulty-store.js'
-export { inClusterSystem } from './simulation/in-cluster-system.js'
+export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
 export {
   type SimulatedSystem,
   type SimulationOptions,

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import { type Change, type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
+import { type Change, type Effect, type EventEffect, explainEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -203,6 +203,23 @@ describe('runPlan', () => {
       memoryStore({ now: () => 0 }),
     )
     expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref, uid: 'u', confirmed: true }] })
+  })
+
+  test('goes on where nobody may have a name and nobody has, and tells nothing of it', async () => {
+    const store = memoryStore({ now: () => 0 })
+    const result = await runPlan(
+      plan({ kind: 'absent', ref, why: '' }, { kind: 'create', object: thing(), why: '' }),
+      store,
+    )
+    expect(result).toMatchObject({ kind: 'done', changes: [{ kind: 'present' }] })
+  })
+
+  test('stops where nobody may have a name, whoever has it', async () => {
+    const { store } = await stored()
+    const remove: Effect = { kind: 'delete', ref, if: { uid: 'u' }, why: '' }
+    const result = await runPlan(plan({ kind: 'absent', ref, why: '' }, remove), store)
+    expect(result).toMatchObject({ kind: 'conflict', changes: [], failure: { code: 'STORE_CONFLICT' } })
+    expect(explainEffect({ kind: 'absent', ref, why: 'so' })).toBe('go on only if there is no Thing default/x: so')
   })
 
   test('hands the propagation of a deletion to the store', async () => {

@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { phaseOf } from '../../claim/index.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
@@ -100,14 +101,17 @@ function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
 /**
  * Whether an IPAddress of the name of a claim was left behind by an earlier claim of that name, which must be gone: it is controlled by a
  * claim of this name with another uid. One of the same pool is adopted instead, as after a restore, unless it is on its way out; one of a
- * pool that this provider does not serve is somebody else's affair.
+ * pool that this provider does not serve is somebody else's affair. One on its way out that nobody controls is left behind too, for a claim that
+ * is not Bound: nobody has been promised that it stays.
  */
 export function isLeftOver(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   const { name, namespace, uid } = claim.metadata
   if (address.spec.claimRef.name !== name || address.metadata.namespace !== namespace) return false
   if (poolOfAddress(address, pools) === undefined) return false
-  const isOfEarlierClaim = (address.metadata.ownerReferences ?? []).some(
-    (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.name === name && owner.uid !== uid,
+  const controllers = (address.metadata.ownerReferences ?? []).filter((owner) => owner.controller === true)
+  if (controllers.length === 0) return isDeleting(address) && phaseOf(claim) !== 'Bound'
+  const isOfEarlierClaim = controllers.some(
+    (owner) => IPAddressClaim.is(owner) && owner.name === name && owner.uid !== uid,
   )
   return isOfEarlierClaim && (isDeleting(address) || !fulfils(address, claim, pools))
 }

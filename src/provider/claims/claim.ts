@@ -15,7 +15,7 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
-import type { Ensured, Ledger, OutsideRequest, Released, WaitReason } from './definition.js'
+import type { Ensured, Ledger, OutsideRequest, Place, Released, WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
 import { type Conversation, converse, type Memory, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
@@ -43,6 +43,8 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   readonly addressPool?: P | undefined
   /** What was heard from outside systems. */
   readonly memory?: Memory | undefined
+  /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
+  readonly former?: Place | undefined
 }
 
 /** Tries again after this long where nothing else tells when to. */
@@ -189,7 +191,7 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   reads,
   time,
 }: Planning<P, L, O>): Found {
-  const { claim, pool, ledger, memory } = input
+  const { claim, pool, ledger, memory, former } = input
   const unavailable = whyUnavailable(pool, ledger)
   if (unavailable !== undefined || pool === undefined) {
     return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
@@ -200,7 +202,7 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   const { offer } = resolved
   const { nowMs } = time
   const said = converse<Exclude<Ensured, OutsideRequest>>(
-    (answers) => rules.ensure({ claim, pool, ledger, offer, key, answers, nowMs }),
+    (answers) => rules.ensure({ claim, pool, ledger, offer, key, answers, former, nowMs }),
     (operation) => memory?.(operation, key),
     nowMs,
   )

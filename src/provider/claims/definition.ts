@@ -1,8 +1,8 @@
 import type { Address } from '../../cidr/nouns/address.js'
-import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
-import type { Json, KubeObject } from '../../crd/meta/object.js'
+import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { Outcome, Plan } from '../../plan/index.js'
 
 /**
@@ -38,6 +38,47 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   readonly outside?: OutsideOptions | undefined
   /** The affairs of a pool itself: its finalizer, its status. */
   planPool(input: PoolPlanInput<P, L>): Plan<R>
+  /** The annotations of a pool that mean something to its ledger and its claims, as its spec does. */
+  readonly poolAnnotations?: readonly string[] | undefined
+  /** What the provider keeps in mind beyond one claim and one pool. Belongs to one planner. */
+  readonly memory?: ProviderMemory<P, L> | undefined
+  /**
+   * After how many seconds an IPAddress is removed that was made by this provider and whose claim is gone. The time begins when the planner first sees
+   * it so. Left out: never, unless somebody deletes the IPAddress.
+   */
+  readonly sweepAfterSeconds?: number | undefined
+}
+
+/**
+ * What a provider keeps in mind beyond one claim and one pool: told of what the planner takes in, after the ledgers were. Each call returns the keys
+ * (`Kind namespace/name`) of *other* pools for which that means something: they are planned again, with the claims that wait for room there.
+ */
+export interface ProviderMemory<P extends KubeObject, L extends Ledger<P>> {
+  /** A pool came, changed in what its ledger goes by, or went. */
+  observePool(ref: ObjectRef, pool: P | undefined, ledger: L): readonly string[]
+  /** What an IPAddress holds has changed. */
+  observeAddress(change: AddressChange<L>): readonly string[]
+  /** An IPAddress is about to be written. @returns ends that, and says for which other pools it has made room */
+  reserve(address: IPAddress, pool: ObjectRef, ledger: L): () => readonly string[]
+  /** Forgets everything, as the planner does. */
+  reset(): void
+}
+
+export interface AddressChange<L> {
+  /** `namespace/name` of the IPAddress. */
+  readonly name: string
+  /** `undefined`: there was none, or of no pool of this provider. */
+  readonly before: HeldAddress<L> | undefined
+  /** `undefined`: there is none any more. */
+  readonly now: HeldAddress<L> | undefined
+  /** The claim that has the name of the IPAddress, if it is known. */
+  readonly claim: IPAddressClaim | undefined
+}
+
+export interface HeldAddress<L> {
+  readonly address: IPAddress
+  readonly pool: ObjectRef
+  readonly ledger: L
 }
 
 /** What the outside systems of a provider can do. */
@@ -108,8 +149,16 @@ export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
   /** The marker of the calls for this claim: the uids of pool and claim. */
   readonly key: string
   readonly answers: Answers
+  /**
+   * What this very claim had of the pool before somebody removed its IPAddress. Not known after a restart. A provider gives it again if it is free:
+   * whoever uses the address does not know that the object was gone.
+   */
+  readonly former?: Place | undefined
   readonly nowMs: number
 }
+
+/** What an IPAddress holds, as its spec says it. */
+export type Place = Pick<IPAddressSpec, 'address' | 'prefix'>
 
 /** What a claim without an address gets. */
 export type Ensured =
@@ -167,4 +216,5 @@ export interface PoolPlanInput<P, L> {
   readonly ledger: L
   /** How many claims of the pool have our finalizer. Counted while the pool is being deleted, else 0. */
   readonly claims: number
+  readonly nowMs: number
 }

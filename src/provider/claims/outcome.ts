@@ -30,6 +30,10 @@ export type ClaimOutcome =
       /** What an outside system may have for this claim could not be given back: its pool was removed by force. */
       readonly leakPossible?: true | undefined
     })
+  /** There is no claim, but an IPAddress for it: removed after so many seconds. `undefined`: not at all, or not while something holds it. */
+  | (Outcome & { readonly kind: 'orphaned'; readonly remainingSeconds: number | undefined })
+  /** There is no claim, and the IPAddress for it is gone when the effects are done. */
+  | (Outcome & { readonly kind: 'swept'; readonly address: string })
 
 /** An object that the provider was shown and can not read. */
 export type UnreadableOutcome = Outcome & { readonly kind: 'unreadable' }

@@ -23,9 +23,10 @@ import {
   type PlanTime,
   Sightings,
 } from '../../plan/index.js'
-import { salvage } from './address-object.js'
+import { fulfils, isControlledBy, salvage } from './address-object.js'
 import { planClaim } from './claim.js'
-import type { Ledger, ProviderDefinition } from './definition.js'
+import type { Ledger, Place, ProviderDefinition } from './definition.js'
+import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { type Heard, heardNow } from './outside.js'
 import { claimReads, poolOfAddress } from './references.js'
@@ -52,6 +53,9 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
   return new ClaimProvider(rulesOf(definition))
 }
 
+/** Why a claim waits that is tried again when an address of its pool goes. */
+const waitsForRoom: readonly string[] = ['PoolExhausted', 'AllocationFailed']
+
 class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> implements Provider<P, L, R> {
   readonly name: string
   readonly watches: readonly KindInfo[]
@@ -71,6 +75,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   readonly hear?: (answered: Answered) => readonly string[]
   /** Claims and pools that can not be read, by key, and why. */
   readonly #unreadable = new Map<string, string>()
+  /** What claims had that live on without it, by key. */
+  readonly #former = new Map<string, { readonly uid: string | undefined; readonly address: IPAddress }>()
+  /** Since when IPAddress objects are seen without their claims, by the key of the claim. */
+  readonly #orphans = new Map<string, { readonly uid: string | undefined; readonly sinceMs: number }>()
 
   constructor(rules: ProviderRules<P, L, O, R>) {
     this.name = rules.name
@@ -97,9 +105,11 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const claim = this.#claims.get(key)
     if (claim !== undefined) return this.#planClaim(key, claim, time)
     const record = this.#pools.get(key)
-    if (record?.pool === undefined) return undefined
-    const claims = isDeleting(record.pool) ? this.#unreleased(record) : 0
-    return this.#rules.planPool({ pool: record.pool, ledger: record.ledger, claims })
+    if (record?.pool !== undefined) {
+      const claims = isDeleting(record.pool) ? this.#unreleased(record) : 0
+      return this.#rules.planPool({ pool: record.pool, ledger: record.ledger, claims, nowMs: time.nowMs })
+    }
+    return this.#planOrphan(key, time)
   }
 
   reserve(plan: Plan): () => readonly string[] {
@@ -108,9 +118,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       const pool = address && poolOfAddress(address, this.#rules)
       if (address === undefined || pool === undefined) return []
       const key = formatRef(pool)
-      return [{ key, end: this.#record(key).ledger.reserve(address) }]
+      const { ledger } = this.#record(key)
+      const end = ledger.reserve(address)
+      const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
+      return [() => [...(end() ? [key] : []), ...(endBeside?.() ?? [])]]
     })
-    return () => ends.flatMap(({ key, end }) => (end() ? [key, ...this.#byAge(this.#record(key).exhausted)] : []))
+    return () => ends.flatMap((end) => this.#wakeAll(end()))
   }
 
   isSummary(key: string): boolean {
@@ -123,6 +136,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     this.#claimsByCluster.clear()
     this.#heard.clear()
     this.#unreadable.clear()
+    this.#former.clear()
+    this.#orphans.clear()
+    this.#rules.memory?.reset()
   }
 
   ledgerOf(pool: ObjectRef): L {
@@ -148,10 +164,14 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         poolProblem: record?.problem,
         pool: record?.pool,
         ledger: record?.ledger ?? this.#rules.ledger(),
+        former: this.#formerOf(key, claim),
       },
       time,
     )
-    if (plan.outcome.kind === 'waiting' && plan.outcome.reason === 'PoolExhausted') record?.exhausted.add(key)
+    // what failed may go well when an address goes: it may be the one that the claim has to have
+    const reasons = this.#rules.outside === undefined ? waitsForRoom : ['PoolExhausted']
+    const waits = plan.outcome.kind === 'waiting' && reasons.includes(plan.outcome.reason)
+    if (waits) record?.exhausted.add(key)
     else record?.exhausted.delete(key)
     return plan
   }
@@ -186,6 +206,47 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return count
   }
 
+  /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
+  #planOrphan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
+    const { finalizers, outside, sweepAfterSeconds } = this.#rules
+    // only with its claim is it known what an outside system has to be given back
+    if (outside !== undefined) return undefined
+    const address = this.#addresses.get(addressKeyOf(key))
+    const pool = address && poolOfAddress(address, this.#rules)
+    const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
+    if (!isOurs || (sweepAfterSeconds === undefined && !isDeleting(address))) {
+      this.#orphans.delete(key)
+      return undefined
+    }
+    const { uid } = address.metadata
+    const seen = this.#orphans.get(key)
+    const orphan = seen?.uid === uid && seen !== undefined ? seen : { uid, sinceMs: time.nowMs }
+    this.#orphans.set(key, orphan)
+    const record = this.#record(formatRef(pool))
+    const name = clusterNameOfAddress(address)
+    const cluster = name && formatRef({ kind: Cluster.info.kind, namespace: address.metadata.namespace, name })
+    return planOrphan(
+      {
+        address,
+        finalizer: finalizers.address,
+        pool: record.pool,
+        poolProblem: record.problem,
+        cluster: cluster ? this.#clusters.get(cluster) : undefined,
+        clusterProblem: cluster ? this.#unreadable.get(cluster) : undefined,
+        sinceMs: orphan.sinceMs,
+        sweepAfterSeconds,
+      },
+      time,
+    )
+  }
+
+  /** What the claim had, if it is still the one that had it, and wants it from the same pool. */
+  #formerOf(key: string, claim: IPAddressClaim): Place | undefined {
+    const former = this.#former.get(key)
+    if (former === undefined || former.uid !== claim.metadata.uid) return undefined
+    return fulfils(former.address, claim, this.#rules) ? former.address.spec : undefined
+  }
+
   /** The typed object. One that can not be read is noted and then treated as if it were not there. */
   #read<T extends KubeObject>(model: Model<T>, ref: ObjectRef, object: KubeObject | undefined): T | undefined {
     const key = formatRef(ref)
@@ -204,8 +265,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const before = this.#claims.get(key)
     if (before !== undefined) this.#unlink(key, before)
     if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.delete(key)
+    if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
     if (claim === undefined) this.#claims.delete(key)
     else {
+      this.#orphans.delete(key)
       this.#claims.set(key, claim)
       const reads = claimReads(claim, this.#rules)
       if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key)
@@ -247,6 +310,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const poolBefore = before && poolOfAddress(before, this.#rules)
     const poolNow = now && poolOfAddress(now, this.#rules)
     const wanted: string[] = [claimKey]
+    if (before !== undefined && before.metadata.uid !== now?.metadata.uid) this.#noteLoss(claimKey, before)
     if (now !== undefined && poolNow !== undefined) {
       this.#record(formatRef(poolNow)).ledger.observe(now)
       wanted.push(formatRef(poolNow))
@@ -261,7 +325,29 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         wanted.push(poolKey, ...this.#retry(this.#byAge(record.exhausted)))
       }
     }
-    return wanted
+    const { memory } = this.#rules
+    if (memory === undefined) return wanted
+    const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
+      address && pool && { address, pool, ledger: this.#record(formatRef(pool)).ledger }
+    const others = memory.observeAddress({
+      name: `${ref.namespace}/${ref.name}`,
+      before: heldOf(before, poolBefore),
+      now: heldOf(now, poolNow),
+      claim: this.#claims.get(claimKey),
+    })
+    return [...wanted, ...this.#wakeAll(others)]
+  }
+
+  /** Remembers what a claim had whose IPAddress is gone, while the claim itself wants it. */
+  #noteLoss(claimKey: string, address: IPAddress): void {
+    const claim = this.#claims.get(claimKey)
+    if (claim === undefined || isDeleting(claim) || !isControlledBy(address, claim)) return
+    this.#former.set(claimKey, { uid: claim.metadata.uid, address })
+  }
+
+  /** Pools, each with the claims that wait for room in it. */
+  #wakeAll(pools: readonly string[]): string[] {
+    return pools.flatMap((key) => [key, ...this.#byAge(this.#record(key).exhausted)])
   }
 
   #observePool(ref: ObjectRef, pool: P | undefined): readonly string[] {
@@ -272,10 +358,20 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const isSameProblem = problem === record.problem
     record.pool = pool
     record.problem = problem
-    if (!isSameProblem || JSON.stringify(before?.spec) !== JSON.stringify(pool?.spec)) {
+    const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
+    let others: readonly string[] = []
+    if (!isSameProblem || !isSameSpec) {
       record.ledger.setPool(pool, problem === undefined ? [] : [problem])
+      others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
-    return isSameProblem && standsAsBefore(before, pool) ? [key] : [key, ...this.#retry(this.#byAge(record.claims))]
+    const wanted = isSameProblem && isSameSpec && standsAsBefore(before, pool) ? [] : this.#retry(this.#byAge(record.claims))
+    return [key, ...wanted, ...this.#wakeAll(others)]
+  }
+
+  /** All of a pool that its ledger goes by. */
+  #meaningOf(pool: P | undefined): string | undefined {
+    const annotations = this.#rules.poolAnnotations?.map((name) => pool?.metadata.annotations?.[name] ?? null)
+    return pool && JSON.stringify([pool.spec, annotations])
   }
 
   #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
@@ -338,19 +434,23 @@ interface PoolRecord<P extends KubeObject, L extends Ledger<P>> {
   readonly exhausted: Set<string>
 }
 
-/** Whether a change of a pool can mean nothing to its claims: counts and labels only. */
+/** Whether a change of a pool whose spec is the same can mean nothing to its claims: counts and labels only. */
 function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefined): boolean {
   if (before === undefined || now === undefined) return before === now
   return (
     before.metadata.uid === now.metadata.uid &&
     isDeleting(before) === isDeleting(now) &&
-    hasPausedAnnotation(before) === hasPausedAnnotation(now) &&
-    JSON.stringify(before.spec) === JSON.stringify(now.spec)
+    hasPausedAnnotation(before) === hasPausedAnnotation(now)
   )
 }
 
 function callKey(operation: string, marker: string): string {
   return `${operation} ${marker}`
+}
+
+/** The key of the IPAddress that has the name of a claim. */
+function addressKeyOf(claimKey: string): string {
+  return `${IPAddress.info.kind}${claimKey.slice(claimKey.indexOf(' '))}`
 }
 
 function addTo(index: Map<string, Set<string>>, key: string, member: string): void {

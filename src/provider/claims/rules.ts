@@ -12,7 +12,10 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
 /** A definition that was looked at, with its defaults filled in. */
 export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   extends ClaimRules<P, L, O>,
-    Pick<ProviderDefinition<P, L, O, R>, 'name' | 'pools' | 'ledger' | 'planPool'> {}
+    Pick<
+      ProviderDefinition<P, L, O, R>,
+      'name' | 'pools' | 'ledger' | 'planPool' | 'poolAnnotations' | 'memory' | 'sweepAfterSeconds'
+    > {}
 
 /** Of these, what a plan for a claim is made by. */
 export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>

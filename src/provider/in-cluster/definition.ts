@@ -1,42 +1,76 @@
-import * as Address from '../../cidr/nouns/address.js'
 import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, isDeleting, refOf } from '../../crd/meta/object.js'
 import type { Ensured, EnsureInput, ProviderDefinition, Released, ReleaseInput } from '../claims/definition.js'
 import { rulesOf } from '../claims/rules.js'
+import { choose, type Wishes } from './choice.js'
 import { PoolLedger } from './ledger.js'
+import type { InClusterMemory } from './memory.js'
+import { type InClusterOptions, PREALLOCATIONS_ANNOTATION, REQUESTED_ADDRESS_ANNOTATION } from './options.js'
 import type { PoolOutcome } from './outcome.js'
 import { planPool } from './pool.js'
+import { preallocationsOf } from './preallocations.js'
+
+type Definition = ProviderDefinition<InClusterPool, PoolLedger, undefined, PoolOutcome>
 
 /** What the in-cluster provider is, apart from the life of a claim. */
-export const definition: ProviderDefinition<InClusterPool, PoolLedger, undefined, PoolOutcome> = {
-  name: 'in-cluster',
-  pools: poolModels,
-  ledger: () => new PoolLedger(),
-  // why the spec of a pool can not be used is in its ledger
-  resolve: () => ({ kind: 'ready', offer: undefined }),
-  ensure: lowestFree,
-  release: afterGrace,
-  planPool,
+export function definitionOf(options: InClusterOptions, memory?: InClusterMemory): Definition {
+  const { poolConditions = false, preallocations, overlaps = 'ignore', sticky, sweepAfterSeconds } = options
+  const annotation = preallocations?.annotation ?? PREALLOCATIONS_ANNOTATION
+  return {
+    name: 'in-cluster',
+    pools: poolModels,
+    poolAnnotations: preallocations === undefined ? [] : [annotation],
+    memory: overlaps === 'ignore' && sticky === undefined ? undefined : memory,
+    sweepAfterSeconds,
+    ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
+    // why the spec of a pool can not be used is in its ledger
+    resolve: () => ({ kind: 'ready', offer: undefined }),
+    ensure: (input) => ensure(input, wishesOf(input, options, memory)),
+    release: afterGrace,
+    planPool: ({ pool, ledger, nowMs }) =>
+      planPool({
+        pool,
+        ledger,
+        overlapping: memory?.overlapping(refOf(pool)),
+        ...(poolConditions ? { conditionsAt: { nowMs } } : {}),
+      }),
+  }
 }
 
-/** The definition with its defaults. */
-export const rules = rulesOf(definition)
+/** The definition without any options, and with its defaults. */
+export const rules = rulesOf(definitionOf({}))
 
-/** The lowest free address of the pool. O(log n) in addresses in use. */
-function lowestFree({ pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>): Ensured {
-  const offer = ledger.next()
-  const name = formatRef(refOf(pool))
-  if (offer === undefined) {
-    return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
-  }
-  const { address, prefix, gateway } = offer
+function wishesOf(
+  { claim, pool, ledger, former }: EnsureInput<InClusterPool, PoolLedger, undefined>,
+  { requestedAddress, random }: InClusterOptions,
+  memory: InClusterMemory | undefined,
+): Wishes {
+  const requested = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
+  const places = [former, memory?.formerOf(claim, refOf(pool))]
   return {
-    kind: 'address',
-    address,
-    prefix,
-    gateway,
-    why: `${Address.format(address)} is the lowest that is free in ${name}`,
+    preallocated: ledger.keptFor(claimName(claim)),
+    requested: requested === undefined ? undefined : claim.metadata.annotations?.[requested],
+    former: places.filter((place) => place !== undefined),
+    random,
   }
+}
+
+/** What the claim has to have, or has had, or the next one that is free. O(log n) in addresses in use. */
+function ensure({ claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>, wishes: Wishes): Ensured {
+  const name = formatRef(refOf(pool))
+  const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes })
+  switch (choice.kind) {
+    case 'exhausted':
+      return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
+    case 'refused':
+      return { kind: 'wait', reason: 'AllocationFailed', message: choice.message }
+    case 'offer':
+      return { kind: 'address', ...choice.offer, why: choice.why }
+  }
+}
+
+function claimName({ metadata }: EnsureInput<InClusterPool, PoolLedger, undefined>['claim']): string {
+  return `${metadata.namespace}/${metadata.name}`
 }
 
 /** The address of a deleted claim stays in use for the grace period of its pool. Not at all if it has none, or the pool is gone or going. */

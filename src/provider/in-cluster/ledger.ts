@@ -1,25 +1,48 @@
-import { AddressPool, type Owner, PrefixAllocator } from '../../allocator/index.js'
+import type { Prefix } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
-import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
-import { isPrefixPool, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
-import { addressSpace, clampCount, isAllocatablePrefix, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
+import { clampCount } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
-import type { Ledger, Offer } from '../claims/definition.js'
+import type { Ledger, Offer, Place } from '../claims/definition.js'
+import type { Random } from './draw.js'
+import type { KeptAddresses } from './preallocations.js'
+import { emptySpace, type LedgerEntry, type Space, spaceOf } from './space.js'
 
-type Address = Address.Address
-type Prefix = Prefix.Prefix
+export type { LedgerEntry } from './space.js'
 
-/** An address or prefix in use, in or out of range. */
-export interface LedgerEntry {
-  readonly address: Address
-  /** The length of the subnet, or of the prefix itself. */
-  readonly prefix: number
-  /** `namespace/name` of the IPAddress objects that hold it: more than one if somebody wrote a duplicate. */
+/** Several IPAddress objects that hold one address, or parts of one prefix. */
+export interface Duplicate {
+  /** As the first of the objects says it. */
+  readonly address: string
+  /** `namespace/name` of the objects, in order. */
   readonly holders: readonly string[]
+}
+
+/** What a ledger says of one address, or prefix, that somebody asks for. */
+export type LedgerAnswer =
+  | { readonly kind: 'free'; readonly offer: Offer }
+  /** The text is no address, or no prefix of the length that the pool gives. */
+  | { readonly kind: 'malformed' }
+  /** The pool does not give it, whoever has it. */
+  | { readonly kind: 'notOfPool' }
+  /** By whom, in words. */
+  | { readonly kind: 'taken'; readonly by: string }
+
+/**
+ * Holds a place in a ledger beside the objects of the pool.
+ *
+ * - `reserved`: an object that is about to be written. Counts leave it out, as nobody can see it yet
+ * - `kept`: for one claim, whether it is there or not. Not free for others
+ * - `former`: what a claim had that may come again. Free, but given last
+ * - `foreign`: in use from another pool. Not free
+ */
+interface Beside {
+  readonly kind: 'reserved' | 'kept' | 'former' | 'foreign'
+  /** Who that is, in words. */
+  readonly name: string
+  readonly extentIn: (space: Space) => Prefix | undefined
 }
 
 /**
@@ -45,9 +68,21 @@ export class PoolLedger implements Ledger<InClusterPool> {
   #isUsable = false
   #problems: readonly string[] = []
   readonly #objects = new Map<string, IPAddress>()
-  /** What is about to be written, by the owner that it has in the space. */
-  readonly #reserved = new Map<string, IPAddress>()
+  /** Who else holds something, by the owner that it has in the space: no name of an object, as there is a blank in it. */
+  readonly #beside = new Map<string, Beside>()
   #reservations = 0
+  #reserved = 0
+  /** What is kept, by claim, as a text. */
+  #kept: ReadonlyMap<string, string> = new Map()
+  /** Objects that hold what another one of the pool holds as well. */
+  readonly #sharing = new Set<string>()
+
+  readonly #keptBy: ((pool: InClusterPool) => KeptAddresses) | undefined
+
+  /** @param keptBy what a pool keeps for claims */
+  constructor(keptBy?: (pool: InClusterPool) => KeptAddresses) {
+    this.#keptBy = keptBy
+  }
 
   /** A ledger of a pool (or of one that is missing yet) from the IPAddress objects that refer to it, in any order. */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
@@ -69,7 +104,7 @@ export class PoolLedger implements Ledger<InClusterPool> {
 
   /** How many are about to be written: {@link reserve}. */
   get reserved(): number {
-    return this.#reserved.size
+    return this.#reserved
   }
 
   /**
@@ -84,8 +119,12 @@ export class PoolLedger implements Ledger<InClusterPool> {
     if (space?.ok === false) this.#problems = space.problems
     this.#space = space?.ok === true ? space.value : undefined
     this.#isUsable = this.#space !== undefined
+    this.#sharing.clear()
     for (const [key, address] of this.#objects) this.#occupy(address, key)
-    for (const [owner, address] of this.#reserved) this.#occupy(address, owner)
+    for (const [owner, beside] of this.#beside) this.#place(owner, beside)
+    const kept = pool && this.#keptBy?.(pool)
+    if (kept !== undefined) this.#problems = [...this.#problems, ...kept.problems]
+    this.keep(kept?.claims ?? new Map())
   }
 
   /** Whether this is the ledger of that pool. */
@@ -100,44 +139,127 @@ export class PoolLedger implements Ledger<InClusterPool> {
     const before = this.#objects.get(key)
     this.#objects.set(key, address)
     if (before !== undefined && sameText(before, address)) return
-    if (before !== undefined) this.#space?.release(key)
+    if (before !== undefined) this.#release(key, before)
     this.#occupy(address, key)
   }
 
   /** Removes an object that is gone. */
   forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void {
     const key = keyOf(ref)
-    if (this.#objects.delete(key)) this.#space?.release(key)
+    const before = this.#objects.get(key)
+    if (before === undefined) return
+    this.#objects.delete(key)
+    this.#release(key, before)
   }
 
   /**
    * Counts an IPAddress that is about to be written as in use: what it holds is offered to nobody. {@link counts} and {@link entries} leave it out.
    *
+   * @param extent what it holds, if it is of another pool
    * @returns ends that, and says whether it has made room: nobody holds it. A second call does nothing
    */
-  reserve(address: IPAddress): () => boolean {
-    const owner = `${keyOf(address.metadata)} ${++this.#reservations}`
-    this.#reserved.set(owner, address)
-    this.#occupy(address, owner)
+  reserve(address: IPAddress, extent?: Prefix): () => boolean {
+    const name = keyOf(address.metadata)
+    const owner = `${name} ${++this.#reservations}`
+    this.#space ??= emptySpace(address.spec.poolRef.kind)
+    const extentIn = (space: Space) => extent ?? space.extentOf(address.spec)
+    this.#set(owner, { kind: 'reserved', name, extentIn })
+    this.#reserved++
     return () => {
-      if (!this.#reserved.delete(owner)) return false
-      this.#space?.release(owner)
-      return this.#space?.holders(address).length === 0
+      if (!this.#beside.has(owner)) return false
+      this.#remove(owner)
+      this.#reserved--
+      const now = this.#space && extentIn(this.#space)
+      return now !== undefined && this.#holdersOf(now).every(({ beside }) => beside?.kind === 'former')
     }
   }
 
-  /** What the next claim would get: the lowest free address or prefix. `undefined` if there is none. Changes nothing. */
-  next(): Offer | undefined {
-    const found = this.#isUsable ? this.#space?.next() : undefined
-    if (found === undefined) return undefined
-    const gateway = this.#pool?.spec.gateway
-    return gateway === undefined || gateway === '' ? found : { ...found, gateway }
+  /**
+   * Keeps addresses, or prefixes, for claims: they are offered to no other one, and do not count as free. Takes the place of what was kept before.
+   * What is kept for two claims is a problem of the pool.
+   *
+   * @param claims texts by `namespace/name` of the claim
+   */
+  keep(claims: ReadonlyMap<string, string>): void {
+    for (const claim of this.#kept.keys()) this.#remove(keptBy(claim))
+    this.#kept = claims
+    for (const [claim, text] of claims) {
+      const offer = this.#space?.offerOf(text)
+      const holders = offer === undefined ? [] : this.#holders(placeOf(offer))
+      const rival = holders.find(({ beside }) => beside?.kind === 'kept')?.beside
+      if (rival !== undefined) {
+        this.#problems = [...this.#problems, `${text} is preallocated for ${rival.name} and for ${claim}`]
+      }
+      this.#set(keptBy(claim), { kind: 'kept', name: claim, extentIn: (space) => extentOfText(text, space) })
+    }
+  }
+
+  /** What is kept for a claim, by `namespace/name`. */
+  keptFor(claim: string): string | undefined {
+    return this.#kept.get(claim)
+  }
+
+  /** Gives what is at a place only when nothing else is free; of several of those, what was avoided first. `undefined` ends it. */
+  avoid(key: string, place: Place | undefined): void {
+    const owner = `former ${key}`
+    this.#remove(owner)
+    if (place !== undefined) {
+      this.#set(owner, { kind: 'former', name: key, extentIn: (space) => space.extentOf(place) })
+    }
+  }
+
+  /** Counts a prefix that is in use from another pool as not free. `undefined` ends it. @returns whether anything has changed */
+  observeForeign(name: string, prefix: Prefix | undefined): boolean {
+    const owner = `foreign ${name}`
+    const had = this.#beside.has(owner)
+    this.#remove(owner)
+    const isHere = prefix !== undefined && this.#space !== undefined && RangeSet.overlaps(this.#space.available, prefix)
+    if (isHere) this.#set(owner, { kind: 'foreign', name, extentIn: () => prefix })
+    return had || isHere
+  }
+
+  /** All that an IPAddress of the pool holds. */
+  extentOf(address: IPAddress): Prefix | undefined {
+    return (this.#space ?? emptySpace(address.spec.poolRef.kind)).extentOf(address.spec)
+  }
+
+  /** What the pool may give, in use or not. Empty while its spec can not be used. */
+  get available(): RangeSet.RangeSet {
+    return this.#space?.available ?? RangeSet.empty
+  }
+
+  /**
+   * What the next claim would get: the lowest free address or prefix, or with `random` one of those that are free, each as likely as any other.
+   * `undefined` if there is none. Changes nothing.
+   */
+  next({ random }: { readonly random?: Random | undefined } = {}): Offer | undefined {
+    const space = this.#isUsable ? this.#space : undefined
+    const found = random === undefined ? space?.next() : space?.draw(random)
+    return this.#offered(found ?? (space && this.#firstAvoided(space)))
+  }
+
+  /** What can be said of one address, or prefix, for a claim, by `namespace/name`. O(log n). */
+  answerTo(text: string, claim: string): LedgerAnswer {
+    const space = this.#isUsable ? this.#space : undefined
+    if (space === undefined) return { kind: 'notOfPool' }
+    const offer = space.offerOf(text)
+    if (offer === undefined) return { kind: 'malformed' }
+    if (!space.has(offer)) return { kind: 'notOfPool' }
+    const holder = this.#holders(placeOf(offer)).find(
+      ({ owner, beside }) => beside?.kind !== 'former' && owner !== keptBy(claim),
+    )
+    if (holder === undefined) return { kind: 'free', offer: this.#offered(offer) as Offer }
+    const { owner, beside } = holder
+    return {
+      kind: 'taken',
+      by: beside?.kind === 'kept' ? `kept for ${beside.name}` : `in use by ${beside?.name ?? owner}`,
+    }
   }
 
   /** The counts for the status of the pool; `undefined` while its spec can not be used. */
   counts(): InClusterPoolCounts | undefined {
     if (!this.#isUsable) return undefined
-    return this.#withoutReserved((space) => {
+    return this.#without(['reserved', 'former'], (space) => {
       const { total, free, outOfRange } = space.counts([...this.#objects.values()])
       return { total: clampCount(total), free: clampCount(free), used: this.#objects.size, outOfRange }
     })
@@ -146,11 +268,23 @@ export class PoolLedger implements Ledger<InClusterPool> {
   /** Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`. O(log n), and the holders. */
   othersHolding(address: IPAddress): readonly string[] {
     const own = keyOf(address.metadata)
-    const holders = (this.#space?.holders(address) ?? []).map((owner) => {
-      const reserved = this.#reserved.get(owner)
-      return reserved === undefined ? owner : keyOf(reserved.metadata)
+    const others = this.#holders(address.spec).flatMap(({ owner, beside }) => {
+      if (beside === undefined) return [owner]
+      return beside.kind === 'reserved' || beside.kind === 'foreign' ? [beside.name] : []
     })
-    return [...new Set(holders)].filter((holder) => holder !== own)
+    return [...new Set(others)].filter((holder) => holder !== own)
+  }
+
+  /** What several objects hold. O(such objects). */
+  duplicates(): readonly Duplicate[] {
+    const found = new Map<string, Duplicate>()
+    for (const key of [...this.#sharing].sort()) {
+      const { spec } = this.#objects.get(key) as IPAddress
+      const holders = this.#objectsAt(spec)
+      const id = holders.join()
+      if (!found.has(id)) found.set(id, { address: spec.address, holders })
+    }
+    return [...found.values()]
   }
 
   /**
@@ -158,133 +292,98 @@ export class PoolLedger implements Ledger<InClusterPool> {
    * O(n log n).
    */
   entries(): LedgerEntry[] {
-    return this.#isUsable ? (this.#withoutReserved((space) => space.entries()) ?? []) : []
+    if (!this.#isUsable) return []
+    return this.#without(['reserved', 'kept', 'former', 'foreign'], (space) => space.entries()) ?? []
   }
 
-  #withoutReserved<T>(read: (space: Space) => T): T | undefined {
+  #offered(offer: Offer | undefined): Offer | undefined {
+    const gateway = this.#pool?.spec.gateway
+    return offer === undefined || gateway === undefined || gateway === '' ? offer : { ...offer, gateway }
+  }
+
+  /** Of what is avoided and in use by nobody, what has been so for the longest time. */
+  #firstAvoided(space: Space): Offer | undefined {
+    for (const beside of this.#beside.values()) {
+      const extent = beside.kind === 'former' ? beside.extentIn(space) : undefined
+      const offer = extent && space.offerOf(Address.format(extent.address))
+      if (offer === undefined || !space.has(offer)) continue
+      if (this.#holders(placeOf(offer)).every((holder) => holder.beside?.kind === 'former')) return offer
+    }
+    return undefined
+  }
+
+  #without<T>(kinds: readonly Beside['kind'][], read: (space: Space) => T): T | undefined {
     const space = this.#space
     if (space === undefined) return undefined
-    for (const owner of this.#reserved.keys()) space.release(owner)
+    const left = [...this.#beside].filter(([, { kind }]) => kinds.includes(kind))
+    for (const [owner] of left) space.release(owner)
     const value = read(space)
-    for (const [owner, address] of this.#reserved) space.occupy(address, owner)
+    for (const [owner, beside] of left) this.#place(owner, beside)
     return value
+  }
+
+  #holders(place: Place): { readonly owner: string; readonly beside: Beside | undefined }[] {
+    const extent = this.#space?.extentOf(place)
+    return extent === undefined ? [] : this.#holdersOf(extent)
+  }
+
+  #holdersOf(extent: Prefix): { readonly owner: string; readonly beside: Beside | undefined }[] {
+    const owners = this.#space?.holders(extent) ?? []
+    return owners.map((owner) => ({ owner, beside: this.#beside.get(owner) }))
+  }
+
+  /** The objects of the pool that hold what is at a place, or a part of it. */
+  #objectsAt(place: Place): string[] {
+    const objects = this.#holders(place).flatMap(({ owner, beside }) => (beside === undefined ? [owner] : []))
+    return [...new Set(objects)].sort()
+  }
+
+  #set(owner: string, beside: Beside): void {
+    this.#beside.set(owner, beside)
+    this.#place(owner, beside)
+  }
+
+  #remove(owner: string): void {
+    if (this.#beside.delete(owner)) this.#space?.release(owner)
+  }
+
+  #place(owner: string, { kind, extentIn }: Beside): void {
+    const space = this.#space
+    const extent = space && extentIn(space)
+    if (space === undefined || extent === undefined) return
+    // what a pool does not give any more is kept for nobody, and need not be avoided
+    if ((kind === 'kept' || kind === 'former') && !RangeSet.contains(space.available, extent)) return
+    if (kind === 'foreign' && !RangeSet.overlaps(space.available, extent)) return
+    space.occupyPrefix(extent, owner)
   }
 
   #occupy(address: IPAddress, key: string): void {
     this.#space ??= emptySpace(address.spec.poolRef.kind)
-    this.#space.occupy(address, key)
+    const others = this.#space.occupy(address.spec, key).filter((owner) => this.#objects.has(owner))
+    if (others.length > 0) for (const holder of [key, ...others]) this.#sharing.add(holder)
+  }
+
+  #release(key: string, before: IPAddress): void {
+    this.#space?.release(key)
+    if (!this.#sharing.delete(key)) return
+    for (const other of this.#objectsAt(before.spec)) {
+      const object = this.#objects.get(other)
+      if (object === undefined || this.#objectsAt(object.spec).length < 2) this.#sharing.delete(other)
+    }
   }
 }
 
-/** The allocator under a ledger. Owners are `namespace/name` of IPAddress objects. */
-interface Space {
-  occupy(address: IPAddress, key: string): void
-  release(key: string): void
-  next(): Offer | undefined
-  /** The owners of what an object holds, and of each part of it. */
-  holders(address: IPAddress): string[]
-  counts(objects: readonly IPAddress[]): { readonly total: bigint; readonly free: bigint; readonly outOfRange: number }
-  entries(): LedgerEntry[]
+function keptBy(claim: string): string {
+  return `kept ${claim}`
 }
 
-type SpaceResult =
-  | { readonly ok: true; readonly value: Space }
-  | { readonly ok: false; readonly problems: readonly string[] }
-
-function spaceOf(pool: InClusterPool): SpaceResult {
-  if (isPrefixPool(pool)) {
-    const space = prefixSpace(pool.spec)
-    if (!space.ok) return { ok: false, problems: space.failure.context.problems }
-    const { parents, excluded, childLength } = space.value
-    const allocator = new PrefixAllocator({ parents, exclude: excluded, childLength })
-    return { ok: true, value: prefixes(allocator, (prefix) => isAllocatablePrefix(space.value, prefix)) }
-  }
-  const space = addressSpace(pool.spec)
-  if (!space.ok) return { ok: false, problems: space.failure.context.problems }
-  return { ok: true, value: addresses(new AddressPool({ ranges: space.value.available }), pool.spec.prefix) }
+function placeOf({ address, prefix }: Offer): Place {
+  return { address: Address.format(address), prefix }
 }
 
-/** Nothing to give away, for a pool that is missing or can not be used: what is in use is still known. */
-function emptySpace(poolKind: string): Space {
-  if (!isPrefixPoolKind(poolKind)) return addresses(new AddressPool({ ranges: RangeSet.empty }), 0)
-  const childLength = DEFAULT_ALLOCATION_PREFIX_LENGTH
-  return prefixes(new PrefixAllocator({ parents: RangeSet.empty, family: 6, childLength }), () => false)
-}
-
-function addresses(pool: AddressPool, prefix: number): Space {
-  return {
-    occupy(object, key) {
-      // a text that is no address can collide with none: it counts as used, and that is all
-      const address = Address.safeParse(object.spec.address, { zone: 'drop' })
-      if (address.ok) pool.occupy(address.value, { uid: key })
-    },
-    release(key) {
-      pool.releaseOwner(key)
-    },
-    next() {
-      const address = pool.lowestFree()
-      return address && { address, prefix }
-    },
-    holders(object) {
-      const address = Address.safeParse(object.spec.address, { zone: 'drop' })
-      return address.ok ? holdersOf(pool.ownersOf(address.value)) : []
-    },
-    counts() {
-      const { total, free, outOfRange } = pool.counts()
-      return { total, free, outOfRange: Number(outOfRange) }
-    },
-    entries: () => pool.entries().map(({ address, owners }) => ({ address, prefix, holders: holdersOf(owners) })),
-  }
-}
-
-function prefixes(allocator: PrefixAllocator, isAllocatable: (prefix: Prefix) => boolean): Space {
-  return {
-    occupy(object, key) {
-      const prefix = heldPrefix(object.spec, allocator.childLength)
-      if (prefix !== undefined) allocator.occupy(prefix, { uid: key })
-    },
-    release(key) {
-      allocator.releaseOwner(key)
-    },
-    next() {
-      const prefix = allocator.lowestFree()
-      return prefix && { address: prefix.address, prefix: prefix.length }
-    },
-    holders(object) {
-      const prefix = heldPrefix(object.spec, allocator.childLength)
-      return prefix === undefined ? [] : holdersOf(allocator.overlapping(prefix).map(({ owner }) => owner))
-    },
-    counts(objects) {
-      const outOfRange = objects.filter((object) => {
-        const prefix = prefixOf(object.spec)
-        return prefix === undefined || !isAllocatable(prefix)
-      }).length
-      return { total: allocator.total, free: allocator.free(), outOfRange }
-    },
-    entries: () =>
-      allocator.entries().map(({ prefix, owners }) => ({
-        address: prefix.address,
-        prefix: prefix.length,
-        holders: holdersOf(owners),
-      })),
-  }
-}
-
-/**
- * What an object of a prefix pool holds. Where its length can not be used (it is missing, or 0, which is what an older API makes of a missing
- * one), at least the child around its address.
- */
-function heldPrefix(spec: IPAddress['spec'], childLength: number): Prefix | undefined {
-  const prefix = prefixOf(spec)
-  if (prefix !== undefined && prefix.length > 0) return prefix
-  const address = Address.safeParse(spec.address, { zone: 'drop' })
-  return address.ok && childLength <= Address.bitsOf(address.value.family)
-    ? Prefix.of(address.value, childLength)
-    : undefined
-}
-
-function holdersOf(owners: readonly Owner[]): string[] {
-  return owners.map((owner) => owner.uid).sort()
+function extentOfText(text: string, space: Space): Prefix | undefined {
+  const offer = space.offerOf(text)
+  return offer && space.extentOf(placeOf(offer))
 }
 
 function sameText(left: IPAddress, right: IPAddress): boolean {

@@ -1,21 +1,31 @@
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 import { defineProvider, type Provider } from '../claims/planner.js'
-import { definition } from './definition.js'
+import { definitionOf } from './definition.js'
 import type { PoolLedger } from './ledger.js'
+import { InClusterMemory } from './memory.js'
+import { assertOptions, type FormerAddress, type InClusterOptions } from './options.js'
 import type { PoolOutcome } from './outcome.js'
 
 export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
 
 /** The in-cluster provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
-export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, PoolOutcome> {}
+export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, PoolOutcome> {
+  /** With the option `sticky`: what claims had that are gone, the oldest first. To be kept, and handed in again after a restart. */
+  formerAddresses(): readonly FormerAddress[]
+}
 
 /**
  * The in-cluster provider of Cluster API: claims of `InClusterIPPool`, `GlobalInClusterIPPool` and the two prefix pools, with IPAddress
  * objects as its ledger, as the Go provider of that name keeps them.
  *
  * One writer at a time may serve a pool: elect a leader where several processes run.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
  */
-export function inCluster(): InClusterPlanner {
-  return defineProvider(definition)
+export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
+  assertOptions(options)
+  const memory = new InClusterMemory(options)
+  const provider = defineProvider(definitionOf(options, memory))
+  return Object.assign(provider, { formerAddresses: () => memory.formerAddresses() })
 }

@@ -1,7 +1,8 @@
+import { type Condition, type ConditionUpdate, poolReady, setCondition } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
-import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
-import { addFinalizer, type Effect, type Plan, patchStatus, removeFinalizer } from '../../plan/index.js'
+import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
+import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
 import type { PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
 
@@ -9,10 +10,18 @@ import type { PoolOutcome } from './outcome.js'
 export interface PoolInput {
   readonly pool: InClusterPool
   readonly ledger: PoolLedger
+  /** Pools that have addresses in common with this one (`Kind namespace/name`), where they are to be told of. */
+  readonly overlapping?: readonly string[] | undefined
+  /** Writes the conditions, as of this time. Left out: none are written. */
+  readonly conditionsAt?: PlanTime | undefined
 }
 
+/** Of several things of a kind, so many are named in a message. */
+const MOST_NAMED = 5
+
 /**
- * A pool's own affairs: a finalizer that keeps it while addresses refer to it, and the counts of its status.
+ * A pool's own affairs: a finalizer that keeps it while addresses refer to it, the counts of its status, and where they are asked for its
+ * conditions: `Ready`, and `AddressesUnique`, which is false while several objects have one address, or another pool has addresses of this one.
  *
  * `free` is how many addresses can still be handed out, and so never negative: upstream subtracts every object in use from the
  * total, also those that are out of range or hold an address twice.
@@ -24,16 +33,67 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
     effects.push(addFinalizer(pool, PROTECT_POOL_FINALIZER, 'the pool must not go before its addresses'))
   }
   const counts = ledger.counts()
-  if (counts !== undefined && !sameCounts(pool.status?.ipAddresses, counts)) {
-    effects.push(patchStatus(pool, { status: { ipAddresses: counts } }, 'the counts have changed'))
-  }
+  pushStatus(input, counts, effects)
   if (isDeleting(pool)) return planEnd(input, effects)
-  if (counts === undefined) {
-    const { problems } = ledger
+  const { problems } = ledger
+  if (counts === undefined || problems.length > 0) {
     return { outcome: { kind: 'invalid', problems, message: problems.join('; ') }, effects }
   }
   const { total, free, used } = counts
   return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free` }, effects }
+}
+
+/** One write for all of the status, and the events that go with it. */
+function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, effects: Effect[]): void {
+  const { pool, ledger, conditionsAt } = input
+  const status: { ipAddresses?: InClusterPoolCounts; conditions?: readonly Condition[] } = {}
+  if (counts !== undefined && !sameCounts(pool.status?.ipAddresses, counts)) status.ipAddresses = counts
+  const unique = uniqueness(input)
+  if (conditionsAt !== undefined) {
+    const [problem] = ledger.problems.length === 0 ? [] : [ledger.problems.join('; ')]
+    const ready = poolReady({ problem, isDeleting: isDeleting(pool), hasRoom: ledger.next() !== undefined })
+    const conditions = withConditions(pool, [ready, unique], conditionsAt)
+    if (conditions !== undefined && conditions !== pool.status?.conditions) status.conditions = conditions
+  }
+  if (Object.keys(status).length === 0) return
+  const what = Object.keys(status).map((field) => (field === 'conditions' ? 'conditions' : 'counts'))
+  effects.push(patchStatus(pool, { status }, `the ${what.join(' and ')} have changed`))
+  if (unique.status === 'False') {
+    const { reason, message } = unique
+    effects.push({ kind: 'event', about: refOf(pool), type: 'Warning', reason, message })
+  }
+}
+
+/** Whether every address that the pool gives is one claim's alone, as far as can be seen. */
+function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
+  const not = (reason: string, message: string) =>
+    ({ type: 'AddressesUnique', status: 'False', reason, message }) as const
+  const duplicates = ledger.duplicates()
+  if (duplicates.length > 0) {
+    const texts = duplicates.map(({ address, holders }) => `${address} is that of ${listed(holders, ', ')}`)
+    return not('DuplicateAddress', listed(texts, '; '))
+  }
+  if (overlapping.length > 0)
+    return not('OverlappingPools', `has addresses in common with ${listed(overlapping, ', ')}`)
+  return { type: 'AddressesUnique', status: 'True', reason: 'Unique', message: '' }
+}
+
+function listed(texts: readonly string[], separator: string): string {
+  const more = texts.length - MOST_NAMED
+  return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
+}
+
+function withConditions(
+  pool: InClusterPool,
+  updates: readonly ConditionUpdate[],
+  { nowMs }: PlanTime,
+): readonly Condition[] | undefined {
+  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const { generation } = pool.metadata
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  let { conditions } = pool.status ?? {}
+  for (const update of updates) conditions = setCondition(conditions, { ...update, ...observed }, now)
+  return conditions
 }
 
 /** A pool on its way out goes when nothing refers to it any more. */

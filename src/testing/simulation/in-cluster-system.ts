@@ -20,21 +20,26 @@ const POOLS: { readonly [name: string]: readonly (readonly string[])[] } = {
   'pool-b': [['10.1.0.2-10.1.0.3'], ['10.1.0.2-10.1.0.5'], ['10.1.0.9']],
 }
 
+export interface InClusterSystemOptions {
+  /** As in the options of `inCluster`. With it, people also remove claims by force, without regard to their finalizers. */
+  readonly sweepAfterSeconds?: number | undefined
+}
+
 /**
  * The in-cluster provider of Cluster API with two small pools, and people who make, remove and pause claims and change the pools.
  *
  * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim that lives. At rest: every claim that
  * can have an address has one, and no address is left without a claim.
  */
-export function inClusterSystem(): SimulatedSystem {
+export function inClusterSystem({ sweepAfterSeconds }: InClusterSystemOptions = {}): SimulatedSystem {
   return {
     kinds: [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info),
-    planner: inCluster,
+    planner: () => inCluster({ sweepAfterSeconds }),
     prepare: async (store) => {
       for (const [name, [addresses = []]] of Object.entries(POOLS)) unwrap(await store.create(pool(name, addresses)))
     },
-    act,
-    rules: () => new InClusterRules(),
+    act: sweepAfterSeconds === undefined ? act : actOrForce,
+    rules: () => new InClusterRules({ isForced: sweepAfterSeconds !== undefined }),
   }
 }
 
@@ -50,7 +55,21 @@ async function act(store: Store, dice: Dice): Promise<void> {
   } else await store.patch(ref, { metadata: { annotations: { [PAUSED]: dice.chance(0.5) ? '' : null } } })
 }
 
+async function actOrForce(store: Store, dice: Dice): Promise<void> {
+  if (!dice.chance(0.2)) return act(store, dice)
+  const ref = refTo(IPAddressClaim.info, `claim-${dice.below(CLAIMS)}`)
+  await store.patch(ref, { metadata: { finalizers: [] } })
+  await store.delete(ref)
+}
+
 class InClusterRules implements SimulationRules {
+  readonly #isForced: boolean
+
+  /** @param isForced whether claims may go without their addresses */
+  constructor({ isForced }: { readonly isForced: boolean }) {
+    this.#isForced = isForced
+  }
+
   /** The uids of the IPAddress objects that have an address, by pool and address. */
   readonly #holders = new Map<string, Set<string>>()
   /** Under which of those each of them is. */
@@ -72,11 +91,14 @@ class InClusterRules implements SimulationRules {
     const claimed = new Set(claims.map(({ metadata }) => metadata.uid))
     for (const address of addresses) {
       const owner = ownerOf(address)
+      // a claim that is paused has not adopted yet what one before it has left
+      const heir = this.#isForced ? claims.find(({ metadata }) => metadata.name === address.metadata.name) : undefined
+      if (heir !== undefined && isPaused(heir)) continue
       if (owner === undefined || !claimed.has(owner)) return `${address.metadata.name} is left without its claim`
     }
     for (const it of claims) {
-      const { name, annotations } = it.metadata
-      if (annotations !== undefined && PAUSED in annotations) continue
+      const { name } = it.metadata
+      if (isPaused(it)) continue
       if (isDeleting(it)) return `${name} is still being deleted`
       const own = addresses.find((address) => ownerOf(address) === it.metadata.uid)
       const named = it.status?.addressRef?.name
@@ -119,6 +141,10 @@ class InClusterRules implements SimulationRules {
   }
 
   readonly #owners = new Map<string, string>()
+}
+
+function isPaused({ metadata: { annotations } }: KubeObject): boolean {
+  return annotations !== undefined && PAUSED in annotations
 }
 
 type ObjectKind = Pick<ObjectRef, 'apiVersion' | 'kind'>

@@ -1,0 +1,20 @@
+import { InClusterIPPool, withPoolConditions } from 'ipam-kit/crd/in-cluster'
+import { crdManifest } from 'ipam-kit/crd/manifest'
+import { type FormerAddress, type InClusterPlanner, inCluster } from 'ipam-kit/provider/in-cluster'
+
+// A definition whose status has room for conditions: upstream's has none, and an API server drops what it does not know.
+export const manifest = crdManifest(withPoolConditions(InClusterIPPool))
+
+/** The provider with all that it can do beyond what upstream does. */
+export function providerWith(formerAddresses: readonly FormerAddress[]): InClusterPlanner {
+  const planner = inCluster({
+    poolConditions: true,
+    requestedAddress: {},
+    preallocations: { entries: { 'InClusterIPPool office/printers': { 'printer-1': '10.20.0.10' } } },
+    sticky: { annotation: 'example.com/machine', formerAddresses },
+    random: Math.random,
+    overlaps: 'avoid',
+    sweepAfterSeconds: 24 * 3600,
+  })
+  return planner
+}

@@ -1,0 +1,109 @@
+import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
+import {
+  formatRef,
+  hasFinalizer,
+  isDeleting,
+  type KubeObject,
+  type ObjectRef,
+  type OwnerReference,
+  refOf,
+} from '../../crd/meta/object.js'
+import { type Effect, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
+import { uidOf } from './address-object.js'
+import type { ClaimOutcome } from './outcome.js'
+
+/** What a plan for an IPAddress is made from whose claim nobody has seen. */
+export interface OrphanInput {
+  readonly address: IPAddress
+  /** The finalizer that the provider puts on an IPAddress. */
+  readonly finalizer: string
+  readonly pool?: KubeObject | undefined
+  readonly poolProblem?: string | undefined
+  readonly cluster?: Cluster | undefined
+  readonly clusterProblem?: string | undefined
+  /** Since when it is seen so, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** Left out: it stays, unless somebody deletes it. */
+  readonly sweepAfterSeconds?: number | undefined
+}
+
+/** Looks again after this long whether what holds an IPAddress still does. */
+const HELD_SECONDS = 60
+
+/**
+ * Whether an IPAddress was made for the claim of its own name by a provider with this finalizer, and stays because nobody removes it. One whose
+ * finalizer was taken off in a release that then broke off is known by its controller.
+ */
+export function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
+  const { name, ownerReferences = [] } = address.metadata
+  if (address.spec.claimRef.name !== name) return false
+  if (hasFinalizer(address, finalizer)) return true
+  const isClaim = (owner: OwnerReference) =>
+    owner.controller === true && IPAddressClaim.is(owner) && owner.name === name
+  return !isDeleting(address) && ownerReferences.some(isClaim)
+}
+
+/** The Cluster that an IPAddress names by its label. */
+export function clusterNameOfAddress(address: IPAddress): string | undefined {
+  return address.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined
+}
+
+/**
+ * What becomes of an IPAddress without its claim. One that is being deleted is let go: only our finalizer holds it, and nobody is left to take that
+ * off. One that is not is removed when the time for it is over, if there is such a time.
+ *
+ * The proof that there is no claim is asked of the store when the plan is carried out. It is about the name and not about a uid: a claim of that name
+ * adopts the address, and the garbage collector may have cut the uid of the one before out of it. The address is deleted before the finalizer is
+ * taken off: after a crash in between it is one that is being deleted.
+ */
+export function planOrphan(input: OrphanInput, time: PlanTime): Plan<ClaimOutcome> {
+  const { address, finalizer, sinceMs, sweepAfterSeconds } = input
+  const claim = claimRefOf(address)
+  const what = `${formatRef(refOf(address))} has no claim`
+  const held = whyHeld(input)
+  if (held !== undefined) {
+    const outcome: ClaimOutcome = { kind: 'orphaned', remainingSeconds: undefined, message: `${what}, and ${held}` }
+    return { outcome, effects: [], requeueAfterSeconds: HELD_SECONDS }
+  }
+  if (!isDeleting(address)) {
+    if (sweepAfterSeconds === undefined) {
+      return { outcome: { kind: 'orphaned', remainingSeconds: undefined, message: `${what}, and stays` }, effects: [] }
+    }
+    const remainingSeconds = Math.ceil((sinceMs + sweepAfterSeconds * 1000 - time.nowMs) / 1000)
+    if (remainingSeconds > 0) {
+      const message = `${what}, and is removed in ${remainingSeconds} s`
+      const outcome: ClaimOutcome = { kind: 'orphaned', remainingSeconds, message }
+      return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
+    }
+  }
+  const effects: Effect[] = [
+    { kind: 'absent', ref: claim, why: 'a claim of that name adopts the address' },
+    ...(isDeleting(address) ? [] : [deletion(address)]),
+    ...(hasFinalizer(address, finalizer) ? [removeFinalizer(address, finalizer, 'its claim is gone')] : []),
+  ]
+  return { outcome: { kind: 'swept', address: address.spec.address, message: `${what}, and goes` }, effects }
+}
+
+function deletion(address: IPAddress): Effect {
+  const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }
+  return { kind: 'delete', ref: refOf(address), if: asItIs, why: `${address.spec.address} is free again` }
+}
+
+function claimRefOf(address: IPAddress): ObjectRef {
+  const { apiVersion, kind } = IPAddressClaim.info
+  const { namespace } = address.metadata
+  return { apiVersion, kind, namespace, name: address.spec.claimRef.name }
+}
+
+/** What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what can not be read may be paused. */
+function whyHeld({ address, pool, poolProblem, cluster, clusterProblem }: OrphanInput): string | undefined {
+  if (hasPausedAnnotation(address)) return 'is paused'
+  if (clusterProblem !== undefined) return `its Cluster can not be read: ${clusterProblem}`
+  if (cluster !== undefined && isClusterPaused(cluster)) return `${formatRef(refOf(cluster))} is paused`
+  if (poolProblem !== undefined) return `its pool can not be read: ${poolProblem}`
+  if (pool !== undefined && hasPausedAnnotation(pool)) return `${formatRef(refOf(pool))} is paused`
+  return undefined
+}

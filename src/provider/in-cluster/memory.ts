@@ -1,0 +1,105 @@
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { InClusterPool } from '../../crd/in-cluster/pools.js'
+import { formatRef, type ObjectRef } from '../../crd/meta/object.js'
+import type { AddressChange, Place, ProviderMemory } from '../claims/definition.js'
+import { FormerPlaces } from './former.js'
+import type { PoolLedger } from './ledger.js'
+import type { FormerAddress, InClusterOptions, Sticky } from './options.js'
+import { Overlaps } from './overlaps.js'
+
+const MOST_REMEMBERED = 10_000
+
+/** What the provider keeps in mind beyond one claim and one pool: which pools overlap, and what claims had that may come again. */
+export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
+  readonly #overlaps: Overlaps | undefined
+  readonly #sticky: Sticky | undefined
+  readonly #former: FormerPlaces
+  readonly #ledgers = new Map<string, PoolLedger>()
+
+  constructor({ overlaps, sticky }: InClusterOptions) {
+    this.#overlaps =
+      overlaps === 'report' || overlaps === 'avoid' ? new Overlaps({ avoids: overlaps === 'avoid' }) : undefined
+    this.#sticky = sticky
+    this.#former = new FormerPlaces(sticky?.limit ?? MOST_REMEMBERED, (key, { pool }) =>
+      this.#ledgers.get(pool)?.avoid(key, undefined),
+    )
+    this.#seed()
+  }
+
+  observePool(ref: ObjectRef, pool: InClusterPool | undefined, ledger: PoolLedger): readonly string[] {
+    this.#meet(ref, ledger)
+    return this.#overlaps?.observePool(ref, ledger, pool !== undefined) ?? []
+  }
+
+  observeAddress({ name, before, now, claim }: AddressChange<PoolLedger>): readonly string[] {
+    for (const held of [before, now]) if (held !== undefined) this.#meet(held.pool, held.ledger)
+    if (
+      this.#sticky !== undefined &&
+      before !== undefined &&
+      before.address.metadata.uid !== now?.address.metadata.uid
+    ) {
+      const { address, prefix } = before.address.spec
+      const pool = formatRef(before.pool)
+      const key = this.#keyOf(before.address, claim)
+      this.#former.set(key, { pool, place: { address, prefix } })
+      before.ledger.avoid(key, { address, prefix })
+    }
+    return this.#overlaps?.observeAddress(name, now?.pool, now?.ledger.extentOf(now.address)) ?? []
+  }
+
+  reserve(address: IPAddress, pool: ObjectRef, ledger: PoolLedger): () => readonly string[] {
+    return this.#overlaps?.reserve(address, pool, ledger.extentOf(address)) ?? (() => [])
+  }
+
+  reset(): void {
+    this.#overlaps?.clear()
+    this.#ledgers.clear()
+    this.#former.clear()
+    this.#seed()
+  }
+
+  /** The keys of the pools that have addresses in common with one. */
+  overlapping(pool: ObjectRef): readonly string[] {
+    return this.#overlaps?.of(formatRef(pool)) ?? []
+  }
+
+  /** What the claim before this one had of a pool, if that is remembered. */
+  formerOf(claim: IPAddressClaim, pool: ObjectRef): Place | undefined {
+    if (this.#sticky === undefined) return undefined
+    const former = this.#former.get(keyOfClaim(claim, this.#sticky))
+    return former?.pool === formatRef(pool) ? former.place : undefined
+  }
+
+  /** All that is remembered, the oldest first. */
+  formerAddresses(): readonly FormerAddress[] {
+    return this.#former.entries().map(([key, { pool, place }]) => ({ pool, key, ...place }))
+  }
+
+  #seed(): void {
+    for (const { pool, key, address, prefix } of this.#sticky?.formerAddresses ?? []) {
+      this.#former.set(key, { pool, place: { address, prefix } })
+    }
+  }
+
+  /** A ledger that was not seen yet has to be told what is remembered of its pool. */
+  #meet(pool: ObjectRef, ledger: PoolLedger): void {
+    const key = formatRef(pool)
+    if (this.#sticky === undefined || this.#ledgers.get(key) === ledger) return
+    this.#ledgers.set(key, ledger)
+    for (const [owner, former] of this.#former.entries()) if (former.pool === key) ledger.avoid(owner, former.place)
+  }
+
+  /** The key of the claim that an address was for. Where nobody knows the claim any more, its name. */
+  #keyOf(address: IPAddress, claim: IPAddressClaim | undefined): string {
+    const isItsClaim = claim?.metadata.name === address.spec.claimRef.name
+    return isItsClaim && this.#sticky !== undefined
+      ? keyOfClaim(claim, this.#sticky)
+      : `${address.metadata.namespace}/${address.spec.claimRef.name}`
+  }
+}
+
+function keyOfClaim({ metadata }: IPAddressClaim, { annotation }: Sticky): string {
+  const key = annotation === undefined ? undefined : metadata.annotations?.[annotation]
+  return key === undefined ? `${metadata.namespace}/${metadata.name}` : `${metadata.namespace}#${key}`
+}

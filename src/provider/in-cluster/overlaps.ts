@@ -1,0 +1,102 @@
+import type { Prefix } from '../../cidr/index.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { formatRef, type ObjectRef } from '../../crd/meta/object.js'
+import type { PoolLedger } from './ledger.js'
+
+interface Member {
+  readonly ref: ObjectRef
+  readonly ledger: PoolLedger
+  /** Keys of the pools that have addresses in common with this one. */
+  readonly overlapping: Set<string>
+}
+
+interface Held {
+  readonly pool: ObjectRef
+  readonly extent: Prefix | undefined
+}
+
+/**
+ * Pools that may have addresses in common: those of one namespace, and all that have none. Knows which of them do; with `avoids`, the ledger of
+ * each also knows what is in use from the others. O(pools) for a change of an address, O(pools + addresses) for one of a pool.
+ */
+export class Overlaps {
+  readonly #avoids: boolean
+  readonly #members = new Map<string, Member>()
+  /** What IPAddress objects hold, by `namespace/name`. */
+  readonly #held = new Map<string, Held>()
+
+  constructor({ avoids }: { readonly avoids: boolean }) {
+    this.#avoids = avoids
+  }
+
+  /** The keys of the pools that have addresses in common with a pool. */
+  of(pool: string): readonly string[] {
+    return [...(this.#members.get(pool)?.overlapping ?? [])].sort()
+  }
+
+  /** Takes in what a pool is now, after its ledger has. @returns the keys of the other pools for which that means something */
+  observePool(ref: ObjectRef, ledger: PoolLedger, isThere: boolean): readonly string[] {
+    const key = formatRef(ref)
+    const before = this.#members.get(key)?.overlapping ?? new Set()
+    const member: Member = { ref, ledger, overlapping: new Set() }
+    if (isThere) this.#members.set(key, member)
+    else this.#members.delete(key)
+    const changed: string[] = []
+    for (const [otherKey, other] of this.#members) {
+      if (otherKey === key) continue
+      const isOverlapping = isThere && shareDomain(ref, other.ref) && haveCommon(ledger, other.ledger)
+      if (isOverlapping) {
+        member.overlapping.add(otherKey)
+        other.overlapping.add(key)
+      } else other.overlapping.delete(key)
+      if (isOverlapping !== before.has(otherKey)) changed.push(otherKey)
+    }
+    if (this.#avoids && isThere) {
+      for (const [name, held] of this.#held) this.#tell(member, name, held)
+    }
+    return changed
+  }
+
+  /** Takes in what an IPAddress holds now, and of which pool. @returns the keys of the other pools for which that means something */
+  observeAddress(name: string, pool: ObjectRef | undefined, extent: Prefix | undefined): readonly string[] {
+    if (!this.#avoids) return []
+    const held = pool === undefined ? undefined : { pool, extent }
+    if (held === undefined) this.#held.delete(name)
+    else this.#held.set(name, held)
+    return [...this.#members].flatMap(([key, member]) => (this.#tell(member, name, held) ? [key] : []))
+  }
+
+  /** Counts what is about to be written as in use for the other pools. @returns ends that, and says for which pools it has made room */
+  reserve(address: IPAddress, pool: ObjectRef, extent: Prefix | undefined): () => readonly string[] {
+    if (!this.#avoids || extent === undefined) return () => []
+    const ends = [...this.#members].flatMap(([key, { ref, ledger }]) =>
+      isOther(ref, pool) && RangeSet.overlaps(ledger.available, extent)
+        ? [{ key, end: ledger.reserve(address, extent) }]
+        : [],
+    )
+    return () => ends.flatMap(({ key, end }) => (end() ? [key] : []))
+  }
+
+  clear(): void {
+    this.#members.clear()
+    this.#held.clear()
+  }
+
+  #tell({ ref, ledger }: Member, name: string, held: Held | undefined): boolean {
+    const isForeign = held !== undefined && isOther(ref, held.pool)
+    return ledger.observeForeign(name, isForeign ? held.extent : undefined)
+  }
+}
+
+function isOther(pool: ObjectRef, of: ObjectRef): boolean {
+  return shareDomain(pool, of) && formatRef(pool) !== formatRef(of)
+}
+
+function shareDomain(left: ObjectRef, right: ObjectRef): boolean {
+  return left.namespace === undefined || right.namespace === undefined || left.namespace === right.namespace
+}
+
+function haveCommon(left: PoolLedger, right: PoolLedger): boolean {
+  return RangeSet.overlaps(left.available, right.available)
+}

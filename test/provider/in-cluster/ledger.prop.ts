@@ -1,0 +1,271 @@
+import fc from 'fast-check'
+import { Address, Prefix } from 'ipam-kit/cidr'
+import { IPAddress } from 'ipam-kit/crd/cluster-api'
+import type { InClusterPool } from 'ipam-kit/crd/in-cluster'
+import { PoolLedger } from 'ipam-kit/provider/in-cluster'
+import { describe, expect, test } from 'vitest'
+import { pool, poolOf } from './world.js'
+
+// 16 places: addresses of a /28, or the /28 children of a /24. What a pool gives of them changes.
+const PLACES = 16
+const CLAIMS = ['default/a', 'default/b', 'default/c']
+
+interface Form {
+  readonly text: (place: number) => string
+  readonly length: number
+  readonly poolOf: (first: number, count: number) => InClusterPool
+}
+
+const forms: { readonly [name: string]: Form } = {
+  addresses: {
+    text: (place) => `10.0.0.${place}`,
+    length: 24,
+    poolOf: (first, count) =>
+      pool([`10.0.0.${first}-10.0.0.${first + count - 1}`], { allocateReservedIPAddresses: true }),
+  },
+  prefixes: {
+    text: (place) => `10.0.0.${place * 16}`,
+    length: 28,
+    poolOf: (first, count) =>
+      poolOf('InClusterPrefixPool', {
+        prefixes: Array.from({ length: count }, (_, i) => `10.0.0.${(first + i) * 16}/28`),
+        allocationPrefixLength: 28,
+      }) as InClusterPool,
+  },
+}
+
+const place = fc.nat(PLACES - 1)
+const name = fc.constantFrom('u', 'v', 'w', 'x', 'y')
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('observe' as const), name, place }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('forget' as const), name }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('reserve' as const), name, place }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('avoid' as const), name, place: fc.option(place) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('foreign' as const), name, place: fc.option(place) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('keep' as const),
+      kept: fc.uniqueArray(place, { maxLength: 3 }).map((places) => new Map(places.map((at, i) => [CLAIMS[i]!, at]))),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('pool' as const), first: fc.nat(8), count: fc.integer({ min: 1, max: 8 }) }),
+  },
+)
+
+/** A ledger that is obviously right: lists, and a loop over all places. */
+class Model {
+  first = 0
+  count = 8
+  readonly objects = new Map<string, number>()
+  readonly reserved = new Map<number, number>()
+  readonly avoided = new Map<string, number>()
+  readonly foreign = new Map<string, number>()
+  kept: ReadonlyMap<string, number> = new Map()
+
+  isOfPool(at: number): boolean {
+    return at >= this.first && at < this.first + this.count
+  }
+
+  isHeld(at: number, { claim = '', counting = false } = {}): boolean {
+    const isIn = (holders: Iterable<number>) => [...holders].includes(at)
+    const isKept = [...this.kept].some(([owner, kept]) => kept === at && owner !== claim)
+    const isReserved = !counting && isIn(this.reserved.values())
+    return isIn(this.objects.values()) || isReserved || isIn(this.foreign.values()) || isKept
+  }
+
+  free(options = {}): number[] {
+    const all = Array.from({ length: PLACES }, (_, at) => at)
+    return all.filter((at) => this.isOfPool(at) && !this.isHeld(at, options))
+  }
+
+  next(): number | undefined {
+    const free = this.free()
+    const avoided = [...this.avoided.values()]
+    return free.find((at) => !avoided.includes(at)) ?? avoided.find((at) => free.includes(at))
+  }
+
+  duplicates(): string[] {
+    const places = [...new Set(this.objects.values())]
+    return places
+      .map((at) =>
+        [...this.objects]
+          .filter(([, held]) => held === at)
+          .map(([key]) => key)
+          .sort(),
+      )
+      .filter((holders) => holders.length > 1)
+      .map((holders) => holders.join())
+      .sort()
+  }
+}
+
+function objectAt(key: string, text: string, length: number, kind: string): IPAddress {
+  return IPAddress.parse({
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddress',
+    metadata: { name: key, namespace: 'default' },
+    spec: {
+      claimRef: { name: key },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind, name: 'pool' },
+      address: text,
+      prefix: length,
+    },
+  })
+}
+
+describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => {
+  const { text, length } = form
+
+  test('offers, counts and answers what a plain list does', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (steps, drawn) => {
+        const model = new Model()
+        const made = form.poolOf(model.first, model.count)
+        const ledger = PoolLedger.build(made, [])
+        const ends: { readonly id: number; readonly end: () => boolean }[] = []
+        const extentAt = (at: number) => Prefix.parse(`${text(at)}/${length === 24 ? 32 : length}`)
+        for (const [id, it] of steps.entries()) {
+          switch (it.do) {
+            case 'observe':
+              model.objects.set(it.name, it.place)
+              ledger.observe(objectAt(it.name, text(it.place), length, made.kind))
+              break
+            case 'forget':
+              model.objects.delete(it.name)
+              ledger.forget({ namespace: 'default', name: it.name })
+              break
+            case 'reserve':
+              model.reserved.set(id, it.place)
+              ends.push({ id, end: ledger.reserve(objectAt(it.name, text(it.place), length, made.kind)) })
+              break
+            case 'end': {
+              const [ended] = ends.splice(it.which % Math.max(1, ends.length), 1)
+              if (ended === undefined) break
+              const at = model.reserved.get(ended.id)!
+              model.reserved.delete(ended.id)
+              const isKept = [...model.kept.values()].includes(at) && model.isOfPool(at)
+              const isForeign = [...model.foreign.values()].includes(at) && model.isOfPool(at)
+              const isInUse = [...model.objects.values(), ...model.reserved.values()].includes(at)
+              expect(ended.end()).toBe(!isInUse && !isKept && !isForeign)
+              expect(ended.end()).toBe(false)
+              break
+            }
+            case 'avoid':
+              model.avoided.delete(it.name)
+              if (it.place !== null) model.avoided.set(it.name, it.place)
+              ledger.avoid(it.name, it.place === null ? undefined : { address: text(it.place), prefix: length })
+              break
+            case 'foreign': {
+              const isHere = it.place !== null && model.isOfPool(it.place)
+              const had = model.foreign.delete(it.name)
+              if (isHere) model.foreign.set(it.name, it.place as number)
+              const extent = it.place === null ? undefined : extentAt(it.place)
+              expect(ledger.observeForeign(it.name, extent)).toBe(had || isHere)
+              break
+            }
+            case 'keep':
+              model.kept = it.kept
+              ledger.keep(new Map([...it.kept].map(([claim, at]) => [claim, text(at)])))
+              break
+            case 'pool':
+              model.first = it.first
+              model.count = it.count
+              ledger.setPool(form.poolOf(it.first, it.count))
+              // what is kept is looked up with each spec
+              model.kept = new Map()
+              break
+          }
+          expectSame(ledger, model, drawn)
+        }
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  function expectSame(ledger: PoolLedger, model: Model, drawn: number): void {
+    const next = model.next()
+    expect(ledger.next() && Address.format(ledger.next()!.address)).toBe(next === undefined ? undefined : text(next))
+    const free = model.free({ counting: true }).length
+    expect(ledger.counts()).toMatchObject({ total: model.count, free, used: model.objects.size })
+    expect(
+      ledger
+        .duplicates()
+        .map(({ holders }) => holders.map((holder) => holder.replace('default/', '')).join())
+        .sort(),
+    ).toEqual(model.duplicates())
+    const open = model.free()
+    const random = ledger.next({ random: () => drawn })
+    const isAnyFree = open.length > 0
+    expect(random !== undefined).toBe(isAnyFree)
+    if (random !== undefined) expect(open.map(text)).toContain(Address.format(random.address))
+    for (const claim of CLAIMS.slice(0, 2)) {
+      for (const at of [0, 5, 9]) {
+        const { kind } = ledger.answerTo(text(at), claim)
+        const expected = !model.isOfPool(at) ? 'notOfPool' : model.isHeld(at, { claim }) ? 'taken' : 'free'
+        expect([at, kind]).toEqual([at, expected])
+      }
+    }
+    expect(new Set(ledger.entries().flatMap(({ holders }) => holders)).size).toBe(model.objects.size)
+  }
+})
+
+describe('drawing', () => {
+  /** A generator that everybody has: mulberry32. */
+  function generator(seed: number): () => number {
+    let state = seed
+    return () => {
+      state = (state + 0x6d2b79f5) | 0
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    }
+  }
+
+  test.each([
+    ['much is free', 2],
+    ['little is free', 60],
+  ])('gives each free one as often as any other where %s', (_, taken) => {
+    const objects = Array.from({ length: taken }, (_, i) =>
+      objectAt(`o${i}`, `10.0.0.${i * (taken === 2 ? 7 : 1)}`, 24, 'InClusterIPPool'),
+    )
+    const ledger = PoolLedger.build(pool(['10.0.0.0/26'], { allocateReservedIPAddresses: true }), objects)
+    const random = generator(4)
+    const seen = new Map<string, number>()
+    const draws = 400 * (64 - taken)
+    for (let i = 0; i < draws; i++) {
+      const text = Address.format(ledger.next({ random })!.address)
+      seen.set(text, (seen.get(text) ?? 0) + 1)
+    }
+    expect(seen.size).toBe(64 - taken)
+    for (const { spec } of objects) expect(seen.has(spec.address)).toBe(false)
+    // chi-squared: far above what any of 62 degrees of freedom comes to by chance
+    const chi = [...seen.values()].reduce((sum, count) => sum + (count - 400) ** 2 / 400, 0)
+    expect(chi).toBeLessThan(130)
+  })
+
+  test('reaches all of a space that is larger than numbers are exact', () => {
+    const ledger = PoolLedger.build(
+      poolOf('InClusterIPPool', { addresses: ['fd00::/64'], prefix: 64 }) as InClusterPool,
+      [],
+    )
+    const random = generator(9)
+    const low = new Set(
+      Array.from({ length: 64 }, () => Number(Address.toBigInt(ledger.next({ random })!.address) & 15n)),
+    )
+    expect(low.size).toBeGreaterThan(12)
+  })
+
+  test.each([1, -0.1, Number.NaN, 7])('refuses %s for a draw', (drawn) => {
+    const ledger = PoolLedger.build(pool(['10.0.0.5']), [])
+    expect(() => ledger.next({ random: () => drawn })).toThrow('random')
+  })
+
+  test('of what only one way remains for gives that, whatever is drawn', () => {
+    const ledger = PoolLedger.build(pool(['10.0.0.4-10.0.0.5']), [objectAt('o', '10.0.0.4', 24, 'InClusterIPPool')])
+    expect(ledger.next({ random: () => 0 })?.address).toEqual({ family: 4, value: 0x0a000005 })
+  })
+})
