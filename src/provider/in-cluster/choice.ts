@@ -45,11 +45,9 @@ export function choose(
     if (answer.kind === 'free') return offered(answer.offer, `is what is ${what}`, pool)
     return { kind: 'refused', message: `the ${what} ${whyNot(strict, answer, pool)}` }
   }
-  for (const { address, prefix } of former) {
-    const answer = ledger.answerTo(address, claim)
-    if (answer.kind === 'free' && (prefix === undefined || prefix === answer.offer.prefix)) {
-      return offered(answer.offer, 'is what the claim had before', pool)
-    }
+  for (const place of former) {
+    const offer = ledger.again(place, claim)
+    if (offer !== undefined) return offered(offer, 'is what the claim had before', pool)
   }
   const offer = ledger.next({ random })
   if (offer === undefined) return { kind: 'exhausted' }

@@ -32,7 +32,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
         pool,
         ledger,
         overlapping: memory?.overlapping(refOf(pool)),
-        ...(poolConditions ? { conditionsAt: { nowMs } } : {}),
+        ...(poolConditions && memory?.dropsConditions(pool) !== true ? { conditionsAt: { nowMs } } : {}),
       }),
   }
 }

@@ -256,6 +256,14 @@ export class PoolLedger implements Ledger<InClusterPool> {
     }
   }
 
+  /** What somebody had before, if the pool still gives it and nobody else has it. O(log n). */
+  again(place: Place, claim: string): Offer | undefined {
+    const answer = this.answerTo(place.address, claim)
+    if (answer.kind !== 'free') return undefined
+    const lengths = [place, placeOf(answer.offer)].map((one) => this.#space?.extentOf(one)?.length)
+    return lengths[0] === lengths[1] ? answer.offer : undefined
+  }
+
   /** The counts for the status of the pool; `undefined` while its spec can not be used. */
   counts(): InClusterPoolCounts | undefined {
     if (!this.#isUsable) return undefined

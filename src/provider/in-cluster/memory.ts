@@ -1,7 +1,8 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
-import { formatRef, type ObjectRef } from '../../crd/meta/object.js'
+import { formatRef, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import type { Plan } from '../../plan/index.js'
 import type { AddressChange, Place, ProviderMemory } from '../claims/definition.js'
 import { FormerPlaces } from './former.js'
 import type { PoolLedger } from './ledger.js'
@@ -16,6 +17,8 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   readonly #sticky: Sticky | undefined
   readonly #former: FormerPlaces
   readonly #ledgers = new Map<string, PoolLedger>()
+  /** For which version of a pool its conditions are being written. */
+  readonly #written = new Map<string, string | undefined>()
 
   constructor({ overlaps, sticky }: InClusterOptions) {
     this.#overlaps =
@@ -62,6 +65,24 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   /** The keys of the pools that have addresses in common with one. */
   overlapping(pool: ObjectRef): readonly string[] {
     return this.#overlaps?.of(formatRef(pool)) ?? []
+  }
+
+  /** Told of each plan that is carried out. */
+  notePlan(plan: Plan): void {
+    for (const effect of plan.effects) {
+      if (effect.kind !== 'patch' || effect.subresource !== 'status') continue
+      const { status } = effect.patch as { readonly status?: { readonly conditions?: unknown } | undefined }
+      if (status?.conditions !== undefined) this.#written.set(formatRef(effect.ref), effect.if.resourceVersion)
+    }
+  }
+
+  /**
+   * Whether conditions were written to a pool and are not there: its definition has no such field, and the server has dropped them. Written again
+   * and again they would keep the provider busy for ever.
+   */
+  dropsConditions({ metadata, status, ...pool }: InClusterPool): boolean {
+    const written = this.#written.get(formatRef(refOf({ ...pool, metadata })))
+    return status?.conditions === undefined && written !== undefined && written === metadata.resourceVersion
   }
 
   /** What the claim before this one had of a pool, if that is remembered. */

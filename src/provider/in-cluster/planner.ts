@@ -1,4 +1,5 @@
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
+import type { Plan } from '../../plan/index.js'
 import type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 import { defineProvider, type Provider } from '../claims/planner.js'
 import { definitionOf } from './definition.js'
@@ -27,5 +28,12 @@ export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
   assertOptions(options)
   const memory = new InClusterMemory(options)
   const provider = defineProvider(definitionOf(options, memory))
-  return Object.assign(provider, { formerAddresses: () => memory.formerAddresses() })
+  const reserve = provider.reserve?.bind(provider)
+  return Object.assign(provider, {
+    formerAddresses: () => memory.formerAddresses(),
+    reserve: (plan: Plan) => {
+      memory.notePlan(plan)
+      return reserve?.(plan) ?? (() => [])
+    },
+  })
 }

@@ -1,6 +1,7 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { IpamError } from 'ipam-kit/errors'
 import { type InClusterOptions, inCluster } from 'ipam-kit/provider/in-cluster'
+import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { Host } from './host.js'
 import { addressRef, claim, claimRef, pool, poolOf, poolRef, World } from './world.js'
@@ -459,5 +460,28 @@ describe('the conditions of a pool', () => {
       subresource: 'status',
       patch: { status: { ipAddresses: {}, conditions: [{}, {}] } },
     })
+  })
+
+  test('that the server drops are not written again and again', async () => {
+    const world = new World()
+    const host = new Host(world, options)
+    const dropping = storeOver(world.store, {
+      patch: (ref, patch, given) => {
+        const written = (patch as { readonly status?: object }).status
+        if (ref.kind !== 'InClusterIPPool' || written === undefined) return world.store.patch(ref, patch, given)
+        const { conditions: _, ...status } = written as { readonly conditions?: unknown }
+        return Object.keys(status).length === 0 ? world.store.get(ref) : world.store.patch(ref, { status }, given)
+      },
+    })
+    await world.create(pool(['10.0.0.5']), claim('a'))
+    await host.run({ store: dropping })
+    expect((await world.pool()).status).toEqual({ ipAddresses: { total: 1, free: 0, used: 1, outOfRange: 0 } })
+    const { writes } = host
+    await host.run({ store: dropping })
+    expect(host.writes).toBe(writes)
+    // and they come when the definition has them
+    await world.patch(poolRef(), { metadata: { labels: { a: 'b' } } })
+    await host.run()
+    expect(await ready(world)).toBe('False PoolExhausted no address available')
   })
 })

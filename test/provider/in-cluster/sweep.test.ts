@@ -356,6 +356,13 @@ describe('an IPAddress that was removed by force while its claim lives', () => {
     expect((await world.claim('high')).status?.addressRef).toEqual({ name: 'high' })
   })
 
+  test('comes again with the same address where the pool has another subnet by now', async () => {
+    const { world, host } = await removed()
+    await world.patch(poolRef(), { spec: { prefix: 25 } })
+    await host.run()
+    expect((await world.address('high')).spec).toMatchObject({ address: '10.0.0.6', prefix: 25 })
+  })
+
   test('comes with the lowest after a restart: nobody knows what it was', async () => {
     const { world } = await removed()
     await new Host(world).run()
