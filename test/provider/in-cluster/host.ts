@@ -17,7 +17,10 @@ export class Host {
   readonly outcomes = new Map<string, InClusterOutcome>()
   writes = 0
   readonly #world: World
-  readonly #known = new Map<string, { readonly ref: ObjectRef; readonly uid: string | undefined }>()
+  readonly #known = new Map<
+    string,
+    { readonly ref: ObjectRef; readonly uid: string | undefined; readonly version: string | undefined }
+  >()
   readonly #dueMs = new Map<string, number>()
   readonly #queue = new Set<string>()
 
@@ -54,7 +57,8 @@ export class Host {
         if (source === 'written') this.writes++
         if (change.kind === 'present') {
           const ref = refOf(change.object)
-          this.#known.set(formatRef(ref), { ref, uid: change.object.metadata.uid })
+          const { uid, resourceVersion: version } = change.object.metadata
+          this.#known.set(formatRef(ref), { ref, uid, version })
         } else this.#known.delete(formatRef(change.ref))
         for (const wanted of this.planner.observe(change)) this.#queue.add(wanted)
       },
@@ -76,12 +80,13 @@ export class Host {
       if (!listed.ok) throw new Error(JSON.stringify(listed.failure))
       for (const object of listed.value.items) {
         const ref = refOf(object)
-        const { uid } = object.metadata
+        const { uid, resourceVersion: version } = object.metadata
         const known = this.#known.get(formatRef(ref))
         if (known !== undefined && known.uid !== uid) this.#show({ kind: 'absent', ref, uid: known.uid })
         seen.add(formatRef(ref))
-        this.#known.set(formatRef(ref), { ref, uid })
-        this.#show({ kind: 'present', object })
+        this.#known.set(formatRef(ref), { ref, uid, version })
+        // what is known wakes nobody
+        if (known?.uid !== uid || known?.version !== version) this.#show({ kind: 'present', object })
       }
     }
     for (const [key, { ref, uid }] of [...this.#known]) {

@@ -197,6 +197,9 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
         .map(({ holders }) => holders.map((holder) => holder.replace('default/', '')).join())
         .sort(),
     ).toEqual(model.duplicates())
+    const outside = [...model.objects.values()].filter((at) => !model.isOfPool(at))
+    const outOfRange = length === 24 ? new Set(outside).size : outside.length
+    expect(ledger.counts()?.outOfRange).toBe(outOfRange)
     const open = model.free()
     const random = ledger.next({ random: () => drawn })
     const isAnyFree = open.length > 0

@@ -324,10 +324,12 @@ describe('an IPAddress that is being deleted and has no claim', () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.6']), claim('a'))
     await world.run()
+    const { uid } = (await world.address('a')).metadata
     await world.patch(addressRef('a'), { metadata: { ownerReferences: null } })
     await world.delete('address', 'a')
     await world.run()
     const address = await world.address('a')
+    expect(address.metadata.uid).toBe(uid)
     expect(address.metadata.finalizers).toContain(FINALIZER)
     expect(IPAddress.is(address) && address.spec.address).toBe('10.0.0.5')
   })
