@@ -44,7 +44,7 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   readonly memory?: ProviderMemory<P, L> | undefined
   /**
    * After how many seconds an IPAddress is removed that was made by this provider and whose claim is gone. The time begins when the planner first sees
-   * it so. Left out: never, unless somebody deletes the IPAddress.
+   * it so. Left out: never, unless somebody deletes the IPAddress. Means nothing with `outside`: only with its claim is it known what is to be given back there.
    */
   readonly sweepAfterSeconds?: number | undefined
 }

@@ -364,7 +364,8 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       record.ledger.setPool(pool, problem === undefined ? [] : [problem])
       others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
-    const wanted = isSameProblem && isSameSpec && standsAsBefore(before, pool) ? [] : this.#retry(this.#byAge(record.claims))
+    const wanted =
+      isSameProblem && isSameSpec && standsAsBefore(before, pool) ? [] : this.#retry(this.#byAge(record.claims))
     return [key, ...wanted, ...this.#wakeAll(others)]
   }
 
