@@ -1,4 +1,3 @@
-import * as Address from '../../cidr/nouns/address.js'
 import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
@@ -26,6 +25,7 @@ import {
 import { fulfils, isControlledBy, salvage } from './address-object.js'
 import { planClaim } from './claim.js'
 import type { Ledger, Place, ProviderDefinition } from './definition.js'
+import { addressIn, heldNow } from './held.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { type Heard, heardNow } from './outside.js'
@@ -403,24 +403,6 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const age = (key: string) => this.#claims.get(key)?.metadata.creationTimestamp ?? ''
     return [...keys].sort((a, b) => compareText(age(a), age(b)) || compareText(a, b))
   }
-}
-
-/**
- * What an IPAddress object holds now. Where its address can no longer be read, it is that of before: it was given to somebody, and nobody has
- * taken it back.
- */
-function heldNow(now: IPAddress | undefined, before: IPAddress | undefined): IPAddress | undefined {
-  if (now === undefined || before === undefined || now.metadata.uid !== before.metadata.uid) return now ?? before
-  if (Address.safeParse(now.spec.address, { zone: 'drop' }).ok) return now
-  const { address, prefix } = before.spec
-  return { ...now, spec: { ...now.spec, address, prefix } }
-}
-
-/** An object that is about to be created, if it is an IPAddress. */
-function addressIn(object: KubeObject): IPAddress | undefined {
-  if (!IPAddress.is(object)) return undefined
-  const read = IPAddress.safeParse(object)
-  return read.ok ? read.value : salvage(object)
 }
 
 /** What is known of a pool, also of one that claims or addresses name before it exists. */
