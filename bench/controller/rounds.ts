@@ -52,36 +52,44 @@ export class Rounds {
     return { seconds, writes: (await this.#writes()) - before }
   }
 
-  /** Claims are made while the controller runs, and count as bound when a watch has told so. */
+  /** Claims are made while the controller runs. */
   async controlled(namespace?: string): Promise<Round> {
     const where = namespace ?? (await this.#namespace())
     if (namespace === undefined) await this.#makePools(where)
     const controller = new ControllerProcess(this.#program, this.#ground.kubeconfig)
     await controller.untilItLeads()
-    const claims = `${BASE}/v1beta2/namespaces/${where}/ipaddressclaims`
+    try {
+      // as the bare client is: its code has run before
+      await this.#bind(where, controller)
+      return await this.#bind(where, controller)
+    } finally {
+      await controller.stop()
+    }
+  }
+
+  /** Makes claims, and waits until a watch has told that all of them are bound. */
+  async #bind(namespace: string, controller: ControllerProcess): Promise<Round> {
+    const claims = `${BASE}/v1beta2/namespaces/${namespace}/ipaddressclaims`
     const bound = new Set<string>()
-    let round: Round
     const unwatch = await this.#client.watch(claims, (_, { metadata, status }) => {
       if ((status as { addressRef?: object } | undefined)?.addressRef !== undefined) bound.add(metadata.uid!)
     })
     try {
-      await this.#untilCounted(where)
+      await this.#untilCounted(namespace)
       const before = await this.#writes()
       const start = performance.now()
-      await this.#makeClaims(where, 'InClusterIPPool')
+      await this.#makeClaims(namespace, 'InClusterIPPool')
       await waitFor(() => bound.size >= CLAIMS || undefined, {
         seconds: PATIENCE_SECONDS,
         else: 'claims are not bound',
         explain: () => `${bound.size} are\n${controller.lines.slice(-20).join('\n')}`,
       })
       const seconds = (performance.now() - start) / 1000
-      await this.#untilCounted(where)
-      round = { seconds, writes: (await this.#writes()) - before - CLAIMS }
+      await this.#untilCounted(namespace)
+      return { seconds, writes: (await this.#writes()) - before - CLAIMS }
     } finally {
       unwatch()
-      await controller.stop()
     }
-    return round
   }
 
   /** A namespace with pools that have given so many addresses, put straight into etcd as a restore would. */

@@ -5,6 +5,9 @@ import { describe, expect, it } from 'vitest'
 class FakeConfig {
   readonly sent: object[] = []
   authenticate: () => void | Promise<void> = () => {}
+  /** What authentication does to a request besides. */
+  equip: (request: object) => void = () => {}
+  applyToHTTPSOptions?: (told: object) => Promise<void>
   answer = { httpStatusCode: 200, body: { text: async () => '{}' } }
 
   makeApiClient<T extends object>(type: new (configuration: never) => T): T {
@@ -36,6 +39,7 @@ class FakeConfig {
           applySecurityAuthentication: async (context: ReturnType<typeof request>) => {
             await this.authenticate()
             context.setHeaderParam('authorization', 'Bearer t')
+            this.equip(context)
           },
         },
       },
@@ -104,5 +108,59 @@ describe('fromClientNode', () => {
     const given = ['/api', { limit: 1 }, () => {}, () => {}] as const
     expect(await client.watch(...given)).toBe(connection)
     expect(calls).toEqual([given])
+  })
+
+  describe('connections', () => {
+    /** A config that makes an agent, or a dispatcher, for each request, as client-node does. */
+    const connecting = (make: 'Agent' | 'Dispatcher') => {
+      const config = new FakeConfig()
+      const used: unknown[] = []
+      const credentials: { [option: string]: unknown } = { ca: Buffer.from('ca'), cert: undefined }
+      config.equip = (request) => {
+        const parts = request as { [method: string]: unknown }
+        let transport: unknown
+        parts[`get${make}`] = () => transport
+        parts[`set${make}`] = (given: unknown) => {
+          transport = given
+          used.push(given)
+        }
+        const options = { ...credentials }
+        ;(parts[`set${make}`] as (given: unknown) => void)(make === 'Agent' ? { keepAlive: false, options } : {})
+      }
+      config.applyToHTTPSOptions = async (told) => void Object.assign(told, credentials)
+      const client = fromClientNode(config, watch)
+      /** What a request has gone over. */
+      const send = async () => {
+        await client.request({ method: 'GET', path: '/', headers: {} })
+        return used.at(-1)
+      }
+      return { config, credentials, send }
+    }
+
+    it.each(['Agent', 'Dispatcher'] as const)('are kept while the certificates are the same: %s', async (make) => {
+      const { credentials, send } = connecting(make)
+      const first = await send()
+      expect(await send()).toBe(first)
+      credentials.ca = Buffer.from('ca')
+      expect(await send()).toBe(first)
+      credentials.cert = 'of today'
+      const second = await send()
+      expect(second).not.toBe(first)
+      expect(await send()).toBe(second)
+      credentials.ca = [Buffer.from('ca'), 'other']
+      const third = await send()
+      expect(third).not.toBe(second)
+      expect(await send()).toBe(third)
+    })
+
+    it('an agent is told to keep them', async () => {
+      expect(await connecting('Agent').send()).toMatchObject({ keepAlive: true })
+    })
+
+    it('are not kept if it can not be told as whom they are made', async () => {
+      const { config, send } = connecting('Dispatcher')
+      delete config.applyToHTTPSOptions
+      expect(await send()).not.toBe(await send())
+    })
   })
 })

@@ -267,6 +267,28 @@ describe('what the server would misread', () => {
     expect(server.requests.length).toBe(asked + 1)
   })
 
+  it('a status under a uid is read first, unless the version is that of a write of our own', async () => {
+    const { store, server, sent } = open()
+    const made = unwrap(await store.create(pool('a')))
+    const { uid, resourceVersion } = made.metadata
+    const patch = (options: object) =>
+      store.patch(ref('a'), { status: { used: 1 } }, { subresource: 'status', ...options })
+    const begun = sent().length
+    const after = unwrap(await patch({ uid, resourceVersion })).metadata.resourceVersion
+    expect(sent().length).toBe(begun + 1)
+    // of another object in that version, and of one that was changed since
+    expect(failure(await patch({ uid: UID, resourceVersion: after }))).toMatchObject({ code: 'STORE_CONFLICT' })
+    expect(sent().length).toBe(begun + 2)
+    const foreign = unwrap(await server.store.patch(ref('a'), { spec: { x: 1 } }))
+    expect(failure(await patch({ uid, resourceVersion: after }))).toMatchObject({ code: 'STORE_CONFLICT' })
+    unwrap(await patch({ uid, resourceVersion: foreign.metadata.resourceVersion }))
+    expect(
+      sent()
+        .slice(begun)
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['PATCH', 'GET', 'PATCH', 'GET', 'PATCH'])
+  })
+
   it('an object with a version that is to be created, one without that is to be changed', async () => {
     const { store, server } = open()
     const versioned = pool('a', { metadata: { resourceVersion: '5' } })

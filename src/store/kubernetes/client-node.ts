@@ -5,7 +5,7 @@ import { Connections } from './connections.js'
 export interface ClientNodeConfig {
   /** Makes a client of any class: this is how its configuration can be had. */
   makeApiClient<T extends object>(type: new (configuration: ClientNodeConfiguration) => T): T
-  /** Writes the certificates of the current user and cluster, and more, into an empty object. Without it connections are not kept. */
+  /** Writes the certificates of the current user and cluster, and more, into an empty object. */
   applyToHTTPSOptions?(options: object): Promise<void>
 }
 
@@ -78,9 +78,8 @@ export function fromClientNode(
       if (body !== undefined) request.setBody(body)
       if (options.signal !== undefined) request.setSignal(options.signal())
       await authenticate(async () => {
-        const identity = await connections.identity()
         await authMethods.default?.applySecurityAuthentication(request)
-        connections.reuse(request, identity)
+        await connections.reuse(request)
       })
       const { httpStatusCode: status, body: answer } = await httpApi.send(request).toPromise()
       return { status, body: await answer.text() }

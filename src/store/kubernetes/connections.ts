@@ -3,8 +3,9 @@ import type { ClientNodeConfig, ClientNodeRequest } from './client-node.js'
 /** What decides who is at the other end of a connection, and as whom it was made. */
 const IDENTITY = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'rejectUnauthorized', 'servername'] as const
 
-/** What client-node hands to its HTTP for the connections of a request: 1.x an agent, 2.x a dispatcher. */
-interface Transport {
+interface Kept {
+  readonly identity: readonly unknown[]
+  /** What client-node hands to its HTTP for the connections of a request: 1.x an agent, 2.x a dispatcher. */
   readonly agent: unknown
   readonly dispatcher: unknown
 }
@@ -16,37 +17,46 @@ interface Transport {
  */
 export class Connections {
   readonly #config: ClientNodeConfig
-  #kept: { readonly identity: readonly unknown[]; readonly transport: Transport } | undefined
+  #kept: Kept | undefined
 
   constructor(config: ClientNodeConfig) {
     this.#config = config
   }
 
-  /** What says as whom a connection would be made just now. `undefined`: it can not be told, and nothing is kept. */
-  async identity(): Promise<readonly unknown[] | undefined> {
-    if (this.#config.applyToHTTPSOptions === undefined) return undefined
-    const told: { [option: string]: unknown } = {}
-    await this.#config.applyToHTTPSOptions(told)
-    return IDENTITY.map((option) => comparable(told[option]))
-  }
-
-  /**
-   * Has a request that has its credentials go over the connections that are kept.
-   *
-   * @param identity asked for before the request was given its credentials: if they have changed meanwhile, the next request sees that
-   */
-  reuse(request: ClientNodeRequest, identity: readonly unknown[] | undefined): void {
-    if (identity === undefined) return
+  /** Has a request that has its credentials go over the connections that are kept. */
+  async reuse(request: ClientNodeRequest): Promise<void> {
+    const [agent, dispatcher] = [request.getAgent?.(), request.getDispatcher?.()]
+    if (agent === undefined && dispatcher === undefined) return
+    const options = optionsOf(agent) ?? (await this.#options())
+    if (options === undefined) return
+    const identity = IDENTITY.map((option) => comparable(options[option]))
     const kept = this.#kept
     if (kept?.identity.every((part, index) => part === identity[index])) {
-      if (kept.transport.agent !== undefined) request.setAgent?.(kept.transport.agent)
-      if (kept.transport.dispatcher !== undefined) request.setDispatcher?.(kept.transport.dispatcher)
+      if (kept.agent !== undefined) request.setAgent?.(kept.agent)
+      if (kept.dispatcher !== undefined) request.setDispatcher?.(kept.dispatcher)
       return
     }
-    const transport = { agent: request.getAgent?.(), dispatcher: request.getDispatcher?.() }
-    keepAlive(transport.agent)
-    this.#kept = { identity, transport }
+    keepAlive(agent)
+    this.#kept = { identity, agent, dispatcher }
   }
+
+  /** Of a dispatcher nothing can be read, but where it has it from. */
+  async #options(): Promise<Options | undefined> {
+    if (this.#config.applyToHTTPSOptions === undefined) return undefined
+    const told: Options = {}
+    await this.#config.applyToHTTPSOptions(told)
+    return told
+  }
+}
+
+interface Options {
+  readonly [option: string]: unknown
+}
+
+/** An agent of Node has the options that it was made with. */
+function optionsOf(agent: unknown): Options | undefined {
+  const { options } = (agent ?? {}) as { readonly options?: unknown }
+  return typeof options === 'object' && options !== null ? (options as Options) : undefined
 }
 
 /** An agent of Node closes each connection after its request, unless it is told otherwise. */

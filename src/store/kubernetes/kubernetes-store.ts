@@ -39,10 +39,11 @@ import type { KubernetesClient } from './client.js'
 import { conditionsOf, formatConditions, isVersion, staleness } from './conditions.js'
 import { invalid, patchBody, readObjectInput, readPatchInput } from './input.js'
 import { collectionPath, nameProblem, namespaceProblem, objectPath, queryOf } from './paths.js'
-import { type About, Requests } from './requests.js'
+import { type About, type Asking, Requests } from './requests.js'
 import { type Resource, Resources } from './resources.js'
 import { type Selection, selectionOf, snapshot } from './selection.js'
 import { KubernetesWatch } from './watch.js'
+import { Written } from './written.js'
 
 export interface KubernetesStoreOptions {
   /** Waits before a watch is resumed: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
@@ -70,7 +71,8 @@ const MAX_ATTEMPTS = 100
 /**
  * The objects of a Kubernetes API server. It makes the rules: what is checked here is only what it would misread or take for something else.
  *
- * `get`, `list`, `create` and `update` are one request, `patch` is one (two if it is refused, or merges a status under a uid). `delete` reads
+ * `get`, `list`, `create` and `update` are one request, `patch` is one (two if it is refused, or merges a status under a uid that is not that of a
+ * recent write of this store, in the version of that write). `delete` reads
  * what it removes and has the server remove exactly that: two. The pages of a list of all namespaces are each in order, and among each other in
  * that of the server.
  *
@@ -115,6 +117,7 @@ class KubernetesStore implements Store {
   /** As the server reads it. */
   readonly #writeTimeout: string | undefined
   readonly #maxBytes: number
+  readonly #written = new Written()
 
   constructor(client: KubernetesClient, options: KubernetesStoreOptions) {
     assertObject('client', client)
@@ -192,7 +195,7 @@ class KubernetesStore implements Store {
     const target = await this.#find(ref)
     if (!target.ok) return target
     const path = `${collectionPath(target.value.resource, ref.namespace)}${this.#asManager()}`
-    return this.#requests.object({ method: 'POST', path, body: json }, { operation: 'create', shown })
+    return this.#write({ method: 'POST', path, body: json }, { operation: 'create', shown })
   }
 
   async update(object: KubeObject, options: WriteOptions = {}): StoreResult<KubeObject> {
@@ -212,7 +215,7 @@ class KubernetesStore implements Store {
     const target = found.value
     const put = (body: object) => {
       const about = { operation: 'update', shown, expected: `resourceVersion ${quote(resourceVersion)}` } as const
-      return this.#requests.object({ method: 'PUT', path: this.#writePath(target, subresource), body }, about)
+      return this.#write({ method: 'PUT', path: this.#writePath(target, subresource), body }, about)
     }
     if (!isVersion(resourceVersion)) return this.#refuse(target, { resourceVersion })
     if (uid !== undefined) return put(json)
@@ -242,10 +245,11 @@ class KubernetesStore implements Store {
     if (wanted === undefined) return this.#refuse(target, conditions)
     const send = (guards: Preconditions) => this.#patch(target, patchBody(read.value, guards), subresource, guards)
     // in a merge patch of a status the server does not look at the uid
-    if (read.value.kind === 'merge' && subresource === 'status' && wanted.uid !== undefined) {
+    const looksAway = read.value.kind === 'merge' && subresource === 'status'
+    if (looksAway && wanted.uid !== undefined && !this.#written.isOf(target.shown, ref.apiVersion, wanted)) {
       return this.#onRead(target, wanted, ({ metadata: { resourceVersion } }) => send({ resourceVersion }))
     }
-    const written = await send(wanted)
+    const written = await send(looksAway ? { resourceVersion: wanted.resourceVersion } : wanted)
     return written.ok ? written : this.#explain(written, target, wanted)
   }
 
@@ -302,7 +306,13 @@ class KubernetesStore implements Store {
     const contentType = Array.isArray(body) ? 'application/json-patch+json' : 'application/merge-patch+json'
     const path = this.#writePath(target, subresource)
     const about = { operation: 'patch', shown: target.shown, expected: formatConditions(guards) } as const
-    return this.#requests.object({ method: 'PATCH', path, contentType, body }, about)
+    return this.#write({ method: 'PATCH', path, contentType, body }, about)
+  }
+
+  async #write(asking: Asking, about: About): Promise<Result<KubeObject, StoreErrorCode>> {
+    const answer = await this.#requests.object(asking, about)
+    if (answer.ok) this.#written.note(about.shown, answer.value)
+    return answer
   }
 
   async #delete(
