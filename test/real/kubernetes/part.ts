@@ -80,7 +80,11 @@ async function conformance(report: Report, { open, server, proxy }: Setup): Prom
     createNamespace: async (name) => {
       await server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
     },
-    interruptWatches: async () => proxy.cut(),
+    interruptWatches: async () => {
+      proxy.cut()
+      // the client notices that the connections it keeps for requests are gone too
+      await sleep(50)
+    },
     sleep,
   })
 }
