@@ -35,6 +35,22 @@ const proofs = [
   },
   {
     gate: 'layers',
+    fault: 'a provider imports another one that is not claims, and claims imports one',
+    plant: (tree) => {
+      tree.write(
+        'src/provider/consumer/planted.ts',
+        "export type * from '../claims/index.js'\nexport type * from '../in-cluster/index.js'\n",
+      )
+      tree.write('src/provider/claims/planted.ts', "export type * from '../consumer/index.js'\n")
+    },
+    command: layers,
+    expect: [
+      /layer-provider-room: src\/provider\/consumer\/planted\.ts → src\/provider\/in-cluster\/index\.ts/,
+      /layer-provider-room: src\/provider\/claims\/planted\.ts → src\/provider\/consumer\/index\.ts/,
+    ],
+  },
+  {
+    gate: 'layers',
     fault: 'a store adapter imports another',
     plant: (tree) => tree.write('src/store/planted/planted.ts', "export * from '../memory/index.js'\n"),
     command: layers,

@@ -17,7 +17,7 @@ import {
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released, WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import { type Conversation, converse, type Memory, markerOf } from './outside.js'
+import { type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
 import { advance, type Progress, startOf, statusPatch, stuck } from './status.js'
@@ -42,7 +42,7 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /** What was heard from outside systems. */
-  readonly memory?: Memory | undefined
+  readonly heard?: HeardOf | undefined
   /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
   readonly former?: Place | undefined
 }
@@ -191,7 +191,7 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   reads,
   time,
 }: Planning<P, L, O>): Found {
-  const { claim, pool, ledger, memory, former } = input
+  const { claim, pool, ledger, heard, former } = input
   const unavailable = whyUnavailable(pool, ledger)
   if (unavailable !== undefined || pool === undefined) {
     return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
@@ -203,7 +203,7 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   const { nowMs } = time
   const said = converse<Exclude<Ensured, OutsideRequest>>(
     (answers) => rules.ensure({ claim, pool, ledger, offer, key, answers, former, nowMs }),
-    (operation) => memory?.(operation, key),
+    (operation) => heard?.(operation, key),
     nowMs,
   )
   if (said.kind === 'ask') return { ...said, key }
@@ -277,13 +277,13 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
 ): Plan<ClaimOutcome> | undefined {
   const { rules, input, time } = planning
   if (rules.release === undefined) return undefined
-  const { claim, ledger, memory } = input
+  const { claim, ledger, heard } = input
   const { nowMs } = time
   const pool = leftOver ? (input.addressPool ?? input.pool) : input.pool
   const key = markerOf(claim, pool, address)
   const said = converse<Exclude<Released, OutsideRequest>>(
     (answers) => rules.release!({ claim, pool, address, isLeftOver: leftOver, ledger, key, answers, nowMs }),
-    (operation) => memory?.(operation, key ?? ''),
+    (operation) => heard?.(operation, key ?? ''),
     nowMs,
   )
   if (said.kind === 'settled' && said.value.kind === 'done') return undefined

@@ -17,7 +17,7 @@ export interface Heard {
 }
 
 /** What was heard of the calls for a claim, by operation and marker. */
-export type Memory = (operation: string, key: string) => Heard | undefined
+export type HeardOf = (operation: string, key: string) => Heard | undefined
 
 /** An answer is believed for this long: what is outside may have changed since, and asking again changes nothing there. */
 const BELIEVED_MS = 60_000

@@ -157,7 +157,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         claim,
         address,
         addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
-        memory: heard && ((operation, marker) => heard.get(callKey(operation, marker))),
+        heard: heard && ((operation, marker) => heard.get(callKey(operation, marker))),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
         clusterProblem: reads.cluster && this.#unreadable.get(formatRef(reads.cluster)),

@@ -262,6 +262,31 @@ test('a claim whose pool was changed by hand still releases the address that it 
   expect(await world.addresses()).toEqual([])
 })
 
+test('an IPAddress that says of nobody who has made it stays, and its claim of another pool says so', async () => {
+  const world = new World()
+  await world.create(pool(['10.0.0.5-10.0.0.6']), pool(['10.1.0.5'], {}, 'other'), claim('a'))
+  await world.run()
+  await world.patch(addressRef('a'), { metadata: { finalizers: null, ownerReferences: null } })
+  await world.patch(claimRef('a'), { metadata: { finalizers: null } })
+  await world.delete('claim', 'a')
+  await world.create(claim('a', { poolRef: { name: 'other' } }))
+  const before = await world.address('a')
+  await world.run()
+  expect(await world.address('a')).toEqual(before)
+  expect((await world.claim('a')).status).toMatchObject({
+    conditions: [{ type: 'Ready', status: 'False', reason: 'AllocationFailed' }],
+  })
+  await world.delete('claim', 'a')
+  await world.run()
+  expect(await world.address('a')).toEqual(before)
+  // it is in use all the same, until a claim of its own pool has it again
+  await world.create(claim('b'), claim('a'))
+  await world.run()
+  expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5', 'default/b': '10.0.0.6' })
+  expect((await world.claim('a')).status?.addressRef).toEqual({ name: 'a' })
+  expect((await world.address('a')).metadata.ownerReferences).toHaveLength(2)
+})
+
 test('a create whose outcome is unknown, and that is done later, leads to no duplicate', async () => {
   const world = new World()
   await world.create(pool(['10.0.0.5-10.0.0.7']), claim('a'), claim('b'))
