@@ -1,0 +1,272 @@
+import { Address } from 'ipam-kit/cidr'
+import { IPAddress } from 'ipam-kit/crd/cluster-api'
+import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
+import type { OutsideAnswer } from 'ipam-kit/plan'
+import { AddressLedger, defineProvider, type OutsideOptions, protectPool } from 'ipam-kit/provider/claims'
+import { describe, expect, test } from 'vitest'
+import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { claim, claimRef, pool, poolRef } from './world.js'
+
+const KEY = 'IPAddressClaim default/a'
+const CLAIM_FINALIZER = 'ipam.cluster.x-k8s.io/ReleaseAddress'
+const ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+
+/** A provider that gives 10.20.0.1: what it is asked for outside is not looked at. One that can fail says so with the reason AllocationFailed. */
+function provider(outside: OutsideOptions | undefined, { fails = false } = {}) {
+  return defineProvider({
+    name: 'sample',
+    pools: [InfobloxPool],
+    outside,
+    sweepAfterSeconds: 60,
+    ledger: () => new AddressLedger<InfobloxPool>(),
+    resolve: () => ({ kind: 'ready', offer: undefined }),
+    ensure({ answers }) {
+      if (fails) return { kind: 'wait', reason: 'AllocationFailed', message: 'in use by somebody else' }
+      if (outside !== undefined && answers.allocate === undefined) {
+        return { kind: 'call', operation: 'allocate', input: {}, why: 'the claim has no address' }
+      }
+      return { kind: 'address', address: Address.parse('10.20.0.1'), prefix: 30, why: 'it is the only one' }
+    },
+    release({ answers }) {
+      if (outside === undefined || answers.release !== undefined) return { kind: 'done' }
+      return { kind: 'call', operation: 'release', input: {}, why: 'its claim no longer needs it' }
+    },
+    planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
+  })
+}
+
+const stored = (object: KubeObject, metadata: object = {}): KubeObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    uid: `uid-${object.kind}-${object.metadata.name}`,
+    resourceVersion: '7',
+    ...metadata,
+  },
+})
+
+/** An IPAddress that the provider has made for a claim, unless it is said otherwise. */
+function address(name: string, metadata: object = {}): KubeObject {
+  const { apiVersion, kind } = IPAddress.info
+  const owner = { apiVersion, kind: 'IPAddressClaim', name, uid: `uid-IPAddressClaim-${name}`, controller: true }
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      namespace: 'default',
+      name,
+      uid: `uid-${name}`,
+      resourceVersion: '7',
+      finalizers: [ADDRESS_FINALIZER],
+      ownerReferences: [owner],
+      ...metadata,
+    },
+    spec: {
+      claimRef: { name },
+      poolRef: { apiGroup: 'ipam.example.com', kind: 'InfobloxPool', name: 'lab' },
+      address: '10.20.0.2',
+      prefix: 30,
+    },
+  }
+}
+
+type Planner = ReturnType<typeof provider>
+
+function show(planner: Planner, ...objects: readonly KubeObject[]): readonly string[] {
+  return objects.flatMap((object) => planner.observe({ kind: 'present', object }))
+}
+
+function gone(planner: Planner, ref: ObjectRef, uid: string): readonly string[] {
+  return planner.observe({ kind: 'absent', ref, uid })
+}
+
+/** Plans the claim, and answers the call that the plan makes. */
+function answered(planner: Planner, answer: OutsideAnswer): void {
+  const [effect] = planner.plan(KEY, { nowMs: 0 })?.effects.filter(({ kind }) => kind === 'outside') ?? []
+  if (effect?.kind !== 'outside') throw new Error('nothing is asked outside')
+  expect(planner.hear?.({ call: effect.call, answer, atMs: 0 })).toEqual([KEY])
+}
+
+describe('an IPAddress without its claim', () => {
+  const OUTSIDE: OutsideOptions = { marker: 'kept' }
+  const planOf = (planner: Planner, metadata: object) => {
+    show(planner, stored(pool()), address('a', metadata))
+    planner.plan(KEY, { nowMs: 0 })
+    return planner.plan(KEY, { nowMs: 61_000 })
+  }
+
+  test('is swept where nothing is kept outside', () => {
+    expect(planOf(provider(undefined), {})?.outcome).toMatchObject({ kind: 'swept', address: '10.20.0.2' })
+  })
+
+  test('is let go where nothing is kept outside', () => {
+    expect(planOf(provider(undefined), DELETED)?.outcome).toMatchObject({ kind: 'swept' })
+  })
+
+  test.each([
+    ['swept', {}],
+    ['let go', DELETED],
+  ])('is not %s where an outside system has it: nobody knows what is to be given back there', (_, metadata) => {
+    expect(planOf(provider(OUTSIDE), metadata)).toBeUndefined()
+  })
+})
+
+describe('a claim that has failed', () => {
+  const failing = (outside: OutsideOptions | undefined) => {
+    const planner = provider(outside, { fails: true })
+    show(planner, stored(pool()), stored(claim('a')), address('b'))
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ kind: 'waiting', reason: 'AllocationFailed' })
+    const { apiVersion, kind } = IPAddress.info
+    return gone(planner, { apiVersion, kind, namespace: 'default', name: 'b' }, 'uid-b')
+  }
+
+  test('is tried again when an address of its pool goes', () => {
+    expect(failing(undefined)).toContain(KEY)
+  })
+
+  test('is not where an outside system has refused it: that has its own time', () => {
+    expect(failing({ marker: 'kept' })).not.toContain(KEY)
+  })
+
+  test('is not forgotten by an outside system that says that it is full', () => {
+    const planner = provider({ marker: 'kept' })
+    show(planner, stored(pool()), stored(claim('a')), address('b'))
+    answered(planner, { ok: false, failure: { message: 'full', reason: 'PoolExhausted', retryable: false } })
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'PoolExhausted' })
+    const { apiVersion, kind } = IPAddress.info
+    expect(gone(planner, { apiVersion, kind, namespace: 'default', name: 'b' }, 'uid-b')).toContain(KEY)
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'OutsideCall' })
+  })
+})
+
+describe('leakPossible', () => {
+  const asked = (marker: OutsideOptions['marker'], ...objects: readonly KubeObject[]) => {
+    const planner = provider({ marker })
+    show(planner, ...objects)
+    return planner.plan(KEY, { nowMs: 0 })?.outcome
+  }
+  const deleted = stored(claim('a'), { ...DELETED, finalizers: [CLAIM_FINALIZER] })
+
+  test.each([
+    ['none', true],
+    ['kept', undefined],
+  ] as const)('of an outside that keeps markers: %s', (marker, leakPossible) => {
+    const ensured = asked(marker, stored(pool()), stored(claim('a')))
+    expect(ensured).toMatchObject({ kind: 'waiting', reason: 'OutsideCall' })
+    expect(ensured).toHaveProperty('message', 'the outside is asked to allocate')
+    expect((ensured as { leakPossible?: true }).leakPossible).toBe(leakPossible)
+    const released = asked(marker, stored(pool()), deleted)
+    expect(released).toHaveProperty('message', 'the outside is asked to release')
+    expect((released as { leakPossible?: true }).leakPossible).toBe(leakPossible)
+  })
+
+  test('of a claim whose pool was removed by force, so that no marker is known', () => {
+    expect(asked('kept', deleted)).toMatchObject({ kind: 'released', address: undefined, leakPossible: true })
+  })
+
+  test('not of one that never had our finalizer: nothing was asked for it', () => {
+    expect(asked('kept', stored(claim('a'), { ...DELETED, finalizers: ['example.com/other'] }))).toEqual({
+      kind: 'released',
+      address: undefined,
+      message: 'the claim has no address',
+    })
+  })
+
+  test('not where the IPAddress says under which marker it is kept', () => {
+    const marked = address('a', { annotations: { 'ipam-kit/marker': 'pool/claim' } })
+    const planner = provider({ marker: 'kept' })
+    show(planner, deleted, marked)
+    const [, call] = planner.plan(KEY, { nowMs: 0 })?.effects ?? []
+    expect(call).toMatchObject({ kind: 'outside', call: { operation: 'release', key: 'pool/claim' } })
+    answered(planner, { ok: true, value: {} })
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toEqual({
+      kind: 'released',
+      address: '10.20.0.2',
+      message: '10.20.0.2 is released',
+    })
+  })
+
+  test('not where nothing is outside', () => {
+    const planner = provider(undefined)
+    show(planner, deleted)
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).not.toHaveProperty('leakPossible')
+  })
+})
+
+describe('AddressLedger', () => {
+  const held = (name: string, text: string) =>
+    IPAddress.parse({ ...address(name), spec: { ...(address(name).spec as object), address: text } })
+  const ledgerWith = (...objects: readonly IPAddress[]) => {
+    const ledger = new AddressLedger<InfobloxPool>()
+    for (const object of objects) ledger.observe(object)
+    return ledger
+  }
+
+  test('compares by value, and names the others in order', () => {
+    const ledger = ledgerWith(held('c', 'fd00::1'), held('b', 'fd00:0::1'), held('a', 'fd00::2'))
+    expect(ledger.othersHolding(held('a', 'FD00::1'))).toEqual(['default/b', 'default/c'])
+    expect(ledger.othersHolding(held('b', 'fd00::1'))).toEqual(['default/c'])
+    expect(ledger.othersHolding(held('x', 'fd00::3'))).toEqual([])
+  })
+
+  test('drops a zone, and lets a text that is no address collide with nothing', () => {
+    const ledger = ledgerWith(held('a', 'fe80::1%eth0'), held('b', 'nonsense'), held('c', 'nonsense'))
+    expect(ledger.othersHolding(held('x', 'fe80::1'))).toEqual(['default/a'])
+    expect(ledger.othersHolding(held('x', 'nonsense'))).toEqual([])
+    expect(ledger.size).toBe(3)
+  })
+
+  test('follows an object that is shown again, changed, and gone', () => {
+    const ledger = ledgerWith(held('a', '10.0.0.1'), held('a', '10.0.0.1'), held('a', '10.0.0.2'))
+    expect(ledger.size).toBe(1)
+    expect(ledger.othersHolding(held('x', '10.0.0.1'))).toEqual([])
+    expect(ledger.othersHolding(held('x', '10.0.0.2'))).toEqual(['default/a'])
+    ledger.forget({ namespace: 'default', name: 'a' })
+    ledger.forget({ namespace: 'default', name: 'a' })
+    expect([ledger.size, ledger.othersHolding(held('x', '10.0.0.2'))]).toEqual([0, []])
+  })
+
+  test('holds what is about to be written, once for each who is', () => {
+    const ledger = ledgerWith()
+    const ends = [ledger.reserve(held('a', '10.0.0.1')), ledger.reserve(held('a', '10.0.0.1'))]
+    expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([2, ['default/a']])
+    // not in the way of itself
+    expect(ledger.othersHolding(held('a', '10.0.0.1'))).toEqual([])
+    expect(ends.map((end) => end())).toEqual([false, true])
+    expect(ends.map((end) => end())).toEqual([false, false])
+    expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([0, []])
+  })
+
+  test('makes no room by the end of a write that was done', () => {
+    const ledger = ledgerWith()
+    const end = ledger.reserve(held('a', '10.0.0.1'))
+    ledger.observe(held('a', '10.0.0.1'))
+    expect([end(), ledger.size]).toEqual([false, 1])
+  })
+
+  test('is that of one pool, and knows what is wrong with it', () => {
+    const [lab, other] = [pool(), pool(undefined, 'other')].map((object) => InfobloxPool.parse(object))
+    const ledger = ledgerWith()
+    expect(ledger.serves(lab!)).toBe(false)
+    ledger.setPool(lab)
+    expect([ledger.serves(lab!), ledger.serves(other!), ledger.problems]).toEqual([true, false, []])
+    ledger.setPool(undefined, ['unreadable'])
+    expect([ledger.serves(lab!), ledger.problems]).toEqual([false, ['unreadable']])
+  })
+})
+
+test('what a definition leaves out is as Cluster API has it', () => {
+  const planner = provider(undefined)
+  expect(planner.watches.map(({ kind }) => kind)).toEqual(['IPAddressClaim', 'IPAddress', 'Cluster', 'InfobloxPool'])
+  expect(planner.hear).toBeUndefined()
+  show(planner, stored(pool()), stored(claim('a')))
+  const [finalizer, create] = planner.plan(KEY, { nowMs: 0 })?.effects ?? []
+  expect(finalizer).toMatchObject({
+    kind: 'patch',
+    ref: claimRef('a'),
+    patch: { metadata: { finalizers: [CLAIM_FINALIZER] } },
+  })
+  expect(create).toMatchObject({ object: { metadata: { finalizers: [ADDRESS_FINALIZER] } } })
+  expect(planner.ledgerOf(poolRef()).size).toBe(0)
+})
