@@ -110,13 +110,13 @@ export class LeaderElection {
     let isHeld = true
     while (isHeld && !hasEnded) {
       if (this.#isStopped) tellEnding()
-      await this.#wait(this.#periodMs)
+      await this.#wait(Math.min(this.#periodMs, this.#leftMs(renewedMs)))
       if (hasEnded) break
       const sentMs = this.#options.timers.now()
       // also of a store that does not answer at all
-      const attempt = await this.#inTime(this.#attempt(), renewedMs + this.#deadlineMs - sentMs)
+      const attempt = await this.#inTime(this.#attempt({ isRenewal: true }), this.#leftMs(renewedMs))
       if (attempt === 'held') renewedMs = sentMs
-      isHeld = attempt !== 'taken' && this.#options.timers.now() - renewedMs < this.#deadlineMs
+      isHeld = attempt !== 'taken' && this.#leftMs(renewedMs) > 0
     }
     if (!isHeld) tellLost()
     tellEnding()
@@ -136,14 +136,21 @@ export class LeaderElection {
   async #acquire(): Promise<number | undefined> {
     while (!this.#isStopped) {
       const sentMs = this.#options.timers.now()
-      if ((await this.#attempt()) === 'held') return sentMs
+      const isHeld = (await this.#attempt({ isRenewal: false })) === 'held'
+      // the others count from when it was written: after an answer that took too long they may lead already
+      if (isHeld && this.#leftMs(sentMs) > 0) return sentMs
       await this.#wait(this.#periodMs)
     }
     return undefined
   }
 
+  /** How long the leader may lead on after a renewal that was asked for at some time. */
+  #leftMs(renewedMs: number): number {
+    return Math.max(0, renewedMs + this.#deadlineMs - this.#options.timers.now())
+  }
+
   /** Takes the lease, or renews it, if it is free or ours. */
-  async #attempt(): Promise<'held' | 'taken' | 'unknown'> {
+  async #attempt({ isRenewal }: { readonly isRenewal: boolean }): Promise<'held' | 'taken' | 'unknown'> {
     const { store, timers, identity } = this.#options
     const found = await store.get(this.#ref)
     const now = new Date(timers.now()).toISOString().replace('Z', '000Z')
@@ -156,6 +163,8 @@ export class LeaderElection {
     const lease = found.value
     const spec = specOf(lease)
     const holder = spec.holderIdentity ?? ''
+    // of a leader whose process stood still: somebody else has led since, and given the lease back
+    if (isRenewal && holder !== identity) return 'taken'
     if (holder !== identity && holder !== '' && !this.#isExpired(lease, spec)) return 'taken'
     const before = holder === identity ? spec : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }
     const renewed = { ...lease, spec: { ...(lease.spec as object), ...this.#held(before, now) } }
@@ -201,7 +210,7 @@ export class LeaderElection {
 
   #inTime<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const cancel = this.#options.timers.after(Math.max(0, ms), () => resolve(undefined))
+      const cancel = this.#options.timers.after(ms, () => resolve(undefined))
       answer.then(resolve, reject).finally(cancel)
     })
   }

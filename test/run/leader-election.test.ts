@@ -92,6 +92,56 @@ describe('an election', () => {
     expect([a.state.leads, b.state.leads]).toEqual([false, true])
   })
 
+  test('is not led by one that learns too late that it has the lease: another one may lead by then', async () => {
+    let isSlow = true
+    const create: Store['create'] = async (object) => {
+      const answer = await store.create(object)
+      if (isSlow) await new Promise<void>((resolve) => void timers.after(25_000, resolve))
+      return answer
+    }
+    const a = candidate('a', { store: storeOver(store, { create }) })
+    const b = candidate('b')
+    void a.run()
+    await timers.pass(100)
+    void b.run()
+    isSlow = false
+    await timers.pass(24_000)
+    expect(b.state.leads).toBe(true)
+    await timers.pass(900)
+    expect(a.state.since).toBeNaN()
+    await timers.pass(60_000)
+    expect(a.state.since).toBeNaN()
+    b.election.stop()
+    await timers.pass(5000)
+    expect([a.state.leads, b.state.leads]).toEqual([true, false])
+  })
+
+  test.each([2, 3, 7, 9.5])('is over at the deadline, and not a period of %d s later', async (retryPeriodSeconds) => {
+    let isDown = false
+    const get: Store['get'] = async (one) => (isDown ? down : store.get(one))
+    const a = candidate('a', { store: storeOver(store, { get }), retryPeriodSeconds })
+    const beganMs = timers.now()
+    void a.run()
+    await timers.pass(100)
+    isDown = true
+    await timers.pass(9800)
+    expect(a.state).toMatchObject({ leads: true, lost: false })
+    await timers.pass(200)
+    expect(timers.now() - beganMs).toBe(10_100)
+    expect(a.state).toMatchObject({ leads: false, lost: true, ended: 'lost' })
+  })
+
+  test('is over for a leader whose process stood still while another one has led and given the lease back', async () => {
+    const a = candidate('a')
+    void a.run()
+    await timers.pass(2100)
+    // what the other one leaves
+    unwrap(await store.patch(ref, { spec: { holderIdentity: '', leaseTransitions: 1 } }))
+    await timers.pass(2100)
+    expect(a.state).toMatchObject({ leads: false, lost: true, ended: 'lost' })
+    expect(await specOfLease()).toMatchObject({ holderIdentity: '' })
+  })
+
   test('is told of a lease that is lost while it comes to its end', async () => {
     const a = candidate('a')
     const running = a.run(120_000)
