@@ -207,9 +207,9 @@ export class Controller<O extends Outcome = Outcome> {
       onResult?.({ planner: planner.name, key, kind, outcome, attempts, tookMs: timers.now() - beganMs })
       this.#enqueue(planner, ended.wakes)
       if (ended.kind === 'done') {
-        this.#backoff.succeeded(id)
         const { requeueAfterSeconds: seconds } = ended
-        end = seconds === undefined ? {} : { againMs: Math.min(seconds * 1000, DAY_MS) }
+        end = seconds === undefined ? {} : { againMs: againMs(seconds) }
+        this.#backoff.succeeded(id)
       } else {
         const { failure } = ended
         onProblem({ kind, planner: planner.name, key, failure } as ControllerProblem)
@@ -283,6 +283,13 @@ export interface ControllerLoad {
 /** How long to wait before a store is asked again that has failed so many times in a row: 5 ms, twice as long each time, up to half a minute. */
 function waitMs(times: number): number {
   return Math.min(5 * 2 ** Math.min(times - 1, 20), 30_000)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` for what is no time: a timer would take it for none at all, again and again */
+function againMs(seconds: number): number {
+  if (seconds >= 0) return Math.min(seconds * 1000, DAY_MS)
+  const expected = 'seconds, from 0'
+  throw ipamError('INVALID_ARGUMENT', { argument: 'requeueAfterSeconds', expected, got: String(seconds) })
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */

@@ -1,4 +1,5 @@
 import { type KindInfo, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
+import { failure } from '../errors/index.js'
 import { type Change, isOlderVersion } from '../plan/index.js'
 import type { Store, StoreFailure, WatchEvent } from '../store/index.js'
 
@@ -105,7 +106,10 @@ export class Feed {
     try {
       for (;;) {
         const next = await watch.next()
-        if (this.#isStopped || next.done === true) return undefined
+        if (this.#isStopped) return undefined
+        // no store may do so: one that does must not be asked without a pause
+        if (next.done === true)
+          return this.#fail(failure('STORE_IO', { operation: 'watch', problem: 'the watch has ended' }))
         const event = next.value
         if (event.type === 'ERROR') {
           const isGone = event.failure.code === 'STORE_VERSION_GONE'

@@ -14,6 +14,8 @@ export interface Job<O extends Outcome> {
   isStale: boolean
   /** Calls its timer off, if it has one. */
   cancel: (() => void) | undefined
+  /** When that rings. */
+  dueMs: number
 }
 
 /** How a key is to go on after it was planned. */
@@ -67,7 +69,10 @@ export class WorkQueue<O extends Outcome> {
     }
     if (job.isQueued) return
     if (!planner.isSummary(key)) this.#push(job)
-    else if (job.cancel === undefined) this.#pushAfter(job, this.#summaryDelayMs)
+    // what was to come much later comes now
+    else if (job.cancel === undefined || job.dueMs > this.#timers.now() + this.#summaryDelayMs) {
+      this.#pushAfter(job, this.#summaryDelayMs)
+    }
   }
 
   /** The next job that may be planned now. It is busy until {@link done}. */
@@ -116,6 +121,8 @@ export class WorkQueue<O extends Outcome> {
   }
 
   #pushAfter(job: Job<O>, ms: number): void {
+    job.cancel?.()
+    job.dueMs = this.#timers.now() + ms
     job.cancel = this.#timers.after(ms, () => {
       job.cancel = undefined
       if (!job.isQueued) this.#push(job)
@@ -135,7 +142,7 @@ export class WorkQueue<O extends Outcome> {
     const id = `${planner.name} ${key}`
     const known = this.#jobs.get(id)
     if (known !== undefined) return known
-    const job = { planner, key, id, isQueued: false, isBusy: false, isStale: false, cancel: undefined }
+    const job = { planner, key, id, isQueued: false, isBusy: false, isStale: false, cancel: undefined, dueMs: 0 }
     this.#jobs.set(id, job)
     return job
   }

@@ -132,6 +132,66 @@ describe('a controller', () => {
     expect(problems).toEqual([])
   })
 
+  test('plans what sums up others soon after a change, whenever it was to be planned again', async () => {
+    await store.create(counter('a'))
+    const planner = new CountTo()
+    const plan = planner.plan.bind(planner)
+    planner.plan = (key) => {
+      const planned = plan(key)
+      return planned && key === 'sum' ? { ...planned, requeueAfterSeconds: 3600 } : planned
+    }
+    const { stop } = start([planner])
+    const sums = () => planner.planned.filter((key) => key === 'sum').length
+    await timers.pass(2000)
+    const before = sums()
+    await timers.pass(60_000)
+    expect(sums()).toBe(before)
+    await store.create(counter('b'))
+    await timers.pass(100)
+    expect(sums()).toBe(before)
+    await timers.pass(1000)
+    expect(sums()).toBeGreaterThan(before)
+    const after = sums()
+    await timers.pass(3_600_000)
+    expect(sums()).toBe(after + 1)
+    await stop()
+    expect(timers.size).toBe(0)
+  })
+
+  test.each([Number.NaN, -1])(
+    'does not plan without a pause for a plan that is to be made again after %d s',
+    async (seconds) => {
+      await store.create(counter('a'))
+      const planner = new CountTo()
+      const plan = planner.plan.bind(planner)
+      planner.plan = (key) => {
+        const planned = plan(key)
+        return planned && key === 'a' ? { ...planned, requeueAfterSeconds: seconds } : planned
+      }
+      const { stop } = start([planner])
+      await timers.pass(60_000)
+      expect(planner.planned.filter((key) => key === 'a').length).toBeLessThan(20)
+      expect(problems).toContainEqual(expect.objectContaining({ kind: 'thrown', key: 'a' }))
+      await stop()
+    },
+  )
+
+  test('does not list without a pause where watches end by themselves', async () => {
+    await store.create(counter('a'))
+    let lists = 0
+    const list: Store['list'] = async (query, options) => {
+      if (++lists > 1000) throw new Error('listed without a pause')
+      return store.list(query, options)
+    }
+    const watch: Store['watch'] = async function* () {}
+    const { stop } = start([new CountTo()], { store: storeOver(store, { list, watch }) })
+    await timers.pass(60_000)
+    expect(await storedValue('a')).toBe(1)
+    expect(lists).toBeLessThan(20)
+    expect(problems).toContainEqual(expect.objectContaining({ kind: 'feed' }))
+    await stop()
+  })
+
   test('plans nothing before all kinds were listed', async () => {
     await store.create(counter('a'))
     const planner = new CountTo()
