@@ -70,8 +70,11 @@ function isRequest(said: { readonly kind: string }): said is OutsideRequest {
 
 /** How long to wait before a call that has failed is tried again, in whole seconds. */
 function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: OutsideFailure, nowMs: number): number {
-  const waitSeconds =
-    retryAfterSeconds ?? Math.min(FIRST_WAIT_SECONDS * 2 ** Math.min(failures - 1, 16), MAX_WAIT_SECONDS)
+  // a header that is no number, or 0: it must not be asked without a pause
+  const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
+  const waitSeconds = isTold
+    ? retryAfterSeconds
+    : Math.min(FIRST_WAIT_SECONDS * 2 ** Math.min(failures - 1, 16), MAX_WAIT_SECONDS)
   return Math.max(0, Math.ceil((atMs + waitSeconds * 1000 - nowMs) / 1000))
 }
 
@@ -92,4 +95,9 @@ export function markerOf(
   const written = address?.metadata.annotations?.[MARKER_ANNOTATION]
   if (written !== undefined && written !== '') return written
   return pool?.metadata.uid === undefined ? undefined : `${pool.metadata.uid}/${claim.metadata.uid}`
+}
+
+/** Under which what was heard of a call is remembered. */
+export function callKey(operation: string, marker: string): string {
+  return `${operation} ${marker}`
 }

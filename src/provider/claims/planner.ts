@@ -1,4 +1,4 @@
-import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import { Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
@@ -28,7 +28,8 @@ import type { Ledger, Place, ProviderDefinition } from './definition.js'
 import { addressIn, heldNow } from './held.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
-import { type Heard, heardNow } from './outside.js'
+import { callKey, type Heard, heardNow } from './outside.js'
+import { standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { type ProviderRules, rulesOf } from './rules.js'
 
@@ -114,6 +115,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   reserve(plan: Plan): () => readonly string[] {
     const ends = plan.effects.flatMap((effect) => {
+      if (effect.kind === 'outside') return this.#ask(formatRef(effect.call.about))
       const address = effect.kind === 'create' ? addressIn(effect.object) : undefined
       const pool = address && poolOfAddress(address, this.#rules)
       if (address === undefined || pool === undefined) return []
@@ -196,14 +198,23 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return keys
   }
 
-  /** How many claims of a pool have our finalizer. */
-  #unreleased({ claims }: PoolRecord<P, L>): number {
-    let count = 0
-    for (const key of claims) {
+  /** The pool of a claim stays while the outside is asked for it, also before the finalizer of the claim is seen. */
+  #ask(key: string): (() => readonly string[])[] {
+    const claim = this.#claims.get(key)
+    const pool = claim && claimReads(claim, this.#rules).pool
+    if (pool === undefined) return []
+    const { asking } = this.#record(formatRef(pool))
+    asking.add(key)
+    return [() => (asking.delete(key) ? this.#poolThatWaits(claim) : [])]
+  }
+
+  /** How many claims of a pool have our finalizer, or are about to. */
+  #unreleased({ claims, asking }: PoolRecord<P, L>): number {
+    const isHeld = (key: string) => {
       const claim = this.#claims.get(key)
-      if (claim !== undefined && hasFinalizer(claim, this.#rules.finalizers.claim)) count++
+      return claim !== undefined && hasFinalizer(claim, this.#rules.finalizers.claim)
     }
-    return count
+    return new Set([...asking, ...[...claims].filter(isHeld)]).size
   }
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
@@ -393,6 +404,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       ledger: this.#rules.ledger(),
       claims: new Set(),
       exhausted: new Set(),
+      asking: new Set(),
     }
     this.#pools.set(key, record)
     return record
@@ -415,20 +427,8 @@ interface PoolRecord<P extends KubeObject, L extends Ledger<P>> {
   readonly claims: Set<string>
   /** Of those, the ones that wait for room. */
   readonly exhausted: Set<string>
-}
-
-/** Whether a change of a pool whose spec is the same can mean nothing to its claims: counts and labels only. */
-function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefined): boolean {
-  if (before === undefined || now === undefined) return before === now
-  return (
-    before.metadata.uid === now.metadata.uid &&
-    isDeleting(before) === isDeleting(now) &&
-    hasPausedAnnotation(before) === hasPausedAnnotation(now)
-  )
-}
-
-function callKey(operation: string, marker: string): string {
-  return `${operation} ${marker}`
+  /** Keys of the claims for which the outside is just being asked. */
+  readonly asking: Set<string>
 }
 
 /** The key of the IPAddress that has the name of a claim. */

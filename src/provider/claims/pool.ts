@@ -1,3 +1,4 @@
+import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../plan/index.js'
@@ -39,4 +40,14 @@ export function protectPool({
   const why = 'nothing of the pool is in use any more'
   const outcome: ProtectedPoolOutcome = { kind: 'unprotected', message: 'nothing refers to it' }
   return { outcome, effects: isHeld ? [removeFinalizer(pool, PROTECT_POOL_FINALIZER, why)] : [] }
+}
+
+/** Whether a change of a pool whose spec is the same can mean nothing to its claims: counts and labels only. */
+export function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefined): boolean {
+  if (before === undefined || now === undefined) return before === now
+  return (
+    before.metadata.uid === now.metadata.uid &&
+    isDeleting(before) === isDeleting(now) &&
+    hasPausedAnnotation(before) === hasPausedAnnotation(now)
+  )
 }

@@ -1,0 +1,87 @@
+import type { OutsideCaller } from 'ipam-kit/run'
+import { Controller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
+import { describe, expect, test } from 'vitest'
+import { FakeIpam } from '../../../docs/examples/outside-provider/fake-ipam.js'
+import { callerOf } from '../../../docs/examples/outside-provider/outside.js'
+import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
+import { VirtualTimers } from '../../run/virtual-timers.js'
+import { claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
+
+/** The provider of docs/examples/outside-provider in a controller, with a store and an outside that take their time. */
+function start({ patchMs = 0, outside }: { patchMs?: number; outside?: OutsideCaller } = {}) {
+  const timers = new VirtualTimers()
+  const store = memoryStore({ now: () => timers.now(), kinds })
+  const ipam = new FakeIpam()
+  ipam.addNetwork(NETWORK)
+  const patch: Store['patch'] = async (ref, ...rest) => {
+    if (ref.kind === 'IPAddressClaim') await new Promise<void>((resolve) => void timers.after(patchMs, resolve))
+    return store.patch(ref, ...rest)
+  }
+  const controller = new Controller({
+    store: storeOver(store, { patch }),
+    planners: [infoblox()],
+    timers,
+    outside: outside ?? callerOf(ipam),
+    onProblem: (problem) => {
+      throw new Error(JSON.stringify(problem))
+    },
+  })
+  const running = controller.run()
+  const stop = async () => {
+    controller.stop()
+    await timers.pass(60_000)
+    await running
+  }
+  return { timers, store, ipam, stop }
+}
+
+describe('an outside provider in a controller', () => {
+  test('has its pool stay while the outside is asked, also before the finalizer of the claim is written', async () => {
+    const { timers, store, ipam, stop } = start({ patchMs: 3000 })
+    await store.create(pool())
+    await timers.pass(2000)
+    await store.create(claim('a'))
+    await timers.pass(100)
+    await store.delete(poolRef())
+    await timers.pass(20_000)
+    expect(ipam.records.map(({ name }) => name)).toEqual(['default.a'])
+    expect((await store.get(poolRef())).ok).toBe(true)
+    await store.delete(claimRef('a'))
+    await timers.pass(60_000)
+    expect(ipam.records).toEqual([])
+    expect([(await store.get(claimRef('a'))).ok, (await store.get(poolRef())).ok]).toEqual([false, false])
+    await stop()
+  })
+
+  test('lets a pool go that was asked in vain', async () => {
+    const { timers, store, stop } = start({ patchMs: 3000 })
+    await store.create(pool())
+    await timers.pass(2000)
+    await store.create(claim('a'))
+    await timers.pass(100)
+    await store.delete(poolRef())
+    // the plan of the claim finds nobody: its pool waited for that alone
+    await store.delete(claimRef('a'))
+    await timers.pass(20_000)
+    expect((await store.get(poolRef())).ok).toBe(false)
+    await stop()
+  })
+
+  test.each([Number.NaN, 0, -5])('asks with pauses where the outside says to come again in %d s', async (seconds) => {
+    let calls = 0
+    const outside: OutsideCaller = async () => {
+      if (++calls > 100) throw new Error('asked without a pause')
+      return { ok: false, failure: { message: 'busy', retryable: true, retryAfterSeconds: seconds } }
+    }
+    const { timers, store, stop } = start({ outside })
+    await store.create(pool())
+    await store.create(claim('a'))
+    await timers.pass(60_000)
+    // after 5, 10 and 20 s
+    expect(calls).toBe(4)
+    await stop()
+  })
+})
