@@ -16,6 +16,14 @@ interface Held {
   readonly extent: Prefix | undefined
 }
 
+/** What is about to be written, and what ends that in the ledgers of other pools, by pool. */
+interface Reservation {
+  readonly address: IPAddress
+  readonly pool: ObjectRef
+  readonly extent: Prefix
+  readonly ends: Map<string, () => boolean>
+}
+
 /**
  * Pools that may have addresses in common: those of one namespace, and all that have none. Knows which of them do; with `avoids`, the ledger of
  * each also knows what is in use from the others. O(pools) for a change of an address, O(pools + addresses) for one of a pool.
@@ -25,6 +33,7 @@ export class Overlaps {
   readonly #members = new Map<string, Member>()
   /** What IPAddress objects hold, by `namespace/name`. */
   readonly #held = new Map<string, Held>()
+  readonly #reservations = new Set<Reservation>()
 
   constructor({ avoids }: { readonly avoids: boolean }) {
     this.#avoids = avoids
@@ -54,6 +63,7 @@ export class Overlaps {
     }
     if (this.#avoids && isThere) {
       for (const [name, held] of this.#held) this.#tell(member, name, held)
+      for (const reservation of this.#reservations) holdIn(key, member, reservation)
     }
     return changed
   }
@@ -70,23 +80,31 @@ export class Overlaps {
   /** Counts what is about to be written as in use for the other pools. @returns ends that, and says for which pools it has made room */
   reserve(address: IPAddress, pool: ObjectRef, extent: Prefix | undefined): () => readonly string[] {
     if (!this.#avoids || extent === undefined) return () => []
-    const ends = [...this.#members].flatMap(([key, { ref, ledger }]) =>
-      isOther(ref, pool) && RangeSet.overlaps(ledger.available, extent)
-        ? [{ key, end: ledger.reserve(address, extent) }]
-        : [],
-    )
-    return () => ends.flatMap(({ key, end }) => (end() ? [key] : []))
+    const reservation: Reservation = { address, pool, extent, ends: new Map() }
+    this.#reservations.add(reservation)
+    for (const [key, member] of this.#members) holdIn(key, member, reservation)
+    return () => {
+      this.#reservations.delete(reservation)
+      return [...reservation.ends].flatMap(([key, end]) => (end() ? [key] : []))
+    }
   }
 
   clear(): void {
     this.#members.clear()
     this.#held.clear()
+    this.#reservations.clear()
   }
 
   #tell({ ref, ledger }: Member, name: string, held: Held | undefined): boolean {
     const isForeign = held !== undefined && isOther(ref, held.pool)
     return ledger.observeForeign(name, isForeign ? held.extent : undefined)
   }
+}
+
+/** Counts what is about to be written as in use for another pool, if that is one that may give it. */
+function holdIn(key: string, { ref, ledger }: Member, { address, pool, extent, ends }: Reservation): void {
+  if (ends.has(key) || !isOther(ref, pool) || !RangeSet.overlaps(ledger.available, extent)) return
+  ends.set(key, ledger.reserve(address, extent))
 }
 
 function isOther(pool: ObjectRef, of: ObjectRef): boolean {
