@@ -92,15 +92,18 @@ export async function runKey<O extends Outcome>(
     onPlan?.(plan)
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts, wakes }
     const release = planner.reserve?.(plan) ?? (() => [])
+    const events: EventEffect[] = []
     const ended = await tryPlan(plan, store, {
       show,
-      onEvent,
+      onEvent: (event) => void events.push(event),
       outside,
       onAnswer: (call, answer) => wakes.push(...(planner.hear?.({ call, answer, atMs: now() }) ?? [])),
     })
     const { outcome, requeueAfterSeconds } = plan
     if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release }
     wakes.push(...release())
+    // when nothing is reserved any more: what people do with it may throw
+    for (const event of events) onEvent?.(event)
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
     const { failure } = ended
     if (ended.kind === 'failed' || attempts > maxConflicts) return { kind: 'failed', outcome, failure, attempts, wakes }

@@ -192,6 +192,25 @@ describe('a controller', () => {
     await stop()
   })
 
+  test('keeps nothing reserved for a plan whose events nobody could take', async () => {
+    let isFull = true
+    const onEvent = () => {
+      if (isFull) throw new Error('disk full')
+    }
+    const { stop } = start([inCluster()], { onEvent })
+    await store.create(pool(['10.0.0.5']))
+    await store.create(claim('a'))
+    await timers.pass(10_000)
+    expect(problems).toContainEqual(expect.objectContaining({ kind: 'thrown' }))
+    isFull = false
+    await store.delete(claimRef('a'))
+    await timers.pass(10_000)
+    await store.create(claim('b'))
+    await timers.pass(10_000)
+    expect(unwrap(await store.get(claimRef('b'))).status).toMatchObject({ addressRef: { name: 'b' } })
+    await stop()
+  })
+
   test('plans nothing before all kinds were listed', async () => {
     await store.create(counter('a'))
     const planner = new CountTo()
