@@ -88,7 +88,7 @@ function withConditions(
   updates: readonly ConditionUpdate[],
   { nowMs }: PlanTime,
 ): readonly Condition[] | undefined {
-  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const now = `${new Date(nowMs).toISOString().slice(0, -5)}Z`
   const { generation } = pool.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   let { conditions } = pool.status ?? {}
