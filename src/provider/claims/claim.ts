@@ -20,7 +20,7 @@ import type { ClaimOutcome } from './outcome.js'
 import { type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { advance, type Progress, startOf, statusPatch, stuck } from './status.js'
+import { advance, type Progress, startOf, statusPatch, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -316,11 +316,6 @@ function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
     effects,
     ...(retryAfterSeconds === undefined ? {} : { requeueAfterSeconds: retryAfterSeconds }),
   }
-}
-
-/** A moment as the API writes it: RFC 3339, whole seconds. */
-function timeText({ nowMs }: PlanTime): string {
-  return `${new Date(nowMs).toISOString().slice(0, -5)}Z`
 }
 
 /**

@@ -9,6 +9,7 @@ import {
 } from '../../claim/index.js'
 import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
+import type { PlanTime } from '../../plan/index.js'
 
 /** Where events have led a claim: its new state, the status to write, and whether it has to be tried again by time. */
 export interface Progress {
@@ -90,4 +91,9 @@ function withReady(
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   const conditions = setCondition(status?.conditions, { type: READY_CONDITION, ...update, ...observed }, now)
   return conditions === status?.conditions ? (status as IPAddressClaimStatus) : { ...status, conditions }
+}
+
+/** A moment as the API writes it: RFC 3339, whole seconds. */
+export function timeText({ nowMs }: PlanTime): string {
+  return `${new Date(nowMs).toISOString().slice(0, -5)}Z`
 }

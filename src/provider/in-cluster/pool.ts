@@ -3,6 +3,7 @@ import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
+import { timeText } from '../claims/status.js'
 import type { PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
 
@@ -86,9 +87,9 @@ function listed(texts: readonly string[], separator: string): string {
 function withConditions(
   pool: InClusterPool,
   updates: readonly ConditionUpdate[],
-  { nowMs }: PlanTime,
+  time: PlanTime,
 ): readonly Condition[] | undefined {
-  const now = `${new Date(nowMs).toISOString().slice(0, -5)}Z`
+  const now = timeText(time)
   const { generation } = pool.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   let { conditions } = pool.status ?? {}
