@@ -23,6 +23,11 @@ export interface Program {
 export interface Running {
   /** Has it end in order; after some seconds it is killed. */
   end(): Promise<void>
+  /**
+   * Resolves when it has ended and its id is free. A process that was killed has its id until its parent, that is this process, has heard of
+   * its end: PostgreSQL takes a server whose id is there for one that runs, and does not start.
+   */
+  hasEnded(): Promise<void>
 }
 
 const END_SECONDS = 5
@@ -60,7 +65,7 @@ export async function start(program: Program, folder: string): Promise<Running> 
   // it may have been another server that answered
   giveUp()
   await program.whenReady?.()
-  return { end: () => end(child, program.stopSignal ?? 'SIGTERM') }
+  return { end: () => end(child, program.stopSignal ?? 'SIGTERM'), hasEnded: () => hasEnded(child, name) }
 }
 
 function endOf({ exitCode, signalCode }: ChildProcess): string | undefined {
@@ -74,6 +79,11 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
     if (performance.now() > deadline) child.kill('SIGKILL')
     await sleep(5)
   }
+}
+
+async function hasEnded(child: ChildProcess, name: string): Promise<void> {
+  const check = () => (endOf(child) === undefined ? undefined : true)
+  await waitFor(check, { seconds: END_SECONDS, else: `${name} has not ended` })
 }
 
 let wrapper: readonly string[] | undefined

@@ -77,8 +77,10 @@ export async function startServer(spec: ServerSpec): Promise<RealServer> {
     url,
     folder,
     async kill() {
+      const killed = running
       running = []
       await killAllIn(folder)
+      for (const program of killed) await program.hasEnded()
     },
     async restart() {
       if (gone) throw new Error(`${name} has been stopped, and its data is gone`)
