@@ -16,6 +16,12 @@ export interface Budget {
     /** A run fails above it: no slack, since it does not depend on the moment. */
     readonly writesPerClaim: number
   }
+  /** What writers of blocks reach on a real API server. */
+  readonly blocks: {
+    readonly goals: Goals
+    /** A run fails above it. */
+    readonly requestsPerAllocation: number
+  }
   readonly bytes: { readonly [what: string]: Bytes }
 }
 

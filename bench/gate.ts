@@ -5,6 +5,9 @@ import type { Measurement } from './harness.js'
 /** How long to wait before each further attempt, in milliseconds: a neighbour on the same machine may be busy for a while. */
 const PAUSES_MS = [2000, 10_000, 30_000]
 
+/** So far below its floor no ratio falls because of a neighbour. */
+const HOPELESS = 10
+
 /** A ratio, and what it is held against. */
 export interface Judged extends Measurement {
   readonly target: Target | undefined
@@ -41,7 +44,7 @@ export class Gate {
 
   /**
    * Measures some peers, and those that are below their floor again, up to three times and each time later: a machine that was busy
-   * for a moment is no regression.
+   * for a moment is no regression. One that is ten times too low is not measured again.
    */
   async measure(
     work: string,
@@ -55,7 +58,7 @@ export class Gate {
     })
     const best = (await once(peers)).map((result) => judge(result, 1))
     for (const [pause, pauseMs] of PAUSES_MS.entries()) {
-      const low = best.filter(isBelow).map(({ peer }) => peer)
+      const low = best.filter((result) => isBelow(result) && !isHopeless(result)).map(({ peer }) => peer)
       if (low.length === 0) break
       await sleep(pauseMs)
       for (const again of await once(low)) {
@@ -96,6 +99,10 @@ export class Gate {
 
 function isBelow({ ratio, target }: Judged): boolean {
   return target !== undefined && ratio < target.floor
+}
+
+function isHopeless({ ratio, target }: Judged): boolean {
+  return target !== undefined && ratio * HOPELESS < target.floor
 }
 
 export function asRatio(value: number): string {

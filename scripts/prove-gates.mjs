@@ -376,6 +376,19 @@ const proofs = [
     expect: [/FAIL.*a run that is cut off at any single write/],
   },
   {
+    gate: 'safety',
+    fault: 'a row that is written whatever the version of its block is',
+    plant: (tree) =>
+      tree.edit('src/provider/blocks/rows.ts', (text) =>
+        text.replace(
+          'return patchObject(object, isManaged',
+          'return patchObject({ ...object, metadata: { name: object.metadata.name } }, isManaged',
+        ),
+      ),
+    command: vitest('test/testing/simulate-blocks.test.ts'),
+    expect: [/FAIL.*give no address twice and lose none/],
+  },
+  {
     gate: 'size',
     fault: 'forty kilobytes of noise in cidr',
     plant: (tree) => {

@@ -146,7 +146,7 @@ export class Rounds {
     const { namespace, name, uid } = claim.metadata
     const self = `${BASE}/v1beta2/namespaces/${namespace}/ipaddressclaims/${name}`
     const finalizers = [`${GROUP}/ReleaseAddress`]
-    await this.#client.send('PATCH', self, { body: { metadata: { finalizers } }, patch: true })
+    await this.#client.send('PATCH', self, { body: { metadata: { finalizers } }, patch: 'merge' })
     const pool = nth % POOLS
     const address = addressOf({
       namespace: namespace!,
@@ -156,7 +156,7 @@ export class Rounds {
       claim: { name, uid: uid! },
     })
     await this.#client.send('POST', `${BASE}/v1beta2/namespaces/${namespace}/ipaddresses`, { body: address })
-    await this.#client.send('PATCH', `${self}/status`, { body: { status: { addressRef: { name } } }, patch: true })
+    await this.#client.send('PATCH', `${self}/status`, { body: { status: { addressRef: { name } } }, patch: 'merge' })
   }
 
   /** Until the counts of the pools are those of the addresses that there are. */
@@ -168,7 +168,7 @@ export class Rounds {
         const used = (await this.#client.list(pools)).map(({ status }) => {
           return (status as { ipAddresses?: { used?: number } } | undefined)?.ipAddresses?.used ?? Number.NaN
         })
-        const total = (await this.#client.list(addresses)).length
+        const total = await this.#client.count(addresses)
         return used.reduce((sum, count) => sum + count, 0) === total || undefined
       },
       { seconds: PATIENCE_SECONDS, else: 'pools do not count what they have given' },

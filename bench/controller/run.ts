@@ -17,6 +17,7 @@ const { values } = parseArgs({ options: OPTIONS })
 const ROUNDS = 3
 const IN_USE = 20_000
 const BARE = 'bare client'
+const ITSELF = 'itself with empty pools'
 const EMPTY = `bind ${CLAIMS} claims over ${POOLS} empty pools`
 const FULL = `bind ${CLAIMS} claims over ${POOLS} pools with ${IN_USE.toLocaleString('en')} addresses in use`
 
@@ -26,36 +27,34 @@ const report = new Report()
 
 await installClients()
 const program = await bundle(MAIN, 'controller')
-const ground = await startGround('upstream', { bare: true })
-const rounds = new Rounds(ground, program)
+// two servers, so that both states of the pools are measured in turn
+const grounds = [await startGround('upstream', { bare: true }), await startGround('upstream', { bare: true })] as const
+const [empty, filled] = [new Rounds(grounds[0], program), new Rounds(grounds[1], program)]
 try {
   const writes: number[] = []
-  let emptyNs = Number.POSITIVE_INFINITY
-  /** Both sides in turn, the best of each. */
-  const measure = async (work: string, where?: string) => {
-    const best = { ours: Number.POSITIVE_INFINITY, bare: Number.POSITIVE_INFINITY }
+  const bestOf = async (sides: readonly (() => Promise<Round>)[]) => {
+    const best = sides.map(() => Number.POSITIVE_INFINITY)
     for (let round = 0; round < ROUNDS; round++) {
-      best.bare = Math.min(best.bare, asNs(await rounds.bare()))
-      const ours = await rounds.controlled(where)
-      best.ours = Math.min(best.ours, asNs(ours))
-      writes.push(ours.writes / CLAIMS)
+      for (const [side, work] of sides.entries()) best[side] = Math.min(best[side]!, asNs(await work()))
     }
-    return { work, ...best }
+    return best
+  }
+  const controlled = (rounds: Rounds, namespace?: string) => async () => {
+    const round = await rounds.controlled(namespace)
+    writes.push(round.writes / CLAIMS)
+    return round
   }
   for (const result of await gate.measure(EMPTY, [BARE], async () => {
-    const { work, ours, bare } = await measure(EMPTY)
-    emptyNs = Math.min(emptyNs, ours)
-    return [measurement(work, BARE, ours, bare)]
+    const [bare, ours] = await bestOf([() => empty.bare(), controlled(empty)])
+    return [measurement(EMPTY, BARE, ours!, bare!)]
   })) {
     report.ratio(result)
   }
-  const full = await rounds.filled(IN_USE)
-  const peers = [BARE, 'itself with empty pools']
-  for (const result of await gate.measure(FULL, peers, async (wanted) => {
-    const { work, ours, bare } = await measure(FULL, full)
-    return peers
-      .map((peer) => measurement(work, peer, ours, peer === BARE ? bare : emptyNs))
-      .filter(({ peer }) => wanted.includes(peer))
+  const namespace = await filled.filled(IN_USE)
+  for (const result of await gate.measure(FULL, [BARE, ITSELF], async (wanted) => {
+    const [bare, itself, ours] = await bestOf([() => filled.bare(), controlled(empty), controlled(filled, namespace)])
+    const results = [measurement(FULL, BARE, ours!, bare!), measurement(FULL, ITSELF, ours!, itself!)]
+    return results.filter(({ peer }) => wanted.includes(peer))
   })) {
     report.ratio(result)
   }
@@ -72,10 +71,10 @@ try {
   ])
   if (!(most <= writesPerClaim)) gate.fail(`${most.toFixed(2)} writes for a claim are above ${writesPerClaim}`)
 } finally {
-  rounds.close()
-  await ground.server.stop()
+  for (const rounds of [empty, filled]) rounds.close()
+  for (const { server } of grounds) await server.stop()
 }
-const about = `Each claim from its creation to the watch event that it is bound, beside ${ROUNDS} rounds of a client that has nothing to decide. Measured with Kubernetes ${ground.server.version}.`
+const about = `Each claim from its creation to the watch event that it is bound, beside ${ROUNDS} rounds of a client that has nothing to decide. Measured with Kubernetes ${grounds[0].server.version}.`
 report.finish(gate, `The example controller on a real API server, ${nodeName()}`, { ...values, about })
 
 /** The time of one claim. */

@@ -7,6 +7,7 @@ import {
   IPAddressClaim,
 } from 'ipam-kit/crd/cluster-api'
 import { poolModels } from 'ipam-kit/crd/in-cluster'
+import { API_VERSION, admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { formatFieldError } from 'ipam-kit/crd/meta'
 import {
@@ -78,6 +79,11 @@ print(manifest.spec.conversion)
 
 const wrong = { ...claim('blue'), spec: { clusterName: '', poolRef: { apiGroup: group, kind: 'InClusterIPPool' } } }
 for (const error of IPAddressClaim.validate(wrong)) console.log(formatFieldError(error))
+
+const spec = { subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.1.1' }] }
+const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec })
+const admission = admitIPPool({ operation: 'CREATE', object: pool, others: [] })
+if (!admission.allowed) console.log(admission.message)
 
 function print(value: unknown): void {
   console.log(JSON.stringify(value, undefined, 2))

@@ -1,3 +1,4 @@
+export type { ReserveRule, SubnetEdges } from '../cidr/edges.js'
 export { AddressPool } from './address-pool.js'
 export { Bitmap } from './bitmap.js'
 export type { AddressPoolSpec } from './pool-spec.js'
@@ -46,10 +47,8 @@ export type {
 } from './request.js'
 export {
   confusableAddresses,
-  type ReserveRule,
   type ReserveRuleName,
   reservedAddresses,
-  type SubnetEdges,
 } from './reserved.js'
 export type { Rest } from './resting.js'
 export type { FreeRunOptions, SlotRange, Slots } from './slots.js'

@@ -1,30 +1,11 @@
-import * as Address from '../cidr/nouns/address.js'
-import * as Prefix from '../cidr/nouns/prefix.js'
+import { type ReserveRule, subnetEdges } from '../cidr/edges.js'
+import type { Prefix } from '../cidr/nouns/prefix.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
 import { Ranges4 } from '../cidr/ranges4.js'
 import { ipamError } from '../errors/index.js'
 import { assertWithin } from './slots.js'
 
-type Address = Address.Address
-type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
-
-/** How many addresses at either end of a subnet are not for hosts. */
-export interface SubnetEdges {
-  readonly first: number
-  readonly last: number
-}
-
-/** Which addresses of a subnet are not handed out. The counts are whole numbers from 0 to 2^32. */
-export interface ReserveRule {
-  readonly v4: SubnetEdges
-  readonly v6: SubnetEdges
-  /**
-   * What becomes of subnets of one or two addresses. `usable`: all of them are for hosts (RFC 3021 for IPv4 /31, RFC 6164 for IPv6 /127).
-   * `reserved`: the edges are kept back there too, and there may be nothing left.
-   */
-  readonly pointToPoint: 'usable' | 'reserved'
-}
 
 /** The rules of the systems of the field, by name. */
 export type ReserveRuleName = 'none' | 'subnet-edges' | 'first-and-last' | 'service' | 'windows'
@@ -57,23 +38,7 @@ const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
  * RangeSet.format(reservedAddresses([Prefix.parse('fd00::/64')], 'subnet-edges')) // ['fd00::-fd00::']
  */
 export function reservedAddresses(prefixes: Iterable<Prefix>, rule: ReserveRuleName | ReserveRule): RangeSet {
-  const { v4, v6, pointToPoint } = ruleOf(rule)
-  const ranges: { readonly first: Address; readonly last: Address }[] = []
-  for (const prefix of prefixes) {
-    const first = Prefix.first(prefix)
-    const last = Prefix.last(prefix)
-    const edges = first.family === 4 ? v4 : v6
-    const isPointToPoint = prefix.length >= Address.bitsOf(first.family) - 1
-    if (isPointToPoint && pointToPoint === 'usable') continue
-    // edges that are wider than the subnet are all of it
-    if (Prefix.size(prefix) <= edges.first + edges.last) {
-      if (edges.first + edges.last > 0) ranges.push({ first, last })
-      continue
-    }
-    if (edges.first > 0) ranges.push({ first, last: Address.add(first, edges.first - 1) })
-    if (edges.last > 0) ranges.push({ first: Address.add(last, 1 - edges.last), last })
-  }
-  return RangeSet.fromRanges(ranges)
+  return subnetEdges(prefixes, ruleOf(rule))
 }
 
 /**

@@ -1,5 +1,6 @@
 export * as ClusterApi from './cluster-api/index.js'
 export * as InCluster from './in-cluster/index.js'
+export * as IpamKit from './ipam-kit/index.js'
 export * as Meta from './meta/index.js'
 export * as Metal3 from './metal3/index.js'
 export * as Webhook from './webhook/index.js'

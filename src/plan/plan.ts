@@ -17,7 +17,7 @@ export interface Outcome {
 export interface Plan<O extends Outcome = Outcome> {
   readonly outcome: O
   readonly effects: readonly Effect[]
-  /** Plan again after this time even if nothing changes. */
+  /** Plan again after this time even if nothing changes. 0: soon, and ever later while it says so. */
   readonly requeueAfterSeconds?: number | undefined
 }
 

@@ -34,7 +34,10 @@ export type OutsideAnswer =
 export interface OutsideFailure {
   /** For people, without a final full stop. */
   readonly message: string
-  /** Whether the same call may be answered otherwise later. */
+  /**
+   * Whether the same call may be answered otherwise later: it is made again after a while. One that is not is left alone until something changes: a provider of
+   * `defineProvider` makes it again when the pool changes, and not when the claim does.
+   */
   readonly retryable: boolean
   /** When to ask again, in seconds, if the outside says so. Left out: a planner waits longer after each failure in a row. */
   readonly retryAfterSeconds?: number | undefined
@@ -62,6 +65,9 @@ export interface Planner<O extends Outcome = Outcome> {
   /**
    * Takes a change in. Show the answer of each own write at once, before the next plan is made: a cache that lags behind must not
    * hide an address that was just given away.
+   *
+   * It must not throw, whatever the object looks like: what it can not read it notes, and says so in a plan. A `Controller` ends its run with what is thrown at a
+   * change that was listed or watched, as the planner does not know the world any more; `runUntilQuiet` and `runKey` throw it on.
    *
    * @returns the keys to plan again, oldest object first
    */

@@ -1,4 +1,4 @@
-import { type KindInfo, kindKey } from '../crd/meta/object.js'
+import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
@@ -26,7 +26,10 @@ export type ControllerProblem =
   | { readonly kind: 'unsettled'; readonly planner: string; readonly key: string; readonly failure: StoreFailure }
   /** A kind could not be listed or watched. */
   | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
-  /** A planner has thrown: that is a bug in it, and what is reserved for its plan stays so. */
+  /**
+   * A planner or an {@link OutsideCaller} has thrown: that is a bug in it, and what is reserved for the plan stays so. Or the host, at what it was
+   * told by `onEvent` or `onResult`: nothing is left undone for that.
+   */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
 
 /** What became of a key that was planned. */
@@ -91,6 +94,8 @@ export class Controller<O extends Outcome = Outcome> {
   #running = 0
   #unsettled = 0
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
+  /** Told to end before it has begun. */
+  #endsAtOnce = false
   #ended: () => void = () => {}
 
   /** @throws IpamError `INVALID_ARGUMENT` */
@@ -111,7 +116,12 @@ export class Controller<O extends Outcome = Outcome> {
   /**
    * Runs until {@link stop}, and until everything that was begun is ended. Whoever holds a lease for it gives it back after that. The planners are reset first.
    *
-   * @throws IpamError `INVALID_ARGUMENT` if it was called before
+   * @throws IpamError `INVALID_ARGUMENT` if it was called before; `STORE_IO` when what is listed again is older than it was, or had gone: the database was
+   *   restored to an earlier state, and addresses that were given back since are in use again
+   * @throws what {@link Planner.observe} throws at what was listed or watched. What it throws at a write of its own plan is a problem of kind `thrown`
+   *
+   * Either is thrown as after {@link stop}, when everything that was begun is ended. What a planner knows is wrong by then and it must plan nothing
+   * more: end the process, or run a new controller.
    */
   async run(): Promise<void> {
     if (this.#state !== 'new') {
@@ -120,6 +130,10 @@ export class Controller<O extends Outcome = Outcome> {
         expected: 'one call',
         got: `a call of one that is ${this.#state}`,
       })
+    }
+    if (this.#endsAtOnce) {
+      this.#state = 'stopped'
+      return
     }
     this.#state = 'running'
     const { planners, store } = this.#options
@@ -156,8 +170,12 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  /** Begins no other plan. {@link run} resolves when those that were begun are done, and it is known what has become of every write. */
+  /**
+   * Begins no other plan. {@link run} resolves when those that were begun are done, and it is known what has become of every write; at once, if it was
+   * not called yet. A call to the outside that is never answered is never done: {@link OutsideCaller}.
+   */
   stop(): void {
+    if (this.#state === 'new') this.#endsAtOnce = true
     if (this.#state !== 'running') return
     this.#state = 'stopping'
     for (const feed of this.#feeds.values()) feed.stop()
@@ -170,17 +188,23 @@ export class Controller<O extends Outcome = Outcome> {
     return this.#state !== 'new' && this.#unsynced === 0
   }
 
-  #show(change: Change): void {
+  /** @param by what has found it out */
+  #show(change: Change, by?: Job<O>): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    this.#feeds.get(kind)?.note(change)
+    const isNews = this.#feeds.get(kind)?.note(change) ?? true
+    const news = { id: idOf(change), isNews }
     for (const planner of this.#options.planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      this.#enqueue(planner, planner.observe(change))
+      this.#enqueue(planner, planner.observe(change), by, news)
     }
   }
 
-  #enqueue(planner: Planner<O>, keys: Iterable<string>): void {
-    for (const key of keys) this.#queue.add(planner, key)
+  #enqueue(planner: Planner<O>, keys: Iterable<string>, by?: Job<O>, { id, isNews }: News = RELEASED): void {
+    for (const key of keys) {
+      const isOwn = by?.planner === planner && by.key === key
+      const ofOwn = isOwn && !isNews ? id : undefined
+      this.#queue.add(planner, key, { own: ofOwn, news: isNews && !isOwn ? id : undefined })
+    }
     this.#pump()
   }
 
@@ -199,31 +223,51 @@ export class Controller<O extends Outcome = Outcome> {
     const { planner, key, id } = job
     const { store, timers, onEvent, onProblem, onResult, outside } = this.#options
     const beganMs = timers.now()
-    const show = (change: Change) => this.#show(change)
+    const show = (change: Change) => this.#show(change, job)
+    const events: EventEffect[] = []
+    const keep = (event: EventEffect) => void events.push(event)
     let end: JobEnd
     try {
-      const ended = await runKey(planner, key, store, { now: () => timers.now(), show, onEvent, outside })
+      const ended = await runKey(planner, key, store, { now: () => timers.now(), show, onEvent: keep, outside })
       const { kind, outcome, attempts } = ended
-      onResult?.({ planner: planner.name, key, kind, outcome, attempts, tookMs: timers.now() - beganMs })
-      this.#enqueue(planner, ended.wakes)
+      this.#enqueue(planner, ended.wakes, job)
+      for (const event of events) this.#tell(job, () => onEvent?.(event))
+      const tookMs = timers.now() - beganMs
+      this.#tell(job, () => onResult?.({ planner: planner.name, key, kind, outcome, attempts, tookMs }))
       if (ended.kind === 'done') {
         const { requeueAfterSeconds: seconds } = ended
         end = seconds === undefined ? {} : { againMs: againMs(seconds) }
-        this.#backoff.succeeded(id)
+        // at once, and again at once: that would be without a pause
+        if (end.againMs === 0) end = { againMs: this.#pauseMs(id) }
+        else this.#backoff.succeeded(id)
       } else {
         const { failure } = ended
         onProblem({ kind, planner: planner.name, key, failure } as ControllerProblem)
         if (ended.kind === 'unsettled') await this.#settle(job, ended)
-        end = { againMs: this.#backoff.failed(id), hasFailed: true }
+        end = { againMs: this.#pauseMs(id), hasFailed: true }
       }
     } catch (error) {
       onProblem({ kind: 'thrown', planner: planner.name, key, error })
-      end = { againMs: this.#backoff.failed(id), hasFailed: true }
+      end = { againMs: this.#pauseMs(id), hasFailed: true }
     }
     this.#running--
     this.#queue.done(job, end)
     this.#pump()
     this.#endIfDone()
+  }
+
+  /** How long to wait with a key that has failed once more. */
+  #pauseMs(id: string): number {
+    return Math.min(this.#backoff.failed(id), DAY_MS)
+  }
+
+  /** What the host does with what it is told may throw: that is no reason to leave anything undone. */
+  #tell({ planner, key }: Job<O>, tell: () => void): void {
+    try {
+      tell()
+    } catch (error) {
+      this.#options.onProblem({ kind: 'thrown', planner: planner.name, key, error })
+    }
   }
 
   /** Finds out what has become of a write. Others are planned meanwhile, if the planner keeps from them what may have been created. */
@@ -233,20 +277,24 @@ export class Controller<O extends Outcome = Outcome> {
     this.#running--
     this.#pump()
     let sentMs = timers.now()
-    for (let times = 1; ; times++) {
-      // also when it is to stop: nobody else could find out
-      await this.#wait(waitMs(times), { isFinal: true })
-      const settled = await settle(store, unsettled, { serverHasGivenUp: timers.now() - sentMs > serverLimitMs })
-      if (settled.ok) {
-        this.#show(settled.value.change)
-        break
+    try {
+      for (let times = 1; ; times++) {
+        // also when it is to stop: nobody else could find out
+        await this.#wait(waitMs(times), { isFinal: true })
+        const settled = await settle(store, unsettled, { serverHasGivenUp: timers.now() - sentMs > serverLimitMs })
+        if (settled.ok) {
+          this.#show(settled.value.change, job)
+          break
+        }
+        if (settled.failure.code === 'STORE_OUTCOME_UNKNOWN') sentMs = timers.now()
+        onProblem({ kind: 'unsettled', planner: job.planner.name, key: job.key, failure: settled.failure })
       }
-      if (settled.failure.code === 'STORE_OUTCOME_UNKNOWN') sentMs = timers.now()
-      onProblem({ kind: 'unsettled', planner: job.planner.name, key: job.key, failure: settled.failure })
+    } finally {
+      // also after a throw of the planner that is shown it: whoever stops would wait for ever
+      this.#unsettled--
+      this.#running++
     }
-    this.#unsettled--
-    this.#running++
-    this.#enqueue(job.planner, release())
+    this.#enqueue(job.planner, release(), job)
   }
 
   /** @param isFinal whether it goes on while the controller stops */
@@ -266,6 +314,23 @@ export class Controller<O extends Outcome = Outcome> {
   #endIfDone(): void {
     if (this.#state === 'stopping' && this.#running === 0 && this.#unsettled === 0) this.#ended()
   }
+}
+
+/** What keys are woken by. */
+interface News {
+  readonly id: string
+  /** Whether it was not known before. */
+  readonly isNews: boolean
+}
+
+/** What was reserved for a plan, and is not any more. */
+const RELEASED: News = { id: 'released', isNews: true }
+
+/** Names a change: what a write has shown and what a watch tells of it are the same. */
+function idOf(change: Change): string {
+  if (change.kind === 'absent') return `${objectKey(change.ref)} ${change.uid} gone`
+  const { uid, resourceVersion } = change.object.metadata
+  return `${objectKey(refOf(change.object))} ${uid} ${resourceVersion}`
 }
 
 /** What a controller has to do. */
@@ -297,7 +362,9 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   const refuse = (argument: string, expected: string, got: unknown) => {
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
   }
-  const { planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
+  const { store, planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
+  if (typeof store?.watch !== 'function') refuse('store', 'a store', store)
+  if (!Array.isArray(planners)) refuse('planners', 'a list of planners', planners)
   if (typeof onProblem !== 'function') refuse('onProblem', 'a function', typeof onProblem)
   for (const part of ['now', 'after'] as const) {
     if (typeof timers?.[part] !== 'function') refuse(`timers.${part}`, 'a function', typeof timers?.[part])

@@ -1,7 +1,8 @@
-import { type KindInfo, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
-import { failure } from '../errors/index.js'
+import { formatRef, type KindInfo, type KubeObject, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
+import { failure, ipamError } from '../errors/index.js'
 import { type Change, isOlderVersion } from '../plan/index.js'
 import type { Store, StoreFailure, WatchEvent } from '../store/index.js'
+import { byAge } from './by-age.js'
 
 /** What a {@link Feed} needs of the controller that it feeds. */
 export interface FeedHost {
@@ -21,6 +22,9 @@ interface Known {
   readonly version: string | undefined
 }
 
+/** How many objects are remembered after they went. */
+const MAX_GONE = 10_000
+
 /**
  * The objects of one kind, listed and then watched for as long as it runs: what went while nobody looked is told of after the next list.
  *
@@ -33,6 +37,11 @@ export class Feed {
   #watch: AsyncIterator<WatchEvent> | undefined
   #isStopped = false
   #failures = 0
+  /** The last version that was listed or told of by a watch. */
+  #reached: string | undefined
+  /** Objects that went, by key and uid, and how many lists had been asked for by then. */
+  readonly #gone = new Map<string, number>()
+  #lists = 0
   /** Whether it was listed because the past was gone, and nothing has been told since. */
   #isAfresh = false
 
@@ -41,7 +50,11 @@ export class Feed {
     this.#host = host
   }
 
-  /** Runs until {@link stop}. */
+  /**
+   * Runs until {@link stop}.
+   *
+   * @throws IpamError `STORE_IO` when what is stored has gone back to an earlier state: nothing that is known of it can be trusted any more
+   */
   async run(): Promise<void> {
     let hasSynced = false
     let version: string | undefined
@@ -61,31 +74,41 @@ export class Feed {
     void this.#watch?.return?.()
   }
 
-  /** Takes in what became known of an object of this kind, from here or from a write. */
-  note(change: Change): void {
+  /** Takes in what became known of an object of this kind, from here or from a write. @returns whether it was not known */
+  note(change: Change): boolean {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const key = objectKey(ref)
     const known = this.#known.get(key)
     if (change.kind === 'present') {
       const { uid, resourceVersion: version } = change.object.metadata
       // the echo of a write that is known already
-      if (!isOlderVersion(version, known?.version)) this.#known.set(key, { ref, uid, version })
-      return
+      if (isOlderVersion(version, known?.version)) return false
+      this.#known.set(key, { ref, uid, version })
+      return version === undefined || known?.version !== version || known.uid !== uid
     }
+    if (change.uid !== undefined) this.#bury(`${key} ${change.uid}`)
     // the end of one that had the name before is not that of this one
     const isOther = change.uid !== undefined && known?.uid !== undefined && known.uid !== change.uid
-    if (!isOther) this.#known.delete(key)
+    return !isOther && this.#known.delete(key)
   }
 
   /** @returns the version to watch from; `undefined` if it failed: again */
   async #list(): Promise<string | undefined> {
     const { apiVersion, kind } = this.#kind
+    const nth = ++this.#lists
     const listed = await this.#host.store.list({ apiVersion, kind })
     if (this.#isStopped) return undefined
     if (!listed.ok) return this.#fail(listed.failure)
     const { items, resourceVersion } = listed.value
+    const wentBack = this.#wentBack(items, resourceVersion, nth)
+    if (wentBack !== undefined) {
+      const problem = `restored to an earlier state: ${wentBack}`
+      throw ipamError('STORE_IO', { operation: `list of ${kind}`, problem })
+    }
+    this.#reached = resourceVersion
     const seen = new Set<string>()
-    for (const object of items) {
+    // who has waited longest is served first, also after a restart
+    for (const object of [...items].sort(byAge)) {
       seen.add(objectKey(refOf(object)))
       this.#host.show({ kind: 'present', object })
     }
@@ -95,6 +118,31 @@ export class Feed {
       this.#host.show({ kind: 'absent', ref, uid })
     }
     return resourceVersion
+  }
+
+  /** What a list shows that can not be, after what is known: a version of before, or an object that has gone. */
+  #wentBack(items: readonly KubeObject[], listVersion: string, nth: number): string | undefined {
+    if (isOlderVersion(listVersion, this.#reached)) return `version ${listVersion} after ${this.#reached}`
+    for (const object of items) {
+      const key = objectKey(refOf(object))
+      const { uid, resourceVersion: version } = object.metadata
+      const known = this.#known.get(key)?.version
+      // what became known while the list was under way need not be in it
+      if (isOlderVersion(version, known) && !isOlderVersion(listVersion, known))
+        return `an older ${formatRef(refOf(object))}`
+      if ((this.#gone.get(`${key} ${uid}`) ?? nth) < nth) return `again ${formatRef(refOf(object))}`
+    }
+    return undefined
+  }
+
+  #bury(grave: string): void {
+    this.#gone.delete(grave)
+    this.#gone.set(grave, this.#lists)
+    if (this.#gone.size <= MAX_GONE) return
+    for (const oldest of this.#gone.keys()) {
+      this.#gone.delete(oldest)
+      return
+    }
   }
 
   /** Watches from a version on. @returns from where to go on; `undefined`: list again */
@@ -124,6 +172,7 @@ export class Feed {
           this.#isAfresh = false
         }
         version = event.type === 'BOOKMARK' ? event.resourceVersion : (event.object.metadata.resourceVersion ?? version)
+        this.#reached = version
         if (event.type === 'BOOKMARK') continue
         const { object } = event
         this.#host.show(

@@ -18,6 +18,7 @@ export {
   runPlan,
   type StoppedRun,
 } from './run-plan.js'
+export { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
 export {
   type Progress,
   type QuietResult,
@@ -26,3 +27,4 @@ export {
   runUntilQuiet,
 } from './run-until-quiet.js'
 export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'
+export { type TaskCallerOptions, taskCaller } from './task-caller.js'

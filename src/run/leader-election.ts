@@ -53,7 +53,8 @@ interface LeaseSpec {
  * One leader among several processes, by a Lease in the store, as the controllers of Kubernetes elect theirs.
  *
  * The clocks of the processes need not agree: how long a lease is old is measured here, from when it was last seen to change. What does matter is that
- * they run at about the same speed.
+ * they run at about the same speed. One that is set back goes on here from where it was; one that is set forward makes who waits for the lease wait
+ * longer, and who has it step down.
  *
  * The leader steps down when it could not renew its lease for `renewDeadlineSeconds`, and others begin when they have seen no renewal for
  * `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the difference.
@@ -66,6 +67,9 @@ export class LeaderElection {
   readonly #periodMs: number
   /** The lease as it was last seen, and when it was first seen so. */
   #seen: { readonly version: string | undefined; readonly sinceMs: number } | undefined
+  /** The clock as it was last read, and by how much it was set back until then. */
+  #clockMs = Number.NEGATIVE_INFINITY
+  #setBackMs = 0
   #isStopped = false
   #wake: () => void = () => {}
 
@@ -112,7 +116,7 @@ export class LeaderElection {
       if (this.#isStopped) tellEnding()
       await this.#wait(Math.min(this.#periodMs, this.#leftMs(renewedMs)))
       if (hasEnded) break
-      const sentMs = this.#options.timers.now()
+      const sentMs = this.#nowMs()
       // also of a store that does not answer at all
       const attempt = await this.#inTime(this.#attempt({ isRenewal: true }), this.#leftMs(renewedMs))
       if (attempt === 'held') renewedMs = sentMs
@@ -135,18 +139,35 @@ export class LeaderElection {
   /** @returns when the lease was asked for; `undefined` if it is not wanted any more */
   async #acquire(): Promise<number | undefined> {
     while (!this.#isStopped) {
-      const sentMs = this.#options.timers.now()
-      const isHeld = (await this.#attempt({ isRenewal: false })) === 'held'
+      const sentMs = this.#nowMs()
+      const isHeld = (await this.#whileWanted(this.#attempt({ isRenewal: false }))) === 'held'
       // the others count from when it was written: after an answer that took too long they may lead already
       if (isHeld && this.#leftMs(sentMs) > 0) return sentMs
-      await this.#wait(this.#periodMs)
+      if (!this.#isStopped) await this.#waitForPeriod()
     }
     return undefined
   }
 
+  /** A clock that was set, or a process that stood still, makes no lease older: its age is then measured anew. */
+  async #waitForPeriod(): Promise<void> {
+    const beganMs = this.#nowMs()
+    await this.#wait(this.#periodMs)
+    const lateMs = this.#nowMs() - beganMs - this.#periodMs
+    // less than that is within what others wait beyond the deadline of the leader
+    if (lateMs > this.#durationMs - this.#deadlineMs) this.#seen = undefined
+  }
+
+  /** A time that never goes back: where the clock is set back it goes on from there. */
+  #nowMs(): number {
+    const nowMs = this.#options.timers.now()
+    if (nowMs < this.#clockMs) this.#setBackMs += this.#clockMs - nowMs
+    this.#clockMs = nowMs
+    return nowMs + this.#setBackMs
+  }
+
   /** How long the leader may lead on after a renewal that was asked for at some time. */
   #leftMs(renewedMs: number): number {
-    return Math.max(0, renewedMs + this.#deadlineMs - this.#options.timers.now())
+    return Math.max(0, renewedMs + this.#deadlineMs - this.#nowMs())
   }
 
   /** Takes the lease, or renews it, if it is free or ours. */
@@ -178,7 +199,7 @@ export class LeaderElection {
 
   /** Whether a lease of somebody else has not changed for as long as that one has asked for. */
   #isExpired(lease: KubeObject, { leaseDurationSeconds }: LeaseSpec): boolean {
-    const nowMs = this.#options.timers.now()
+    const nowMs = this.#nowMs()
     const version = lease.metadata.resourceVersion
     if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: nowMs }
     const durationMs = leaseDurationSeconds === undefined ? this.#durationMs : leaseDurationSeconds * 1000
@@ -206,6 +227,14 @@ export class LeaderElection {
     const spec = { ...(found.value.spec as object), holderIdentity: '', leaseDurationSeconds: 1 }
     const given = await store.update({ ...found.value, spec })
     if (!given.ok) onProblem(given.failure)
+  }
+
+  /** An answer; `undefined` a while after it is told to stop: a store that does not answer at all keeps nobody from that. */
+  #whileWanted<T>(answer: Promise<T>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#wake = () => void this.#inTime(answer, this.#deadlineMs).then(resolve, reject)
+      answer.then(resolve, reject)
+    })
   }
 
   #inTime<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {

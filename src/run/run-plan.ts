@@ -14,7 +14,12 @@ import type { Store, StoreFailure } from '../store/index.js'
 
 /**
  * Carries a call to an outside system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
- * as well; what it throws ends the run as if the process had died at that point.
+ * as well; what it throws ends the run as if the process had died at that point. A `Controller` tells that as a problem of kind `thrown`, and makes the call
+ * again.
+ *
+ * It must have a time limit of its own. A promise that never settles keeps its plan, its place among those that are carried out at a time, and whoever stops: `stop`
+ * waits for it, and with that the lease is kept. After the limit it is not known what was done: that is a failure that is retryable, and the same call is made
+ * again under the same key.
  */
 export type OutsideCaller = (call: OutsideCall) => Promise<OutsideAnswer>
 

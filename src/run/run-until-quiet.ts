@@ -1,7 +1,8 @@
-import { type KindInfo, type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { type KindInfo, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { byAge } from './by-age.js'
 import { Fifo } from './fifo.js'
 import { assertLimit, assertOutside } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
@@ -265,13 +266,6 @@ interface KnownObject {
 /** Whether this was the one that is not there any more: the end of one is not that of another that has its name. */
 function isEndOf(known: KnownObject | undefined, uid: string | undefined): boolean {
   return uid === undefined || known?.uid === undefined || known.uid === uid
-}
-
-/** Oldest first; of the same age by namespace and name, as the list has them. */
-function byAge(left: KubeObject, right: KubeObject): number {
-  const a = left.metadata.creationTimestamp ?? ''
-  const b = right.metadata.creationTimestamp ?? ''
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 function nameKey(object: { readonly namespace?: string | undefined; readonly name: string }): string {

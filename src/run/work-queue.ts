@@ -12,6 +12,8 @@ export interface Job<O extends Outcome> {
   isBusy: boolean
   /** Woken while it was busy: what it was planned from is not all that is known. */
   isStale: boolean
+  /** By what of that it was woken that it has not done itself. */
+  readonly news: Set<string>
   /** Calls its timer off, if it has one. */
   cancel: (() => void) | undefined
   /** When that rings. */
@@ -22,8 +24,14 @@ export interface Job<O extends Outcome> {
 export interface JobEnd {
   /** To be planned again after this, in milliseconds. */
   readonly againMs?: number | undefined
-  /** It failed: whatever has woken it meanwhile waits for that time as well. */
+  /** It failed: unless there was news meanwhile, whatever has woken it waits for that time as well. */
   readonly hasFailed?: boolean | undefined
+}
+
+/** What has woken a key, if that matters to one that is busy. */
+export interface WokenBy {
+  readonly news?: string | undefined
+  readonly own?: string | undefined
 }
 
 /** The jobs of a planner that are ready. */
@@ -59,12 +67,18 @@ export class WorkQueue<O extends Outcome> {
     return this.#ready
   }
 
-  /** Wakes a key. One that sums up others is ready after a while: more may come. */
-  add(planner: Planner<O>, key: string): void {
+  /**
+   * Wakes a key. One that sums up others is ready after a while: more may come.
+   *
+   * @param by `news`: what was not known before; `own`: what the key has done or read itself, of which a watch may have told before, as if it were news
+   */
+  add(planner: Planner<O>, key: string, { news, own }: WokenBy): void {
     if (this.#isStopped) return
     const job = this.#jobOf(planner, key)
     if (job.isBusy) {
       job.isStale = true
+      if (news !== undefined) job.news.add(news)
+      if (own !== undefined) job.news.delete(own)
       return
     }
     if (job.isQueued) return
@@ -99,9 +113,10 @@ export class WorkQueue<O extends Outcome> {
     if (this.#isStopped) return
     this.#lineOf(job.planner).busy--
     job.isBusy = false
-    const isStale = job.isStale && !hasFailed
+    const isStale = job.isStale && (job.news.size > 0 || !hasFailed)
     job.isStale = false
-    if (isStale) this.add(job.planner, job.key)
+    job.news.clear()
+    if (isStale) this.add(job.planner, job.key, {})
     else if (againMs !== undefined) this.#pushAfter(job, againMs)
     else this.#jobs.delete(job.id)
   }
@@ -142,7 +157,15 @@ export class WorkQueue<O extends Outcome> {
     const id = `${planner.name} ${key}`
     const known = this.#jobs.get(id)
     if (known !== undefined) return known
-    const job = { planner, key, id, isQueued: false, isBusy: false, isStale: false, cancel: undefined, dueMs: 0 }
+    const state = {
+      isQueued: false,
+      isBusy: false,
+      isStale: false,
+      news: new Set<string>(),
+      cancel: undefined,
+      dueMs: 0,
+    }
+    const job = { planner, key, id, ...state }
     this.#jobs.set(id, job)
     return job
   }

@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectRef, Propagation } from '../crd/meta/object.js'
+import type { KubeObject, LabelSelectorRequirement, ObjectRef, Propagation } from '../crd/meta/object.js'
 import type { ErrorCode, Failure, Result } from '../errors/index.js'
 
 export type { Propagation } from '../crd/meta/object.js'
@@ -12,13 +12,7 @@ export type StoreFailure = Failure<StoreErrorCode>
 export type StoreResult<T> = Promise<Result<T, StoreErrorCode>>
 
 /** One requirement on a label, as in the `matchExpressions` of Kubernetes. */
-export interface LabelRequirement {
-  readonly key: string
-  /** `NotIn` also holds for an object without the label. */
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  /** At least one for `In` and `NotIn`, none for the others. */
-  readonly values?: readonly string[] | undefined
-}
+export type LabelRequirement = LabelSelectorRequirement
 
 /** A kind of objects, all namespaces or one. Everything that is given has to hold. */
 export interface ListQuery {

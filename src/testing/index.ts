@@ -9,6 +9,7 @@ export {
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
+export { blockClaimsSystem } from './simulation/block-claims-system.js'
 export { Dice } from './simulation/dice.js'
 export { ALL_FAULTS, type Fault } from './simulation/faulty-store.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
@@ -19,4 +20,5 @@ export {
   type SimulationRules,
   simulate,
 } from './simulation/simulate.js'
+export { type BlocksSimulationOptions, simulateBlocks } from './simulation/simulate-blocks.js'
 export { storeOver } from './store-over.js'

@@ -68,17 +68,21 @@ describe.each(['README.md', 'docs/guides/in-cluster.md'])('%s', (page) => {
 })
 
 test.each([
-  ['cidr', 'cidr'],
-  ['allocators', 'allocators'],
-  ['consumer', 'consumer'],
-  ['webhooks', 'webhook'],
-])('docs/guides/%s.md shows what its example prints', async (name, example) => {
-  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-  vi.resetModules()
-  await import(/* @vite-ignore */ `${root}docs/examples/${example}.ts`)
-  const printed = log.mock.calls.map((call) => format(...call)).join('\n')
-  log.mockRestore()
-  expect(blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())).toEqual([printed])
+  ['cidr', ['cidr']],
+  ['allocators', ['allocators']],
+  ['consumer', ['consumer']],
+  ['webhooks', ['webhook']],
+  ['blocks', ['blocks/main', 'blocks/requests', 'blocks/claims']],
+])('docs/guides/%s.md shows what its examples print', async (name, shown) => {
+  const printed: string[] = []
+  for (const example of shown) {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+    vi.resetModules()
+    await import(/* @vite-ignore */ `${root}docs/examples/${example}.ts`)
+    printed.push(log.mock.calls.map((call) => format(...call)).join('\n'))
+    log.mockRestore()
+  }
+  expect(blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())).toEqual(printed)
 })
 
 describe.each(guides)('%s', (page) => {

@@ -7,6 +7,7 @@
 //
 // To add a part: a folder with a `part.ts` that exports a `Part`, and a line here.
 import { parseArgs } from 'node:util'
+import { blocksPart } from './blocks/part.js'
 import { browser } from './browser/part.js'
 import { writeResults } from './conformance.js'
 import { controller } from './controller/part.js'
@@ -36,6 +37,7 @@ const parts: readonly Part[] = [
   controller,
   gc,
   kill,
+  blocksPart,
   demo,
 ]
 

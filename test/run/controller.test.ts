@@ -1,4 +1,4 @@
-import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Change, Plan, Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
@@ -8,22 +8,8 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, claimRef, kinds, pool } from '../provider/in-cluster/world.js'
+import { counter, counterKind, ref } from './counter.js'
 import { VirtualTimers } from './virtual-timers.js'
-
-const counterKind: KindInfo = {
-  apiVersion: 'example.com/v1',
-  kind: 'Counter',
-  plural: 'counters',
-  namespaced: true,
-  statusSubresource: false,
-}
-const counter = (name: string, value = 0): KubeObject => ({
-  apiVersion: counterKind.apiVersion,
-  kind: counterKind.kind,
-  metadata: { name, namespace: 'default' },
-  spec: { value },
-})
-const ref = (name: string) => ({ apiVersion: 'example.com/v1', kind: 'Counter', namespace: 'default', name })
 
 /** Counts every object up to a goal, one at a time, and sums up how many there are. */
 class CountTo implements Planner {
@@ -283,6 +269,54 @@ describe('a controller', () => {
     await stop()
   })
 
+  test.each([
+    ['that changes something', 'before'],
+    ['that changes nothing', 'before'],
+    ['that changes something', 'after'],
+  ])(
+    'does not wait after a failure if there was news while it was planned, with a write %s %s that',
+    async (write, when) => {
+      await store.create(counter('a'))
+      await store.create(counter('b'))
+      const planner = new CountSideBySide()
+      let plans = 0
+      planner.plan = (key) => {
+        if (key !== 'a') return undefined
+        plans++
+        const touch = {
+          kind: 'patch',
+          ref: ref('a'),
+          patch: { spec: { value: write === 'that changes nothing' ? 0 : plans } },
+          if: {},
+          why: '',
+        } as const
+        const refused = { kind: 'create', object: counter('no'), why: '' } as const
+        return { outcome: { kind: 'fails', message: '' }, effects: [touch, refused] }
+      }
+      const second = () => new Promise<void>((resolve) => void timers.after(1000, resolve))
+      const patch: Store['patch'] = async (...args) => {
+        if (when === 'after') await second()
+        return store.patch(...args)
+      }
+      const create: Store['create'] = async () => {
+        if (when === 'before') await second()
+        return fail('STORE_INVALID', { object: 'no', path: '', problem: 'no' })
+      }
+      const { stop } = start([planner], { store: storeOver(store, { create, patch }), backoff: { firstMs: 60_000 } })
+      await timers.pass(1500)
+      expect(plans).toBe(1)
+      await timers.pass(60_000)
+      expect(plans).toBe(2)
+      // others change it while its plan is carried out
+      await store.patch(ref('a'), { metadata: { labels: { by: 'others' } } })
+      await timers.pass(1000)
+      expect(plans).toBe(3)
+      await timers.pass(59_000)
+      expect(plans).toBe(3)
+      await stop()
+    },
+  )
+
   test('never plans a key twice at a time, and again what was woken meanwhile', async () => {
     const planner = new CountSideBySide()
     planner.goal = 5
@@ -340,6 +374,8 @@ describe('a controller', () => {
       [{ summaryDelayMs: -1 }, 'summaryDelayMs'],
       [{ serverLimitMs: Number.NaN }, 'serverLimitMs'],
       [{ planners: [new CountTo(), new CountTo()] }, 'planners'],
+      [{ planners: undefined }, 'planners'],
+      [{ store: undefined }, 'store'],
     ] as const) {
       const options = { ...good, ...bad } as unknown as ControllerOptions
       expect(() => new Controller(options)).toThrow(
@@ -419,6 +455,64 @@ describe('a watch', () => {
     await stop()
   })
 
+  const older = (object: KubeObject): KubeObject => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion: '1' },
+  })
+  interface Listed {
+    readonly items: readonly KubeObject[]
+    readonly version: number
+  }
+  test.each<[string, RegExp, (listed: Listed, gone: KubeObject) => Listed]>([
+    ['of an earlier version', /version \d+ after \d+/, ({ items, version }) => ({ items, version: version - 1 })],
+    [
+      'with an object as it was before',
+      /an older Counter default\/a/,
+      ({ items, version }) => ({
+        items: items.map((item) => (item.metadata.name === 'a' ? older(item) : item)),
+        version: version + 1_000_000,
+      }),
+    ],
+    [
+      'with an object that has gone',
+      /again Counter default\/c/,
+      ({ items, version }, gone) => ({ items: [...items, gone], version: version + 1_000_000 }),
+    ],
+  ])('that is followed by a list %s ends the controller, when what it has begun is ended', async (_, why, restore) => {
+    const world = cutting()
+    const went = unwrap(await store.create(counter('c', 1)))
+    let isRestored = false
+    const list: Store['list'] = async (query, options) => {
+      const listed = await store.list(query, options)
+      if (!listed.ok || !isRestored) return listed
+      const { items, version } = restore({ ...listed.value, version: Number(listed.value.resourceVersion) }, went)
+      return { ok: true, value: { items, resourceVersion: `${version}` } }
+    }
+    const patch: Store['patch'] = (...args) =>
+      new Promise((resolve) => timers.after(5000, () => resolve(store.patch(...args))))
+    const { running } = start([new CountTo()], { store: storeOver(world.store, { list, patch }) })
+    let end: string | undefined
+    const note = (how: unknown) => {
+      end = String(how)
+    }
+    void running.then(note, note)
+    await timers.pass(10)
+    await store.delete(ref('c'))
+    await store.create(counter('a'))
+    await timers.pass(10_000)
+    // is under way when the list comes
+    await store.create(counter('late'))
+    await timers.pass(100)
+    isRestored = true
+    world.cutAll(gone)
+    await timers.pass(1000)
+    expect(end).toBeUndefined()
+    await timers.pass(10_000)
+    expect(end).toMatch(why)
+    expect(end).toContain('restored to an earlier state: ')
+    expect(await storedValue('late')).toBe(1)
+  })
+
   test('and a list that was made before an own write do not take that away', async () => {
     const planner = new CountTo()
     let late: (() => void) | undefined
@@ -453,6 +547,50 @@ describe('a watch', () => {
     late?.()
     await timers.pass(100)
     expect(planner.gone).toEqual([])
+    await stop()
+  })
+
+  test.each(['change', 'deletion'] as const)('and a list that was made before an own %s go on', async (kind) => {
+    const planner = new CountTo()
+    const world = cutting()
+    let answer: (() => void) | undefined
+    let isLate = false
+    const list: Store['list'] = async (query, options) => {
+      const listed = await store.list(query, options)
+      if (isLate)
+        await new Promise<void>((resolve) => {
+          answer = resolve
+        })
+      return listed
+    }
+    // changes or deletes its object while the list is under way
+    planner.plan = (key) => {
+      const outcome = { kind: 'done', message: '' }
+      const object = planner.seen.get(key)
+      const uid = object?.metadata.uid
+      if (object === undefined || uid === undefined) return undefined
+      if (!isLate) return { outcome, effects: [], requeueAfterSeconds: 1 }
+      if (kind === 'deletion') return { outcome, effects: [{ kind: 'delete', ref: ref(key), if: { uid }, why: '' }] }
+      if ((object.spec as { value: number }).value === 1) return { outcome, effects: [] }
+      return {
+        outcome,
+        effects: [{ kind: 'patch', ref: ref(key), patch: { spec: { value: 1 } }, if: { uid }, why: '' }],
+      }
+    }
+    await store.create(counter('a'))
+    const { stop } = start([planner], { store: storeOver(world.store, { list }) })
+    await timers.pass(10)
+    isLate = true
+    world.cutAll(gone)
+    await timers.pass(2000)
+    expect(planner.gone).toEqual(kind === 'deletion' ? ['a'] : [])
+    expect(answer).toBeDefined()
+    isLate = false
+    answer?.()
+    await timers.pass(100)
+    await store.create(counter('b'))
+    await timers.pass(100)
+    expect(planner.seen.has('b')).toBe(true)
     await stop()
   })
 })

@@ -116,6 +116,85 @@ describe('an election', () => {
     expect([a.state.leads, b.state.leads]).toEqual([true, false])
   })
 
+  test.each([20_000, 3_600_000])(
+    'is not won by the clock of one that waits, when that is set forward by %d ms',
+    async (stepMs) => {
+      // renewed less often than others look
+      const update: Store['update'] = async (...args) => {
+        await new Promise<void>((resolve) => void timers.after(1500, resolve))
+        return store.update(...args)
+      }
+      let skewMs = 0
+      const skewed = {
+        now: () => timers.now() + skewMs,
+        after: (ms: number, action: () => void) => timers.after(ms, action),
+      }
+      const [a, b] = [candidate('a', { store: storeOver(store, { update }) }), candidate('b', { timers: skewed })]
+      void a.run()
+      await timers.pass(100)
+      void b.run()
+      await timers.pass(60_000)
+      skewMs = stepMs
+      await timers.pass(60_000)
+      expect([a.state.leads, b.state.leads]).toEqual([true, false])
+      expect(a.state.lost).toBe(false)
+    },
+  )
+
+  test('is won in time by one that waits whose clock is set back', async () => {
+    let skewMs = 0
+    const skewed = {
+      now: () => timers.now() + skewMs,
+      after: (ms: number, action: () => void) => timers.after(ms, action),
+    }
+    let isDown = false
+    const get: Store['get'] = async (place) => (isDown ? down : store.get(place))
+    const [a, b] = [candidate('a', { store: storeOver(store, { get }) }), candidate('b', { timers: skewed })]
+    void a.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(60_000)
+    isDown = true
+    await timers.pass(4000)
+    skewMs = -3_600_000
+    await timers.pass(30_000)
+    expect([a.state.leads, b.state.leads]).toEqual([false, true])
+  })
+
+  test('is over in time for one that can not renew, and whose clock is set back', async () => {
+    let skewMs = 0
+    const skewed = {
+      now: () => timers.now() + skewMs,
+      after: (ms: number, action: () => void) => timers.after(ms, action),
+    }
+    let isDown = false
+    const get: Store['get'] = async (place) => (isDown ? down : store.get(place))
+    const [a, b] = [candidate('a', { store: storeOver(store, { get }), timers: skewed }), candidate('b')]
+    void a.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(60_000)
+    isDown = true
+    await timers.pass(4000)
+    skewMs = -3_600_000
+    for (let i = 0; i < 300; i++) {
+      await timers.pass(100)
+      expect([a.state.leads, b.state.leads]).not.toEqual([true, true])
+    }
+    expect([a.state.lost, b.state.leads]).toEqual([true, true])
+  })
+
+  test('ends for one that waits when it is told to, also if the store does not answer at all', async () => {
+    const get: Store['get'] = () => new Promise(() => {})
+    const a = candidate('a', { store: storeOver(store, { get }) })
+    void a.run()
+    await timers.pass(1000)
+    a.election.stop()
+    await timers.pass(10_000)
+    expect(a.state.ended).toBe('stopped')
+    expect(timers.size).toBe(0)
+  })
+
   test.each([2, 3, 7, 9.5])('is over at the deadline, and not a period of %d s later', async (retryPeriodSeconds) => {
     let isDown = false
     const get: Store['get'] = async (one) => (isDown ? down : store.get(one))

@@ -8,7 +8,7 @@ import {
   type Plan,
   type Planner,
 } from 'ipam-kit/plan'
-import { Controller, runKey, runPlan, runUntilQuiet } from 'ipam-kit/run'
+import { Controller, type ControllerProblem, type OutsideCaller, runKey, runPlan, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { VirtualTimers } from './virtual-timers.js'
@@ -122,6 +122,50 @@ describe('who carries plans out', () => {
     })
     await controller.run()
     expect(results).toEqual(['asking', 'told'])
+  })
+
+  test('the controller keeps a place for a call that was not answered, and waits for it when it is to stop', async () => {
+    const timers = new VirtualTimers()
+    const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
+    await store.create(thing)
+    let settle: (answer: OutsideAnswer) => void = () => {}
+    const silent = () =>
+      new Promise<OutsideAnswer>((resolve) => {
+        settle = resolve
+      })
+    const planner = new Asker()
+    const controller = new Controller({ store, planners: [planner], timers, outside: silent, onProblem: () => {} })
+    let hasEnded = false
+    const running = controller.run().then(() => {
+      hasEnded = true
+    })
+    await timers.pass(86_400_000)
+    expect(controller.load.running).toBe(1)
+    controller.stop()
+    await timers.pass(86_400_000)
+    expect([hasEnded, controller.load.running]).toEqual([false, 1])
+    settle(answer)
+    await running
+    expect([planner.heard.length, controller.load.running]).toEqual([1, 0])
+  })
+
+  test('the controller makes a call again, a little later each time, that was thrown out of', async () => {
+    const timers = new VirtualTimers()
+    const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
+    await store.create(thing)
+    const keys: string[] = []
+    const problems: string[] = []
+    const thrown: OutsideCaller = async ({ key }) => {
+      keys.push(key)
+      throw new Error('timed out')
+    }
+    const onProblem = (problem: ControllerProblem) => void problems.push(problem.kind)
+    const controller = new Controller({ store, planners: [new Asker()], timers, outside: thrown, onProblem })
+    const running = controller.run()
+    await timers.pass(80)
+    expect([keys, problems]).toEqual([Array(5).fill('p/c'), Array(5).fill('thrown')])
+    controller.stop()
+    await running
   })
 
   test('both refuse to begin with a planner that calls somebody, and nobody to carry that out', async () => {

@@ -1,4 +1,4 @@
-import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, isIpamError } from 'ipam-kit/errors'
 import type { Change, Plan, Planner } from 'ipam-kit/plan'
 import { type Progress, runUntilQuiet, UnsettledError } from 'ipam-kit/run'
@@ -6,26 +6,12 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-
-const kind: KindInfo = {
-  apiVersion: 'example.com/v1',
-  kind: 'Counter',
-  plural: 'counters',
-  namespaced: true,
-  statusSubresource: false,
-}
-const counter = (name: string, value = 0): KubeObject => ({
-  apiVersion: kind.apiVersion,
-  kind: kind.kind,
-  metadata: { name, namespace: 'default' },
-  spec: { value },
-})
-const ref = (name: string) => ({ apiVersion: kind.apiVersion, kind: kind.kind, namespace: 'default', name })
+import { counter, counterKind, ref } from './counter.js'
 
 /** A provider that counts every object up to a goal, one at a time. */
 class CountTo implements Planner {
   readonly name = 'count'
-  readonly watches = [kind]
+  readonly watches = [counterKind]
   readonly seen = new Map<string, KubeObject>()
   readonly planned: string[] = []
   readonly #goal: number
@@ -70,7 +56,7 @@ class CountTo implements Planner {
 const now = () => 0
 
 async function storeWith(...objects: KubeObject[]): Promise<Store> {
-  const store = memoryStore({ now, kinds: [kind] })
+  const store = memoryStore({ now, kinds: [counterKind] })
   for (const object of objects) await store.create(object)
   return store
 }
@@ -182,7 +168,7 @@ describe('runUntilQuiet', () => {
 
   test('plans the oldest first, and what sums up others last', async () => {
     let clock = 0
-    const store = memoryStore({ now: () => clock, kinds: [kind] })
+    const store = memoryStore({ now: () => clock, kinds: [counterKind] })
     for (const name of ['sum', 'z', 'a']) {
       await store.create(counter(name, 1))
       clock += 1000

@@ -81,7 +81,7 @@ describe('the in-cluster provider', () => {
   })
 
   test('gives an address twice if two write at once', async () => {
-    const found = await failing(40, { writers: 3, mayWrite: 'all', faults: [] })
+    const found = await failing(80, { writers: 3, mayWrite: 'all', faults: [] })
     expect(found.size).toBeGreaterThan(3)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
   })

@@ -50,10 +50,12 @@ export class EventRecorder {
     const at = new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z')
     // those of objects that are in no namespace are in this one
     const namespace = about.namespace ?? 'default'
+    // each part of a name between dots ends in a letter or a digit
+    const start = about.name.slice(0, MAX_NAME).replace(/[-.]+$/, '')
     const event: KubeEvent = {
       apiVersion: EVENT.apiVersion,
       kind: EVENT.kind,
-      metadata: { namespace, name: `${about.name.slice(0, MAX_NAME)}.${unique()}` },
+      metadata: { namespace, name: `${start}.${unique()}` },
       involvedObject: { ...about, uid },
       type,
       reason,

@@ -5,7 +5,7 @@
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period S]]
 //
 // With --leader-elect any number of these may run, and one of them works; without it no other may. Ends on SIGTERM and SIGINT when everything
-// that it has begun is ended; with status 1 when it has lost its lease. rbac.yaml is what it may do.
+// that it has begun is ended; with status 1 when it has lost its lease, with 2 for flags that can not be. rbac.yaml is what it may do.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -44,8 +44,13 @@ const { values } = parseArgs({
 
 const leaseDurationSeconds = Number(values['lease-duration'])
 const renewDeadlineSeconds = Number(values['renew-deadline'])
-// between the two nobody leads: what the last leader has sent must come to its end then
-const writeTimeoutSeconds = Math.max(1, Math.ceil(leaseDurationSeconds - renewDeadlineSeconds) - 1)
+// between the two nobody leads: what the last leader has sent must come to its end then, and servers count whole seconds
+if (!(leaseDurationSeconds - renewDeadlineSeconds >= 2)) {
+  const given = [`--lease-duration (${values['lease-duration']})`, `--renew-deadline (${values['renew-deadline']})`]
+  log(`${given.join(' must be 2 s or more above ')}: a write that the last leader has sent must end in between`)
+  process.exit(2)
+}
+const writeTimeoutSeconds = Math.ceil(leaseDurationSeconds - renewDeadlineSeconds) - 1
 
 const planner = inCluster()
 const { store, close } = await openStore(

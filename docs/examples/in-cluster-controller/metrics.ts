@@ -23,10 +23,11 @@ export class Metrics {
     for (const bucket of this.#buckets) if (seconds <= bucket.atMost) bucket.count++
     this.#seconds += seconds
     this.#count++
+    // a pool that can not be used, is going or is gone has none, and those of before are not true any more
     const counts = outcome as { readonly free?: number; readonly used?: number } | undefined
     if (counts?.free !== undefined && counts.used !== undefined) {
       this.#pools.set(key, { free: counts.free, used: counts.used })
-    } else if (outcome === undefined) this.#pools.delete(key)
+    } else this.#pools.delete(key)
   }
 
   count(problem: ControllerProblem): void {

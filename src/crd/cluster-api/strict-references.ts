@@ -1,11 +1,8 @@
+import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { object, text } from '../meta/strict.js'
 
 /** Names of objects and of API groups: DNS subdomains. */
-const SUBDOMAIN = {
-  minLength: 1,
-  maxLength: 253,
-  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-} as const
+const SUBDOMAIN = { minLength: 1, maxLength: 253, pattern: SUBDOMAIN_PATTERN } as const
 
 const KIND = { minLength: 1, maxLength: 63, pattern: '^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$' } as const
 

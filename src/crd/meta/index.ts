@@ -13,9 +13,18 @@ export { defineCrdModel } from './crd-model.js'
 export type { FieldError, FieldErrorType, FieldValue } from './field-error.js'
 export { formatFieldError, formatFieldErrorBody } from './field-error.js'
 export type { JsonObject } from './json.js'
+export { type LabelSelector, matchesLabels } from './label-selector.js'
 export type { Model, ModelSpec, ReadResult } from './model.js'
 export { defineModel } from './model.js'
-export type { Json, KindInfo, KubeObject, ObjectMeta, ObjectRef, OwnerReference } from './object.js'
+export type {
+  Json,
+  KindInfo,
+  KubeObject,
+  LabelSelectorRequirement,
+  ObjectMeta,
+  ObjectRef,
+  OwnerReference,
+} from './object.js'
 export { formatRef, groupOf, hasFinalizer, isDeleting, refOf, versionOf } from './object.js'
 export type { Condition, LegacyCondition } from './schema.js'
 export { conditionSchema, legacyConditionSchema, objectMetaSchema, ownerReferenceSchema } from './schema.js'

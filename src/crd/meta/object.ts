@@ -63,6 +63,15 @@ export interface KindInfo {
  */
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
+/** What is asked of one label. */
+export interface LabelSelectorRequirement {
+  readonly key: string
+  /** `NotIn` also holds for an object without the label. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** At least one for `In` and `NotIn`, none for the others. */
+  readonly values?: readonly string[] | undefined
+}
+
 /** The reference to an object. */
 export function refOf(object: KubeObject): ObjectRef {
   const { name, namespace } = object.metadata
@@ -105,4 +114,26 @@ export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
 /** Whether the object has this finalizer. */
 export function hasFinalizer(object: { readonly metadata: ObjectMeta }, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false
+}
+
+/** Whether a label, or that there is none, is what a requirement asks for. */
+export function meetsRequirement(
+  { operator, values = [] }: LabelSelectorRequirement,
+  label: string | undefined,
+): boolean {
+  switch (operator) {
+    case 'In':
+      return label !== undefined && values.includes(label)
+    case 'NotIn':
+      return label === undefined || !values.includes(label)
+    case 'Exists':
+      return label !== undefined
+    case 'DoesNotExist':
+      return label === undefined
+  }
+}
+
+/** A label of that name, and nothing that an object has by nature. */
+export function labelOf(labels: { readonly [key: string]: string } | undefined, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
 }

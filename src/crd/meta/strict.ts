@@ -32,6 +32,7 @@ export interface IntegerRules {
 }
 
 export interface ListRules {
+  readonly minItems?: number
   readonly maxItems?: number
   /** The fields that tell items apart. Two items that are alike in them are refused, and a server-side apply merges by them. */
   readonly mapKeys?: readonly string[]
@@ -41,6 +42,21 @@ export interface ObjectRules {
   readonly minProperties?: number
   /** Whether a server-side apply takes or leaves the object as a whole. */
   readonly isAtomic?: boolean
+}
+
+export interface MapRules {
+  readonly maxProperties?: number
+  /** Whether a server-side apply takes or leaves the map as a whole, and the book of who wrote what has one line for it. */
+  readonly isAtomic?: boolean
+}
+
+/** A rule in the language CEL, such as `self == oldSelf`: a rule with `oldSelf` is asked of changes only. */
+export interface CelRule {
+  readonly rule: string
+  /** What is said of a value that breaks it. */
+  readonly message: string
+  /** The field of the value that is to blame: `.ipv4`. Default: the value itself. */
+  readonly fieldPath?: string
 }
 
 /** A text that is too long is not matched with a pattern beyond this: it is refused already, and matching takes its time. */
@@ -108,10 +124,13 @@ export function flag(description: string): z.ZodBoolean {
 
 /** A field that is a list. */
 export function list<T extends z.ZodType>(description: string, item: T, rules: ListRules = {}): z.ZodArray<T> {
-  const { maxItems, mapKeys } = rules
+  const { minItems, maxItems, mapKeys } = rules
   return z
     .array(item)
     .superRefine((items, context) => {
+      if (minItems !== undefined && items.length < minItems) {
+        complain(context, { ...inBody(`should have at least ${minItems} items`), value: items.length })
+      }
       if (maxItems !== undefined && items.length > maxItems) {
         complain(context, {
           type: 'TooMany',
@@ -124,6 +143,7 @@ export function list<T extends z.ZodType>(description: string, item: T, rules: L
     })
     .meta({
       description,
+      ...(minItems === undefined ? {} : { minItems }),
       ...(maxItems === undefined ? {} : { maxItems }),
       ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': mapKeys }),
     })
@@ -141,8 +161,29 @@ function complainOfDuplicates(items: readonly unknown[], mapKeys: readonly strin
 }
 
 /** A field that is a map from texts. */
-export function mapOf<T extends z.ZodType>(description: string, value: T): z.ZodRecord<z.ZodString, T> {
-  return z.record(z.string(), value).meta({ description })
+export function mapOf<T extends z.ZodType>(
+  description: string,
+  value: T,
+  rules: MapRules = {},
+): z.ZodRecord<z.ZodString, T> {
+  const { maxProperties, isAtomic } = rules
+  return z
+    .record(z.string(), value)
+    .superRefine((entries, context) => {
+      const count = Object.keys(entries).length
+      if (maxProperties === undefined || count <= maxProperties) return
+      complain(context, {
+        type: 'TooMany',
+        detail: `must have at most ${maxProperties} items`,
+        inBody: false,
+        value: count,
+      })
+    })
+    .meta({
+      description,
+      ...(maxProperties === undefined ? {} : { maxProperties }),
+      ...(isAtomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+    })
 }
 
 /** A field that is an object. Fields that are not named are not looked at: an API server drops them. */
@@ -172,6 +213,19 @@ export function kubeObject<S extends z.ZodRawShape>(description: string, shape: 
     ...shape,
   })
 }
+
+/** The same field with rules that only an API server asks: they stand in the manifest, and are not looked at here. */
+export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRule[]): T {
+  return schema.meta({ 'x-kubernetes-validations': rules }) as T
+}
+
+/** A field that an update can not change. */
+export function fixed<T extends z.ZodType>(schema: T): T {
+  return withRules(schema, [{ rule: 'self == oldSelf', message: NEVER_CHANGES }])
+}
+
+/** What is said of a change of what is fixed, by a rule of a schema and by an admission. */
+export const NEVER_CHANGES = 'never changes'
 
 /** The complaint of a value that is of another type than `expected`. */
 export function wrongType(expected: string, actual: string): Complaint {

@@ -10,6 +10,7 @@ import {
   isDeleting,
   type KindInfo,
   type KubeObject,
+  type ObjectMeta,
   type OwnerReference,
   refOf,
 } from '../../crd/meta/object.js'
@@ -64,7 +65,7 @@ export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKi
 }
 
 /** Whether this very claim, and no other of its name, is the controller of an IPAddress. */
-export function isControlledBy(address: IPAddress, claim: IPAddressClaim): boolean {
+export function isControlledBy(address: IPAddress, claim: { readonly metadata: Pick<ObjectMeta, 'uid'> }): boolean {
   return (address.metadata.ownerReferences ?? []).some(
     (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid,
   )

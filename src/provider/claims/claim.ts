@@ -15,9 +15,10 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
+import { doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released, WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import { type Conversation, converse, type HeardOf, markerOf } from './outside.js'
+import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
 import { advance, type Progress, startOf, statusPatch, stuck, timeText } from './status.js'
@@ -138,13 +139,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   }
 
   if (address !== undefined && isLeftOver(address, claim, rules)) {
-    const isHeld = hasFinalizer(address, rules.finalizers.address)
-    const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
-    if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
-    const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
-    const message = `${addressName} is left from an earlier claim of this name`
-    if (removal.length === 0) return wait('AllocationFailed', `${message}, and others hold it`)
-    return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
+    return removeLeftOver(planning, address, effects, wait)
   }
   if (address !== undefined && isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
     return wait('AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
@@ -154,6 +149,15 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
     input.addressProblem ?? whyNotOurs(planning, address) ?? (isNew ? whyShared(address, ledger) : undefined)
   if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
+    const doubt = isNew && pool !== undefined ? doubtOf(rules, input, { pool, address, nowMs: time.nowMs }) : undefined
+    if (doubt?.kind === 'ask')
+      return asking(
+        planning,
+        effects.length > 0 ? effects : [guard(claim, 'only a claim that is there is given what is there')],
+        doubt,
+      )
+    if (doubt?.kind === 'leftOver') return removeLeftOver(planning, address, effects, wait)
+    if (doubt !== undefined) return wait('AllocationFailed', doubt.message, doubt.retryAfterSeconds)
     const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
     if (repair !== undefined) {
       effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
@@ -172,17 +176,26 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   return bound(claim, effects, advance(ready, 'AddressAllocated', claim, { message: '', now }), found.address)
 }
 
+/** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */
+function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
+  planning: Planning<P, L, O>,
+  address: IPAddress,
+  effects: readonly Effect[],
+  wait: (reason: WaitReason, message: string) => Plan<ClaimOutcome>,
+): Plan<ClaimOutcome> {
+  const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
+  const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
+  if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
+  const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
+  const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
+  if (removal.length === 0) return wait('AllocationFailed', `${message}, and others hold it`)
+  return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
+}
+
 type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
   | (Extract<Ensured, { readonly kind: 'wait' }> & { readonly kind: 'wait' })
   | Asked
-
-/** A call that is to be made, and its marker. */
-interface Asked {
-  readonly kind: 'ask'
-  readonly request: OutsideRequest
-  readonly key: string
-}
 
 /** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
 function findAddress<P extends KubeObject, L extends Ledger<P>, O>({

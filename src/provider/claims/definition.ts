@@ -30,6 +30,11 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   /** An address for a claim that has none. The ledger holds it from the moment it is written. */
   ensure(input: EnsureInput<P, L, O>): Ensured
   /**
+   * Whether a claim may be Bound to an IPAddress that was there before: left by an earlier claim of its name, restored, or written by a plan that was cut. Left
+   * out: it may, if the ledger knows nobody else who has the address. For ledgers that know more than what IPAddress objects say.
+   */
+  confirm?(input: ConfirmInput<P, L>): Confirmed
+  /**
    * Whether the address of a claim that is being deleted may go now. Left out: at once. Asked also for a claim without an IPAddress that has our finalizer: an
    * outside system may have given it an address of which nobody has heard.
    */
@@ -44,7 +49,7 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   readonly memory?: ProviderMemory<P, L> | undefined
   /**
    * After how many seconds an IPAddress is removed that was made by this provider and whose claim is gone. The time begins when the planner first sees
-   * it so. Left out: never, unless somebody deletes the IPAddress. Means nothing with `outside`: only with its claim is it known what is to be given back there.
+   * it so. Left out: never, unless somebody deletes the IPAddress. Means nothing with `outside`, unless that says what becomes of orphans.
    */
   readonly sweepAfterSeconds?: number | undefined
 }
@@ -90,12 +95,20 @@ export interface OutsideOptions {
    * - `none`: a call whose answer was lost has perhaps given an address that nobody will ever give back. Outcomes say so: `leakPossible`
    */
   readonly marker: 'kept' | 'none'
+  /**
+   * What becomes of an IPAddress whose claim is gone. `left`: it stays, because only with its claim is it known what is to be given back outside. `swept`: it
+   * goes as others do; what it had outside is found there by other means, and no sooner than it has gone. Default `left`.
+   */
+  readonly orphans?: 'left' | 'swept' | undefined
 }
 
 /** A call that a verb wants to be made, and to be asked again with its answer. */
 export interface OutsideRequest {
   readonly kind: 'call'
-  /** What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. */
+  /**
+   * What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. An answer is believed for a
+   * minute from when it was heard, and then asked for again: all calls of a verb together have to take less than that.
+   */
   readonly operation: string
   readonly input: Json
   /** Why, in words: `explain` repeats it. */
@@ -188,6 +201,27 @@ export interface Offer {
   readonly prefix: number
   readonly gateway?: string | undefined
 }
+
+export interface ConfirmInput<P, L> {
+  readonly claim: IPAddressClaim
+  readonly pool: P
+  /** The IPAddress of the name of the claim. */
+  readonly address: IPAddress
+  readonly ledger: L
+  /** The marker of the calls for this claim. */
+  readonly key: string
+  readonly answers: Answers
+  readonly nowMs: number
+}
+
+/** Whether an IPAddress that is there is the claim's. */
+export type Confirmed =
+  | { readonly kind: 'yes' }
+  /** The claim waits, with the reason AllocationFailed, until something changes. */
+  | { readonly kind: 'no'; readonly message: string }
+  /** An earlier claim has left it, and its address is not even that one's any more: it is removed. */
+  | { readonly kind: 'leftOver'; readonly message: string }
+  | OutsideRequest
 
 export interface ReleaseInput<P, L> {
   readonly claim: IPAddressClaim

@@ -2,6 +2,8 @@ export { AddressLedger } from './address-ledger.js'
 export type {
   AddressChange,
   Answers,
+  Confirmed,
+  ConfirmInput,
   Ensured,
   EnsureInput,
   HeldAddress,

@@ -25,6 +25,13 @@ const BELIEVED_MS = 60_000
 const FIRST_WAIT_SECONDS = 5
 const MAX_WAIT_SECONDS = 300
 
+/** A call that is to be made, and its marker. */
+export interface Asked {
+  readonly kind: 'ask'
+  readonly request: OutsideRequest
+  readonly key: string
+}
+
 /** What came of a verb that may ask outside. */
 export type Conversation<T> =
   | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }

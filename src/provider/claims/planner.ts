@@ -24,12 +24,13 @@ import {
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, salvage } from './address-object.js'
 import { planClaim } from './claim.js'
+import { ClaimLine } from './claim-line.js'
 import type { Ledger, Place, ProviderDefinition } from './definition.js'
 import { addressIn, heldNow } from './held.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { callKey, type Heard, heardNow } from './outside.js'
-import { standsAsBefore } from './pool.js'
+import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { type ProviderRules, rulesOf } from './rules.js'
 
@@ -69,7 +70,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   readonly #clusters = new Map<string, Cluster>()
   readonly #pools = new Map<string, PoolRecord<P, L>>()
   /** Keys of claims by the key of the Cluster that they name. */
-  readonly #claimsByCluster = new Map<string, Set<string>>()
+  readonly #claimsByCluster = new Map<string, ClaimLine>()
   /** What was heard from outside systems: by claim, then by operation and marker. */
   readonly #heard = new Map<string, Map<string, Heard>>()
   /** Takes answers in, where verbs make calls. */
@@ -107,10 +108,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (claim !== undefined) return this.#planClaim(key, claim, time)
     const record = this.#pools.get(key)
     if (record?.pool !== undefined) {
+      record.planned = record.pool.metadata.uid
       const claims = isDeleting(record.pool) ? this.#unreleased(record) : 0
       return this.#rules.planPool({ pool: record.pool, ledger: record.ledger, claims, nowMs: time.nowMs })
     }
-    return this.#planOrphan(key, time)
+    // a pool of the name of a claim, that is gone, says nothing of the IPAddress of that name
+    return key.startsWith(`${IPAddressClaim.info.kind} `) ? this.#planOrphan(key, time) : undefined
   }
 
   reserve(plan: Plan): () => readonly string[] {
@@ -123,13 +126,17 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       const { ledger } = this.#record(key)
       const end = ledger.reserve(address)
       const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
-      return [() => [...(end() ? [key] : []), ...(endBeside?.() ?? [])]]
+      return [() => [...(end() || isGoing(this.#record(key).pool) ? [key] : []), ...(endBeside?.() ?? [])]]
     })
     return () => ends.flatMap((end) => this.#wakeAll(end()))
   }
 
   isSummary(key: string): boolean {
-    return this.#pools.has(key)
+    const record = this.#pools.get(key)
+    const pool = record?.pool
+    // that it has to stay is written before its claims are served, what they take of it afterwards
+    const isNew = pool !== undefined && record?.planned !== pool.metadata.uid && !isProtected(pool) && !isDeleting(pool)
+    return record !== undefined && !isNew
   }
 
   reset(): void {
@@ -173,7 +180,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     // what failed may go well when an address goes: it may be the one that the claim has to have
     const reasons = this.#rules.outside === undefined ? waitsForRoom : ['PoolExhausted']
     const waits = plan.outcome.kind === 'waiting' && reasons.includes(plan.outcome.reason)
-    if (waits) record?.exhausted.add(key)
+    if (waits) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
   }
@@ -212,16 +219,16 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   #unreleased({ claims, asking }: PoolRecord<P, L>): number {
     const isHeld = (key: string) => {
       const claim = this.#claims.get(key)
-      return claim !== undefined && hasFinalizer(claim, this.#rules.finalizers.claim)
+      return claim !== undefined && (asking.has(key) || hasFinalizer(claim, this.#rules.finalizers.claim))
     }
-    return new Set([...asking, ...[...claims].filter(isHeld)]).size
+    return [...new Set([...asking, ...claims])].filter(isHeld).length
   }
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
   #planOrphan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
     const { finalizers, outside, sweepAfterSeconds } = this.#rules
     // only with its claim is it known what an outside system has to be given back
-    if (outside !== undefined) return undefined
+    if (outside !== undefined && outside.orphans !== 'swept') return undefined
     const address = this.#addresses.get(addressKeyOf(key))
     const pool = address && poolOfAddress(address, this.#rules)
     const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
@@ -282,8 +289,8 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       this.#orphans.delete(key)
       this.#claims.set(key, claim)
       const reads = claimReads(claim, this.#rules)
-      if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key)
-      if (reads.cluster !== undefined) addTo(this.#claimsByCluster, formatRef(reads.cluster), key)
+      if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key, claim)
+      if (reads.cluster !== undefined) this.#claimsOf(formatRef(reads.cluster)).add(key, claim)
     }
     return [key, ...this.#poolThatWaits(before ?? claim)]
   }
@@ -292,7 +299,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   #poolThatWaits(claim: IPAddressClaim | undefined): readonly string[] {
     const ref = claim && claimReads(claim, this.#rules).pool
     const pool = ref && this.#pools.get(formatRef(ref))?.pool
-    return ref !== undefined && pool !== undefined && isDeleting(pool) ? [formatRef(ref)] : []
+    return ref !== undefined && isGoing(pool) ? [formatRef(ref)] : []
   }
 
   #unlink(key: string, claim: IPAddressClaim): void {
@@ -333,7 +340,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
       if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
-        wanted.push(poolKey, ...this.#retry(this.#byAge(record.exhausted)))
+        wanted.push(poolKey, ...this.#retry([...record.exhausted]))
       }
     }
     const { memory } = this.#rules
@@ -358,7 +365,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   /** Pools, each with the claims that wait for room in it. */
   #wakeAll(pools: readonly string[]): string[] {
-    return pools.flatMap((key) => [key, ...this.#byAge(this.#record(key).exhausted)])
+    return pools.flatMap((key) => [key, ...this.#record(key).exhausted])
   }
 
   #observePool(ref: ObjectRef, pool: P | undefined): readonly string[] {
@@ -375,8 +382,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       record.ledger.setPool(pool, problem === undefined ? [] : [problem])
       others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
-    const wanted =
-      isSameProblem && isSameSpec && standsAsBefore(before, pool) ? [] : this.#retry(this.#byAge(record.claims))
+    const wanted = isSameProblem && isSameSpec && standsAsBefore(before, pool) ? [] : this.#retry([...record.claims])
     return [key, ...wanted, ...this.#wakeAll(others)]
   }
 
@@ -386,13 +392,19 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return pool && JSON.stringify([pool.spec, annotations])
   }
 
+  #claimsOf(cluster: string): ClaimLine {
+    const claims = this.#claimsByCluster.get(cluster) ?? new ClaimLine()
+    this.#claimsByCluster.set(cluster, claims)
+    return claims
+  }
+
   #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
     const key = formatRef(ref)
     const before = this.#clusters.get(key)
     if (cluster === undefined) this.#clusters.delete(key)
     else this.#clusters.set(key, cluster)
     const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
-    return same ? [] : this.#byAge(this.#claimsByCluster.get(key) ?? [])
+    return same ? [] : [...(this.#claimsByCluster.get(key) ?? [])]
   }
 
   #record(key: string): PoolRecord<P, L> {
@@ -400,33 +412,30 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (known !== undefined) return known
     const record: PoolRecord<P, L> = {
       pool: undefined,
+      planned: undefined,
       problem: undefined,
       ledger: this.#rules.ledger(),
-      claims: new Set(),
-      exhausted: new Set(),
+      claims: new ClaimLine(),
+      exhausted: new ClaimLine(),
       asking: new Set(),
     }
     this.#pools.set(key, record)
     return record
-  }
-
-  /** Claims in the order in which they are to be served: the oldest first. */
-  #byAge(keys: Iterable<string>): string[] {
-    const age = (key: string) => this.#claims.get(key)?.metadata.creationTimestamp ?? ''
-    return [...keys].sort((a, b) => compareText(age(a), age(b)) || compareText(a, b))
   }
 }
 
 /** What is known of a pool, also of one that claims or addresses name before it exists. */
 interface PoolRecord<P extends KubeObject, L extends Ledger<P>> {
   pool: P | undefined
+  /** The uid that it had when it was planned last. */
+  planned: string | undefined
   /** Why the object under that name can not be read as a pool, if there is such a one. */
   problem: string | undefined
   readonly ledger: L
   /** Keys of the claims that name the pool. */
-  readonly claims: Set<string>
+  readonly claims: ClaimLine
   /** Of those, the ones that wait for room. */
-  readonly exhausted: Set<string>
+  readonly exhausted: ClaimLine
   /** Keys of the claims for which the outside is just being asked. */
   readonly asking: Set<string>
 }
@@ -434,14 +443,4 @@ interface PoolRecord<P extends KubeObject, L extends Ledger<P>> {
 /** The key of the IPAddress that has the name of a claim. */
 function addressKeyOf(claimKey: string): string {
   return `${IPAddress.info.kind}${claimKey.slice(claimKey.indexOf(' '))}`
-}
-
-function addTo(index: Map<string, Set<string>>, key: string, member: string): void {
-  const members = index.get(key)
-  if (members === undefined) index.set(key, new Set([member]))
-  else members.add(member)
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }

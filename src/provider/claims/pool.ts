@@ -27,7 +27,7 @@ export function protectPool({
   /** How many claims of it have our finalizer. */
   readonly claims: number
 }): Plan<ProtectedPoolOutcome> {
-  const isHeld = hasFinalizer(pool, PROTECT_POOL_FINALIZER)
+  const isHeld = isProtected(pool)
   if (!isDeleting(pool)) {
     const why = 'the pool must not go before its addresses'
     const outcome: ProtectedPoolOutcome = { kind: 'ready', message: `${addresses} in use` }
@@ -50,4 +50,14 @@ export function standsAsBefore(before: KubeObject | undefined, now: KubeObject |
     isDeleting(before) === isDeleting(now) &&
     hasPausedAnnotation(before) === hasPausedAnnotation(now)
   )
+}
+
+/** Whether a pool is there and on its way out: it waits for the end of what is in use of it, and of what is about to be written. */
+export function isGoing(pool: KubeObject | undefined): boolean {
+  return pool !== undefined && isDeleting(pool)
+}
+
+/** Whether a pool has the finalizer that keeps it while something of it is in use. */
+export function isProtected(pool: KubeObject): boolean {
+  return hasFinalizer(pool, PROTECT_POOL_FINALIZER)
 }

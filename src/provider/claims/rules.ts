@@ -1,5 +1,9 @@
+import { Cluster } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
 import type { Outcome } from '../../plan/index.js'
 import type { Ledger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
@@ -20,7 +24,7 @@ export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R e
 /** Of these, what a plan for a claim is made by. */
 export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>
   extends PoolKinds,
-    Pick<ProviderDefinition<P, L, O, Outcome>, 'resolve' | 'ensure' | 'release' | 'outside'> {
+    Pick<ProviderDefinition<P, L, O, Outcome>, 'resolve' | 'ensure' | 'confirm' | 'release' | 'outside'> {
   readonly finalizers: ProviderFinalizers
 }
 
@@ -31,9 +35,11 @@ export interface PoolKinds {
   readonly emptyGroup: string
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` */
 export function rulesOf<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): ProviderRules<P, L, O, R> {
+  assertDefinition(definition)
   const kinds = definition.pools.map(({ info }) => ({ ...info, group: groupOf(info.apiVersion) }))
   return {
     ...definition,
@@ -41,4 +47,42 @@ export function rulesOf<P extends KubeObject, L extends Ledger<P>, O, R extends 
     emptyGroup: definition.emptyGroup ?? kinds[0]?.group ?? '',
     finalizers: { ...DEFAULT_FINALIZERS, ...definition.finalizers },
   }
+}
+
+const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
+const MARKERS: readonly unknown[] = ['kept', 'none']
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
+  definition: ProviderDefinition<P, L, O, R>,
+): void {
+  const { name, pools, finalizers, outside, sweepAfterSeconds } = definition ?? {}
+  if (!isText(name)) refuse('name', 'a text', name)
+  if (!Array.isArray(pools) || pools.length === 0) refuse('pools', 'a list of models, one at least', pools)
+  // keys have no group in them
+  const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
+  if (new Set(kinds).size < kinds.length) refuse('pools', 'kinds of different names', kinds.join(', '))
+  for (const verb of ['ledger', 'resolve', 'ensure', 'planPool'] as const) {
+    if (typeof definition[verb] !== 'function') refuse(verb, 'a function', definition[verb])
+  }
+  for (const verb of ['confirm', 'release'] as const) {
+    const own = definition[verb]
+    if (own !== undefined && typeof own !== 'function') refuse(verb, 'a function', own)
+  }
+  for (const [of, finalizer] of Object.entries(finalizers ?? {})) {
+    if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
+  }
+  if (outside !== undefined && !MARKERS.includes(outside?.marker))
+    refuse('outside.marker', 'kept, none', outside?.marker)
+  if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
+    refuse('sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function refuse(argument: string, expected: string, got: unknown): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
 }

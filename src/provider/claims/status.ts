@@ -2,6 +2,7 @@ import {
   type ClaimEvent,
   type ClaimState,
   type Condition,
+  type ConditionUpdate,
   type NotReadyReason,
   setCondition,
   stateOf,
@@ -9,6 +10,7 @@ import {
 } from '../../claim/index.js'
 import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import type { PlanTime } from '../../plan/index.js'
 
 /** Where events have led a claim: its new state, the status to write, and whether it has to be tried again by time. */
@@ -96,4 +98,32 @@ function withReady(
 /** A moment as the API writes it: RFC 3339, whole seconds. */
 export function timeText({ nowMs }: PlanTime): string {
   return `${new Date(nowMs).toISOString().slice(0, -5)}Z`
+}
+
+/**
+ * The conditions of a pool with some of them set, as of a time and of the generation that it has; the same list if nothing changes.
+ */
+export function withConditions(
+  {
+    metadata,
+    status,
+  }: KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined },
+  updates: readonly ConditionUpdate[],
+  time: PlanTime,
+): readonly Condition[] | undefined {
+  const now = timeText(time)
+  const { generation } = metadata
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  let conditions = status?.conditions
+  for (const update of updates) conditions = setCondition(conditions, { ...update, ...observed }, now)
+  return conditions
+}
+
+/** Of several things of a kind, so many are named in a message. */
+const MOST_NAMED = 5
+
+/** Some things in one text: the first of them, and how many more there are. */
+export function listed(texts: readonly string[], separator: string): string {
+  const more = texts.length - MOST_NAMED
+  return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
 }

@@ -102,7 +102,7 @@ export class PoolLedger implements Ledger<InClusterPool> {
     return this.#objects.size
   }
 
-  /** How many are about to be written: {@link reserve}. */
+  /** How many of the pool itself are about to be written: {@link reserve}. */
   get reserved(): number {
     return this.#reserved
   }
@@ -164,11 +164,13 @@ export class PoolLedger implements Ledger<InClusterPool> {
     this.#space ??= emptySpace(address.spec.poolRef.kind)
     const extentIn = (space: Space) => extent ?? space.extentOf(address.spec)
     this.#set(owner, { kind: 'reserved', name, extentIn })
-    this.#reserved++
+    // what is of another pool does not keep this one
+    const count = extent === undefined ? 1 : 0
+    this.#reserved += count
     return () => {
       if (!this.#beside.has(owner)) return false
       this.#remove(owner)
-      this.#reserved--
+      this.#reserved -= count
       const now = this.#space && extentIn(this.#space)
       return now !== undefined && this.#holdersOf(now).every(({ beside }) => beside?.kind === 'former')
     }

@@ -101,10 +101,26 @@ export function assertOptions(options: InClusterOptions): void {
   if (sweepAfterSeconds !== undefined && !isWithin(sweepAfterSeconds, MOST_SECONDS)) {
     refuse('sweepAfterSeconds', `seconds, 1 to ${MOST_SECONDS}`, sweepAfterSeconds)
   }
+  const formers = sticky?.formerAddresses ?? []
+  if (!Array.isArray(formers) || !formers.every(isFormer)) {
+    refuse('sticky.formerAddresses', 'what formerAddresses() has said', formers)
+  }
+  for (const [pool, kept] of Object.entries(preallocations?.entries ?? {})) {
+    const isKept = typeof kept === 'object' && kept !== null && Object.values(kept).every(isText)
+    if (!isKept) refuse('preallocations.entries', 'texts by claim, by pool', pool)
+  }
   const limit = sticky?.limit
   if (limit !== undefined && !(Number.isInteger(limit) && isWithin(limit, MOST_REMEMBERED))) {
     refuse('sticky.limit', `a whole number from 1 to ${MOST_REMEMBERED}`, limit)
   }
+}
+
+function isFormer(former: FormerAddress | undefined): boolean {
+  return [former?.pool, former?.key, former?.address].every(isText)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
 }
 
 function isWithin(value: unknown, most: number): boolean {

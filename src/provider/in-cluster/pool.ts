@@ -1,9 +1,9 @@
-import { type Condition, type ConditionUpdate, poolReady, setCondition } from '../../claim/index.js'
+import { type Condition, type ConditionUpdate, poolReady } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
-import { timeText } from '../claims/status.js'
+import { listed, withConditions } from '../claims/status.js'
 import type { PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
 
@@ -16,9 +16,6 @@ export interface PoolInput {
   /** Writes the conditions, as of this time. Left out: none are written. */
   readonly conditionsAt?: PlanTime | undefined
 }
-
-/** Of several things of a kind, so many are named in a message. */
-const MOST_NAMED = 5
 
 /**
  * A pool's own affairs: a finalizer that keeps it while addresses refer to it, the counts of its status, and where they are asked for its
@@ -77,24 +74,6 @@ function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
   if (overlapping.length > 0)
     return not('OverlappingPools', `has addresses in common with ${listed(overlapping, ', ')}`)
   return { type: 'AddressesUnique', status: 'True', reason: 'Unique', message: '' }
-}
-
-function listed(texts: readonly string[], separator: string): string {
-  const more = texts.length - MOST_NAMED
-  return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
-}
-
-function withConditions(
-  pool: InClusterPool,
-  updates: readonly ConditionUpdate[],
-  time: PlanTime,
-): readonly Condition[] | undefined {
-  const now = timeText(time)
-  const { generation } = pool.metadata
-  const observed = generation === undefined ? {} : { observedGeneration: generation }
-  let { conditions } = pool.status ?? {}
-  for (const update of updates) conditions = setCondition(conditions, { ...update, ...observed }, now)
-  return conditions
 }
 
 /** A pool on its way out goes when nothing refers to it any more. */

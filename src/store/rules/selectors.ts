@@ -1,5 +1,5 @@
-import type { KubeObject } from '../../crd/meta/object.js'
-import type { LabelRequirement, ListQuery, StoreFailure, WatchEvent } from '../store.js'
+import { type KubeObject, labelOf, meetsRequirement } from '../../crd/meta/object.js'
+import type { ListQuery, StoreFailure, WatchEvent } from '../store.js'
 import type { StoredObject } from './draft.js'
 import { formatPath, type Problem } from './json.js'
 import type { KindRules } from './kind-rules.js'
@@ -42,8 +42,9 @@ export function matcherOf(query: ListQuery): Matcher {
   return (object) => {
     const { metadata } = object
     if (namespace !== undefined && namespace !== '' && metadata.namespace !== namespace) return false
-    if (!labels.every(([key, value]) => labelOf(object, key) === value)) return false
-    if (!requirements.every((requirement) => holds(requirement, labelOf(object, requirement.key)))) return false
+    if (!labels.every(([key, value]) => labelOf(metadata.labels, key) === value)) return false
+    if (!requirements.every((requirement) => meetsRequirement(requirement, labelOf(metadata.labels, requirement.key))))
+      return false
     return fields.every(({ keys, value }) => fieldOf(object, keys) === value)
   }
 }
@@ -71,23 +72,6 @@ export function eventOf({ version, before, after }: ObjectChange, matches: Match
 /** A watch that can not begin. */
 export async function* failedWatch(failure: StoreFailure): AsyncGenerator<WatchEvent, undefined> {
   yield { type: 'ERROR', failure }
-}
-
-function labelOf({ metadata: { labels } }: KubeObject, key: string): string | undefined {
-  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
-}
-
-function holds({ operator, values = [] }: LabelRequirement, label: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return label !== undefined && values.includes(label)
-    case 'NotIn':
-      return label === undefined || !values.includes(label)
-    case 'Exists':
-      return label !== undefined
-    case 'DoesNotExist':
-      return label === undefined
-  }
 }
 
 /** A field as the text that it is selected by. */

@@ -22,6 +22,8 @@ export interface SimulatedSystem {
    * wrong as those to the store do.
    */
   readonly outside?: OutsideCaller | undefined
+  /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
+  readonly outsideOf?: ((planner: Planner, store: Store, now: () => number) => OutsideCaller) | undefined
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
@@ -179,8 +181,11 @@ class Simulation {
       written: () => this.#check(),
     }
     const store = faultyStore(this.#truth, name, parts, source)
-    const outside = system.outside && faultyOutside(system.outside, name, this.#scheduler, source)
-    const writer: Writer = new Writer(name, world, { store, planner: system.planner(), outside })
+    const planner = system.planner()
+    const outside =
+      system.outsideOf?.(planner, store, world.now) ??
+      (system.outside && faultyOutside(system.outside, name, this.#scheduler, source))
+    const writer: Writer = new Writer(name, world, { store, planner, outside })
     this.#writers.push(writer)
     await this.#scheduler.start(() => writer.live())
     if (concurrency === 1) return
@@ -210,10 +215,10 @@ class Simulation {
     const { system } = this.#options
     const problem = await this.#rules.atRest(this.#truth.store)
     if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
-    const fresh = await runUntilQuiet(this.#truth.store, [system.planner()], {
-      now: () => this.#now(),
-      outside: system.outside,
-    })
+    const planner = system.planner()
+    const now = () => this.#now()
+    const outside = system.outsideOf?.(planner, this.#truth.store, now) ?? system.outside
+    const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, outside })
     if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
   }

@@ -1,5 +1,6 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { poolModels, withPoolConditions } from 'ipam-kit/crd/in-cluster'
+import * as IpamKit from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
@@ -12,6 +13,9 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   Metal3.IPPool,
   Metal3.IPClaim,
   Metal3.IPAddress,
+  IpamKit.IPPool,
+  IpamKit.IPBlock,
+  IpamKit.IPDomain,
 ]
 
 /** The schema of every version of every kind. */

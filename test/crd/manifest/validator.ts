@@ -44,6 +44,7 @@ function acceptsList(schema: Schema, value: readonly unknown[]): boolean {
   const keys = schema['x-kubernetes-list-map-keys'] as string[] | undefined
   const names = value.map((item) => JSON.stringify(keys?.map((key) => (item as Schema | null)?.[key])))
   return (
+    value.length >= ((schema.minItems as number | undefined) ?? 0) &&
     value.length <= ((schema.maxItems as number | undefined) ?? Number.POSITIVE_INFINITY) &&
     value.every((item) => accepts(schema.items as Schema, item)) &&
     (keys === undefined || new Set(names).size === names.length)
@@ -57,6 +58,7 @@ function acceptsObject(schema: Schema, value: object): boolean {
   const required = (schema.required ?? []) as string[]
   return (
     known.length >= ((schema.minProperties as number | undefined) ?? 0) &&
+    known.length <= ((schema.maxProperties as number | undefined) ?? Number.POSITIVE_INFINITY) &&
     required.every((name) => fields.some(([field]) => field === name)) &&
     fields.every(([name, field]) => {
       const inner = properties[name] ?? (schema.additionalProperties as Schema | undefined)

@@ -1,5 +1,6 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
+import { IPBlock, IPPool as OwnPool } from 'ipam-kit/crd/ipam-kit'
 import { formatFieldError } from 'ipam-kit/crd/meta'
 import { IPPool } from 'ipam-kit/crd/metal3'
 import { describe, expect, test } from 'vitest'
@@ -21,6 +22,13 @@ const addressErrors = (change: object, version = 'v1beta2') =>
     kind: 'IPAddress',
     spec: { claimRef: { name: 'web' }, poolRef, address: '10.0.0.1', prefix: 24, ...change },
   }).map(formatFieldError)
+
+const ownErrors = (model: typeof OwnPool | typeof IPBlock, spec: object) =>
+  model.validate({ apiVersion: model.info.apiVersion, kind: model.info.kind, spec }).map(formatFieldError)
+const rows = (count: number, row: object = { owner: 'a', uid: 'u', sequence: 1 }) => ({
+  ...{ cidr: '10.0.0.0/22', domain: 'a', allocationPrefixLength: 32, pool: 'b', sequence: 1 },
+  rows: Object.fromEntries(Array.from({ length: count }, (_, unit) => [unit, row])),
+})
 
 describe('an error is where and what the API server says', () => {
   test.each<[string, readonly string[], readonly string[]]>([
@@ -51,6 +59,22 @@ describe('an error is where and what the API server says', () => {
       ['spec: Invalid value: "array": spec in body must be of type object: "array"'],
     ],
     ['an empty status', withStatus({}), ['status: Invalid value: 0: status in body should have at least 1 properties']],
+    [
+      'an empty list',
+      ownErrors(OwnPool, { subnets: [] }),
+      ['spec.subnets: Invalid value: 0: spec.subnets in body should have at least 1 items'],
+    ],
+    ['a map that is just not too long', ownErrors(IPBlock, rows(1024)), []],
+    [
+      'a map that is too long',
+      ownErrors(IPBlock, rows(1025)),
+      ['spec.rows: Too many: 1025: must have at most 1024 items'],
+    ],
+    [
+      'an entry of a map',
+      ownErrors(IPBlock, rows(1, { owner: 'a', uid: 'u' })),
+      ['spec.rows.0.sequence: Required value'],
+    ],
     [
       'a status of a condition',
       withStatus({ conditions: [{ ...ready, status: 'Yes' }] }),

@@ -11,7 +11,15 @@ import { VirtualTimers } from '../../run/virtual-timers.js'
 import { claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
 
 /** The provider of docs/examples/outside-provider in a controller, with a store and an outside that take their time. */
-function start({ patchMs = 0, outside }: { patchMs?: number; outside?: OutsideCaller } = {}) {
+function start({
+  patchMs = 0,
+  outside,
+  thrown,
+}: {
+  patchMs?: number
+  outside?: OutsideCaller
+  thrown?: unknown[]
+} = {}) {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
   const ipam = new FakeIpam()
@@ -26,6 +34,7 @@ function start({ patchMs = 0, outside }: { patchMs?: number; outside?: OutsideCa
     timers,
     outside: outside ?? callerOf(ipam),
     onProblem: (problem) => {
+      if (problem.kind === 'thrown' && thrown !== undefined) return void thrown.push(problem.error)
       throw new Error(JSON.stringify(problem))
     },
   })
@@ -66,6 +75,26 @@ describe('an outside provider in a controller', () => {
     // the plan of the claim finds nobody: its pool waited for that alone
     await store.delete(claimRef('a'))
     await timers.pass(20_000)
+    expect((await store.get(poolRef())).ok).toBe(false)
+    await stop()
+  })
+
+  test('lets a pool go after a call that was broken off, when its claim was removed by force', async () => {
+    const thrown: unknown[] = []
+    const outside: OutsideCaller = async () => {
+      throw new Error('a bug')
+    }
+    const { timers, store, stop } = start({ outside, thrown })
+    await store.create(pool())
+    await timers.pass(2000)
+    await store.create(claim('a'))
+    await timers.pass(500)
+    await store.delete(claimRef('a'))
+    await timers.pass(500)
+    await store.patch(claimRef('a'), { metadata: { finalizers: null } })
+    await store.delete(poolRef())
+    await timers.pass(20_000)
+    expect(thrown.length).toBeGreaterThan(0)
     expect((await store.get(poolRef())).ok).toBe(false)
     await stop()
   })

@@ -5,6 +5,7 @@ import type { OutsideAnswer } from 'ipam-kit/plan'
 import { AddressLedger, defineProvider, type OutsideOptions, protectPool } from 'ipam-kit/provider/claims'
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { stored } from '../stored.js'
 import { claim, claimRef, pool, poolRef } from './world.js'
 
 const KEY = 'IPAddressClaim default/a'
@@ -35,16 +36,6 @@ function provider(outside: OutsideOptions | undefined, { fails = false } = {}) {
     planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
   })
 }
-
-const stored = (object: KubeObject, metadata: object = {}): KubeObject => ({
-  ...object,
-  metadata: {
-    ...object.metadata,
-    uid: `uid-${object.kind}-${object.metadata.name}`,
-    resourceVersion: '7',
-    ...metadata,
-  },
-})
 
 /** An IPAddress that the provider has made for a claim, unless it is said otherwise. */
 function address(name: string, metadata: object = {}): KubeObject {
@@ -137,6 +128,94 @@ describe('a claim that has failed', () => {
     const { apiVersion, kind } = IPAddress.info
     expect(gone(planner, { apiVersion, kind, namespace: 'default', name: 'b' }, 'uid-b')).toContain(KEY)
     expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'OutsideCall' })
+  })
+})
+
+describe('a release that the outside has refused for good', () => {
+  const OUTSIDE: OutsideOptions = { marker: 'kept' }
+  const deleted = (metadata: object = {}) =>
+    stored(claim('a'), { ...DELETED, finalizers: [CLAIM_FINALIZER], ...metadata })
+  const PAUSED = { annotations: { 'cluster.x-k8s.io/paused': '' } }
+  const refused = () => {
+    const planner = provider(OUTSIDE)
+    show(planner, stored(pool()), deleted())
+    answered(planner, { ok: false, failure: { message: 'no such record', retryable: false } })
+    return planner
+  }
+  const reasonOf = (planner: Planner) => {
+    const { outcome, requeueAfterSeconds } = planner.plan(KEY, { nowMs: 86_400_000 }) ?? {}
+    expect(requeueAfterSeconds).toBeUndefined()
+    return outcome?.kind === 'waiting' ? outcome.reason : outcome?.kind
+  }
+
+  test('is not asked again by itself, nor when the claim changes, nor the labels or the status of the pool', () => {
+    const planner = refused()
+    expect(reasonOf(planner)).toBe('AllocationFailed')
+    show(planner, deleted({ resourceVersion: '8', annotations: { note: 'please' } }))
+    show(planner, stored({ ...pool(), status: { seen: true } }, { resourceVersion: '8', labels: { note: 'please' } }))
+    expect(reasonOf(planner)).toBe('AllocationFailed')
+  })
+
+  test('is when the spec of the pool changes', () => {
+    const planner = refused()
+    show(planner, stored({ ...pool(), spec: { network: '10.20.0.0/29', prefix: 29 } }, { resourceVersion: '8' }))
+    expect(reasonOf(planner)).toBe('OutsideCall')
+  })
+
+  test('is when the pool was paused and goes on', () => {
+    const planner = refused()
+    show(planner, stored(pool(), { resourceVersion: '8', ...PAUSED }))
+    expect(reasonOf(planner)).toBe('paused')
+    show(planner, stored(pool(), { resourceVersion: '9' }))
+    expect(reasonOf(planner)).toBe('OutsideCall')
+  })
+
+  test('is after a restart', () => {
+    const planner = refused()
+    planner.reset()
+    show(planner, stored(pool()), deleted())
+    expect(reasonOf(planner)).toBe('OutsideCall')
+  })
+})
+
+describe('a verb that makes two calls', () => {
+  /** How many calls are made until there is an address, at most 20, if each of the two takes so many seconds. */
+  function callsUntilDone(reserveSeconds: number, registerSeconds: number): number {
+    const planner = defineProvider({
+      name: 'sample',
+      pools: [InfobloxPool],
+      outside: { marker: 'kept' },
+      ledger: () => new AddressLedger<InfobloxPool>(),
+      resolve: () => ({ kind: 'ready', offer: undefined }),
+      ensure({ answers }) {
+        for (const operation of ['reserve', 'register']) {
+          if (answers[operation] === undefined) return { kind: 'call', operation, input: {}, why: 'it takes two' }
+        }
+        return { kind: 'address', address: Address.parse('10.20.0.1'), prefix: 30, why: 'it is the only one' }
+      },
+      planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
+    })
+    for (const object of [stored(pool()), stored(claim('a'))]) planner.observe({ kind: 'present', object })
+    let nowMs = 0
+    for (let calls = 0; calls < 20; calls++) {
+      const effect = planner.plan(KEY, { nowMs })?.effects.find(({ kind }) => kind === 'outside')
+      if (effect?.kind !== 'outside') return calls
+      nowMs += 1000 * (effect.call.operation === 'reserve' ? reserveSeconds : registerSeconds)
+      planner.hear?.({ call: effect.call, answer: { ok: true, value: {} }, atMs: nowMs })
+    }
+    return 20
+  }
+
+  test.each([
+    [1, 60, 2],
+    [61, 60, 2],
+    // the answer to the first one is too old by then
+    [1, 61, 3],
+    [60, 61, 3],
+    // and that to the second one after it
+    [61, 61, 20],
+  ])('of %d and %d s makes %d, as an answer is believed for a minute', (reserve, register, calls) => {
+    expect(callsUntilDone(reserve, register)).toBe(calls)
   })
 })
 
@@ -269,4 +348,39 @@ test('what a definition leaves out is as Cluster API has it', () => {
   })
   expect(create).toMatchObject({ object: { metadata: { finalizers: [ADDRESS_FINALIZER] } } })
   expect(planner.ledgerOf(poolRef()).size).toBe(0)
+})
+
+test.each([
+  ['name', { name: '' }],
+  ['name', undefined],
+  ['pools', { pools: undefined }],
+  ['pools', { pools: [] }],
+  [
+    'pools',
+    { pools: [InfobloxPool, { ...InfobloxPool, info: { ...InfobloxPool.info, apiVersion: 'other.example.com/v1' } }] },
+  ],
+  ['pools', { pools: [IPAddress] }],
+  ['ledger', { ledger: undefined }],
+  ['resolve', { resolve: 'ready' }],
+  ['ensure', { ensure: undefined }],
+  ['planPool', { planPool: undefined }],
+  ['release', { release: true }],
+  ['finalizers.claim', { finalizers: { claim: '' } }],
+  ['outside.marker', { outside: {} }],
+  ['outside.marker', { outside: null }],
+  ['sweepAfterSeconds', { sweepAfterSeconds: Number.NaN }],
+])('a definition without a good %s is refused: %j', (argument, wrong) => {
+  const good = {
+    name: 'sample',
+    pools: [InfobloxPool],
+    ledger: () => new AddressLedger<InfobloxPool>(),
+    resolve: () => ({ kind: 'ready', offer: undefined }) as const,
+    ensure: () => ({ kind: 'wait', reason: 'PoolExhausted', message: 'full' }) as const,
+    planPool: ({ pool }: { readonly pool: InfobloxPool }) => protectPool({ pool, addresses: 0, claims: 0 }),
+  }
+  expect(() => defineProvider(good)).not.toThrow()
+  const definition = (wrong === undefined ? undefined : { ...good, ...wrong }) as unknown as typeof good
+  expect(() => defineProvider(definition)).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) }),
+  )
 })

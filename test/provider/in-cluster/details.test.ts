@@ -3,14 +3,11 @@ import { GlobalInClusterPrefixPool, InClusterIPPool, InClusterPrefixPool } from 
 import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
 import { inCluster, PoolLedger, planClaim, planPool } from 'ipam-kit/provider/in-cluster'
 import { describe, expect, test } from 'vitest'
+import { stored } from '../stored.js'
 import { claim, cluster, clusterRef, pool, poolOf, poolRef } from './world.js'
 
 // What a single plan says about single fields: the rules that a whole life of a claim seldom shows.
 
-const stored = <T extends KubeObject>(object: T, metadata: object = {}): T => ({
-  ...object,
-  metadata: { ...object.metadata, uid: `uid-${object.kind}`, resourceVersion: '7', generation: 1, ...metadata },
-})
 const label = { 'cluster.x-k8s.io/cluster-name': 'c1' }
 const PROTECT = 'ipam.cluster.x-k8s.io/ProtectAddress'
 
@@ -19,7 +16,7 @@ const owners: readonly OwnerReference[] = [
     apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
     kind: 'IPAddressClaim',
     name: 'web',
-    uid: 'uid-IPAddressClaim',
+    uid: 'uid-IPAddressClaim-web',
     controller: true,
     blockOwnerDeletion: true,
   },
@@ -27,7 +24,7 @@ const owners: readonly OwnerReference[] = [
     apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
     kind: 'InClusterIPPool',
     name: 'pool',
-    uid: 'uid-InClusterIPPool',
+    uid: 'uid-InClusterIPPool-pool',
     controller: false,
     blockOwnerDeletion: true,
   },
@@ -328,9 +325,9 @@ describe('a planner wakes', () => {
     expect(show(planner, plain)).not.toContain(web)
     expect(show(planner, object, metadata)).toContain(web)
     // and when that is over
-    expect(show(planner, plain, { uid: metadata && 'uid' in metadata ? 'a-third' : 'uid-InClusterIPPool' })).toContain(
-      web,
-    )
+    expect(
+      show(planner, plain, { uid: metadata && 'uid' in metadata ? 'a-third' : 'uid-InClusterIPPool-pool' }),
+    ).toContain(web)
   })
 
   test('the claims of a pool that can not be read for another reason than before: their conditions repeat it', () => {
@@ -364,6 +361,25 @@ describe('a planner wakes', () => {
     expect(planner.plan(web, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'PoolExhausted' })
     const narrow = { ...wide, spec: { ...wide.spec, prefix: 64 } }
     expect(planner.observe({ kind: 'present', object: narrow })).toContain(web)
+  })
+
+  test('a new pool before its claims, and one that is protected after them', () => {
+    const planner = inCluster()
+    const key = 'InClusterIPPool default/pool'
+    expect(planner.isSummary(key)).toBe(false)
+    show(planner, claim('web'))
+    expect(planner.isSummary(key)).toBe(true)
+    show(planner, pool(['10.0.0.1']))
+    expect(planner.isSummary(key)).toBe(false)
+    expect(planner.plan(key, { nowMs: 0 })?.effects[0]).toMatchObject({ patch: { metadata: { finalizers: [/./] } } })
+    // also if that is not seen yet: what it takes comes again with every change
+    expect(planner.isSummary(key)).toBe(true)
+    const finalizers = ['ipam.cluster.x-k8s.io/ProtectPool']
+    planner.observe({
+      kind: 'present',
+      object: stored(pool(['10.0.0.1']), { uid: 'another', resourceVersion: '8', finalizers }),
+    })
+    expect(planner.isSummary(key)).toBe(true)
   })
 
   test('no claim for room in a pool that it no longer waits for', () => {

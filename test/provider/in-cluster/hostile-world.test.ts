@@ -5,19 +5,11 @@ import { inCluster, PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
 import { runPlan, runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { stored } from '../stored.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
 
 // Caches that lag, objects that do not fit, callers that mix things up: each of these has given an address away twice somewhere.
 
-const stored = <T extends KubeObject>(object: T, metadata: object = {}): T => ({
-  ...object,
-  metadata: {
-    ...object.metadata,
-    uid: `uid-${object.kind}-${object.metadata.name}`,
-    resourceVersion: '7',
-    ...metadata,
-  },
-})
 const addressObject = (name: string, spec: object = {}, metadata: object = {}): KubeObject => ({
   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
   kind: 'IPAddress',

@@ -33,6 +33,13 @@ describe('options that mean nothing are refused', () => {
     ['requestedAddress.annotation', { requestedAddress: { annotation: '' } }],
     ['preallocations.annotation', { preallocations: { annotation: 5 } }],
     ['sticky', { sticky: null }],
+    ['preallocations.entries', { preallocations: { entries: { 'InClusterIPPool default/pool': { a: 5 } } } }],
+    ['preallocations.entries', { preallocations: { entries: { a: '10.0.0.5' } } }],
+    ['sticky.formerAddresses', { sticky: { formerAddresses: 5 } }],
+    [
+      'sticky.formerAddresses',
+      { sticky: { formerAddresses: [{ pool: 'InClusterIPPool default/pool', key: 'default/a' }] } },
+    ],
     ['sticky.limit', { sticky: { limit: 0 } }],
     ['sticky.limit', { sticky: { limit: 1.5 } }],
     ['random', { random: 42 }],

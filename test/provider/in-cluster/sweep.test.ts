@@ -163,6 +163,20 @@ describe('an IPAddress whose claim was removed by force', () => {
     expect(Object.keys(await world.bindings())).toEqual(['default/a'])
   })
 
+  test('is not mistaken for that of a pool that has gone and had the same name: its claim lives', async () => {
+    const world = new World()
+    await world.create(pool(['10.0.0.5-10.0.0.6']), claim('pool'))
+    const host = new Host(world, SWEEP)
+    await host.run()
+    await world.patch(poolRef(), { metadata: { finalizers: null } })
+    await world.delete('pool', 'pool')
+    await host.run()
+    expect(host.dueSeconds).toBeUndefined()
+    await host.run({ after: 61 })
+    expect(host.outcomes.get('InClusterIPPool default/pool')).toBeUndefined()
+    expect(await world.bindings()).toEqual({ 'default/pool': '10.0.0.5' })
+  })
+
   test('is planned as: nobody has the name; delete; let go', async () => {
     const world = await orphaned()
     const host = new Host(world, SWEEP)

@@ -18,7 +18,7 @@ export class Client {
   /** @throws Error unless the server answers with one of these */
   async send<T>(method: string, path: string, { body, patch = false, also = [] as number[] }: Sent = {}): Promise<T> {
     const data = body === undefined ? undefined : JSON.stringify(body)
-    const response = await this.#ask(method, path, data, patch ? 'application/merge-patch+json' : 'application/json')
+    const response = await this.#ask(method, path, data, patch === false ? 'application/json' : PATCHES[patch])
     let text = ''
     for await (const chunk of response.setEncoding('utf8')) text += chunk
     const status = response.statusCode!
@@ -28,6 +28,12 @@ export class Client {
 
   async list(path: string): Promise<readonly KubeObject[]> {
     return (await this.send<{ items: KubeObject[] }>('GET', path)).items
+  }
+
+  /** How many there are, of which the server has to send one only. */
+  async count(path: string): Promise<number> {
+    const { items, metadata } = await this.send<Counted>('GET', `${path}?limit=1`)
+    return items.length + (metadata.remainingItemCount ?? 0)
   }
 
   /** Tells of every change from now on. @returns ends it */
@@ -56,10 +62,16 @@ export class Client {
   }
 }
 
+interface Counted {
+  readonly items: readonly unknown[]
+  readonly metadata: { readonly remainingItemCount?: number }
+}
+
+const PATCHES = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
+
 interface Sent {
   readonly body?: unknown
-  /** A merge patch. */
-  readonly patch?: boolean
+  readonly patch?: keyof typeof PATCHES | false
   /** Further answers that are right. */
   readonly also?: number[]
 }

@@ -3,6 +3,7 @@ import type { Part } from '../report.js'
 import { installClients } from '../servers/install.js'
 import { MAIN } from './ground.js'
 import { lives } from './life.js'
+import { restores } from './restore.js'
 import { replays } from './traces.js'
 
 /** The in-cluster controller of docs/examples, as people run it, with no more rights than its manifest gives it. */
@@ -14,6 +15,7 @@ export const controller: Part = {
     await installClients()
     const program = await bundle(MAIN, 'controller')
     await Promise.all((['upstream', 'generated'] as const).map((definitions) => lives(report, program, definitions)))
+    await report.test('a database that is restored to an earlier state ends the controller', () => restores(program))
     await replays(report, program)
   },
 }

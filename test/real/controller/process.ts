@@ -45,6 +45,14 @@ export class ControllerProcess {
     })
   }
 
+  /** Waits until it ends by itself. @returns what it has ended with */
+  async ended(seconds: number): Promise<number | null> {
+    const explain = () => this.lines.slice(-20).join('\n')
+    await waitFor(() => this.#process.exitCode !== null || undefined, { seconds, else: 'it does not end', explain })
+    await this.#ended
+    return this.#process.exitCode
+  }
+
   /** @returns what it has ended with */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.#process.kill(signal)

@@ -19,6 +19,22 @@ const pool = (name: string, version: string, kind: string, spec: object) =>
   named(name, `${GROUP}/${version}`, kind, { spec })
 const metal3 = (name: string, kind: string, spec: object) => named(name, 'ipam.metal3.io/v1alpha1', kind, { spec })
 
+const own = (name: string, kind: string, spec: object): KubeObject => ({
+  apiVersion: 'ipam-kit.dev/v1alpha1',
+  kind,
+  metadata: { name },
+  spec,
+})
+const subnets = [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.8/29'], exclude: [], gateway: '10.0.0.1' }]
+const ownPool = (name: string, spec: object) => own(name, 'IPPool', { subnets, ...spec })
+const grid = (family: 4 | 6, change: object = {}) => ({
+  [`ipv${family}`]: { blockPrefixLength: 20, allocationPrefixLength: 28, ...change },
+})
+const place = { cidr: '10.0.0.0/24', domain: 'lab', allocationPrefixLength: 32, pool: 'blue', sequence: 9 }
+const row = { owner: 'lab/web-0', uid: 'u-0', sequence: 9 }
+const block = (name: string, change: object) => own(name, 'IPBlock', { ...place, ...change })
+const blockOf = (name: string, change: object) => block(name, { rows: { 0: row, 5: { ...row, ...change } } })
+
 /** Objects with something wrong, each in another way. */
 export const wrongObjects: readonly KubeObject[] = [
   claim('no-spec', 'v1beta2', {}),
@@ -62,6 +78,29 @@ export const wrongObjects: readonly KubeObject[] = [
   metal3('strategy', 'IPPool', { namePrefix: 'a', allocationStrategy: 'any' }),
   metal3('prefix', 'IPPool', { namePrefix: '', pools: [{ start: 'x', prefix: 129 }, 5], preAllocations: { web: 'x' } }),
   metal3('no-pool', 'IPClaim', {}),
+  own('no-subnets', 'IPPool', {}),
+  ownPool('empty-subnets', { subnets: [] }),
+  ownPool('too-many-subnets', { subnets: Array.from({ length: 257 }, (_, index) => ({ cidr: `10.${index}.0.0/24` })) }),
+  ownPool('subnet-twice', { subnets: [...subnets, ...subnets] }),
+  ownPool('texts', { subnets: [{ cidr: '1', ranges: [], exclude: ['x'], reserved: [7], gateway: '' }] }),
+  ownPool('words', { domain: 'Lab', skipEdges: 'no', order: '', disabled: 'yes' }),
+  ownPool('numbers', { reuseAfterSeconds: -1, priority: 2 ** 31, sticky: { by: 'mac', forSeconds: 31_622_401 } }),
+  ownPool('policy', { sticky: { by: 'name' }, affinity: { by: 'zone', maxBlocksPerNode: 0, borrow: 1 } }),
+  ownPool('grid', { ...grid(4, { blockPrefixLength: 33 }), ...grid(6, { allocationPrefixLength: 0 }) }),
+  ownPool('selectors', {
+    namespaceSelector: { matchLabels: { a: 'b'.repeat(64) } },
+    nodeSelector: { matchExpressions: [{ key: '', operator: 'Gt', values: [5] }, {}] },
+  }),
+  own('no-spec-of-a-block', 'IPBlock', {}),
+  block('place', { cidr: '10', domain: '', allocationPrefixLength: 0, pool: 'a b', node: 'N', sequence: -1 }),
+  block('rows-as-a-list', { rows: [row] }),
+  block('too-many-rows', { rows: Object.fromEntries(Array.from({ length: 1025 }, (_, unit) => [unit, row])) }),
+  blockOf('row-without', { owner: undefined, uid: undefined, sequence: undefined }),
+  blockOf('row-names', { owner: 'lab/wëb', uid: '"', kind: '<', interface: 'eth 0', container: '', pool: 'A' }),
+  blockOf('row-lengths', { owner: 'a'.repeat(318), uid: 'a'.repeat(37), kind: 'a'.repeat(81), pool: 'a'.repeat(201) }),
+  blockOf('row-more', { mac: '02-00-00-00-00-01', count: 1025, sequence: 1.5, state: 'bound', released: 'now' }),
+  own('no-grid', 'IPDomain', grid(4)),
+  own('wrong-grid', 'IPDomain', { ...grid(4, { blockPrefixLength: 0 }), ...grid(6, { allocationPrefixLength: 129 }) }),
 ]
 
 /** Statuses of a claim of v1beta2 with something wrong. */
@@ -91,6 +130,14 @@ export const rightObjects: readonly KubeObject[] = [
     prefix: 24,
     excludedAddresses: ['10.0.0.9'],
   }),
+  ownPool('own-pool', {
+    ...grid(4),
+    sticky: { by: 'owner', forSeconds: 60 },
+    affinity: { by: 'node' },
+    nodeSelector: { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] },
+  }),
+  block('lab-4-0a000000-24', { rows: { 255: { ...row, state: 'held', released: ready.lastTransitionTime } } }),
+  own('own-domain', 'IPDomain', { ...grid(4), ...grid(6) }),
 ]
 
 /** What a controller says of a claim, in v1beta2. */

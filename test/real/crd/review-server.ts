@@ -1,7 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import { admitIPAddress, admitIPAddressClaim, type ClaimLookup, IPAddress } from '../../../src/crd/cluster-api/index.js'
-import type { CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
+import {
+  admitIPBlock,
+  admitIPDomain,
+  admitIPPool,
+  GROUP,
+  IPBlock,
+  IPDomain,
+  IPPool,
+} from '../../../src/crd/ipam-kit/index.js'
+import type { Admission, CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
 import {
   type AdmissionRequest,
   answerAdmissionReview,
@@ -14,7 +23,7 @@ import { createAuthority } from '../servers/certificates.js'
 /** Finds the claim of a name. */
 export type FindClaim = (namespace: string, name: string) => Promise<ClaimLookup>
 
-/** The webhooks of the kinds of Cluster API, on 127.0.0.1. */
+/** The webhooks of the kinds of Cluster API and of our own, on 127.0.0.1. */
 export interface ReviewServer {
   readonly url: string
   /** PEM in base64. */
@@ -58,9 +67,40 @@ export async function startReviewServer(
 
 async function answerAdmission(body: unknown, find: FindClaim) {
   const request = parseAdmissionReview(body)
+  if (request.kind.group === GROUP) return answerAdmissionReview(request, admitOwn(request))
   if (request.kind.kind === 'IPAddressClaim') return answerAdmissionReview(request, admitIPAddressClaim(request))
   if (request.operation !== 'CREATE') return answerAdmissionReview(request, admitIPAddress(request))
   return answerAdmissionReview(request, admitIPAddress({ ...request, claim: await claimOf(request, find) }))
+}
+
+/** Our own kinds, each without what a webhook could look up. */
+function admitOwn(request: AdmissionRequest): Admission {
+  switch (request.kind.kind) {
+    case 'IPPool':
+      return admitIPPool(readWith(IPPool, request))
+    case 'IPBlock':
+      return admitIPBlock(readWith(IPBlock, request))
+    case 'IPDomain':
+      return admitIPDomain(readWith(IPDomain, request))
+    default:
+      throw new Error(`no rules for ${request.kind.kind}`)
+  }
+}
+
+type Read<T> =
+  | { readonly operation: 'CREATE'; readonly object: T }
+  | { readonly operation: 'UPDATE'; readonly object: T; readonly oldObject: T }
+  | { readonly operation: 'DELETE'; readonly oldObject: T }
+
+function readWith<T extends KubeObject>(model: CrdModel<T>, request: AdmissionRequest): Read<T> {
+  switch (request.operation) {
+    case 'CREATE':
+      return { operation: 'CREATE', object: model.parse(request.object) }
+    case 'UPDATE':
+      return { operation: 'UPDATE', object: model.parse(request.object), oldObject: model.parse(request.oldObject) }
+    case 'DELETE':
+      return { operation: 'DELETE', oldObject: model.parse(request.oldObject) }
+  }
 }
 
 async function claimOf(

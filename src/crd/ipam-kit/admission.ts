@@ -1,0 +1,278 @@
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { ipamError } from '../../errors/index.js'
+import { type Admission, allowed, assertOperation, invalid } from '../meta/admission.js'
+import { differences } from '../meta/differences.js'
+import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta/field-error.js'
+import { labelSelectorErrors } from '../meta/label-selector.js'
+import type { KubeObject } from '../meta/object.js'
+import { NEVER_CHANGES } from '../meta/strict.js'
+import { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './grid.js'
+import type { IPBlock } from './ip-block.js'
+import { IPDomain } from './ip-domain.js'
+import { IPPool, type IPPoolSpec } from './ip-pool.js'
+import { GROUP, MAX_NAME_LENGTH } from './names.js'
+import { poolOf, rowsOfPool } from './rows.js'
+import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
+
+/** What an admission webhook is asked about a pool. What it does not know of others may be left out, and is not looked at then. */
+export type IPPoolAdmissionRequest = (
+  | { readonly operation: 'CREATE'; readonly object: IPPool }
+  | { readonly operation: 'UPDATE'; readonly object: IPPool; readonly oldObject: IPPool }
+  | { readonly operation: 'DELETE'; readonly oldObject: IPPool }
+) & {
+  /** The domain of the pool. Left out: there is none yet. */
+  readonly domain?: IPDomain | undefined
+  /** Pools of any domain, this one among them or not. */
+  readonly others?: readonly IPPool[] | undefined
+  /** Blocks of any domain. */
+  readonly blocks?: readonly IPBlock[] | undefined
+}
+
+/** What an admission webhook is asked about a domain. */
+export type IPDomainAdmissionRequest =
+  | { readonly operation: 'CREATE'; readonly object: IPDomain }
+  | { readonly operation: 'UPDATE'; readonly object: IPDomain; readonly oldObject: IPDomain }
+  | {
+      readonly operation: 'DELETE'
+      readonly oldObject: IPDomain
+      /** Blocks of any domain. */
+      readonly blocks?: readonly IPBlock[] | undefined
+    }
+
+/**
+ * Whether a pool makes sense: it is what the definition of the kind asks for, its texts are addresses of its subnets ({@link poolSpace}), its
+ * selectors can select, and its grid is that of its domain and of the other pools there. Domain and grid never change once they are set. What is
+ * given may change at any time. An update that leaves the spec as it is is always allowed.
+ *
+ * Warnings tell of pools with addresses in common, of subnets that give nothing, of rows that are not of the pool any more, and of those that a
+ * deletion waits for. O(size of everything that is given).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
+ * @example
+ * const subnets = [{ cidr: '10.0.0.0/24', gateway: '10.0.1.1' }]
+ * const object = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
+ * admitIPPool({ operation: 'CREATE', object }).message
+ * // 'IPPool.ipam-kit.dev "blue" is invalid: spec.subnets[0].gateway: Invalid value: "10.0.1.1": is not within 10.0.0.0/24'
+ */
+export function admitIPPool(request: IPPoolAdmissionRequest): Admission {
+  assertOperation(request.operation)
+  const { blocks = [], others = [] } = request
+  if (request.operation === 'DELETE') return allowed(waitingForRows(request.oldObject, blocks, isOfPool))
+  const { object } = request
+  const { name } = object.metadata
+  const { spec } = object
+  if (request.operation === 'UPDATE' && isSame(request.oldObject.spec, spec)) return allowed()
+  const wrong = IPPool.validate(object)
+  if (wrong.length > 0) return verdict(object, wrong)
+
+  const pools = others.filter((pool) => pool.metadata.name !== name && pool.spec.domain === spec.domain)
+  const around: Neighbourhood = { domain: ofName(request.domain, spec.domain), pools }
+  const grids = { ipv4: gridOfAll(4, spec, around), ipv6: gridOfAll(6, spec, around) }
+  const { space, errors } = readPoolSpace(spec, grids)
+  const disagreements = [...gridErrors(4, spec, around), ...gridErrors(6, spec, around)]
+  return verdict(
+    object,
+    [
+      ...nameErrors(object),
+      ...(request.operation === 'UPDATE' ? poolChangeErrors(request.oldObject.spec, spec) : []),
+      ...disagreements,
+      ...(disagreements.length > 0 ? [] : [...gridProblemErrors(4, grids.ipv4), ...gridProblemErrors(6, grids.ipv6)]),
+      ...errors,
+      ...(['namespaceSelector', 'nodeSelector'] as const).flatMap((field) =>
+        labelSelectorErrors(`spec.${field}`, spec[field] ?? {}),
+      ),
+    ],
+    () => [
+      ...overlapWarnings(space, pools, grids),
+      ...emptySubnetWarnings(space),
+      ...lostRowWarnings(object, space, blocks),
+    ],
+  )
+}
+
+/**
+ * Whether a domain makes sense: its grid has blocks of up to 1,024 units, and never changes.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation
+ * @example
+ * const ipv4 = { blockPrefixLength: 16, allocationPrefixLength: 32 }
+ * const ipv6 = { blockPrefixLength: 120, allocationPrefixLength: 128 }
+ * const object = IPDomain.parse({ apiVersion: API_VERSION, kind: 'IPDomain', metadata: { name: 'lab' }, spec: { ipv4, ipv6 } })
+ * admitIPDomain({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
+ * // ['spec.ipv4: a block has 65536 units, and at most 1024']
+ */
+export function admitIPDomain(request: IPDomainAdmissionRequest): Admission {
+  assertOperation(request.operation)
+  if (request.operation === 'DELETE') {
+    return allowed(waitingForRows(request.oldObject, request.blocks ?? [], isOfDomain))
+  }
+  const { object } = request
+  const { spec } = object
+  if (request.operation === 'UPDATE') {
+    if (isSame(request.oldObject.spec, spec)) return allowed()
+    return verdict(object, [invalidField('spec', asValue(spec), NEVER_CHANGES)])
+  }
+  const wrong = IPDomain.validate(object)
+  if (wrong.length > 0) return verdict(object, wrong)
+  return verdict(object, [
+    ...nameErrors(object),
+    ...gridProblemErrors(4, spec.ipv4),
+    ...gridProblemErrors(6, spec.ipv6),
+  ])
+}
+
+/** The refusal with these errors, or the acceptance with these warnings, which are looked for in that case only. */
+export function verdict(
+  object: KubeObject,
+  errors: readonly FieldError[],
+  warnings: () => readonly string[] = () => [],
+): Admission {
+  if (errors.length === 0) return allowed(warnings())
+  return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
+}
+
+/** Whether two specs say the same. */
+export function isSame(before: object, after: object): boolean {
+  return differences('spec', before, after).length === 0
+}
+
+/**
+ * The domain that a webhook has looked up.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for one of another name: it is the wrong one to ask
+ */
+export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
+  if (domain === undefined || domain.metadata.name === name) return domain
+  const got = domain.metadata.name
+  throw ipamError('INVALID_ARGUMENT', { argument: 'domain', expected: `the IPDomain ${goQuote(name)}`, got })
+}
+
+/** An object as an error repeats it. */
+function asValue(object: object): FieldValue {
+  return object as FieldValue
+}
+
+function nameErrors({ metadata: { name } }: KubeObject): readonly FieldError[] {
+  if (name.length <= MAX_NAME_LENGTH) return []
+  return [invalidField('metadata.name', name, `has more than ${MAX_NAME_LENGTH} characters`)]
+}
+
+/** What of a pool never changes. A grid that it has not asked for yet may still come. */
+function poolChangeErrors(before: IPPoolSpec, after: IPPoolSpec): readonly FieldError[] {
+  const errors: FieldError[] = []
+  if (after.domain !== before.domain) errors.push(invalidField('spec.domain', after.domain, NEVER_CHANGES))
+  for (const field of ['ipv4', 'ipv6'] as const) {
+    const [wished, wish] = [before[field], after[field]]
+    if (wished === undefined || (wish !== undefined && isSame(wished, wish))) continue
+    errors.push(
+      invalidField(`spec.${field}`, wish === undefined ? null : asValue(wish), `${NEVER_CHANGES} once it is set`),
+    )
+  }
+  return errors
+}
+
+const GRID_FIELDS = ['blockPrefixLength', 'allocationPrefixLength'] as const
+
+/** What a pool shares its addresses with. */
+interface Neighbourhood {
+  readonly domain: IPDomain | undefined
+  /** The other pools of the domain. */
+  readonly pools: readonly IPPool[]
+}
+
+/** Of a grid, what it should be like, by whom. */
+interface Precedent {
+  readonly who: string
+  readonly grid: FamilyGridWish
+}
+
+function gridErrors(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbourhood): readonly FieldError[] {
+  const field = `ipv${family}` as const
+  const wish = spec[field] ?? {}
+  const precedents: Precedent[] = pools.map((pool) => ({
+    who: `pool ${goQuote(pool.metadata.name)}`,
+    grid: pool.spec[field] ?? {},
+  }))
+  if (domain !== undefined) {
+    precedents.unshift({ who: `domain ${goQuote(domain.metadata.name)}`, grid: domain.spec[field] })
+  }
+  return GRID_FIELDS.flatMap((name) => {
+    const value = wish[name]
+    const other = precedents.find(({ grid }) => grid[name] !== undefined)
+    if (value === undefined || other === undefined || other.grid[name] === value) return []
+    return [invalidField(`spec.${field}.${name}`, value, `${other.who} has ${other.grid[name]}`)]
+  })
+}
+
+/** The grid of the domain, or what it would be by the wishes of all of its pools. */
+function gridOfAll(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbourhood): FamilyGrid {
+  const field = `ipv${family}` as const
+  if (domain !== undefined) return domain.spec[field]
+  const wishes = [spec, ...pools.map((pool) => pool.spec)].map((one) => one[field])
+  const wished = (name: (typeof GRID_FIELDS)[number]) => wishes.find((wish) => wish?.[name] !== undefined)?.[name]
+  const blockPrefixLength = wished('blockPrefixLength')
+  const allocationPrefixLength = wished('allocationPrefixLength')
+  const use = spec.affinity === undefined ? 'shared' : 'node'
+  return gridOf(family, { blockPrefixLength, allocationPrefixLength }, use)
+}
+
+function gridProblemErrors(family: 4 | 6, grid: FamilyGrid): readonly FieldError[] {
+  const problem = gridProblem(family, grid)
+  return problem === undefined ? [] : [invalidField(`spec.ipv${family}`, asValue(grid), problem)]
+}
+
+/** An API server cuts long warnings off, so that no more names are told than this. */
+const MAX_TOLD = 5
+
+function overlapWarnings(space: PoolSpace, pools: readonly IPPool[], grids: PoolGrids): readonly string[] {
+  const known = all(space)
+  const overlapping = pools.filter(({ spec }) => RangeSet.overlaps(known, all(readPoolSpace(spec, grids).space)))
+  if (overlapping.length === 0) return []
+  const names = overlapping.map(({ metadata }) => metadata.name).sort()
+  const told = names.slice(0, MAX_TOLD).join(', ')
+  const more = names.length > MAX_TOLD ? ` and ${names.length - MAX_TOLD} more` : ''
+  return [`has addresses in common with ${told}${more}: what one of them gives, no other gives`]
+}
+
+/** What a pool gives, to anybody or to who asks for it. */
+function all({ given, reserved }: PoolSpace): RangeSet.RangeSet {
+  return RangeSet.union(given, reserved)
+}
+
+function emptySubnetWarnings(space: PoolSpace): readonly string[] {
+  const known = all(space)
+  const idle = space.subnets.filter(({ prefix }) => !RangeSet.overlaps(known, prefix))
+  return idle.length === 0 ? [] : [`${idle.length} of ${space.subnets.length} subnets have nothing to give`]
+}
+
+function lostRowWarnings(pool: IPPool, space: PoolSpace, blocks: readonly IPBlock[]): readonly string[] {
+  const known = all(space)
+  const lost = blocks
+    .filter(({ spec }) => spec.domain === pool.spec.domain)
+    .flatMap((block) => rowsOfPool(block, pool.metadata.name))
+    .filter(({ row, range }) => row.state === undefined && !RangeSet.contains(known, range))
+  return lost.length === 0
+    ? []
+    : [`rows that are not of the pool any more: ${lost.length}. They stay until they are released`]
+}
+
+function isOfPool(pool: IPPool, block: IPBlock): number {
+  if (block.spec.domain !== pool.spec.domain) return 0
+  return Object.values(block.spec.rows).filter((row) => poolOf(block, row) === pool.metadata.name).length
+}
+
+function isOfDomain(domain: IPDomain, block: IPBlock): number {
+  return block.spec.domain === domain.metadata.name ? Object.keys(block.spec.rows).length : 0
+}
+
+/** What a deletion waits for, if the finalizers are there. */
+function waitingForRows<T extends KubeObject>(
+  object: T,
+  blocks: readonly IPBlock[],
+  countRows: (object: T, block: IPBlock) => number,
+): readonly string[] {
+  const counts = blocks.map((block) => countRows(object, block)).filter((count) => count > 0)
+  if (counts.length === 0) return []
+  const rows = counts.reduce((sum, count) => sum + count, 0)
+  return [`goes when its rows are released: ${rows}, in ${counts.length} of the blocks`]
+}

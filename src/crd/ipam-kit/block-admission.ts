@@ -1,0 +1,164 @@
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import { type Admission, allowed, assertOperation } from '../meta/admission.js'
+import { type FieldError, invalidField } from '../meta/field-error.js'
+import { NEVER_CHANGES } from '../meta/strict.js'
+import { isSame, ofName, verdict } from './admission.js'
+import { blockName } from './block-name.js'
+import { gridProblem } from './grid.js'
+import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
+import type { IPDomain } from './ip-domain.js'
+import { type PlacedRow, placedRows, unitsOf } from './rows.js'
+import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
+
+/** What an admission webhook is asked about a block. */
+export type IPBlockAdmissionRequest = (
+  | { readonly operation: 'CREATE'; readonly object: IPBlock }
+  | { readonly operation: 'UPDATE'; readonly object: IPBlock; readonly oldObject: IPBlock }
+  | { readonly operation: 'DELETE'; readonly oldObject: IPBlock }
+) & {
+  /** The domain of the block. Left out: whether the block is on its grid is not looked at. */
+  readonly domain?: IPDomain | undefined
+}
+
+/**
+ * Whether a block is one: it has the name of its domain and addresses ({@link blockName}), lies on a grid, and each of its units has one row at most,
+ * with a number of its own. In an update the addresses stay, numbers only grow, and who has a unit keeps it until it is released. One that leaves
+ * the spec as it is is always allowed. O(rows).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
+ * @example
+ * const spec = { cidr: '10.0.1.0/24', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 0 }
+ * const object = IPBlock.parse({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name: 'mine' }, spec })
+ * admitIPBlock({ operation: 'CREATE', object }).message
+ * // 'IPBlock.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not default-4-0a000100-24'
+ */
+export function admitIPBlock(request: IPBlockAdmissionRequest): Admission {
+  assertOperation(request.operation)
+  if (request.operation === 'DELETE') {
+    const count = Object.keys(request.oldObject.spec.rows).length
+    return allowed(count === 0 ? [] : [`goes when its rows are released: ${count}`])
+  }
+  const { object } = request
+  if (request.operation === 'UPDATE' && isSame(request.oldObject.spec, object.spec)) return allowed()
+  const wrong = IPBlock.validate(object)
+  if (wrong.length > 0) return verdict(object, wrong)
+  return verdict(object, [
+    ...placeErrors(object, ofName(request.domain, object.spec.domain)),
+    ...rowErrors(object),
+    ...(request.operation === 'UPDATE' ? changeErrors(request.oldObject.spec, object.spec) : []),
+  ])
+}
+
+/** What is wrong with where a block lies. */
+function placeErrors({ metadata, spec }: IPBlock, domain: IPDomain | undefined): readonly FieldError[] {
+  const { cidr, allocationPrefixLength } = spec
+  const refuse = (detail: string) => [invalidField('spec.cidr', cidr, detail)]
+  const parsed = Prefix.safeParse(cidr)
+  if (!parsed.ok) return refuse('is not a CIDR')
+  const prefix = Prefix.masked(parsed.value)
+  if (Prefix.format(prefix) !== cidr) return refuse(`is not ${Prefix.format(prefix)}`)
+  const { family } = prefix.address
+  const problem = gridProblem(family, { blockPrefixLength: prefix.length, allocationPrefixLength })
+  if (problem !== undefined) return refuse(problem)
+  const errors: FieldError[] = []
+  const grid = domain?.spec[`ipv${family}`]
+  if (grid !== undefined && prefix.length !== grid.blockPrefixLength) {
+    errors.push(...refuse(`blocks of the domain have the length ${grid.blockPrefixLength}`))
+  }
+  if (grid !== undefined && allocationPrefixLength !== grid.allocationPrefixLength) {
+    const detail = `units of the domain have the length ${grid.allocationPrefixLength}`
+    errors.push(invalidField('spec.allocationPrefixLength', allocationPrefixLength, detail))
+  }
+  const name = blockName(spec.domain, prefix)
+  return name === metadata.name ? errors : [...errors, invalidField('metadata.name', metadata.name, `is not ${name}`)]
+}
+
+/** What is wrong with the rows of a block, each by itself and beside the others. */
+function rowErrors(block: IPBlock): readonly FieldError[] {
+  const { cidr, allocationPrefixLength, rows, sequence, last } = block.spec
+  const prefix = Prefix.safeParse(cidr)
+  const units = prefix.ok ? unitsOf(prefix.value, allocationPrefixLength) : 0
+  const placed = placedRows(block)
+  const errors: FieldError[] = []
+  if (last !== undefined && last >= units) errors.push(invalidField('spec.last', last, lastUnit(units)))
+  const keys = new Set(placed.map(({ key }) => key))
+  for (const key of Object.keys(rows)) {
+    if (!keys.has(key)) errors.push(invalidField('spec.rows', key.slice(0, 64), NOT_A_UNIT))
+  }
+  const holders = new Map<number, string>()
+  let before: PlacedRow | undefined
+  for (const place of placed) {
+    const { key, row, first, end } = place
+    const path = `spec.rows.${key}`
+    if (end > units) errors.push(invalidField(path, end - 1, lastUnit(units)))
+    if (before !== undefined && first < before.end) errors.push(invalidField(path, first, `row ${before.key} has it`))
+    if (before === undefined || end > before.end) before = place
+    errors.push(...sequenceErrors(path, row, sequence, holders.get(row.sequence)), ...stateErrors(path, row))
+    holders.set(row.sequence, key)
+  }
+  return errors
+}
+
+function lastUnit(units: number): string {
+  return `the last unit of the block is ${units - 1}`
+}
+
+function sequenceErrors(
+  path: string,
+  row: IPBlockRow,
+  most: number,
+  holder: string | undefined,
+): readonly FieldError[] {
+  const refuse = (detail: string) => [invalidField(`${path}.sequence`, row.sequence, detail)]
+  if (row.sequence > most) return refuse(`is above that of the block, ${most}`)
+  return holder === undefined ? [] : refuse(`row ${holder} has it`)
+}
+
+function stateErrors(path: string, { state, released, until }: IPBlockRow): readonly FieldError[] {
+  if (state === undefined) return []
+  const required = (field: string): FieldError => {
+    const detail = `of a row that is ${state}`
+    return { type: 'Required', path: `${path}.${field}`, value: null, detail }
+  }
+  if (released === undefined || until === undefined) {
+    return [
+      ...(released === undefined ? [required('released')] : []),
+      ...(until === undefined ? [required('until')] : []),
+    ]
+  }
+  return Date.parse(until) < Date.parse(released) ? [invalidField(`${path}.until`, until, `is before ${released}`)] : []
+}
+
+/** What may not become of a block: it stays where it is, and its rows are those of who has them. */
+function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldError[] {
+  const errors: FieldError[] = []
+  for (const field of ['cidr', 'domain', 'allocationPrefixLength', 'pool'] as const) {
+    if (after[field] !== before[field]) errors.push(invalidField(`spec.${field}`, after[field], NEVER_CHANGES))
+  }
+  if (after.sequence < before.sequence) errors.push(invalidField('spec.sequence', after.sequence, NEVER_FALLS))
+  for (const [key, row] of Object.entries(after.rows)) {
+    const path = `spec.rows.${key}`
+    const old = Object.hasOwn(before.rows, key) ? before.rows[key] : undefined
+    if (old === undefined || old.sequence !== row.sequence) {
+      if (row.sequence <= before.sequence) {
+        const detail = `a row that is added has one above ${before.sequence}`
+        errors.push(invalidField(`${path}.sequence`, row.sequence, detail))
+      }
+    } else if (old.state === undefined) errors.push(...holderErrors(path, old, row))
+    else if (row.state === undefined) {
+      errors.push(invalidField(`${path}.sequence`, row.sequence, 'who gets what was given back has a row of its own'))
+    }
+  }
+  return errors
+}
+
+/** What says who has which units. It goes with the number of the row. */
+function holderErrors(path: string, old: IPBlockRow, row: IPBlockRow): readonly FieldError[] {
+  const changed = (['owner', 'uid', 'kind', 'interface'] as const).filter((field) => row[field] !== old[field])
+  const errors = changed.map((field) =>
+    invalidField(`${path}.${field}`, row[field] ?? null, `${old.owner} has the unit, and has not given it back`),
+  )
+  const { count = 1 } = row
+  if (count <= (old.count ?? 1)) return errors
+  return [...errors, invalidField(`${path}.count`, count, `row ${row.sequence} is for ${old.count ?? 1}`)]
+}

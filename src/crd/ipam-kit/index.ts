@@ -1,0 +1,27 @@
+export { admitIPDomain, admitIPPool, type IPDomainAdmissionRequest, type IPPoolAdmissionRequest } from './admission.js'
+export { admitIPBlock, type IPBlockAdmissionRequest } from './block-admission.js'
+export { blockName, parseBlockName } from './block-name.js'
+export { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './grid.js'
+export { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
+export { IPDomain, type IPDomainSpec, type IPDomainStatus } from './ip-domain.js'
+export {
+  IPPool,
+  type IPPoolAffinity,
+  type IPPoolFamilyStatus,
+  type IPPoolSpec,
+  type IPPoolStatus,
+  type IPPoolSticky,
+  type IPPoolSubnet,
+} from './ip-pool.js'
+export {
+  API_VERSION,
+  BLOCKS_FINALIZER,
+  DEFAULT_BLOCK_SIZES,
+  DEFAULT_DOMAIN,
+  GROUP,
+  MAX_BLOCK_SIZE,
+  MAX_NAME_LENGTH,
+  MAX_STATUS_RANGES,
+  ROWS_FINALIZER,
+} from './names.js'
+export { type PoolGrids, type PoolSpace, type PoolSubnet, poolSpace, subnetOf } from './space.js'

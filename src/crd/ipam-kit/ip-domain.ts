@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import type { KubeObject } from '../meta/object.js'
+import { type Condition, conditionSchema, objectMetaSchema } from '../meta/schema.js'
+import { type FamilyGrid, gridSchema } from './grid.js'
+import { API_VERSION } from './names.js'
+import { domainVersions } from './versions.js'
+
+/**
+ * Within a domain an address is one thing: a routing domain, a VRF, a network view. Pools of one domain may overlap, and nothing is given twice; in two domains
+ * the same address is two. It has the grid on which the blocks of all of its pools lie, and so never changes.
+ */
+export interface IPDomain extends KubeObject {
+  readonly spec: IPDomainSpec
+  readonly status?: IPDomainStatus | undefined
+}
+
+export interface IPDomainSpec {
+  readonly ipv4: FamilyGrid
+  readonly ipv6: FamilyGrid
+}
+
+export interface IPDomainStatus {
+  readonly conditions?: readonly Condition[] | undefined
+}
+
+const schema: z.ZodType<IPDomain> = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: objectMetaSchema,
+  spec: z.looseObject({ ipv4: gridSchema, ipv6: gridSchema }),
+  status: z.looseObject({ conditions: z.array(conditionSchema).optional() }).optional(),
+})
+
+export const IPDomain: CrdModel<IPDomain> = /* @__PURE__ */ defineCrdModel({
+  info: { apiVersion: API_VERSION, kind: 'IPDomain', plural: 'ipdomains', namespaced: false, statusSubresource: true },
+  schema,
+  categories: ['ipam'],
+  versions: domainVersions(),
+})

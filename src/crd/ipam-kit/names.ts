@@ -1,0 +1,24 @@
+/** The API group of the kinds of this library. */
+export const GROUP = 'ipam-kit.dev'
+export const API_VERSION = 'ipam-kit.dev/v1alpha1'
+
+/** On an IPBlock: it stays while it has rows. */
+export const ROWS_FINALIZER = 'ipam-kit.dev/rows'
+/** On an IPPool and an IPDomain: it stays while there are blocks that need it. */
+export const BLOCKS_FINALIZER = 'ipam-kit.dev/blocks'
+
+/** The domain of a pool that names none. */
+export const DEFAULT_DOMAIN = 'default'
+
+/** How long the name of a pool or a domain may be: that of a block adds up to 39 characters to the one, and each row of it may name the other. */
+export const MAX_NAME_LENGTH = 200
+/** How many ranges each of the lists in the status of a pool has at most: they are hints, and may leave some out. */
+export const MAX_STATUS_RANGES = 2048
+/** The most subnets of a pool, and the most texts in each of the lists of one. */
+export const MAX_SUBNETS = 256
+export const MAX_SUBNET_TEXTS = 256
+
+/** The most units that a block has: with the longest names the API knows it stays below 1 MB. */
+export const MAX_BLOCK_SIZE = 1024
+/** How many units a block has where nobody says it: of pools that bind blocks to nodes, and of others. */
+export const DEFAULT_BLOCK_SIZES = { node: 64, shared: 256 } as const

@@ -1,0 +1,243 @@
+import { type ReserveRule, subnetEdges } from '../../cidr/edges.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { fail, type Result } from '../../errors/index.js'
+import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
+import { isName } from './block-name.js'
+import type { FamilyGridWish } from './grid.js'
+import type { IPPoolSpec, IPPoolSubnet } from './ip-pool.js'
+import { MAX_SUBNET_TEXTS, MAX_SUBNETS } from './names.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
+
+/**
+ * What a pool has. Of prefixes the first two sets have whole units only: one that is not wholly of the pool, or of which a part is kept back, is
+ * not given at all.
+ *
+ *     ranges      |#########################|
+ *     exclude           |####|
+ *     reserved                  |###|
+ *     given       |#####|    |##|   |#######|
+ */
+export interface PoolSpace {
+  /** What anybody may get: ranges - exclude - edges - gateways - reserved. */
+  readonly given: RangeSet
+  /** What only who asks for it may get: the units of the pool with something reserved in them. Nothing of it is in `given`. */
+  readonly reserved: RangeSet
+  /** What nobody gets, within the ranges or not: exclude + edges + gateways. */
+  readonly kept: RangeSet
+  /** The longest first. Ask {@link subnetOf}. */
+  readonly subnets: readonly PoolSubnet[]
+}
+
+/** A network of a pool, and what goes with each of its addresses. */
+export interface PoolSubnet {
+  readonly prefix: Prefix
+  /** Of IPv6 it may be link-local, and outside of the prefix. */
+  readonly gateway: Address | undefined
+}
+
+/** How a pool is cut: the spec of its domain, or its own. Only the length of what is given is looked at. */
+export interface PoolGrids {
+  readonly ipv4?: FamilyGridWish | undefined
+  readonly ipv6?: FamilyGridWish | undefined
+}
+
+/**
+ * The set arithmetic of a pool. Subnets may lie within others: what one excludes, keeps or reserves is so for the pool. `grids` is the spec of the
+ * {@link IPDomain}; without it a pool that asks for no grid is one of addresses. O(n log n).
+ *
+ * @returns `INVALID_POOL_SPEC` with every problem and the field that has it: what does not parse, has host bits, is IPv4 within IPv6, or is not of its
+ *   subnet; the same subnet twice; none at all, or more than 256; more than 256 texts in a list
+ * @example
+ * import { RangeSet } from 'ipam-kit/cidr'
+ * const subnets = [{ cidr: '10.0.0.0/28', exclude: ['10.0.0.8/29'], reserved: ['10.0.0.5'], gateway: '10.0.0.1' }]
+ * const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
+ * const space = poolSpace(pool.spec)
+ * space.ok && RangeSet.format(space.value.given) // ['10.0.0.2-10.0.0.4', '10.0.0.6-10.0.0.7']
+ */
+export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
+  const { space, errors } = readPoolSpace(spec, grids)
+  return errors.length === 0
+    ? { ok: true, value: space }
+    : fail('INVALID_POOL_SPEC', { problems: errors.map(formatFieldError) })
+}
+
+/**
+ * The subnet that an address is of: the longest one that has it. `undefined` for what is of none. O(subnets).
+ *
+ * @example
+ * import { Address, Prefix } from 'ipam-kit/cidr'
+ * const subnets = [{ cidr: '10.0.0.0/8' }, { cidr: '10.0.0.0/24' }]
+ * const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
+ * const space = poolSpace(pool.spec)
+ * const subnet = space.ok ? subnetOf(space.value, Address.parse('10.0.0.9')) : undefined
+ * subnet && Prefix.format(subnet.prefix) // '10.0.0.0/24'
+ */
+export function subnetOf({ subnets }: PoolSpace, address: Address): PoolSubnet | undefined {
+  return subnets.find(({ prefix }) => Prefix.contains(prefix, address))
+}
+
+/** The space of what of a spec is right, and what is wrong with the rest. */
+export function readPoolSpace(
+  spec: IPPoolSpec,
+  grids: PoolGrids,
+): { readonly space: PoolSpace; readonly errors: readonly FieldError[] } {
+  const errors: FieldError[] = []
+  if (!isName(spec.domain)) errors.push(invalidField('spec.domain', shown(spec.domain), 'is not the name of a domain'))
+  const lengths = { 4: unitLength(4, grids.ipv4, errors), 6: unitLength(6, grids.ipv6, errors) }
+  const subnets = readSubnets(spec.subnets, errors)
+  const union = (part: 'ranges' | 'exclude' | 'reserved') =>
+    RangeSet.fromRanges(subnets.flatMap((subnet) => subnet[part]))
+  // of prefixes none is special for being the first
+  const withHosts = subnets.flatMap(({ prefix }) =>
+    lengths[prefix.address.family] === Address.bitsOf(prefix.address.family) ? [prefix] : [],
+  )
+  const edges = subnetEdges(withHosts, EDGES[spec.skipEdges])
+  const gateways = subnets.flatMap(({ prefix, gateway }) =>
+    gateway !== undefined && Prefix.contains(prefix, gateway) ? [gateway] : [],
+  )
+  const kept = RangeSet.union(RangeSet.union(union('exclude'), edges), RangeSet.fromAddresses(gateways))
+  const usable = RangeSet.subtract(union('ranges'), kept)
+  const given = wholeUnits(RangeSet.subtract(usable, union('reserved')), lengths)
+  const reserved = RangeSet.subtract(wholeUnits(usable, lengths), given)
+  const longestFirst = subnets
+    .map(({ prefix, gateway }) => ({ prefix, gateway }))
+    .sort((a, b) => b.prefix.length - a.prefix.length || Prefix.compare(a.prefix, b.prefix))
+  return { space: { given, reserved, kept, subnets: longestFirst }, errors }
+}
+
+const NONE = { first: 0, last: 0 }
+const BOTH = { first: 1, last: 1 }
+const EDGES: { readonly [Skip in IPPoolSpec['skipEdges']]: ReserveRule } = {
+  auto: { v4: BOTH, v6: BOTH, pointToPoint: 'usable' },
+  always: { v4: BOTH, v6: BOTH, pointToPoint: 'reserved' },
+  never: { v4: NONE, v6: NONE, pointToPoint: 'usable' },
+}
+
+function unitLength(family: 4 | 6, grid: FamilyGridWish | undefined, errors: FieldError[]): number {
+  const bits = Address.bitsOf(family)
+  const length = grid?.allocationPrefixLength ?? bits
+  if (Number.isInteger(length) && length >= 1 && length <= bits) return length
+  errors.push(invalidField(`spec.ipv${family}.allocationPrefixLength`, length, `is not from 1 to ${bits}`))
+  return bits
+}
+
+/** What of a set are whole units: each range without what sticks out of the grid at its ends. */
+function wholeUnits(set: RangeSet, lengths: { readonly 4: number; readonly 6: number }): RangeSet {
+  if (lengths[4] === 32 && lengths[6] === 128) return set
+  return RangeSet.fromRanges(
+    RangeSet.ranges(set).flatMap((range) => {
+      const length = lengths[range.first.family]
+      const lowest = Prefix.of(range.first, length)
+      const highest = Prefix.of(range.last, length)
+      const first = Address.equals(Prefix.first(lowest), range.first) ? range.first : Address.next(Prefix.last(lowest))
+      const last = Address.equals(Prefix.last(highest), range.last)
+        ? range.last
+        : Address.previous(Prefix.first(highest))
+      return first === undefined || last === undefined || Address.compare(first, last) > 0 ? [] : [{ first, last }]
+    }),
+  )
+}
+
+interface Subnet extends PoolSubnet {
+  readonly ranges: readonly Range.Range[]
+  readonly exclude: readonly Range.Range[]
+  readonly reserved: readonly Range.Range[]
+}
+
+function readSubnets(list: readonly IPPoolSubnet[], errors: FieldError[]): readonly Subnet[] {
+  if (list.length === 0) errors.push(invalidField('spec.subnets', 0, 'a pool has at least one subnet'))
+  if (list.length > MAX_SUBNETS) {
+    errors.push(invalidField('spec.subnets', list.length, `a pool has at most ${MAX_SUBNETS} subnets`))
+    return []
+  }
+  const indexes = new Map<string, number>()
+  return list.flatMap((subnet, index) => {
+    const path = `spec.subnets[${index}]`
+    const prefix = readCidr(`${path}.cidr`, subnet.cidr, errors)
+    if (prefix === undefined) return []
+    const text = Prefix.format(prefix)
+    const former = indexes.get(text)
+    if (former !== undefined) {
+      errors.push(invalidField(`${path}.cidr`, shown(subnet.cidr), `is the subnet of spec.subnets[${former}] again`))
+      return []
+    }
+    indexes.set(text, index)
+    return [readSubnet(path, subnet, prefix, errors)]
+  })
+}
+
+function readSubnet(path: string, subnet: IPPoolSubnet, prefix: Prefix, errors: FieldError[]): Subnet {
+  const read = (part: 'ranges' | 'exclude' | 'reserved') =>
+    readEntries(`${path}.${part}`, subnet[part] ?? [], prefix, errors)
+  const ranges = subnet.ranges === undefined ? [Range.fromPrefix(prefix)] : read('ranges')
+  if (subnet.ranges?.length === 0) {
+    // a client may well drop an empty list, and what had nothing to give would have everything
+    errors.push(invalidField(`${path}.ranges`, 0, 'is empty: leave it out for the whole subnet'))
+  }
+  const gateway = readGateway(`${path}.gateway`, subnet.gateway, prefix, errors)
+  return { prefix, gateway, ranges, exclude: read('exclude'), reserved: read('reserved') }
+}
+
+function readCidr(path: string, text: string, errors: FieldError[]): Prefix | undefined {
+  const prefix = Prefix.safeParse(text)
+  if (!prefix.ok) {
+    errors.push(invalidField(path, shown(text), 'is not a CIDR'))
+    return undefined
+  }
+  const isPlain = Prefix.safeParse(text, { profile: 'k8s-field' }).ok
+  if (isPlain) return prefix.value
+  const hasHostBits = !Prefix.equals(Prefix.masked(prefix.value), prefix.value)
+  errors.push(invalidField(path, shown(text), hasHostBits ? 'has host bits' : 'is IPv4 within IPv6'))
+  return undefined
+}
+
+function readEntries(path: string, texts: readonly string[], prefix: Prefix, errors: FieldError[]): Range.Range[] {
+  if (texts.length > MAX_SUBNET_TEXTS) {
+    errors.push(invalidField(path, texts.length, `a list has at most ${MAX_SUBNET_TEXTS} texts`))
+    return []
+  }
+  const subnet = Range.fromPrefix(prefix)
+  return texts.flatMap((text, index) => {
+    const entry = RangeSet.safeParseEntry(text, { profile: 'k8s-field' })
+    if (entry.ok && Range.contains(subnet, entry.value)) return [entry.value]
+    const problem = entry.ok
+      ? `is not within ${Prefix.format(prefix)}`
+      : 'is not an address, a range or a CIDR without host bits'
+    errors.push(invalidField(`${path}[${index}]`, shown(text), problem))
+    return []
+  })
+}
+
+function readGateway(
+  path: string,
+  text: string | undefined,
+  prefix: Prefix,
+  errors: FieldError[],
+): Address | undefined {
+  if (text === undefined) return undefined
+  const gateway = Address.safeParse(text, { profile: 'k8s-field' })
+  const problem = gateway.ok ? gatewayProblem(gateway.value, prefix) : 'is not an address'
+  if (gateway.ok && problem === undefined) return gateway.value
+  errors.push(invalidField(path, shown(text), problem ?? ''))
+  return undefined
+}
+
+function gatewayProblem(gateway: Address, prefix: Prefix): string | undefined {
+  if (gateway.family === 6 && prefix.address.family === 6 && gateway.w0 >>> 22 === LINK_LOCAL) return undefined
+  if (Prefix.contains(prefix, gateway)) return undefined
+  return `is not within ${Prefix.format(prefix)}${prefix.address.family === 6 ? ' nor link-local' : ''}`
+}
+
+/** The first ten bits of fe80::/10. */
+const LINK_LOCAL = 0xfe80 >>> 6
+
+/** A text as an error repeats it: no error is longer for what it complains of. */
+function shown(text: string): string {
+  return text.length > 64 ? `${text.slice(0, 64)}...` : text
+}

@@ -1,0 +1,293 @@
+import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
+import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
+import {
+  fixed,
+  flag,
+  integer,
+  kubeObject,
+  list,
+  mapOf,
+  NEVER_CHANGES,
+  object,
+  text,
+  withRules,
+} from '../meta/strict.js'
+import { conditions } from '../meta/strict-conditions.js'
+import { labelSelector } from '../meta/strict-label-selector.js'
+import {
+  API_VERSION,
+  DEFAULT_DOMAIN,
+  MAX_BLOCK_SIZE,
+  MAX_NAME_LENGTH,
+  MAX_STATUS_RANGES,
+  MAX_SUBNET_TEXTS,
+  MAX_SUBNETS,
+} from './names.js'
+
+export function domainVersions(): readonly VersionSpec[] {
+  const length = (family: 4 | 6) =>
+    column(
+      `IPv${family} block`,
+      `Length of the blocks of IPv${family}`,
+      `.spec.ipv${family}.blockPrefixLength`,
+      'integer',
+    )
+  return [{ apiVersion: API_VERSION, columns: [length(4), length(6), ready('domain'), age('domain')], schema: domain }]
+}
+
+export function poolVersions(): readonly VersionSpec[] {
+  const free = (family: 4 | 6) => column(`Free v${family}`, 'What the next one could get', `.status.ipv${family}.free`)
+  const columns = [
+    column('Domain', 'Within which nothing is given twice', '.spec.domain'),
+    // of a list an API server shows the first item, whatever is asked for
+    column('Subnet', 'Where addresses come from: the first of the networks', '.spec.subnets[0].cidr'),
+    free(4),
+    free(6),
+    ready('pool'),
+    age('pool'),
+  ]
+  return [{ apiVersion: API_VERSION, columns, schema: pool }]
+}
+
+export function blockVersions(): readonly VersionSpec[] {
+  const columns = [
+    column('CIDR', 'Addresses of the block', '.spec.cidr'),
+    column('Domain', 'Within which nothing is given twice', '.spec.domain'),
+    column('Pool', 'Pool that the block was made for', '.spec.pool'),
+    column('Node', 'Node that the block is bound to', '.spec.node'),
+    age('block'),
+  ]
+  return [{ apiVersion: API_VERSION, columns, schema: block }]
+}
+
+function column(name: string, description: string, jsonPath: string, type: PrinterColumn['type'] = 'string') {
+  return { name, type, description, jsonPath }
+}
+
+function ready(what: string): PrinterColumn {
+  return column('Ready', `Whether the ${what} can be used`, '.status.conditions[?(@.type=="Ready")].status')
+}
+
+function age(what: string): PrinterColumn {
+  return column('Age', `How long the ${what} exists`, '.metadata.creationTimestamp', 'date')
+}
+
+const MAX_SECONDS = 31_622_400
+const NAME = { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: SUBDOMAIN_PATTERN } as const
+const ADDRESS = { minLength: 2, maxLength: 45 } as const
+const CIDR = { minLength: 4, maxLength: 49 } as const
+/** An address, two of them with a hyphen, or a CIDR. */
+const ENTRY = { minLength: 2, maxLength: 91 } as const
+const COUNT = { maxLength: 39, pattern: '^(0|[1-9][0-9]*)$' } as const
+
+/** What JSON writes in as many bytes as there are characters, also that of Go: printable ASCII without blanks, `"`, `\\`, `<`, `>` and `&`. */
+const PLAIN = "^[!#-%'-;=?-\\[\\]-~]+$"
+const plain = (maxLength: number) => ({ minLength: 1, maxLength, pattern: PLAIN })
+const TIME = { format: 'date-time', maxLength: 27 } as const
+
+/** A kind whose names end up within other names. An API server compares no name with a pattern of ours: it has its own. */
+function named(description: string, shape: Parameters<typeof kubeObject>[1]) {
+  return withRules(kubeObject(description, shape), [
+    {
+      rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`,
+      message: `metadata.name has more than ${MAX_NAME_LENGTH} characters`,
+    },
+  ])
+}
+
+function grid(family: 4 | 6) {
+  const length = { minimum: 1, maximum: family === 4 ? 32 : 128 }
+  return {
+    blockPrefixLength: integer(`The length of blocks: each has up to ${MAX_BLOCK_SIZE} units.`, length),
+    allocationPrefixLength: integer(
+      `The length of a unit, which is what is given: ${length.maximum} for an address, less for prefixes.`,
+      length,
+    ),
+  }
+}
+
+function domain() {
+  const spec = object('The grid on which the blocks of all pools of the domain lie. Never changes.', {
+    ipv4: object('How IPv4 is cut.', grid(4)),
+    ipv6: object('How IPv6 is cut.', grid(6)),
+  })
+  const status = object('What is said of the domain.', {
+    conditions: conditions('What is said of the domain. Known types: Ready.').optional(),
+  })
+  const shape = { spec: fixed(spec), status: status.optional() }
+  return named('A space within which an address is one thing: nothing of it is given twice.', shape)
+}
+
+function pool() {
+  const spec = object('What the pool gives, to whom, and in which order.', { ...poolSpace(), ...poolPolicy() })
+  const wish = (field: string) => ({
+    rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
+    message: `${NEVER_CHANGES} once it is set`,
+    fieldPath: `.${field}`,
+  })
+  const shape = { spec: withRules(spec, [wish('ipv4'), wish('ipv6')]), status: poolStatus().optional() }
+  return named('A pool of addresses, or of prefixes. What is given of it is in the rows of blocks.', shape)
+}
+
+/** Of the spec of a pool, what there is to give. */
+function poolSpace() {
+  const entries = (description: string, minItems?: number) =>
+    list(description, text('An address, a range first-last or a CIDR.', ENTRY), {
+      ...(minItems === undefined ? {} : { minItems }),
+      maxItems: MAX_SUBNET_TEXTS,
+    }).optional()
+  const subnet = object('One network, and what of it belongs to the pool.', {
+    cidr: text('The network, without host bits. Its length goes with each of its addresses.', CIDR),
+    ranges: entries('What of the network is given. Default: all of it.', 1),
+    exclude: entries('What of the network is never given.'),
+    reserved: entries('What of it is given only to who asks for that very address.'),
+    gateway: text('The router. It goes with each address, and is itself never given.', ADDRESS).optional(),
+  })
+  const wish = (family: 4 | 6) => {
+    const { blockPrefixLength, allocationPrefixLength } = grid(family)
+    const sentence = `How IPv${family} is cut, where this is the first pool of its domain; later ones ask for the same. Never changes.`
+    return object(sentence, {
+      blockPrefixLength: blockPrefixLength.optional(),
+      allocationPrefixLength: allocationPrefixLength.optional(),
+    }).optional()
+  }
+  return {
+    domain: fixed(text('Name of the IPDomain, within which nothing is given twice. Never changes.', NAME)).default(
+      DEFAULT_DOMAIN,
+    ),
+    subnets: list('Where addresses come from.', subnet, { minItems: 1, maxItems: MAX_SUBNETS, mapKeys: ['cidr'] }),
+    ipv4: wish(4),
+    ipv6: wish(6),
+    skipEdges: text(
+      'Whether the first and the last address of a subnet are kept back: auto, of subnets of four addresses and more; always; never. Of prefixes all are given.',
+      { enum: ['auto', 'always', 'never'] },
+    ).default('auto'),
+  }
+}
+
+/** Of the spec of a pool, who gets what, and when. */
+function poolPolicy() {
+  const seconds = (description: string, minimum: number) =>
+    integer(description, { format: 'int32', minimum, maximum: MAX_SECONDS })
+  const sticky = object('Keeps what was given back for who comes again.', {
+    by: text('How who comes again is known: by its mac, or as the same owner.', { enum: ['mac', 'owner'] }),
+    forSeconds: seconds('For how many seconds.', 1),
+  })
+  const affinity = object('Gives the blocks of the pool to nodes. Left out: all nodes share them.', {
+    by: text('To whom blocks are given.', { enum: ['node'] }),
+    maxBlocksPerNode: integer('How many blocks of a family a node has at most. Left out: any number.', {
+      format: 'int32',
+      minimum: 1,
+    }).optional(),
+    borrow: flag('Whether a node that gets no block any more takes addresses of the blocks of others.').default(true),
+  })
+  return {
+    order: text(
+      'Which of the free addresses is next: the lowest; the one behind the last that was given; one that was never given, else the one that was given back first.',
+      { enum: ['lowest', 'next', 'leastRecentlyReleased'] },
+    ).default('lowest'),
+    reuseAfterSeconds: seconds('For how many seconds nobody gets an address that was given back.', 0).default(0),
+    sticky: sticky.optional(),
+    affinity: affinity.optional(),
+    namespaceSelector: labelSelector('The namespaces that the pool is for, by their labels. Left out: all.').optional(),
+    nodeSelector: labelSelector('The nodes that the pool is for, by their labels. Left out: all.').optional(),
+    priority: integer('Of several pools that would do, the one with the highest priority is asked first.', {
+      format: 'int32',
+    }).default(0),
+    disabled: flag('Whether nothing more is given. What was given stays.').default(false),
+  }
+}
+
+function poolStatus() {
+  const count = (description: string) => text(`${description} A number as text.`, COUNT).optional()
+  const ranges = (description: string) =>
+    list(description, text('Addresses, as first-last or CIDR.', ENTRY), { maxItems: MAX_STATUS_RANGES }).optional()
+  const family = (name: string) =>
+    object(`The grid of ${name} in the domain, counts, and where to look.`, {
+      ...grid(name === 'IPv4' ? 4 : 6),
+      total: count('What the pool gives, and what it keeps for who asks for it.'),
+      allocated: count('What is given, also of what the pool no longer has.'),
+      free: count('What the next one could get.'),
+      reserved: count('What is kept for who asks for it, given or not.'),
+      cooling: count('What was given back and waits.'),
+      outOfRange: count('What is given and not of the pool any more.'),
+      full: ranges('The blocks that have nothing to give. A hint.'),
+      bound: ranges('The blocks of nodes that have something to give. A hint.'),
+      last: text('What was given last: an address or a CIDR. A hint.', ENTRY).optional(),
+    }).optional()
+  return object('What is said of the pool.', {
+    observedGeneration: integer('The generation of the pool that this was said of.', {
+      format: 'int64',
+      minimum: 0,
+    }).optional(),
+    domainUID: text('The domain that the pool was taken into, by its uid.', { maxLength: 128 }).optional(),
+    ipv4: family('IPv4'),
+    ipv6: family('IPv6'),
+    conditions: conditions('What is said of the pool. Known types: Ready, Exhausted, Overlaps.').optional(),
+  })
+}
+
+const SEQUENCE = { format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
+
+function block() {
+  const sequence = integer('The number of the last row that was added. It only grows.', SEQUENCE)
+  const rows = mapOf('Who has what, by the number of the unit within the block, from 0.', row(), {
+    maxProperties: MAX_BLOCK_SIZE,
+    isAtomic: true,
+  })
+  const spec = object('Some neighbouring addresses, and who has them.', {
+    cidr: fixed(text('The addresses. The name of the block says it too. Never changes.', { ...CIDR, maxLength: 43 })),
+    domain: fixed(text('Name of the IPDomain. Never changes.', NAME)),
+    allocationPrefixLength: fixed(
+      integer('The length of a unit, which is what is given. Never changes.', { minimum: 1, maximum: 128 }),
+    ),
+    pool: fixed(text('The pool of the rows that name none: the one that the block was made for. Never changes.', NAME)),
+    node: text('The node that the block is bound to.', {
+      minLength: 1,
+      maxLength: 253,
+      pattern: SUBDOMAIN_PATTERN,
+    }).optional(),
+    sequence: withRules(sequence, [{ rule: 'self >= oldSelf', message: NEVER_FALLS }]),
+    last: integer('The unit that was given last, or the last of those.', {
+      minimum: 0,
+      maximum: MAX_BLOCK_SIZE - 1,
+    }).optional(),
+    rows: withRules(rows, [{ rule: `self.all(unit, unit.matches('${UNIT_PATTERN}'))`, message: NOT_A_UNIT }]).default(
+      {},
+    ),
+  })
+  return kubeObject('Some neighbouring addresses of a domain, and who has them.', { spec })
+}
+
+/** The key of a row: 0 to 1023. A structural schema has no word for keys. */
+export const UNIT_PATTERN = '^(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-3])$'
+/** What is said of another key. */
+export const NOT_A_UNIT = 'the key of a row is the number of a unit'
+/** What is said of a sequence that falls. */
+export const NEVER_FALLS = 'never falls'
+
+/** A row, with everything at its longest, has about 950 bytes with its key: a block of 1,024 such rows stays below 1,000,000. */
+function row() {
+  return object('Who has a unit, or some of them in a row.', {
+    owner: text('Who has it, as namespace/name, or name.', plain(317)),
+    uid: text('The uid of the owner.', plain(36)),
+    kind: text('What the owner is, as Kind.group. Left out: a Pod.', plain(80)).optional(),
+    interface: text('Which of the interfaces of the owner it is for. Left out: it has one.', plain(15)).optional(),
+    container: text('The id of the container, where a container runtime asked.', plain(64)).optional(),
+    mac: text('The hardware address of the interface.', {
+      maxLength: 17,
+      pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$',
+    }).optional(),
+    pool: text('The pool. Left out: that of the block.', NAME).optional(),
+    count: integer('For so many units, from this one. Left out: 1.', {
+      minimum: 1,
+      maximum: MAX_BLOCK_SIZE,
+    }).optional(),
+    sequence: integer('The number of this row: no other row of the address ever had it.', SEQUENCE),
+    state: text('Left out: the owner has it. Given back it is held for who comes again, or cooling, for nobody.', {
+      enum: ['held', 'cooling'],
+    }).optional(),
+    released: text('When it was given back.', TIME).optional(),
+    until: text('Until when it is held, or cools.', TIME).optional(),
+  })
+}

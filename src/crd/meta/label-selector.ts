@@ -1,0 +1,84 @@
+import * as z from 'zod'
+import { SUBDOMAIN_PATTERN } from './dns-names.js'
+import { type FieldError, forbiddenField, invalidField } from './field-error.js'
+import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
+
+/** `metav1.LabelSelector`: everything that is given has to hold. An empty one holds for everything. */
+export interface LabelSelector {
+  /** Labels that an object has with exactly these values. */
+  readonly matchLabels?: { readonly [key: string]: string } | undefined
+  readonly matchExpressions?: readonly LabelSelectorRequirement[] | undefined
+}
+
+export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
+  matchLabels: z.record(z.string(), z.string()).optional(),
+  matchExpressions: z
+    .array(
+      z.looseObject({
+        key: z.string(),
+        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+        values: z.array(z.string()).optional(),
+      }),
+    )
+    .optional(),
+})
+
+/**
+ * Whether labels are those that a selector asks for. O(size of the selector).
+ *
+ * @example
+ * matchesLabels({ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, {}) // true
+ */
+export function matchesLabels(
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  labels: { readonly [key: string]: string } = {},
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
+    matchExpressions.every((requirement) => meetsRequirement(requirement, labelOf(labels, requirement.key)))
+  )
+}
+
+/**
+ * What is wrong with a selector: labels that no object can have, and operators with too many or too few values, which an API server does not look at.
+ * O(size of the selector).
+ */
+export function labelSelectorErrors(path: string, selector: LabelSelector): readonly FieldError[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector
+  const labels = Object.entries(matchLabels).flatMap(([key, value]) => [
+    ...labelNameErrors(`${path}.matchLabels`, key),
+    ...labelValueErrors(`${path}.matchLabels`, value),
+  ])
+  const requirements = matchExpressions.flatMap((requirement, index) =>
+    requirementErrors(`${path}.matchExpressions[${index}]`, requirement),
+  )
+  return [...labels, ...requirements]
+}
+
+function requirementErrors(path: string, requirement: LabelSelectorRequirement): readonly FieldError[] {
+  const { key, operator, values = [] } = requirement
+  const errors = [...labelNameErrors(`${path}.key`, key)]
+  const takesValues = operator === 'In' || operator === 'NotIn'
+  if (takesValues && values.length === 0) {
+    const detail = "must be specified when `operator` is 'In' or 'NotIn'"
+    errors.push({ type: 'Required', path: `${path}.values`, value: null, detail })
+  }
+  if (!takesValues && values.length > 0) {
+    errors.push(forbiddenField(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+  }
+  return [...errors, ...values.flatMap((value, index) => labelValueErrors(`${path}.values[${index}]`, value))]
+}
+
+const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
+const LABEL = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/u
+
+function labelNameErrors(path: string, key: string): readonly FieldError[] {
+  const slash = key.indexOf('/')
+  const prefix = key.slice(0, Math.max(0, slash))
+  const hasPrefix = slash < 0 || (prefix.length <= 253 && SUBDOMAIN.test(prefix))
+  return hasPrefix && LABEL.test(key.slice(slash + 1)) ? [] : [invalidField(path, key, 'is not the name of a label')]
+}
+
+function labelValueErrors(path: string, value: string): readonly FieldError[] {
+  return value === '' || LABEL.test(value) ? [] : [invalidField(path, value, 'is not a value of a label')]
+}

@@ -1,0 +1,39 @@
+import type { ObjectRef } from '../crd/meta/object.js'
+import type { Outcome, Plan } from './plan.js'
+import type { Change, PlanTime } from './planner.js'
+
+/**
+ * One piece of work for somebody who waits for it, such as an address for a Pod: as a {@link Planner} a machine without I/O, but one that asks for what it
+ * needs to know, comes to an end, and has an outcome.
+ *
+ * Level-based: each step follows from what is known, not from the step before. So a task can be stopped between any two steps, and another one that begins
+ * anew, with the same request, goes on from what the first has written.
+ */
+export interface Task<O extends Outcome = Outcome> {
+  /** What comes next. A task that has come to its end says so each time. */
+  next(time: TaskTime): Step<O>
+  /** Takes in what became known of an object: what was asked for, what was written, what a watch tells. */
+  observe(change: Change): void
+  /** All objects that a `list` step has asked for were shown. */
+  listed?(query: TaskQuery): void
+}
+
+export interface TaskTime extends PlanTime {
+  /** How many plans have met a conflict since the task began. */
+  readonly conflicts: number
+}
+
+/** All objects of a kind with these values in selectable fields. */
+export interface TaskQuery {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly fields: { readonly [path: string]: string }
+}
+
+export type Step<O extends Outcome = Outcome> =
+  /** Read these objects, and show what is stored: also that one is absent. */
+  | { readonly kind: 'get'; readonly refs: readonly ObjectRef[]; readonly why: string }
+  | { readonly kind: 'list'; readonly query: TaskQuery; readonly why: string }
+  /** Carry this out, show what was written, and go on, also after a conflict. */
+  | { readonly kind: 'write'; readonly plan: Plan }
+  | { readonly kind: 'done'; readonly outcome: O }

@@ -1,0 +1,201 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
+import { addressOf, allocationOf } from './allocation.js'
+import { BlockBook } from './book.js'
+import { type Choice, chooseBlock } from './choose-block.js'
+import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
+import type { AllocationOutcome } from './outcome.js'
+import { PoolView } from './pool-view.js'
+import { type AllocationRequest, assertRequest } from './request.js'
+import { fence, isRowOf, takeBack } from './rows.js'
+
+type Family = 4 | 6
+
+const NODE_FIELD = 'spec.node'
+
+/**
+ * Gives an owner what it asks for: of every family, or nothing.
+ *
+ * What is known of pools and blocks comes from `known`, which other tasks may share; what is not known is asked for, and then costs a read. Each write has
+ * the version of the block as its condition, so that writers that do not know of each other never give one address twice: who was slower looks again.
+ *
+ * Tasks for one owner and interface run one after the other, as a container runtime and a queue of keys have them.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function allocate(request: AllocationRequest, known: KnownBlocks): Task<AllocationOutcome> {
+  assertRequest(request)
+  return new AllocateTask(request, known)
+}
+
+class AllocateTask implements Task<AllocationOutcome> {
+  readonly #request: AllocationRequest
+  readonly #known: KnownBlocks
+  /** What was sent: for which version of which block, and which number its row has. */
+  readonly #sent = new Map<string, { readonly version: string | undefined; readonly sequence: number }>()
+  /** The rows that this task has added, as block and number. */
+  readonly #added = new Set<string>()
+  /** The blocks in which another writer was faster. */
+  #contended: RangeSet.RangeSet = RangeSet.empty
+  #failed: AllocationOutcome | undefined
+  #nowMs = 0
+
+  constructor(request: AllocationRequest, known: KnownBlocks) {
+    this.#request = request
+    this.#known = known
+  }
+
+  observe(change: Change): void {
+    this.#known.observe(change, { nowMs: this.#nowMs })
+  }
+
+  listed({ fields }: TaskQuery): void {
+    const node = fields[NODE_FIELD]
+    if (node !== undefined) this.#known.noteNode(node)
+  }
+
+  next({ nowMs }: TaskTime): Step<AllocationOutcome> {
+    this.#nowMs = nowMs
+    const { pools: names, families } = this.#request
+    const unknown = names.filter((name) => this.#known.pool(name) === undefined)
+    if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
+    const node = this.#nodeToList()
+    if (node !== undefined) {
+      const { apiVersion, kind } = IPBlock.info
+      return {
+        kind: 'list',
+        query: { apiVersion, kind, fields: { [NODE_FIELD]: node } },
+        why: 'the blocks of its node',
+      }
+    }
+    const doubtful = this.#review()
+    const places = families.map((family) => this.#placeOf(family))
+    if (this.#failed !== undefined) return this.#undo(places, this.#failed, doubtful)
+    const differing = this.#differing(places)
+    const missing = families.filter((_, index) => places[index] === undefined)
+    if (differing !== undefined || missing.length === 0) {
+      if (doubtful !== undefined) return write(fence(doubtful))
+      return { kind: 'done', outcome: differing ?? this.#success(places as Place[]) }
+    }
+    // nothing is written before there is room for all
+    const choices = missing.map((family) => this.#choose(family, doubtful))
+    const failed = choices.find((choice) => choice.kind === 'fails')
+    if (failed !== undefined) {
+      this.#failed = failed.outcome
+      return this.#undo(places, failed.outcome, doubtful)
+    }
+    const unread = choices.filter((choice) => choice.kind === 'read').map(({ block }) => blockRef(block))
+    if (unread.length > 0) return { kind: 'get', refs: unread, why: 'they may have room, or are not there yet' }
+    const writes = choices.filter((choice) => choice.kind === 'write')
+    const choice = writes.find(({ block }) => block === doubtful?.name) ?? (writes[0] as (typeof writes)[number])
+    if (doubtful !== undefined && doubtful.name !== choice.block) return write(fence(doubtful))
+    const { block, prefix, version, sequence } = choice
+    this.#sent.set(block, { version, sequence })
+    this.#known.noteSent(block, { prefix, version, uid: this.#request.owner.uid, sequence, isBound: true })
+    return write(choice.effect)
+  }
+
+  /** The node whose blocks have to be known, and are not: where the blocks of a pool belong to nodes. */
+  #nodeToList(): string | undefined {
+    const { pools, node } = this.#request
+    if (node === undefined || this.#known.knowsNode(node.name)) return undefined
+    const views = pools.map((name) => this.#known.pool(name))
+    return views.some((pool) => pool instanceof PoolView && pool.object.spec.affinity !== undefined)
+      ? node.name
+      : undefined
+  }
+
+  /**
+   * Looks at what has become of what was sent.
+   *
+   * @returns a block of which that is not known: it has the version for which it was sent, and while it has, it may still be done
+   */
+  #review(): BlockBook | undefined {
+    let doubtful: BlockBook | undefined
+    for (const [name, { version, sequence }] of this.#sent) {
+      const book = this.#known.book(name)
+      if (!(book instanceof BlockBook)) continue
+      const isOwn = book.entries.some(({ row }) => row.sequence === sequence && row.uid === this.#request.owner.uid)
+      if (isOwn) this.#added.add(`${name} ${sequence}`)
+      else if (version !== undefined && book.version === version) {
+        doubtful ??= book
+        continue
+      } else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([book.prefix]))
+      this.#sent.delete(name)
+    }
+    return doubtful
+  }
+
+  /** The row that the owner has of a family, whichever of the pools it is of. */
+  #placeOf(family: Family): Place | undefined {
+    const { owner, interface: name, pools } = this.#request
+    const asked = this.#request.addresses?.find((address) => address.family === family)
+    const places = this.#known.rowsOf(owner.uid).filter(({ book, entry }) => {
+      if (book.prefix.address.family !== family || !isRowOf(entry, owner.uid, name)) return false
+      return pools.includes(entry.row.pool ?? book.object.spec.pool)
+    })
+    // one that an attempt has left beside it is not what is asked for
+    const wanted = asked && places.find(({ book, entry }) => Address.equals(addressOf(book, entry), asked))
+    return wanted ?? places[0]
+  }
+
+  /** What the owner has, if it is not what it asks for. */
+  #differing(places: readonly (Place | undefined)[]): AllocationOutcome | undefined {
+    const allocations = places.flatMap((place) => (place === undefined ? [] : [allocationOf(place, this.#known)]))
+    const wrong = allocations.find(({ family, address }) => {
+      const asked = this.#request.addresses?.find((each) => each.family === family)
+      return asked !== undefined && !Address.equals(asked, address)
+    })
+    if (wrong === undefined) return undefined
+    const message = `${this.#request.owner.name} has ${Address.format(wrong.address)} of pool ${wrong.pool}`
+    return { kind: 'different', message, allocations }
+  }
+
+  #success(places: readonly Place[]): AllocationOutcome {
+    const allocations = places.map((place) => allocationOf(place, this.#known))
+    const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
+    const { name } = this.#request.owner
+    if (this.#added.size === 0) return { kind: 'already', message: `${name} has ${texts} already`, allocations }
+    return { kind: 'allocated', message: `${name} has ${texts}`, allocations }
+  }
+
+  /** Takes back what this task has given, and then says why. */
+  #undo(
+    places: readonly (Place | undefined)[],
+    outcome: AllocationOutcome,
+    doubtful: BlockBook | undefined,
+  ): Step<AllocationOutcome> {
+    for (const place of places) {
+      if (place === undefined || !this.#added.has(`${place.book.name} ${place.entry.row.sequence}`)) continue
+      const why = `not all of it can be given: ${outcome.message}`
+      return write(takeBack(place, undefined, { nowMs: this.#nowMs, why }))
+    }
+    return doubtful === undefined ? { kind: 'done', outcome } : write(fence(doubtful))
+  }
+
+  #choose(family: Family, doubtful: BlockBook | undefined): Choice {
+    const pools: PoolView[] = []
+    const problems: string[] = []
+    for (const name of this.#request.pools) {
+      const pool = this.#known.pool(name)
+      if (pool instanceof PoolView) pools.push(pool)
+      else problems.push(typeof pool === 'object' ? `pool ${name}: ${pool.unreadable}` : `there is no pool ${name}`)
+    }
+    return chooseBlock({
+      request: this.#request,
+      family,
+      pools,
+      problems,
+      known: this.#known,
+      doubtful,
+      contended: this.#contended,
+      nowMs: this.#nowMs,
+    })
+  }
+}
+
+function write(effect: Effect & { readonly why: string }): Step<AllocationOutcome> {
+  return { kind: 'write', plan: { outcome: { kind: 'writes', message: effect.why }, effects: [effect] } }
+}

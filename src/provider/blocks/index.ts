@@ -1,0 +1,18 @@
+export { allocate } from './allocate.js'
+export {
+  ADDRESS_ANNOTATION,
+  type BlockClaims,
+  type BlockClaimsOptions,
+  blockClaims,
+  type CallTasks,
+  FAMILY_ANNOTATION,
+  type PoolSeen,
+} from './claims.js'
+export { poolsFor } from './eligible.js'
+export { KnownBlocks, type KnownBlocksOptions } from './known-blocks.js'
+export type { OperatorOutcome } from './operator/outcome.js'
+export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
+export type { AllocationOutcome } from './outcome.js'
+export { type ReleaseOutcome, type ReleaseRequest, release } from './release.js'
+export type { Allocation, AllocationRequest, BlockOwner } from './request.js'
+export { type BlocksSweepOptions, blocksSweep } from './sweep/planner.js'

@@ -1,0 +1,293 @@
+import type * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { blockName, parseBlockName } from '../../crd/ipam-kit/block-name.js'
+import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import { describe } from '../../errors/index.js'
+import { type Change, Sightings } from '../../plan/index.js'
+import { BlockBook, type BlockEntry, isBound } from './book.js'
+import { PoolView } from './pool-view.js'
+
+/** What is known under a name: nothing, that there is nothing, why it can not be read, or what there is. */
+export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
+
+/** A row, and the block that it is in. */
+export interface Place {
+  readonly book: BlockBook
+  readonly entry: BlockEntry
+}
+
+/** What a task writes: a row of an owner that is bound by it, or not any more. */
+export interface SentRow {
+  readonly prefix: Prefix.Prefix
+  /** The version of the block that it is for; `undefined`: the block is made. */
+  readonly version: string | undefined
+  readonly uid: string
+  readonly sequence: number
+  readonly isBound: boolean
+}
+
+/** Who has written a block in this time may well be about to write it again. */
+const OTHERS_MS = 10_000
+
+export interface KnownBlocksOptions {
+  /**
+   * Whether every pool and block that there is was shown, and is shown when it changes: by a controller that lists and watches. Without, what is not
+   * known is asked for. Default false.
+   */
+  readonly isComplete?: boolean | undefined
+}
+
+/**
+ * The pools and blocks that are known, and where to look for room and for owners. Fed by a watch, or by the steps of tasks; tasks of one process may share it.
+ *
+ * It decides nothing: what it holds may be old, and a write on the condition of the version that was seen tells.
+ */
+export class KnownBlocks {
+  readonly isComplete: boolean
+  readonly #pools = new Map<string, Known<PoolView>>()
+  readonly #books = new Map<string, Known<BlockBook>>()
+  /** The blocks in which an owner has rows, by its uid; those that keep something for who comes again, by its key; those of a node. */
+  readonly #byOwner = new Map<string, Set<string>>()
+  readonly #byKey = new Map<string, Set<string>>()
+  readonly #byNode = new Map<string, Set<string>>()
+  readonly #listedNodes = new Set<string>()
+  readonly #sightings = new Sightings()
+  /** The blocks for which a task has sent something, and what last. */
+  readonly #underWay = new Map<string, SentRow>()
+  /** The blocks that others were seen to write, and when, the last ones at the end. */
+  readonly #others = new Map<string, { readonly prefix: Prefix.Prefix; readonly atMs: number }>()
+  #nowMs = 0
+
+  constructor({ isComplete = false }: KnownBlocksOptions = {}) {
+    this.isComplete = isComplete
+  }
+
+  /** Takes a change of a pool or a block in; others are not looked at. What is older than what is known changes nothing. */
+  observe(change: Change, { nowMs }: { readonly nowMs: number }): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+    const ref = change.kind === 'present' ? change.object : change.ref
+    const isPool = IPPool.is(ref)
+    if (!isPool && !IPBlock.is(ref)) return
+    if (!this.#sightings.isNews(change)) return
+    if (isPool) this.#observePool(change)
+    else this.#observeBlock(change)
+  }
+
+  /** A pool by its name. */
+  pool(name: string): Known<PoolView> {
+    return this.#pools.get(name) ?? (this.isComplete ? 'absent' : undefined)
+  }
+
+  /** A block by its name. */
+  book(name: string): Known<BlockBook> {
+    return this.#books.get(name) ?? (this.isComplete ? 'absent' : undefined)
+  }
+
+  /** The block at a place of the domain of a pool. */
+  bookAt(pool: PoolView, prefix: Prefix.Prefix): Known<BlockBook> {
+    return this.book(blockName(pool.object.spec.domain, prefix))
+  }
+
+  /** The rows that an owner has, in the order of their sequence. */
+  rowsOf(uid: string): readonly Place[] {
+    return this.#places(this.#byOwner.get(uid), (entry) => isBound(entry) && entry.row.uid === uid)
+  }
+
+  /** The rows that are kept for who comes again under a key. */
+  keptFor(key: string): readonly Place[] {
+    return this.#places(this.#byKey.get(key), ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
+  }
+
+  /** Whether all blocks of a node are known, so far as they were there when it was asked for them. */
+  knowsNode(node: string): boolean {
+    return this.isComplete || this.#listedNodes.has(node)
+  }
+
+  /** All blocks of a node were shown. */
+  noteNode(node: string): void {
+    this.#listedNodes.add(node)
+  }
+
+  /** The blocks that are bound to a node. */
+  booksOfNode(node: string): readonly BlockBook[] {
+    return this.#booksOf(this.#byNode.get(node))
+  }
+
+  /** Every block that is known. */
+  *books(): IterableIterator<BlockBook> {
+    for (const book of this.#books.values()) if (book instanceof BlockBook) yield book
+  }
+
+  *pools(): IterableIterator<PoolView> {
+    for (const pool of this.#pools.values()) if (pool instanceof PoolView) yield pool
+  }
+
+  /** A task is about to write a block. */
+  noteSent(name: string, sent: SentRow): void {
+    this.#underWay.set(name, sent)
+  }
+
+  /** The blocks that a task of this process is writing: whoever writes the same version too meets it. */
+  get underWay(): RangeSet.RangeSet {
+    return RangeSet.fromPrefixes([...this.#underWay.values()].map(({ prefix }) => prefix))
+  }
+
+  /** The blocks that others have written lately, and may write again. */
+  othersAt(nowMs: number): RangeSet.RangeSet {
+    for (const [name, { atMs }] of this.#others) {
+      if (atMs + OTHERS_MS > nowMs) break
+      this.#others.delete(name)
+    }
+    return RangeSet.fromPrefixes([...this.#others.values()].map(({ prefix }) => prefix))
+  }
+
+  #observePool(change: Change): void {
+    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
+    if (change.kind === 'absent') {
+      // who knows all needs no word of what is not there
+      if (this.isComplete) this.#pools.delete(name)
+      else this.#pools.set(name, 'absent')
+      return
+    }
+    const read = IPPool.safeParse(change.object)
+    if (!read.ok) {
+      this.#pools.set(name, { unreadable: describe(read.failure) })
+      return
+    }
+    const known = this.#pools.get(name)
+    let view = known instanceof PoolView ? known : undefined
+    const isOther = view?.object.metadata.uid !== read.value.metadata.uid
+    let hasChanged = true
+    if (view === undefined || isOther) {
+      view = new PoolView(read.value)
+      this.#pools.set(name, view)
+    } else hasChanged = view.update(read.value)
+    if (!this.isComplete) view.believeStatus()
+    if (hasChanged) for (const book of this.books()) this.#note(view, book)
+  }
+
+  #observeBlock(change: Change): void {
+    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
+    const before = this.#books.get(name)
+    // a watch tells what the answer to a write has told before
+    if (before instanceof BlockBook && change.kind === 'present' && isSame(before.object, change.object)) return
+    const version = change.kind === 'present' ? change.object.metadata.resourceVersion : undefined
+    const sent = this.#underWay.get(name)
+    if (sent?.version !== version) this.#underWay.delete(name)
+    if (before instanceof BlockBook) this.#unindex(before)
+    if (change.kind === 'absent') {
+      this.#others.delete(name)
+      if (this.isComplete) this.#books.delete(name)
+      else this.#books.set(name, 'absent')
+      this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
+      return
+    }
+    const book = BlockBook.read(change.object)
+    if (typeof book === 'string') {
+      this.#books.set(name, { unreadable: book })
+      // whoever has what in it: nothing more is given there
+      this.#eachPoolAt(name, (pool, prefix) => pool.markEmpty(prefix))
+      return
+    }
+    this.#books.set(name, book)
+    if (!isDone(sent, book) && this.#isNews(book, before)) {
+      this.#others.delete(name)
+      this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs })
+    }
+    this.#index(book)
+    for (const pool of this.pools()) this.#note(pool, book)
+  }
+
+  /** Whether a block was written lately: what is seen for the first time may be old. */
+  #isNews({ object }: BlockBook, before: Known<BlockBook>): boolean {
+    if (before !== undefined) return true
+    return this.isComplete && Date.parse(object.metadata.creationTimestamp ?? '') + OTHERS_MS > this.#nowMs
+  }
+
+  /** The pools of the domain of a block, which its name says whatever else of it can be read. */
+  #eachPoolAt(name: string, action: (pool: PoolView, prefix: Prefix.Prefix) => void): void {
+    const place = parseBlockName(name)
+    if (place === undefined) return
+    for (const pool of this.pools()) if (pool.object.spec.domain === place.domain) action(pool, place.prefix)
+  }
+
+  #note(pool: PoolView, book: BlockBook): void {
+    if (pool.object.spec.domain === book.object.spec.domain) pool.note(book, this.#nowMs)
+  }
+
+  #index(book: BlockBook): void {
+    const { name, object, entries } = book
+    for (const { row } of entries) {
+      if (row.state === undefined) add(this.#byOwner, row.uid, name)
+      else if (row.state === 'held') for (const key of stickyKeys(row)) add(this.#byKey, key, name)
+    }
+    if (object.spec.node !== undefined) add(this.#byNode, object.spec.node, name)
+  }
+
+  #unindex({ name, object, entries }: BlockBook): void {
+    for (const { row } of entries) {
+      remove(this.#byOwner, row.uid, name)
+      for (const key of stickyKeys(row)) remove(this.#byKey, key, name)
+    }
+    if (object.spec.node !== undefined) remove(this.#byNode, object.spec.node, name)
+  }
+
+  #places(names: ReadonlySet<string> | undefined, isWanted: (entry: BlockEntry) => boolean): readonly Place[] {
+    const places = this.#booksOf(names).flatMap((book) =>
+      book.entries.filter(isWanted).map((entry) => ({ book, entry })),
+    )
+    return places.sort((left, right) => left.entry.row.sequence - right.entry.row.sequence)
+  }
+
+  #booksOf(names: ReadonlySet<string> | undefined): readonly BlockBook[] {
+    const books: BlockBook[] = []
+    for (const name of names ?? []) {
+      const book = this.#books.get(name)
+      if (book instanceof BlockBook) books.push(book)
+    }
+    return books
+  }
+}
+
+/** The keys under which the owner of a row may come again. */
+export function stickyKeys(row: Pick<IPBlockRow, 'mac' | 'owner' | 'kind' | 'interface'>): readonly string[] {
+  const owner = `owner ${row.kind ?? 'Pod'} ${row.owner} ${row.interface ?? ''}`
+  return row.mac === undefined ? [owner] : [`mac ${row.mac.toLowerCase()}`, owner]
+}
+
+/** The reference to a pool. */
+export function poolRef(name: string): ObjectRef {
+  return { apiVersion: IPPool.info.apiVersion, kind: IPPool.info.kind, name }
+}
+
+export function blockRef(name: string): ObjectRef {
+  return { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name }
+}
+
+/** Whether it was this that has changed a block, as far as can be seen. */
+function isDone(sent: SentRow | undefined, { entries }: BlockBook): boolean {
+  if (sent === undefined) return false
+  const { uid, sequence, isBound: isWanted } = sent
+  return (
+    entries.some((entry) => isBound(entry) && entry.row.uid === uid && entry.row.sequence === sequence) === isWanted
+  )
+}
+
+function isSame({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {
+  return now.resourceVersion !== undefined && before.resourceVersion === now.resourceVersion && before.uid === now.uid
+}
+
+function add(index: Map<string, Set<string>>, key: string, name: string): void {
+  const names = index.get(key)
+  if (names === undefined) index.set(key, new Set([name]))
+  else names.add(name)
+}
+
+function remove(index: Map<string, Set<string>>, key: string, name: string): void {
+  const names = index.get(key)
+  if (names === undefined) return
+  names.delete(name)
+  if (names.size === 0) index.delete(key)
+}

@@ -1,0 +1,110 @@
+import { type Condition, setCondition } from '../../../claim/index.js'
+import { type FamilyGrid, gridOf, gridProblem } from '../../../crd/ipam-kit/grid.js'
+import { IPDomain, type IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
+import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
+import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
+import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
+import {
+  addFinalizer,
+  type Effect,
+  type Plan,
+  type PlanTime,
+  patchStatus,
+  removeFinalizer,
+} from '../../../plan/index.js'
+import { timeText } from '../../claims/status.js'
+import type { BlockBook } from '../book.js'
+import type { OperatorOutcome } from './outcome.js'
+
+type Family = 4 | 6
+
+/** Why the grid of a domain can not be used. */
+export function domainProblem({ spec }: IPDomain): string | undefined {
+  const ipv4 = gridProblem(4, spec.ipv4)
+  if (ipv4 !== undefined) return `spec.ipv4: ${ipv4}`
+  const ipv6 = gridProblem(6, spec.ipv6)
+  return ipv6 === undefined ? undefined : `spec.ipv6: ${ipv6}`
+}
+
+/** The first block that does not lie on the grid of its domain. */
+export function strangerIn({ spec }: IPDomain, books: Iterable<BlockBook>): BlockBook | undefined {
+  for (const book of books) {
+    const { blockPrefixLength, allocationPrefixLength } = book.prefix.address.family === 4 ? spec.ipv4 : spec.ipv6
+    const { prefix, object } = book
+    if (prefix.length !== blockPrefixLength || object.spec.allocationPrefixLength !== allocationPrefixLength)
+      return book
+  }
+  return undefined
+}
+
+/**
+ * A domain for a pool whose domain is not there: on the grid of the blocks that are there, else on that on which the pool was before, else as the pool
+ * asks for it.
+ */
+export function domainFor(pool: IPPool, books: Iterable<BlockBook>): IPDomain {
+  const known: { [family in Family]?: FamilyGrid } = {}
+  for (const { prefix, object } of books) {
+    const { allocationPrefixLength } = object.spec
+    known[prefix.address.family] ??= { blockPrefixLength: prefix.length, allocationPrefixLength }
+  }
+  const { apiVersion, kind } = IPDomain.info
+  const spec: IPDomainSpec = { ipv4: known[4] ?? gridFor(pool, 4), ipv6: known[6] ?? gridFor(pool, 6) }
+  return { apiVersion, kind, metadata: { name: pool.spec.domain, finalizers: [BLOCKS_FINALIZER] }, spec }
+}
+
+function gridFor({ spec, status }: IPPool, family: Family): FamilyGrid {
+  const [wish, before] = family === 4 ? [spec.ipv4, status?.ipv4] : [spec.ipv6, status?.ipv6]
+  if (before !== undefined) {
+    const { blockPrefixLength, allocationPrefixLength } = before
+    return { blockPrefixLength, allocationPrefixLength }
+  }
+  return gridOf(family, wish ?? {}, spec.affinity === undefined ? 'shared' : 'node')
+}
+
+/** Whether a pool asks for another grid than that of its domain. */
+export function gridConflict({ spec }: IPPool, domain: IPDomain): string | undefined {
+  for (const family of ['ipv4', 'ipv6'] as const) {
+    for (const field of ['blockPrefixLength', 'allocationPrefixLength'] as const) {
+      const [wish, has] = [spec[family]?.[field], domain.spec[family][field]]
+      if (wish !== undefined && wish !== has) {
+        return `spec.${family}.${field} is ${wish}, and that of domain ${domain.metadata.name} is ${has}`
+      }
+    }
+  }
+  return undefined
+}
+
+/** A domain's own affairs: it stays while there are pools and blocks of it. */
+export function planDomain(
+  {
+    domain,
+    books,
+    pools,
+  }: { readonly domain: IPDomain; readonly books: readonly BlockBook[]; readonly pools: readonly string[] },
+  time: PlanTime,
+): Plan<OperatorOutcome> {
+  const isHeld = hasFinalizer(domain, BLOCKS_FINALIZER)
+  if (isDeleting(domain)) {
+    if (books.length + pools.length > 0) {
+      const message = `kept for ${books.length} blocks and ${pools.length} pools`
+      return { outcome: { kind: 'kept', message }, effects: [] }
+    }
+    const why = 'nothing is of it any more'
+    const effects = isHeld ? [removeFinalizer(domain, BLOCKS_FINALIZER, why)] : []
+    return { outcome: { kind: 'going', message: why }, effects }
+  }
+  const effects: Effect[] = isHeld ? [] : [addFinalizer(domain, BLOCKS_FINALIZER, 'it must not go before its blocks')]
+  const stranger = strangerIn(domain, books)
+  const off = stranger && `block ${stranger.name} does not lie on the grid of the domain`
+  const problem = domainProblem(domain) ?? off
+  const update =
+    problem === undefined
+      ? ({ type: 'Ready', status: 'True', reason: 'Ready', message: '' } as const)
+      : ({ type: 'Ready', status: 'False', reason: 'InvalidGrid', message: problem } as const)
+  const conditions: readonly Condition[] | undefined = domain.status?.conditions
+  const now = setCondition(conditions, update, timeText(time))
+  if (now !== conditions) effects.push(patchStatus(domain, { status: { conditions: now } }, 'its state has changed'))
+  const outcome: OperatorOutcome =
+    problem === undefined ? { kind: 'ready', message: `${books.length} blocks` } : { kind: 'broken', message: problem }
+  return { outcome, effects }
+}

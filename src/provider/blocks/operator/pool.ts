@@ -1,0 +1,208 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import { type ConditionUpdate, poolReady } from '../../../claim/index.js'
+import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
+import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
+import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
+import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
+import {
+  addFinalizer,
+  type Effect,
+  guard,
+  type Plan,
+  type PlanTime,
+  patchStatus,
+  removeFinalizer,
+} from '../../../plan/index.js'
+import { listed, withConditions } from '../../claims/status.js'
+import type { BlockBook } from '../book.js'
+import type { Grid } from '../grid.js'
+import type { PoolView } from '../pool-view.js'
+import { domainFor, domainProblem, gridConflict, strangerIn } from './domain.js'
+import type { OperatorOutcome } from './outcome.js'
+import type { PoolTally } from './tally.js'
+
+/** What a plan for a pool is made from. */
+export interface PoolInput {
+  readonly view: PoolView
+  /** `undefined`: there is none of that name. */
+  readonly domain: IPDomain | undefined
+  /** Why the domain can not be read, if it can not. */
+  readonly unreadable: string | undefined
+  readonly tally: PoolTally
+  /** Every block of the domain. */
+  readonly books: () => Iterable<BlockBook>
+  /** The pools of the domain that have addresses in common with it. */
+  readonly overlapping: readonly string[]
+}
+
+/**
+ * A pool's own affairs: it is taken into its domain, on the grid of that, before anything is given; counts, conditions and where to look are kept in its
+ * status; and it stays while something of it is bound.
+ */
+export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
+  const { view, domain, tally } = input
+  const pool = view.object
+  const dueMs = tally.refresh(time.nowMs)
+  view.refresh(time.nowMs)
+  if (isDeleting(pool)) return planEnd(input, time)
+  const effects: Effect[] = []
+  if (!hasFinalizer(pool, BLOCKS_FINALIZER)) {
+    effects.push(addFinalizer(pool, BLOCKS_FINALIZER, 'it must not go before what is given of it'))
+  }
+  const refusal = refusalOf(input)
+  if (domain === undefined && refusal === undefined) {
+    const why = 'the first pool of a domain makes it'
+    effects.push({ kind: 'create', object: domainFor(pool, input.books()), why })
+    return { outcome: { kind: 'waiting', message: `domain ${pool.spec.domain} is made` }, effects }
+  }
+  const accepted = refusal === undefined ? domain : undefined
+  // in the plan that takes it in, the domain has to be the one that was seen
+  if (accepted !== undefined && pool.status?.domainUID !== accepted.metadata.uid) {
+    effects.push(guard(accepted, 'its grid is that of the pool'))
+  }
+  pushStatus(input, { accepted, refusal }, time, effects)
+  const requeueAfterSeconds = dueMs === undefined ? undefined : Math.max(1, Math.ceil((dueMs - time.nowMs) / 1000))
+  const outcome: OperatorOutcome =
+    refusal === undefined ? { kind: 'ready', message: messageOf(input) } : { kind: 'broken', message: refusal }
+  return { outcome, effects, requeueAfterSeconds }
+}
+
+/** Why a pool is not taken into its domain. */
+function refusalOf({ view, domain, unreadable, books }: PoolInput): string | undefined {
+  const pool = view.object
+  if (view.specProblem !== undefined) return view.specProblem
+  if (unreadable !== undefined) return `domain ${pool.spec.domain}: ${unreadable}`
+  if (domain === undefined) return undefined
+  const { uid } = domain.metadata
+  if (isDeleting(domain) && pool.status?.domainUID !== uid) return `domain ${pool.spec.domain} is being deleted`
+  const problem = domainProblem(domain) ?? gridConflict(pool, domain)
+  if (problem !== undefined) return problem
+  const stranger = pool.status?.domainUID === uid ? undefined : strangerIn(domain, books())
+  return stranger && `block ${stranger.name} does not lie on the grid of domain ${pool.spec.domain}`
+}
+
+function messageOf(input: PoolInput): string {
+  const parts = gridsOf(input).map((grid) => {
+    const { free, total } = input.tally.counts(grid)
+    return `${free} of ${total} IPv${grid.family} free`
+  })
+  return parts.join(', ')
+}
+
+/** The grids of the families that the pool has, by its domain. */
+function gridsOf({ view, domain }: PoolInput): readonly Grid[] {
+  if (domain === undefined) return []
+  const grids = [
+    { family: 4 as const, ...onlyGrid(domain.spec.ipv4) },
+    { family: 6 as const, ...onlyGrid(domain.spec.ipv6) },
+  ]
+  return grids.filter(({ family }) =>
+    view.object.spec.subnets.some(({ cidr }) => cidr.includes(':') === (family === 6)),
+  )
+}
+
+function onlyGrid({ blockPrefixLength, allocationPrefixLength }: IPDomain['spec']['ipv4']): IPDomain['spec']['ipv4'] {
+  return { blockPrefixLength, allocationPrefixLength }
+}
+
+function pushStatus(
+  input: PoolInput,
+  { accepted, refusal }: { readonly accepted: IPDomain | undefined; readonly refusal: string | undefined },
+  time: PlanTime,
+  effects: Effect[],
+): void {
+  const { view, overlapping } = input
+  const pool = view.object
+  const before = pool.status
+  const isTaken = accepted !== undefined && before?.domainUID === accepted.metadata.uid
+  const status: { -readonly [field in keyof IPPoolStatus]: IPPoolStatus[field] | null } = {}
+  if (before?.observedGeneration !== pool.metadata.generation) status.observedGeneration = pool.metadata.generation
+  if (before?.domainUID !== accepted?.metadata.uid) status.domainUID = accepted?.metadata.uid ?? null
+  const grids = accepted === undefined ? [] : gridsOf(input)
+  let hasRoom = true
+  for (const family of [4, 6] as const) {
+    const field = family === 4 ? 'ipv4' : 'ipv6'
+    const grid = grids.find((each) => each.family === family)
+    // what a pool that is not taken in says of its blocks is not true any more, but its grid stays for who makes the domain again
+    if (grid === undefined) {
+      if (accepted !== undefined && before?.[field] !== undefined) status[field] = null
+      continue
+    }
+    const now = isTaken ? familyStatus(input, grid) : { ...onlyGrid(grid), ...NO_COUNTS }
+    if (isTaken && now.free === '0') hasRoom = false
+    if (!sameFields(before?.[field], now)) status[field] = now
+  }
+  const problem =
+    refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is taken into its domain')
+  const ready = poolReady({ problem, isDeleting: false, hasRoom })
+  const conditions = withConditions(pool, [ready, exhaustion(hasRoom), overlap(overlapping)], time)
+  if (conditions !== before?.conditions) status.conditions = conditions
+  if (Object.keys(status).length === 0) return
+  effects.push(patchStatus(pool, { status }, `its state has changed: ${Object.keys(status).join(', ')}`))
+}
+
+const NO_COUNTS = {
+  total: undefined,
+  allocated: undefined,
+  free: undefined,
+  reserved: undefined,
+  cooling: undefined,
+  outOfRange: undefined,
+} as const
+
+function disabledOf({ spec }: IPPool): string | undefined {
+  return spec.disabled ? 'the pool is disabled' : undefined
+}
+
+function familyStatus({ view, tally }: PoolInput, grid: Grid): IPPoolFamilyStatus {
+  const { total, allocated, free, reserved, cooling, outOfRange } = tally.counts(grid)
+  const { full, bound, last } = view.hints(grid.family)
+  return {
+    ...onlyGrid(grid),
+    total: `${total}`,
+    allocated: `${allocated}`,
+    free: `${free}`,
+    reserved: `${reserved}`,
+    cooling: `${cooling}`,
+    outOfRange: `${outOfRange}`,
+    full,
+    bound,
+    ...(last === undefined ? {} : { last: Address.format(last) }),
+  }
+}
+
+function sameFields(before: IPPoolFamilyStatus | undefined, now: IPPoolFamilyStatus): boolean {
+  if (before === undefined) return false
+  const fields = Object.keys(now) as (keyof IPPoolFamilyStatus)[]
+  return fields.every((field) => JSON.stringify(before[field]) === JSON.stringify(now[field]))
+}
+
+function exhaustion(hasRoom: boolean): ConditionUpdate {
+  return hasRoom
+    ? { type: 'Exhausted', status: 'False', reason: 'Room', message: '' }
+    : { type: 'Exhausted', status: 'True', reason: 'PoolExhausted', message: 'no address available' }
+}
+
+function overlap(names: readonly string[]): ConditionUpdate {
+  if (names.length === 0) return { type: 'Overlaps', status: 'False', reason: 'Disjoint', message: '' }
+  const message = `has addresses in common with ${listed(names, ', ')}: each is given once`
+  return { type: 'Overlaps', status: 'True', reason: 'OverlappingPools', message }
+}
+
+/** A pool on its way out gives nothing more, and goes when nothing of it is bound. */
+function planEnd({ view, tally }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
+  const pool = view.object
+  if (tally.allocated > 0) {
+    const effects: Effect[] = []
+    const ready = poolReady({ isDeleting: true, hasRoom: false })
+    const conditions = withConditions(pool, [ready], time)
+    if (conditions !== pool.status?.conditions) {
+      effects.push(patchStatus(pool, { status: { conditions } }, 'it is being deleted'))
+    }
+    return { outcome: { kind: 'kept', message: `kept while ${tally.allocated} are given` }, effects }
+  }
+  const effects = hasFinalizer(pool, BLOCKS_FINALIZER)
+    ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'nothing of it is given any more')]
+    : []
+  return { outcome: { kind: 'going', message: 'nothing of it is given' }, effects }
+}

@@ -1,0 +1,151 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import { type BlockBook, isBound } from '../book.js'
+import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
+import type { PoolView } from '../pool-view.js'
+
+type Family = 4 | 6
+
+/** What of a pool is where, in units. */
+export interface PoolCounts {
+  /** What the pool gives, and what it keeps for who asks. */
+  readonly total: bigint
+  readonly reserved: bigint
+  readonly allocated: bigint
+  readonly outOfRange: bigint
+  readonly cooling: bigint
+  readonly free: bigint
+}
+
+/** What one block has of one pool. */
+interface Share {
+  readonly family: Family
+  /** Of this pool's rows. */
+  readonly allocated: number
+  readonly outOfRange: number
+  readonly cooling: number
+  /** Of what the pool gives, and somebody has or waits for, whichever pool that is of. */
+  readonly busy: number
+  /** When the first of those that wait is free. */
+  readonly dueMs: number
+}
+
+/** Counts of a pool that are kept up to date block by block: a plan for the pool does not go through its rows. */
+export class PoolTally {
+  readonly #pool: PoolView
+  readonly #shares = new Map<string, Share>()
+  readonly #timed = new Map<string, BlockBook>()
+  readonly #sums = new Map<string, number>()
+  /** What the counts were made for: if it is another one, all blocks are to be noted again. */
+  readonly space: PoolView['space']
+
+  constructor(pool: PoolView) {
+    this.#pool = pool
+    this.space = pool.space
+  }
+
+  /** Takes a block of the pool's domain in. */
+  note(book: BlockBook, nowMs: number): void {
+    this.forget(book.name)
+    const share = shareOf(book, this.#pool, nowMs)
+    if (share === undefined) return
+    this.#shares.set(book.name, share)
+    this.#add(share, 1)
+    if (share.dueMs !== Number.POSITIVE_INFINITY) this.#timed.set(book.name, book)
+  }
+
+  forget(name: string): void {
+    const share = this.#shares.get(name)
+    if (share === undefined) return
+    this.#shares.delete(name)
+    this.#timed.delete(name)
+    this.#add(share, -1)
+  }
+
+  /** Takes in that time has gone on. @returns when that means something again, if ever */
+  refresh(nowMs: number): number | undefined {
+    for (const book of [...this.#timed.values()]) this.note(book, nowMs)
+    const times = [...this.#timed.keys()].map((name) => (this.#shares.get(name) as Share).dueMs)
+    return times.length === 0 ? undefined : times.reduce((left, right) => Math.min(left, right))
+  }
+
+  /** How many rows' units of the pool are bound, of both families. */
+  get allocated(): number {
+    return this.#sum(4, 'allocated') + this.#sum(6, 'allocated')
+  }
+
+  counts(grid: Grid): PoolCounts {
+    const { family } = grid
+    const { given = RangeSet.empty, reserved = RangeSet.empty } = this.#pool.space ?? {}
+    const units = unitsIn(given, grid)
+    const kept = unitsIn(reserved, grid)
+    const free = units - BigInt(this.#sum(family, 'busy'))
+    return {
+      total: units + kept,
+      reserved: kept,
+      allocated: BigInt(this.#sum(family, 'allocated')),
+      outOfRange: BigInt(this.#sum(family, 'outOfRange')),
+      cooling: BigInt(this.#sum(family, 'cooling')),
+      free,
+    }
+  }
+
+  #sum(family: Family, field: 'allocated' | 'outOfRange' | 'cooling' | 'busy'): number {
+    return this.#sums.get(`${field} ${family}`) ?? 0
+  }
+
+  #add(share: Share, sign: 1 | -1): void {
+    for (const field of ['allocated', 'outOfRange', 'cooling', 'busy'] as const) {
+      const key = `${field} ${share.family}`
+      this.#sums.set(key, (this.#sums.get(key) ?? 0) + sign * share[field])
+    }
+  }
+}
+
+function shareOf(book: BlockBook, pool: PoolView, nowMs: number): Share | undefined {
+  const { family } = book.prefix.address
+  const { spec } = book.object
+  const given = pool.unitsOf(book.prefix, book.name)
+  const reserved =
+    pool.space === undefined ? [] : unitsWithin(pool.space.reserved, book.prefix, spec.allocationPrefixLength)
+  let [allocated, outOfRange, cooling, busy] = [0, 0, 0, 0]
+  let dueMs = Number.POSITIVE_INFINITY
+  for (const entry of book.entries) {
+    const { unit, count, row, untilMs } = entry
+    if (untilMs <= nowMs) continue
+    const inGiven = overlap(given, unit, count)
+    busy += inGiven
+    const isOwn = (row.pool ?? spec.pool) === pool.name
+    if (!isBound(entry)) {
+      dueMs = Math.min(dueMs, untilMs)
+      if (isOwn) cooling += count
+    } else if (isOwn) {
+      allocated += count
+      outOfRange += count - inGiven - overlap(reserved, unit, count)
+    }
+  }
+  if (allocated + cooling + busy === 0) return undefined
+  return { family, allocated, outOfRange, cooling, busy, dueMs }
+}
+
+/** How many of `count` units from `unit` lie in ranges of units. */
+function overlap(ranges: readonly UnitRange[], unit: number, count: number): number {
+  let sum = 0
+  for (const { first, last } of ranges) {
+    sum += Math.max(0, Math.min(last, unit + count - 1) - Math.max(first, unit) + 1)
+  }
+  return sum
+}
+
+/** How many whole units a set has, of one family. O(ranges). */
+function unitsIn(set: RangeSet.RangeSet, { family, allocationPrefixLength }: Grid): bigint {
+  const size = 1n << BigInt(Address.bitsOf(family) - allocationPrefixLength)
+  let units = 0n
+  for (const { first, last } of RangeSet.ranges(set)) {
+    if (first.family !== family) continue
+    const from = (Address.toBigInt(first) + size - 1n) / size
+    const behind = (Address.toBigInt(last) + 1n) / size
+    if (behind > from) units += behind - from
+  }
+  return units
+}

@@ -1,0 +1,300 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import type { IPPool, IPPoolFamilyStatus } from '../../crd/ipam-kit/ip-pool.js'
+import { type PoolSpace, poolSpace } from '../../crd/ipam-kit/space.js'
+import { isDeleting } from '../../crd/meta/object.js'
+import type { BlockBook } from './book.js'
+import { chooseUnit } from './choose.js'
+import { type Grid, type UnitRange, unitsWithin } from './grid.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
+type Family = 4 | 6
+
+/** How many prefixes a status names at most: those that are next, and it stays small. */
+const MOST_HINTS = 256
+
+/** What is known of one family of a pool: which of its blocks are not worth a look. */
+interface FamilyView {
+  readonly grid: Grid
+  /** The blocks that have nothing to give. */
+  full: RangeSet
+  /** The blocks that are bound to nodes. */
+  bound: RangeSet
+  /** The blocks of `full` that have something again at some time, by name, and when. */
+  readonly due: Map<string, { readonly prefix: Prefix; readonly atMs: number }>
+  /** The number of the last row of each block that is known, where the order of the pool asks for it. */
+  readonly sequences: Map<string, { readonly prefix: Prefix; readonly sequence: number }>
+  /** Where the status says that the last one was given: for who knows no blocks. */
+  hinted: Prefix | undefined
+  /** What is given by the pool, without `full`; with and without `bound`. */
+  rest: { readonly free: RangeSet; readonly unbound: RangeSet } | undefined
+}
+
+/**
+ * A pool as it is searched: its space, its grid, and which of its blocks have something to give, as far as that is known. Nothing here decides what is given:
+ * that does the block.
+ */
+export class PoolView {
+  #object: IPPool
+  #space: PoolSpace | undefined
+  #problem: string | undefined
+  #specProblem: string | undefined
+  readonly #families = new Map<Family, FamilyView>()
+  /** What of a block the pool gives, by its name: all blocks that were looked at. */
+  readonly #units = new Map<string, readonly UnitRange[]>()
+
+  constructor(object: IPPool) {
+    this.#object = object
+    this.#read()
+  }
+
+  get object(): IPPool {
+    return this.#object
+  }
+
+  get name(): string {
+    return this.#object.metadata.name
+  }
+
+  /** Why nothing can be given from it, apart from room. */
+  get problem(): string | undefined {
+    if (isDeleting(this.#object)) return 'the pool is being deleted'
+    if (this.#object.spec.disabled) return 'the pool is disabled'
+    return this.#problem
+  }
+
+  /** Why the spec can not be used; `undefined` if it can. */
+  get specProblem(): string | undefined {
+    return this.#specProblem
+  }
+
+  get space(): PoolSpace | undefined {
+    return this.#space
+  }
+
+  /** @returns the grid of a family; `undefined` if the pool has none of it, or was not taken into its domain */
+  grid(family: Family): Grid | undefined {
+    return this.#families.get(family)?.grid
+  }
+
+  get families(): Iterable<Family> {
+    return this.#families.keys()
+  }
+
+  /** Takes a newer version in. @returns whether what it gives has changed, so that all of its blocks are to be noted again */
+  update(object: IPPool): boolean {
+    const before = this.#object
+    this.#object = object
+    if (JSON.stringify([before.spec, gridsOf(before)]) === JSON.stringify([object.spec, gridsOf(object)])) return false
+    this.#read()
+    return true
+  }
+
+  /** Takes what the status of the pool says of its blocks for known: for who does not know the blocks themselves. */
+  believeStatus(): void {
+    for (const [family, view] of this.#families) {
+      const status = statusOf(this.#object, family)
+      const [full, bound] = [hint(status?.full), hint(status?.bound)]
+      const last = status?.last === undefined ? undefined : Address.safeParse(status.last)
+      view.full = RangeSet.union(view.full, full)
+      view.bound = RangeSet.union(view.bound, bound)
+      if (last?.ok && last.value.family === family) {
+        view.hinted = Prefix.masked(Prefix.of(last.value, view.grid.blockPrefixLength))
+      }
+      view.rest = undefined
+    }
+  }
+
+  /** What of a block the pool gives without being asked for it. */
+  unitsOf(prefix: Prefix, name: string): readonly UnitRange[] {
+    const known = this.#units.get(name)
+    if (known !== undefined) return known
+    const grid = this.grid(prefix.address.family)
+    const units =
+      grid === undefined || this.#space === undefined
+        ? []
+        : unitsWithin(this.#space.given, prefix, grid.allocationPrefixLength)
+    this.#units.set(name, units)
+    return units
+  }
+
+  /** Takes a block in, as it is now. */
+  note(book: BlockBook, nowMs: number): void {
+    const { prefix, name, object } = book
+    const view = this.#families.get(prefix.address.family)
+    if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
+    const units = this.unitsOf(prefix, name)
+    if (units.length === 0) return
+    this.#markBound(view, prefix, object.spec.node !== undefined)
+    const hasRoom = this.hasRoomIn(book, nowMs)
+    this.#markFull(view, prefix, !hasRoom)
+    view.due.delete(name)
+    if (!hasRoom && book.isOpen) {
+      const atMs = Math.min(...book.entries.map(({ untilMs }) => untilMs))
+      if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, { prefix, atMs })
+    }
+    if (this.#object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
+  }
+
+  /** Whether the pool has something to give in a block. */
+  hasRoomIn(book: BlockBook, nowMs: number): boolean {
+    const units = this.unitsOf(book.prefix, book.name)
+    return chooseUnit(book, { units, count: 1, isAligned: false, order: 'lowest', nowMs }) !== undefined
+  }
+
+  /** A block is not there. */
+  noteAbsent(prefix: Prefix, name: string): void {
+    const view = this.#families.get(prefix.address.family)
+    if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
+    view.due.delete(name)
+    view.sequences.delete(name)
+    this.#markBound(view, prefix, false)
+    this.#markFull(view, prefix, false)
+  }
+
+  /** Nothing that anybody may have lies in this block, whatever the block says. */
+  markEmpty(prefix: Prefix): void {
+    const view = this.#families.get(prefix.address.family)
+    if (view !== undefined) this.#markFull(view, prefix, true)
+  }
+
+  /** When a block that has nothing to give has something again, if that is known. */
+  dueMs(family: Family): number | undefined {
+    const times = [...(this.#families.get(family)?.due.values() ?? [])].map(({ atMs }) => atMs)
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  /**
+   * The first block in which there may be room.
+   *
+   * @param beside blocks that are not wanted
+   */
+  candidate(
+    family: Family,
+    {
+      nowMs,
+      beside = RangeSet.empty,
+      withBound,
+    }: { readonly nowMs: number; readonly beside?: RangeSet; readonly withBound: boolean },
+  ): Prefix | undefined {
+    const view = this.#families.get(family)
+    if (view === undefined || this.#space === undefined) return undefined
+    this.#expire(view, nowMs)
+    const { free, unbound } = this.#restOf(view)
+    const rest = withBound ? free : unbound
+    const wanted = RangeSet.isEmpty(beside) ? rest : RangeSet.subtract(rest, beside)
+    const first = this.#firstOf(wanted, family, view)
+    return first && Prefix.masked(Prefix.of(first, view.grid.blockPrefixLength))
+  }
+
+  /** Takes in that time has gone on. */
+  refresh(nowMs: number): void {
+    for (const view of this.#families.values()) this.#expire(view, nowMs)
+  }
+
+  /** What is known of the blocks of a family, for who does not know them: the first of each kind. */
+  hints(family: Family): {
+    readonly full: readonly string[]
+    readonly bound: readonly string[]
+    readonly last: Address | undefined
+  } {
+    const view = this.#families.get(family)
+    if (view === undefined) return { full: [], bound: [], last: undefined }
+    const texts = (set: RangeSet) => RangeSet.formatPrefixes(set).slice(0, MOST_HINTS)
+    const bound = RangeSet.subtract(view.bound, view.full)
+    const last = lastOf(view)
+    return { full: texts(view.full), bound: texts(bound), last: last && Prefix.first(last) }
+  }
+
+  #expire(view: FamilyView, nowMs: number): void {
+    for (const [name, { prefix, atMs }] of view.due) {
+      if (atMs > nowMs) continue
+      view.due.delete(name)
+      this.#markFull(view, prefix, false)
+    }
+  }
+
+  #firstOf(wanted: RangeSet, family: Family, view: FamilyView): Address | undefined {
+    const last = this.#object.spec.order === 'lowest' ? undefined : (lastOf(view) ?? view.hinted)
+    if (last === undefined) return firstOf(wanted, family)
+    const first = Prefix.first(last)
+    const all = RangeSet.fromRanges([
+      { first, last: Address.fromBigInt(family, (1n << BigInt(Address.bitsOf(family))) - 1n) },
+    ])
+    return firstOf(RangeSet.intersect(wanted, all), family) ?? firstOf(wanted, family)
+  }
+
+  #restOf(view: FamilyView): { readonly free: RangeSet; readonly unbound: RangeSet } {
+    if (view.rest === undefined) {
+      const free = RangeSet.subtract((this.#space as PoolSpace).given, view.full)
+      view.rest = { free, unbound: RangeSet.subtract(free, view.bound) }
+    }
+    return view.rest
+  }
+
+  #markFull(view: FamilyView, prefix: Prefix, isFull: boolean): void {
+    if (RangeSet.contains(view.full, prefix) === isFull) return
+    const one = RangeSet.fromPrefixes([prefix])
+    view.full = isFull ? RangeSet.union(view.full, one) : RangeSet.subtract(view.full, one)
+    view.rest = undefined
+  }
+
+  #markBound(view: FamilyView, prefix: Prefix, isBound: boolean): void {
+    if (RangeSet.contains(view.bound, prefix) === isBound) return
+    const one = RangeSet.fromPrefixes([prefix])
+    view.bound = isBound ? RangeSet.union(view.bound, one) : RangeSet.subtract(view.bound, one)
+    view.rest = undefined
+  }
+
+  #read(): void {
+    const { spec, status } = this.#object
+    // whether it gives addresses or prefixes is said by the grid of the domain
+    const space = poolSpace(spec, { ipv4: status?.ipv4 ?? spec.ipv4, ipv6: status?.ipv6 ?? spec.ipv6 })
+    this.#families.clear()
+    this.#units.clear()
+    this.#space = space.ok ? space.value : undefined
+    this.#specProblem = space.ok ? undefined : space.failure.context.problems.join('; ')
+    const isTaken = status?.domainUID !== undefined
+    this.#problem = this.#specProblem ?? (isTaken ? undefined : 'the pool was not taken into its domain yet')
+    if (!space.ok || status?.domainUID === undefined) return
+    for (const family of [4, 6] as const) {
+      const known = statusOf(this.#object, family)
+      const { given, reserved } = space.value
+      if (known === undefined || (firstOf(given, family) ?? firstOf(reserved, family)) === undefined) continue
+      const { blockPrefixLength, allocationPrefixLength } = known
+      const grid = { family, blockPrefixLength, allocationPrefixLength }
+      const none = RangeSet.empty
+      const view = { grid, full: none, bound: none, hinted: undefined, rest: undefined }
+      this.#families.set(family, { ...view, due: new Map(), sequences: new Map() })
+    }
+  }
+}
+
+function statusOf({ status }: IPPool, family: Family): IPPoolFamilyStatus | undefined {
+  return family === 4 ? status?.ipv4 : status?.ipv6
+}
+
+/** The block that has the row that was added last. O(blocks). */
+function lastOf({ sequences }: FamilyView): Prefix | undefined {
+  let last: { readonly prefix: Prefix; readonly sequence: number } | undefined
+  for (const each of sequences.values()) if (last === undefined || each.sequence > last.sequence) last = each
+  return last?.prefix
+}
+
+function gridsOf({ status }: IPPool): unknown {
+  const grid = (of: IPPoolFamilyStatus | undefined) => of && [of.blockPrefixLength, of.allocationPrefixLength]
+  return [status?.domainUID, grid(status?.ipv4), grid(status?.ipv6)]
+}
+
+function firstOf(set: RangeSet, family: Family): Address | undefined {
+  return RangeSet.first(family === 4 ? { ...set, v6: RangeSet.empty.v6 } : { ...set, v4: RangeSet.empty.v4 })
+}
+
+/** Blocks that a status names. What does not parse says nothing: it is a hint. */
+function hint(texts: readonly string[] | undefined): RangeSet {
+  const set = RangeSet.safeParse(texts ?? [])
+  return set.ok ? set.value : RangeSet.empty
+}

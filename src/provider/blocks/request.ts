@@ -1,0 +1,92 @@
+import * as Address from '../../cidr/nouns/address.js'
+import type { Prefix } from '../../cidr/nouns/prefix.js'
+import { ipamError } from '../../errors/index.js'
+
+/** Who an address is for. */
+export interface BlockOwner {
+  /** The uid of the object: another one of the same name is another owner. */
+  readonly uid: string
+  /** `namespace/name`, or `name`. */
+  readonly name: string
+  /** What it is, as `Kind.group`. Default `Pod`. */
+  readonly kind?: string | undefined
+}
+
+/** Asks for an address of each family, or for a prefix. The same owner and interface get the same again. */
+export interface AllocationRequest {
+  readonly owner: BlockOwner
+  /** Which interface of the owner. Left out: it has one. */
+  readonly interface?: string | undefined
+  /** The id of the container, so that it is known whose release is late. */
+  readonly container?: string | undefined
+  readonly mac?: string | undefined
+  /** The pools that would do, by name, in the order in which they are asked. */
+  readonly pools: readonly string[]
+  /** What is needed: one of each, all or none. At least one. */
+  readonly families: readonly (4 | 6)[]
+  /** Where the owner is. */
+  readonly node?: { readonly name: string; readonly labels?: Labels | undefined } | undefined
+  /** The labels of the owner's namespace. */
+  readonly namespaceLabels?: Labels | undefined
+  /** These, and no others. At most one of a family. */
+  readonly addresses?: readonly Address.Address[] | undefined
+  /**
+   * Whether an address of `addresses` may be that of an owner of this kind and name with another uid: one that is gone, as two of one name are never there at a
+   * time. Default false.
+   */
+  readonly inherits?: boolean | undefined
+  /**
+   * Whether other processes may give to the same owner at the same time. All of them then begin at the same block, so that the second one meets the row of the
+   * first; otherwise each rather takes a block that nobody else writes. Default false.
+   */
+  readonly isContested?: boolean | undefined
+  /** Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the pool gives. */
+  readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
+  /** So many in a row of each family. Not with `prefixLengths`. Default 1. */
+  readonly count?: number | undefined
+}
+
+type Labels = { readonly [key: string]: string }
+
+/** What an owner was given. */
+export interface Allocation {
+  readonly family: 4 | 6
+  /** The address, or the prefix; of several the first. */
+  readonly address: Address.Address
+  /** How many of them in a row. */
+  readonly count: number
+  /** The prefix that was given: of the whole length for an address. */
+  readonly prefix: Prefix
+  /** The subnet that it is of, if the pool still has that. */
+  readonly subnet: Prefix | undefined
+  readonly gateway: Address.Address | undefined
+  readonly pool: string
+  /** Name of the IPBlock. */
+  readonly block: string
+  /** Goes with a release, so that one that comes late takes nothing from the next owner. */
+  readonly sequence: number
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertRequest(request: AllocationRequest): void {
+  const { owner, pools, families, addresses = [], prefixLengths, count } = request ?? {}
+  for (const field of ['uid', 'name'] as const) {
+    if (typeof owner?.[field] !== 'string' || owner[field] === '') refuse(`owner.${field}`, 'a text', owner?.[field])
+  }
+  if (!Array.isArray(pools) || pools.length === 0 || !pools.every((pool) => typeof pool === 'string')) {
+    refuse('pools', 'at least one name', pools)
+  }
+  const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
+  if (!isFamilies || new Set(families).size !== families.length) refuse('families', '4, 6 or both, each once', families)
+  const asked = addresses.map(({ family }) => family)
+  if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
+    refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
+  }
+  if (count !== undefined && !(Number.isInteger(count) && count >= 1)) refuse('count', 'a whole number from 1', count)
+  if (count !== undefined && count !== 1 && prefixLengths !== undefined)
+    refuse('count', 'nothing beside prefixLengths', count)
+}
+
+function refuse(argument: string, expected: string, got: unknown): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
+}

@@ -1,0 +1,112 @@
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import type { IPBlock, IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import type { IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
+import { API_VERSION, ROWS_FINALIZER } from '../../crd/ipam-kit/names.js'
+import { type CreateEffect, type PatchEffect, patchObject } from '../../plan/index.js'
+import { type BlockBook, type BlockEntry, isBound } from './book.js'
+import type { Place } from './known-blocks.js'
+
+/** A row to be, without its number. */
+export type NewRow = Omit<IPBlockRow, 'sequence' | 'state' | 'released' | 'until'>
+
+/** Some units for an owner, in a block that is there. */
+export function giveUnits(book: BlockBook, unit: number, row: NewRow, why: string): PatchEffect {
+  const { object } = book
+  const count = row.count ?? 1
+  const sequence = object.spec.sequence + 1
+  const rows: { [unit: string]: unknown } = {}
+  // what is remembered of who had them before
+  for (const entry of book.entries) {
+    if (entry.unit < unit + count && entry.unit + entry.count > unit) rows[entry.unit] = null
+  }
+  const before = object.spec.rows[unit]
+  const now = { ...withoutUndefined(row), sequence }
+  rows[unit] = before === undefined ? now : { ...nulls(before), ...now }
+  return patchBlock(object, { sequence, last: unit + count - 1, rows }, why)
+}
+
+/** Some units for an owner, in a block that is not there yet. */
+export function makeBlock(
+  {
+    name,
+    prefix,
+    unit,
+    row,
+  }: { readonly name: string; readonly prefix: Prefix.Prefix; readonly unit: number; readonly row: NewRow },
+  spec: Pick<IPBlock['spec'], 'domain' | 'allocationPrefixLength' | 'pool' | 'node'>,
+  { nowMs, why }: { readonly nowMs: number; readonly why: string },
+): CreateEffect {
+  // above those of a block that was here before: nobody adds a million rows in a second
+  const sequence = Math.floor(nowMs) * 1000
+  const { pool: _, ...rest } = row
+  const object: IPBlock = {
+    apiVersion: API_VERSION,
+    kind: 'IPBlock',
+    metadata: { name, finalizers: [ROWS_FINALIZER] },
+    spec: {
+      ...(withoutUndefined(spec) as typeof spec),
+      cidr: Prefix.format(prefix),
+      sequence,
+      last: unit + (row.count ?? 1) - 1,
+      rows: { [unit]: { ...(withoutUndefined(rest) as NewRow), sequence } },
+    },
+  }
+  return { kind: 'create', object, why }
+}
+
+/**
+ * Gives the units of a row back. They are free at once, or remembered: where the pool waits before it gives them again, keeps them for who had them, or gives
+ * first what was free the longest.
+ *
+ * @param rules those of the pool of the row; `undefined`: it is gone
+ */
+export function takeBack(
+  { book, entry }: Place,
+  rules: Pick<IPPoolSpec, 'sticky' | 'reuseAfterSeconds' | 'order'> | undefined,
+  { nowMs, why }: { readonly nowMs: number; readonly why: string },
+): PatchEffect {
+  const isRemembered =
+    rules !== undefined &&
+    (rules.sticky !== undefined || rules.reuseAfterSeconds > 0 || rules.order === 'leastRecentlyReleased')
+  const patch = (row: unknown) => patchBlock(book.object, { rows: { [entry.unit]: row } }, why)
+  if (!isRemembered) return patch(null)
+  const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
+  const seconds = Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0)
+  const at = (ms: number) => new Date(ms).toISOString()
+  const released = at(nowMs)
+  return patch({ state: isKept ? 'held' : 'cooling', released, until: at(nowMs + seconds * 1000), container: null })
+}
+
+/** Writes another uid to a row: its owner was made anew, and has what it had. */
+export function handOver({ book, entry }: Place, uid: string, why: string): PatchEffect {
+  return patchObject(book.object, { spec: { rows: { [entry.unit]: { uid } } } }, why)
+}
+
+/** Changes nothing but the version of a block: what was sent for the version of before can not be done any more. */
+export function fence(book: BlockBook): PatchEffect {
+  const sequence = book.object.spec.sequence + 1
+  return patchBlock(book.object, { sequence }, 'nothing that was sent for it before comes later')
+}
+
+/**
+ * An API server keeps for each field of each row who has written it, in `managedFields`, and goes through all of that at every write: three quarters of its time, where
+ * a block is full. An object that has none gets none, and this is how it loses them.
+ */
+function patchBlock(object: IPBlock, spec: object, why: string): PatchEffect {
+  const { managedFields: managed } = object.metadata as { readonly managedFields?: unknown }
+  const isManaged = Array.isArray(managed) && managed.length > 0
+  return patchObject(object, isManaged ? { metadata: { managedFields: [{}] }, spec } : { spec }, why)
+}
+
+/** The entry of an owner. */
+export function isRowOf(entry: BlockEntry, uid: string, interfaceName: string | undefined): boolean {
+  return isBound(entry) && entry.row.uid === uid && entry.row.interface === interfaceName
+}
+
+function nulls(row: IPBlockRow): { readonly [field: string]: null } {
+  return Object.fromEntries(Object.keys(row).map((field) => [field, null]))
+}
+
+function withoutUndefined(object: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,34 @@
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+
+/** Keys of claims, in the order in which they are to be served: the oldest first, of the same age by key. Sorted when asked for, and only if claims were added since. */
+export class ClaimLine implements Iterable<string> {
+  readonly #ages = new Map<string, string>()
+  #sorted: readonly string[] = []
+  #isSorted = true
+  #hasLeft = false
+
+  add(key: string, { metadata }: IPAddressClaim): void {
+    const age = metadata.creationTimestamp ?? ''
+    if (this.#ages.get(key) === age) return
+    this.#ages.set(key, age)
+    this.#isSorted = false
+  }
+
+  delete(key: string): void {
+    if (this.#ages.delete(key)) this.#hasLeft = true
+  }
+
+  [Symbol.iterator](): Iterator<string> {
+    if (!this.#isSorted) {
+      const age = (key: string) => this.#ages.get(key)!
+      this.#sorted = [...this.#ages.keys()].sort((a, b) => compareText(age(a), age(b)) || compareText(a, b))
+    } else if (this.#hasLeft) this.#sorted = this.#sorted.filter((key) => this.#ages.has(key))
+    this.#isSorted = true
+    this.#hasLeft = false
+    return this.#sorted[Symbol.iterator]()
+  }
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

@@ -1,0 +1,162 @@
+import { ipamError } from '../errors/index.js'
+import type { Change, EventEffect, Outcome, Step, Task, TaskQuery } from '../plan/index.js'
+import type { Store, StoreFailure } from '../store/index.js'
+import { assertLimit } from './limits.js'
+import { runPlan } from './run-plan.js'
+import { settle, type Unsettled } from './settle.js'
+
+export interface RunTaskOptions {
+  /** The clock: milliseconds since 1970. */
+  readonly now: () => number
+  /** Receives every change that this run learns of, at once: for others that share its objects. The task itself was shown it before. */
+  readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
+  readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /** Called with each step, before it is done. */
+  readonly onStep?: ((step: Step) => void) | undefined
+  /** Waits after a conflict, for so many conflicts in a row: with some jitter, so that those who met do not meet again. Left out: nobody waits. */
+  readonly pause?: ((conflicts: number) => Promise<void>) | undefined
+  /** After how many conflicts it gives up, a whole number from 0. Default 100. */
+  readonly maxConflicts?: number | undefined
+}
+
+/**
+ * How a task ended.
+ *
+ * - `done`: it has come to its end
+ * - `failed`: the store refused something, or conflicts did not end. What was written stays: run the same task again, or one with the same request
+ * - `unsettled`: it is not known what has become of a write. Run the **same task** again, with `unsettled`: it finds that out first
+ */
+export type TaskResult<O extends Outcome = Outcome> =
+  | { readonly kind: 'done'; readonly outcome: O; readonly requests: number }
+  | { readonly kind: 'failed'; readonly failure: StoreFailure; readonly requests: number }
+  | {
+      readonly kind: 'unsettled'
+      readonly failure: StoreFailure
+      readonly unsettled: Unsettled
+      readonly requests: number
+    }
+
+/** How many objects are asked for at a time. */
+const PAGE = 500
+
+/**
+ * Carries a task out on a store: reads what it asks for, does what it plans, and after a conflict shows it what is stored.
+ *
+ * @param before the `unsettled` of an earlier run of this task
+ * @throws IpamError `INVALID_ARGUMENT`; what the task throws
+ */
+export async function runTask<O extends Outcome>(
+  task: Task<O>,
+  store: Store,
+  options: RunTaskOptions,
+  before?: Unsettled | undefined,
+): Promise<TaskResult<O>> {
+  const { maxConflicts = 100 } = options
+  assertLimit('maxConflicts', maxConflicts)
+  return new TaskRun(task, store, { ...options, maxConflicts }).run(before)
+}
+
+class TaskRun<O extends Outcome> {
+  readonly #task: Task<O>
+  readonly #store: Store
+  readonly #options: RunTaskOptions & { readonly maxConflicts: number }
+  #requests = 0
+  #conflicts = 0
+
+  constructor(task: Task<O>, store: Store, options: RunTaskOptions & { readonly maxConflicts: number }) {
+    this.#task = task
+    this.#store = store
+    this.#options = options
+  }
+
+  async run(before: Unsettled | undefined): Promise<TaskResult<O>> {
+    const { now, onStep, pause, maxConflicts } = this.#options
+    let unsettled = before
+    for (;;) {
+      if (unsettled !== undefined) {
+        const failure = await this.#settle(unsettled)
+        if (failure !== undefined) return { kind: 'unsettled', failure, unsettled, requests: this.#requests }
+        unsettled = undefined
+      }
+      const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts })
+      onStep?.(step)
+      if (step.kind === 'done') return { kind: 'done', outcome: step.outcome, requests: this.#requests }
+      const ended = await this.#do(step)
+      if (ended === undefined) continue
+      if (ended.kind === 'failed' || this.#conflicts >= maxConflicts) {
+        const { failure } = ended
+        if (ended.kind === 'failed' || failure.code !== 'STORE_OUTCOME_UNKNOWN')
+          return { kind: 'failed', failure, requests: this.#requests }
+      }
+      this.#conflicts++
+      if (ended.kind === 'conflict') unsettled = ended.unsettled
+      await pause?.(this.#conflicts)
+    }
+  }
+
+  async #do(
+    step: Exclude<Step<O>, { kind: 'done' }>,
+  ): Promise<
+    | { readonly kind: 'failed'; readonly failure: StoreFailure }
+    | { readonly kind: 'conflict'; readonly failure: StoreFailure; readonly unsettled: Unsettled }
+    | undefined
+  > {
+    switch (step.kind) {
+      case 'get': {
+        for (const ref of step.refs) {
+          this.#requests++
+          const found = await this.#store.get(ref)
+          if (found.ok) this.#show({ kind: 'present', object: found.value }, 'read')
+          else if (found.failure.code === 'STORE_NOT_FOUND')
+            this.#show({ kind: 'absent', ref, confirmed: true }, 'read')
+          else return { kind: 'failed', failure: found.failure }
+        }
+        return undefined
+      }
+      case 'list': {
+        const failure = await this.#list(step.query)
+        return failure === undefined ? undefined : { kind: 'failed', failure }
+      }
+      case 'write': {
+        const { plan } = step
+        this.#requests += plan.effects.filter(({ kind }) => kind !== 'event').length
+        const onChange = (change: Change) => this.#show(change, 'written')
+        const ended = await runPlan(plan, this.#store, { onChange, onEvent: this.#options.onEvent })
+        if (ended.kind === 'done') return undefined
+        const { effect, failure } = ended
+        return ended.kind === 'failed'
+          ? { kind: 'failed', failure }
+          : { kind: 'conflict', failure, unsettled: { effect, failure } }
+      }
+    }
+  }
+
+  async #list(query: TaskQuery): Promise<StoreFailure | undefined> {
+    let page: string | undefined
+    do {
+      this.#requests++
+      const listed = await this.#store.list(query, { limit: PAGE, continue: page })
+      if (!listed.ok) return listed.failure
+      for (const object of listed.value.items) this.#show({ kind: 'present', object }, 'read')
+      page = listed.value.continue
+    } while (page !== undefined)
+    if (this.#task.listed === undefined) {
+      throw ipamError('INVALID_ARGUMENT', { argument: 'task', expected: 'listed(), where it lists', got: 'none' })
+    }
+    this.#task.listed(query)
+    return undefined
+  }
+
+  async #settle(unsettled: Unsettled): Promise<StoreFailure | undefined> {
+    this.#requests++
+    const settled = await settle(this.#store, unsettled)
+    if (!settled.ok) return settled.failure
+    this.#show(settled.value.change, settled.value.source)
+    return undefined
+  }
+
+  #show(change: Change, source: 'written' | 'read'): void {
+    this.#task.observe(change)
+    this.#options.show?.(change, source)
+  }
+}

@@ -1,0 +1,52 @@
+import type { KindInfo } from '../../crd/meta/object.js'
+import { kindKey } from '../../crd/meta/object.js'
+import type { Answered, Change, Plan, Planner, PlanTime } from '../../plan/index.js'
+
+/** Several planners that run in one process, as one: each key has the place of its planner before it. */
+export class Combined implements Planner {
+  readonly name = 'combined'
+  readonly watches: readonly KindInfo[]
+  readonly #planners: readonly Planner[]
+
+  constructor(planners: readonly Planner[]) {
+    this.#planners = planners
+    const kinds = new Map(planners.flatMap(({ watches }) => watches.map((kind) => [kindKey(kind), kind])))
+    this.watches = [...kinds.values()]
+  }
+
+  observe(change: Change): readonly string[] {
+    return this.#each((planner) => planner.observe(change))
+  }
+
+  hear(answered: Answered): readonly string[] {
+    return this.#each((planner) => planner.hear?.(answered) ?? [])
+  }
+
+  plan(key: string, time: PlanTime): Plan | undefined {
+    const [planner, own] = this.#split(key)
+    return planner.plan(own, time)
+  }
+
+  reserve(plan: Plan): () => readonly string[] {
+    const ends = this.#planners.map((planner) => planner.reserve?.(plan))
+    return () => ends.flatMap((end, index) => (end?.() ?? []).map((key) => `${index} ${key}`))
+  }
+
+  isSummary(key: string): boolean {
+    const [planner, own] = this.#split(key)
+    return planner.isSummary(own)
+  }
+
+  reset(): void {
+    for (const planner of this.#planners) planner.reset()
+  }
+
+  #each(keys: (planner: Planner) => readonly string[]): readonly string[] {
+    return this.#planners.flatMap((planner, index) => keys(planner).map((key) => `${index} ${key}`))
+  }
+
+  #split(key: string): readonly [Planner, string] {
+    const space = key.indexOf(' ')
+    return [this.#planners[Number(key.slice(0, space))] as Planner, key.slice(space + 1)]
+  }
+}

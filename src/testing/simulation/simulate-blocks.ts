@@ -1,0 +1,438 @@
+import { Address } from '../../cidr/index.js'
+import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
+import { IPPool, type IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
+import { ipamError, unwrap } from '../../errors/index.js'
+import { type Allocation, allocate, blocksOperator, release } from '../../provider/blocks/index.js'
+import { storeOver } from '../store-over.js'
+import { BlockRules } from './block-rules.js'
+import { type BlockJob, BlockWriter, type BlockWriterWorld } from './block-writer.js'
+import { Dice } from './dice.js'
+import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
+import { Network } from './network.js'
+import { Scheduler } from './scheduler.js'
+import type { SimulationResult } from './simulate.js'
+import { Truth } from './truth.js'
+import { Writer, type WriterWorld } from './writer.js'
+
+export interface BlocksSimulationOptions {
+  /** Decides everything that is left to chance: the same seed, the same run. */
+  readonly seed: number
+  /** How many processes write, 2 to 16. Default: by the seed. */
+  readonly writers?: number | undefined
+  /** How often people change their mind about an owner or a pool. Default 16. */
+  readonly actions?: number | undefined
+  /** Default: all of them. */
+  readonly faults?: readonly Fault[] | undefined
+  /** How probable a fault is for each call, from 0 to 1. Default 0.1. */
+  readonly faultProbability?: number | undefined
+  /** Whether patches are done without their conditions. That is wrong, and shows what those are for. Default false. */
+  readonly dropsConditions?: boolean | undefined
+  /** How many turns a simulation may take before it counts as never quiet. Default 100,000. */
+  readonly maxTurns?: number | undefined
+}
+
+const START_MS = 1_767_225_600_000
+const TURN_MS = 5
+const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-list']
+
+/**
+ * Writers of blocks that do not know of each other, on one store, with faults at every call, in an order that the seed decides; people who want addresses
+ * and give them back, and who resize pools. Then, without faults, until everything is quiet.
+ *
+ * Found: whatever {@link BlockRules} say after a write; an owner who was told of an address that it has not; who has none although there is room; what is left
+ * when all is given back.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ * @example
+ * const { problems } = await simulateBlocks({ seed: 1 })
+ * problems // []
+ */
+export async function simulateBlocks(options: BlocksSimulationOptions): Promise<SimulationResult> {
+  const { seed, writers = 2, faultProbability = 0.1 } = options
+  const refuse = (argument: string, expected: string, got: unknown) => {
+    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
+  }
+  if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
+  if (!Number.isInteger(writers) || writers < 1 || writers > 16) refuse('writers', '1 to 16', writers)
+  if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
+  return new BlocksSimulation(options).run()
+}
+
+/** Who wants addresses, and what it was told. */
+interface Owner {
+  uid: string
+  readonly name: string
+  readonly mac: string
+  readonly pools: readonly string[]
+  readonly families: readonly (4 | 6)[]
+  /** How many addresses in a row. */
+  readonly count: number
+  readonly node: string
+  wants: boolean
+  /** What it was told that it has. */
+  told: readonly Allocation[]
+  isBusy: boolean
+  /** It was told that there is nothing, after so many changes of what is stored, and then. */
+  refused: { readonly length: number; readonly atMs: number } | undefined
+  /** It may have something since it was last sure that it has nothing. */
+  mayHave: boolean
+  isReleasing: boolean
+}
+
+class BlocksSimulation {
+  readonly #options: BlocksSimulationOptions
+  readonly #dice: Dice
+  readonly #scheduler: Scheduler
+  readonly #network: Network
+  readonly #truth: Truth
+  readonly #rules: BlockRules
+  readonly #problems: string[] = []
+  readonly #owners: Owner[] = []
+  readonly #operators: Writer[] = []
+  readonly #versions = new Map<string, IPPool[]>()
+  readonly #byUid = new Map<string, Owner>()
+  #isRough = true
+  #nowMs = START_MS
+  #faults = 0
+  #uids = 0
+
+  constructor(options: BlocksSimulationOptions) {
+    this.#options = options
+    this.#dice = new Dice(options.seed)
+    this.#scheduler = new Scheduler(this.#dice)
+    this.#network = new Network(this.#dice, this.#scheduler)
+    this.#truth = new Truth([IPDomain.info, IPPool.info, IPBlock.info], () => this.#nowMs)
+    this.#rules = new BlockRules({
+      now: () => this.#nowMs,
+      mayLose: (uid) => {
+        const owner = this.#byUid.get(uid)
+        return owner === undefined || owner.isReleasing || owner.told.length === 0
+      },
+      versionsOf: (pool) => this.#versions.get(pool) ?? [],
+    })
+  }
+
+  async run(): Promise<SimulationResult> {
+    const { seed, actions = 16, maxTurns = 100_000, writers = this.#dice.pick([2, 2, 3, 4, 5, 16]) } = this.#options
+    const plan = new PoolPlan(this.#dice)
+    await this.#prepare(plan)
+    await this.#check()
+    for (let i = 0; i < writers; i++) await this.#startWriter(i, writers)
+    const operators = 1 + this.#dice.below(2)
+    for (let i = 0; i < operators; i++) await this.#startOperator(`operator ${i + 1}`)
+    await this.#scheduler.start(() => this.#network.live())
+    await this.#scheduler.start(() => this.#people(plan, actions))
+    let turns = 0
+    while (this.#problems.length === 0 && (await this.#go())) {
+      this.#nowMs += TURN_MS
+      if (++turns >= maxTurns) this.#problems.push(`still not quiet after ${maxTurns} turns`)
+    }
+    if (this.#problems.length === 0) await this.#checkRest(plan)
+    return { seed, problems: this.#problems, schedule: this.#scheduler.schedule, faults: this.#faults }
+  }
+
+  async #prepare(plan: PoolPlan): Promise<void> {
+    const { store } = this.#truth
+    for (const [name, spec] of plan.pools) {
+      const { apiVersion, kind } = IPPool.info
+      unwrap(
+        await store.create({
+          apiVersion,
+          kind,
+          metadata: { name },
+          spec: { ...spec, ipv4: plan.grid4, ipv6: plan.grid6 },
+        }),
+      )
+    }
+  }
+
+  async #startWriter(index: number, writers: number): Promise<void> {
+    const { faults = ALL_FAULTS, faultProbability = 0.1, dropsConditions = false } = this.#options
+    const name = `writer ${index + 1}`
+    const knows = this.#dice.chance(0.7) ? 'all' : 'asked'
+    // who dies and knows only what it asks for does not find what it has given before; and what it asks for it is told as it is now
+    const kinds = knows === 'all' ? faults : faults.filter((fault) => !NOT_OF_ASKERS.includes(fault))
+    const world: BlockWriterWorld = {
+      truth: this.#truth,
+      scheduler: this.#scheduler,
+      dice: this.#dice,
+      now: () => this.#nowMs,
+      isRough: () => this.#isRough && knows === 'all',
+      ends: async (writer) => {
+        await this.#network.ends(writer)
+        for (const owner of this.#owners) if (owner.node === name) owner.isBusy = false
+      },
+      failed: (problem) => void this.#problems.push(problem),
+    }
+    const store = faultyStore(
+      this.#truth,
+      name,
+      { scheduler: this.#scheduler, network: this.#network },
+      {
+        dice: this.#dice,
+        faults: () => ({ kinds: this.#isRough ? kinds : [], probability: faultProbability }),
+        settlesByReading: false,
+        seen: () => writer.seen,
+        isDead: () => writer.isDead,
+        happened: () => void this.#faults++,
+        written: () => this.#check(),
+      },
+    )
+    const workers = this.#dice.pick([1, 1, 2, 4])
+    const careless = storeOver(store, {
+      patch: (ref, patch, options) => store.patch(ref, patch, { subresource: options?.subresource }),
+    })
+    const writer: BlockWriter = new BlockWriter(name, world, {
+      store: dropsConditions ? careless : store,
+      knows,
+      workers,
+      next: () => this.#jobFor(name),
+    })
+    await this.#scheduler.start(() => writer.live())
+    for (let n = 1; n <= workers; n++) await this.#scheduler.start(() => writer.work(`${name}.${n}`))
+    const count = Math.ceil((4 + this.#dice.below(12)) / writers)
+    for (let n = 0; n < count; n++) this.#addOwner(name, n)
+  }
+
+  async #startOperator(name: string): Promise<void> {
+    const { faults = ALL_FAULTS, faultProbability = 0.1 } = this.#options
+    const world: WriterWorld = {
+      truth: this.#truth,
+      scheduler: this.#scheduler,
+      dice: this.#dice,
+      now: () => this.#nowMs,
+      mayWrite: () => true,
+      begins: () => {},
+      ends: (writer) => this.#network.ends(writer.name),
+      resigned: () => {},
+      isRough: () => this.#isRough,
+      concurrency: 1,
+      showsOwnWrites: true,
+      failed: (problem) => void this.#problems.push(problem),
+    }
+    const source = {
+      dice: this.#dice,
+      faults: () => ({ kinds: this.#isRough ? faults : [], probability: faultProbability }),
+      settlesByReading: false,
+      seen: () => operator.seen,
+      isDead: () => operator.isDead,
+      happened: () => void this.#faults++,
+      written: () => this.#check(),
+    }
+    const store = faultyStore(this.#truth, name, { scheduler: this.#scheduler, network: this.#network }, source)
+    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]) })
+    const operator: Writer = new Writer(name, world, { store, planner, outside: undefined })
+    this.#operators.push(operator)
+    await this.#scheduler.start(() => operator.live())
+  }
+
+  #addOwner(node: string, n: number): void {
+    const pools = this.#dice.pick([['blue'], ['red'], ['blue', 'red'], ['green']])
+    const families = this.#dice.pick<readonly (4 | 6)[]>([[4], [4], [6], [4, 6]])
+    const owner: Owner = {
+      uid: '',
+      name: `ns/${node.replace(' ', '-')}-${n}`,
+      mac: `02:00:00:00:${node.slice(-1).charCodeAt(0).toString(16)}:${n.toString(16).padStart(2, '0')}`,
+      pools,
+      families,
+      count: this.#dice.pick([1, 1, 1, 1, 2, 3]),
+      node,
+      wants: this.#dice.chance(0.5),
+      told: [],
+      isBusy: false,
+      refused: undefined,
+      mayHave: false,
+      isReleasing: false,
+    }
+    this.#renew(owner)
+    this.#owners.push(owner)
+  }
+
+  /** Another one of the same name. */
+  #renew(owner: Owner): void {
+    owner.uid = `owner-${++this.#uids}`
+    this.#byUid.set(owner.uid, owner)
+  }
+
+  /** Something to do for one of the owners of a writer. */
+  #jobFor(node: string): BlockJob | undefined {
+    const candidates = this.#owners.filter((owner) => owner.node === node && !owner.isBusy && this.#hasWork(owner))
+    if (candidates.length === 0) return undefined
+    const owner = this.#dice.pick(candidates)
+    owner.isBusy = true
+    return owner.wants ? this.#allocation(owner) : this.#release(owner)
+  }
+
+  #hasWork(owner: Owner): boolean {
+    if (!owner.wants) return owner.mayHave
+    if (owner.told.length > 0) return false
+    const { refused } = owner
+    return refused === undefined || refused.length !== this.#truth.log.length || refused.atMs + 60_000 <= this.#nowMs
+  }
+
+  #allocation(owner: Owner): BlockJob {
+    const { uid, name, mac, pools, families, count, node } = owner
+    owner.mayHave = true
+    const length = this.#truth.log.length
+    return {
+      label: `gives to ${name}`,
+      task: (known) =>
+        allocate({ owner: { uid, name }, interface: 'net1', mac, count, pools, families, node: { name: node } }, known),
+      done: (outcome) => {
+        owner.isBusy = false
+        this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
+        if (!('allocations' in outcome)) {
+          owner.refused = { length, atMs: this.#nowMs }
+          if (outcome.kind !== 'exhausted' && outcome.kind !== 'notReady')
+            this.#problems.push(`${name} was told ${outcome.kind}`)
+          return
+        }
+        owner.refused = undefined
+        owner.told = outcome.allocations as readonly Allocation[]
+        this.#checkTold(owner)
+      },
+    }
+  }
+
+  #release(owner: Owner): BlockJob {
+    const { uid, name, node, pools } = owner
+    owner.isReleasing = true
+    owner.told = []
+    return {
+      label: `takes from ${name}`,
+      task: (known) => release({ owner: { uid }, pools }, known),
+      done: (outcome) => {
+        owner.isBusy = false
+        owner.isReleasing = false
+        owner.mayHave = false
+        this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
+        const left = this.#rules.addressesOf(uid)
+        if (left.length > 0) this.#problems.push(`${name} has given all back, and has ${left.join(', ')}`)
+        this.#renew(owner)
+      },
+    }
+  }
+
+  /** What an owner is told of is what is stored for it, and no more. */
+  #checkTold(owner: Owner): void {
+    // what an attempt has left that died, or had no room for all, goes when it is given back
+    if (owner.told.length === 0 && owner.mayHave) return
+    const told = owner.told.map(({ address }) => Address.format(address)).sort()
+    const stored = this.#rules.addressesOf(owner.uid)
+    if (told.join() !== stored.join()) {
+      this.#problems.push(`${owner.name} was told of ${told.join(', ')} and has ${stored.join(', ')}`)
+    }
+  }
+
+  /** People do what they do; when they have done it, nothing goes wrong any more, and at last everybody gives back. */
+  async #people(plan: PoolPlan, actions: number): Promise<void> {
+    for (let i = 0; i < actions; i++) {
+      await this.#scheduler.turn('people', `act ${i + 1}`)
+      if (this.#dice.chance(0.15)) await this.#resize(plan)
+      else {
+        const owner = this.#dice.pick(this.#owners)
+        if (!owner.isBusy) owner.wants = !owner.wants
+      }
+      for (let pause = this.#dice.below(12); pause > 0; pause--) await this.#scheduler.turn('people', 'wait')
+    }
+    this.#isRough = false
+    if (this.#dice.chance(0.5)) for (const owner of this.#owners) owner.wants = false
+  }
+
+  async #resize(plan: PoolPlan): Promise<void> {
+    const name = this.#dice.pick([...plan.pools.keys()])
+    const { apiVersion, kind } = IPPool.info
+    await this.#truth.store.patch({ apiVersion, kind, name }, { spec: { subnets: plan.resized(name) } })
+    await this.#check()
+  }
+
+  async #check(): Promise<void> {
+    for (const { change } of await this.#truth.catchUp()) {
+      if (change.kind === 'present' && IPPool.is(change.object)) {
+        const { name } = change.object.metadata
+        this.#versions.set(name, [...(this.#versions.get(name) ?? []), IPPool.parse(change.object)])
+      }
+      const problem = this.#rules.observe(change)
+      if (problem !== undefined) this.#problems.push(problem)
+    }
+  }
+
+  /** Goes on; where nobody can, time does, until what was given back lately is free. */
+  async #go(): Promise<boolean> {
+    if (await this.#scheduler.step()) return true
+    const isWaiting = this.#owners.some((owner) => owner.wants && owner.told.length === 0)
+    const dueMs = Math.min(...this.#operators.map((operator) => operator.dueMs))
+    if (this.#jumps >= 5 || !(isWaiting || Number.isFinite(dueMs))) return false
+    this.#jumps++
+    this.#nowMs = Math.max(this.#nowMs + 120_000, Number.isFinite(dueMs) ? dueMs : 0)
+    return true
+  }
+
+  #jumps = 0
+
+  async #checkRest(plan: PoolPlan): Promise<void> {
+    for (const owner of this.#owners) {
+      if (owner.isBusy) this.#problems.push(`at rest: ${owner.name} is still busy`)
+      this.#checkTold(owner)
+      if (!owner.wants || owner.told.length > 0 || owner.count > 1) continue
+      const hasRoom = owner.families.every((family) =>
+        owner.pools.some((pool) => {
+          const version = this.#versions.get(pool)?.at(-1) as IPPool
+          return this.#rules.freeIn(version, family, 1n) > 0n
+        }),
+      )
+      if (hasRoom && !plan.isStrict) this.#problems.push(`at rest: ${owner.name} has nothing, and there is room`)
+    }
+  }
+}
+
+/** The pools of a simulation, and what they may be changed to: small and large ones, that overlap, and one of another domain with the same addresses. */
+class PoolPlan {
+  readonly #dice: Dice
+  readonly pools = new Map<string, IPPoolSpec>()
+  readonly grid4: { readonly blockPrefixLength: number; readonly allocationPrefixLength: number }
+  readonly grid6: { readonly blockPrefixLength: number; readonly allocationPrefixLength: number }
+  /** Whether a node with as many blocks as it may have gets nothing, although there is room. */
+  readonly isStrict: boolean
+  readonly #size: number
+
+  constructor(dice: Dice) {
+    this.#dice = dice
+    this.#size = dice.pick([10, 10, 12, 20, 50, 1000, 100_000])
+    this.grid4 = { blockPrefixLength: dice.pick([24, 28, 29, 30]), allocationPrefixLength: 32 }
+    this.grid6 = { blockPrefixLength: dice.pick([120, 124, 126]), allocationPrefixLength: 128 }
+    const affinity = dice.chance(0.3) ? { by: 'node', borrow: dice.chance(0.5), maxBlocksPerNode: 2 } : undefined
+    this.isStrict = affinity?.borrow === false
+    const rules = {
+      skipEdges: 'auto',
+      order: dice.pick(['lowest', 'lowest', 'next', 'leastRecentlyReleased'] as const),
+      reuseAfterSeconds: dice.pick([0, 0, 1]),
+      sticky: dice.chance(0.3) ? { by: dice.pick(['mac', 'owner'] as const), forSeconds: 2 } : undefined,
+      affinity: affinity as IPPoolSpec['affinity'],
+      priority: 0,
+      disabled: false,
+    } as const
+    for (const [name, domain] of [
+      ['blue', 'default'],
+      ['red', 'default'],
+      ['green', 'other'],
+    ] as const) {
+      this.pools.set(name, { domain, subnets: this.resized(name), ...rules })
+    }
+  }
+
+  /** The ranges of a pool, some of them: red begins in the midst of blue. */
+  resized(name: string): IPPoolSpec['subnets'] {
+    const half = Math.floor(this.#size / 2)
+    const first = (name === 'red' ? half : 1) + this.#dice.pick([0, 0, 3])
+    const last = first + Math.max(3, this.#size - this.#dice.pick([0, 0, 2, half]))
+    const at = (offset: number) => Address.format(Address.add(Address.parse('10.0.0.0'), offset))
+    const six = (offset: number) => Address.format(Address.add(Address.parse('fd00::'), offset))
+    const exclude = this.#dice.chance(0.3) ? [at(first + 2)] : undefined
+    return [
+      { cidr: '10.0.0.0/8', ranges: [`${at(first)}-${at(last)}`], exclude },
+      { cidr: 'fd00::/64', ranges: [`${six(first)}-${six(last)}`] },
+    ]
+  }
+}

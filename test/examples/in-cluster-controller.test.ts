@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { unwrap } from 'ipam-kit/errors'
+import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { Controller } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { describe, expect, test } from 'vitest'
+import { Metrics } from '../../docs/examples/in-cluster-controller/metrics.js'
+import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
+import { VirtualTimers } from '../run/virtual-timers.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Runs the program as a user does, where there is no cluster. */
+function start(...flags: readonly string[]): Promise<{ readonly status: unknown; readonly err: string }> {
+  const command = ['--import', 'tsx', 'docs/examples/in-cluster-controller/main.ts', '--metrics', '0', ...flags]
+  const env = { ...process.env, KUBECONFIG: 'no-such-file', KUBERNETES_SERVICE_HOST: undefined }
+  return new Promise((resolve) => {
+    execFile(process.execPath, command, { cwd: root, env }, (error, _, err) => {
+      resolve({ status: error?.code ?? 0, err })
+    })
+  })
+}
+
+describe('the flags of the in-cluster controller', () => {
+  test.each([
+    ['6', '5'],
+    ['6', '4.5'],
+    ['6', 'five'],
+  ])('a lease of %s s and a deadline of %s s leave no time in which writes end', async (duration, deadline) => {
+    const ended = await start('--leader-elect', '--lease-duration', duration, '--renew-deadline', deadline)
+    expect(ended.status).toBe(2)
+    const words = `--lease-duration (${duration}) must be 2 s or more above --renew-deadline (${deadline})`
+    expect(ended.err).toMatch(/^[^\n]*\n$/)
+    expect(ended.err).toContain(words)
+  })
+
+  test('two seconds are enough', async () => {
+    const ended = await start('--leader-elect', '--lease-duration', '6', '--renew-deadline', '4')
+    // the cluster is what is missing next
+    expect(ended).toMatchObject({ status: 1, err: expect.stringContaining('StoreNotOpened') })
+  })
+})
+
+test('the metrics tell of the pools that give addresses, and of no other', async () => {
+  const timers = new VirtualTimers()
+  const store = memoryStore({ now: () => timers.now(), kinds })
+  const metrics = new Metrics()
+  const problems: unknown[] = []
+  const controller = new Controller({
+    store,
+    planners: [inCluster()],
+    timers,
+    onProblem: (problem) => problems.push(problem),
+    onResult: (result) => metrics.observe(result),
+  })
+  const running = controller.run()
+  const told = async () => {
+    await timers.pass(2000)
+    return metrics
+      .text()
+      .split('\n')
+      .filter((line) => line.startsWith('ipam_pool_'))
+  }
+  const counts = (name: string, free: number, used: number) => [
+    `ipam_pool_free{pool="InClusterIPPool default/${name}"} ${free}`,
+    `ipam_pool_used{pool="InClusterIPPool default/${name}"} ${used}`,
+  ]
+  const spec = (addresses: readonly string[]) => store.patch(poolRef(), { spec: { addresses } })
+
+  await store.create(pool(['10.0.0.5-10.0.0.6']))
+  await store.create(claim('a'))
+  expect(await told()).toEqual(counts('pool', 1, 1))
+  unwrap(await spec(['garbage']))
+  expect(await told()).toEqual([])
+  unwrap(await spec(['10.0.0.5-10.0.0.8']))
+  expect(await told()).toEqual(counts('pool', 3, 1))
+  // on its way out it gives nothing
+  unwrap(await store.delete(poolRef()))
+  expect(await told()).toEqual([])
+  unwrap(await store.delete(claimRef('a')))
+  unwrap(await store.create(pool(['10.0.0.9'], {}, 'other')))
+  expect(await told()).toEqual(counts('other', 1, 0))
+  unwrap(await store.patch({ ...poolRef(), name: 'other' }, { metadata: { finalizers: null } }))
+  unwrap(await store.delete({ ...poolRef(), name: 'other' }))
+  expect(await told()).toEqual([])
+  controller.stop()
+  await running
+  expect(problems).toEqual([])
+})

@@ -1,0 +1,155 @@
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { unwrap } from 'ipam-kit/errors'
+import type { Planner } from 'ipam-kit/plan'
+import { blockClaims, blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
+import { Controller, runUntilQuiet, taskCaller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { VirtualTimers } from '../../run/virtual-timers.js'
+
+let store: Store
+let nowMs: number
+beforeEach(() => {
+  nowMs = 1_000_000
+  const models = [IPAddressClaim, IPAddress, Cluster, IPDomain, IPPool, IPBlock]
+  store = memoryStore({ kinds: models.map(({ info }) => info), now: () => nowMs, uid: (n) => `uid-${n}` })
+})
+
+const of = (kind: string, name: string) => {
+  const isOurs = kind.startsWith('IPPool') || kind === 'IPBlock' || kind === 'IPDomain'
+  const apiVersion = isOurs ? IPPool.info.apiVersion : IPAddressClaim.info.apiVersion
+  return isOurs ? { apiVersion, kind, name } : { apiVersion, kind, namespace: 'default', name }
+}
+
+async function run(): Promise<void> {
+  const claims = blockClaims({ sweepAfterSeconds: 1, namespaceLabels: (name) => ({ name }) })
+  const sweep = blocksSweep({ owners: [IPAddressClaim.info], graceSeconds: 0 })
+  const outside = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
+  const planners: readonly Planner[] = [claims, blocksOperator({ emptySeconds: 0 }), sweep]
+  const { failures } = await runUntilQuiet(store, planners, { now: () => nowMs, outside })
+  expect(failures).toEqual([])
+}
+
+async function makePool(name: string, spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>): Promise<void> {
+  const { apiVersion, kind } = of('IPPool', name)
+  unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec }))
+}
+
+async function claim(name: string, annotations: { readonly [key: string]: string } = {}, pool = 'blue'): Promise<void> {
+  const { apiVersion, kind, namespace } = of('IPAddressClaim', name)
+  const spec = { poolRef: { apiGroup: 'ipam-kit.dev', kind: 'IPPool', name: pool } }
+  unwrap(await store.create({ apiVersion, kind, metadata: { namespace, name, annotations }, spec }))
+}
+
+async function state(name: string): Promise<string> {
+  const read = IPAddressClaim.parse(unwrap(await store.get(of('IPAddressClaim', name))))
+  const address = await store.get(of('IPAddress', name))
+  const ready = read.status?.conditions?.find(({ type }) => type === 'Ready')
+  if (read.status?.addressRef === undefined || !address.ok) return `${ready?.reason}: ${ready?.message}`
+  const { spec } = IPAddress.parse(address.value)
+  return [`${spec.address}/${spec.prefix}`, ...(spec.gateway === undefined ? [] : [spec.gateway])].join(' via ')
+}
+
+async function rows(): Promise<readonly string[]> {
+  const { items } = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' }))
+  return items.flatMap((object) =>
+    Object.values(IPBlock.parse(object).spec.rows).map(({ owner, uid }) => `${owner} ${uid}`),
+  )
+}
+
+describe('claims on blocks', () => {
+  test('are Bound, give back when they go, and wait for room', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/30', gateway: '10.0.0.1' }] })
+    await claim('a')
+    await claim('b')
+    await run()
+    expect(await state('a')).toBe('10.0.0.2/30 via 10.0.0.1')
+    expect(await state('b')).toBe('PoolExhausted: no IPv4 available in blue')
+    expect(await rows()).toEqual(['default/a uid-2'])
+    unwrap(await store.delete(of('IPAddressClaim', 'a')))
+    await run()
+    nowMs += 60_000
+    await run()
+    expect(await state('b')).toBe('10.0.0.2/30 via 10.0.0.1')
+    expect(await rows()).toEqual(['default/b uid-3'])
+  })
+
+  test('say which family they want of a pool that has both, and which address', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }, { cidr: 'fd00::/64' }] })
+    await claim('none')
+    await claim('six', { 'ipam-kit.dev/family': '6' })
+    await claim('asked', { 'ipam-kit.dev/family': '4', 'ipam-kit.dev/address': '10.0.0.77' })
+    await claim('odd', { 'ipam-kit.dev/family': '4', 'ipam-kit.dev/address': 'fd00::1' })
+    await claim('late', { 'ipam-kit.dev/family': '4', 'ipam-kit.dev/address': '10.0.0.77' })
+    await run()
+    expect(await state('none')).toBe('AllocationFailed: pool blue has both families: ipam-kit.dev/family says which')
+    expect(await state('six')).toBe('fd00::1/64')
+    expect(await state('asked')).toBe('10.0.0.77/24')
+    expect(await state('odd')).toBe('AllocationFailed: ipam-kit.dev/address: fd00::1 is not IPv4')
+    expect(await state('late')).toBe('AllocationFailed: 10.0.0.77 is in use by default/asked')
+  })
+
+  test('are served by pools that are for their namespace', async () => {
+    await makePool('blue', {
+      subnets: [{ cidr: '10.0.0.0/24' }],
+      namespaceSelector: { matchLabels: { name: 'other' } },
+    })
+    await makePool('red', {
+      subnets: [{ cidr: '10.0.1.0/24' }],
+      namespaceSelector: { matchLabels: { name: 'default' } },
+    })
+    await claim('a')
+    await claim('b', {}, 'red')
+    await run()
+    expect(await state('a')).toMatch(/^PoolNotReady: .*pool blue is not for this namespace$/)
+    expect(await state('b')).toBe('10.0.1.1/24')
+  })
+
+  test('that are made anew go on with the IPAddress and the row of the one before', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    await claim('b')
+    await run()
+    expect(await state('b')).toBe('10.0.0.2/24')
+    // by force, as a restore does it
+    unwrap(await store.patch(of('IPAddressClaim', 'b'), { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(of('IPAddressClaim', 'b')))
+    unwrap(await store.delete(of('IPAddressClaim', 'a')))
+    await claim('b')
+    await run()
+    const { uid } = unwrap(await store.get(of('IPAddressClaim', 'b'))).metadata
+    expect(await state('b')).toBe('10.0.0.2/24')
+    expect(await rows()).toEqual([`default/b ${uid}`])
+  })
+
+  test('that are removed by force leave nothing', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    await run()
+    unwrap(await store.patch(of('IPAddressClaim', 'a'), { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(of('IPAddressClaim', 'a')))
+    const timers = new VirtualTimers(nowMs)
+    const claims = blockClaims({ sweepAfterSeconds: 60 })
+    const sweep = blocksSweep({ owners: [IPAddressClaim.info], graceSeconds: 60 })
+    const outside = taskCaller({ store, now: () => timers.now(), tasks: claims.tasks })
+    const planners: readonly Planner[] = [claims, blocksOperator(), sweep]
+    const controller = new Controller({
+      store,
+      planners,
+      timers,
+      outside,
+      onProblem: (problem) => expect(problem).toBeUndefined(),
+    })
+    const running = controller.run()
+    await timers.pass(50_000)
+    expect(await rows()).toEqual(['default/a uid-2'])
+    await timers.pass(60_000)
+    expect(await store.get(of('IPAddress', 'a'))).toMatchObject({ failure: { code: 'STORE_NOT_FOUND' } })
+    await timers.pass(120_000)
+    expect(await rows()).toEqual([])
+    controller.stop()
+    await running
+  })
+})

@@ -1,0 +1,139 @@
+import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { unwrap } from 'ipam-kit/errors'
+import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { runTask } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { storeOver } from 'ipam-kit/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { blockStore, blocksIn, poolIn, request } from './world.js'
+
+const NOW_MS = 1_000_000
+
+let store: Store
+let nowMs: number
+beforeEach(async () => {
+  store = blockStore()
+  nowMs = NOW_MS
+  await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+})
+
+/** All that is stored, as a list tells it. */
+async function complete(): Promise<KnownBlocks> {
+  const known = new KnownBlocks({ isComplete: true })
+  await listTo(known)
+  return known
+}
+
+async function listTo(known: KnownBlocks): Promise<void> {
+  for (const { apiVersion, kind } of [IPPool.info, IPBlock.info]) {
+    for (const object of unwrap(await store.list({ apiVersion, kind })).items) {
+      known.observe({ kind: 'present', object }, { nowMs })
+    }
+  }
+}
+
+async function give(uid: string, known: KnownBlocks, over = store): Promise<{ block: string; requests: number }> {
+  const ended = await runTask(allocate(request(uid), known), over, { now: () => nowMs })
+  if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') throw new Error(JSON.stringify(ended))
+  return { block: ended.outcome.allocations[0]?.block ?? '', requests: ended.requests }
+}
+
+const nth = (block: number) => `default-4-0a0000${(block * 16).toString(16).padStart(2, '0')}-28`
+
+describe('tasks of one process, side by side', () => {
+  test('write blocks of their own, and none meets another', async () => {
+    const known = await complete()
+    const given = await Promise.all(['a', 'b', 'c', 'd'].map((uid) => give(uid, known)))
+    expect(given).toEqual([0, 1, 2, 3].map((block) => ({ block: nth(block), requests: 1 })))
+    // and when they are done the first block is the first again
+    expect(await give('e', known)).toEqual({ block: nth(0), requests: 1 })
+  })
+
+  test('leave a block alone that another one takes something back from', async () => {
+    const known = await complete()
+    await give('a', known)
+    const back = runTask(release({ owner: { uid: 'a' } }, known), store, { now: () => nowMs })
+    const given = await give('b', known)
+    expect(await back).toMatchObject({ kind: 'done', requests: 1 })
+    expect(given).toEqual({ block: nth(1), requests: 1 })
+  })
+
+  test('write one block one after the other where there is no other', async () => {
+    await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
+    const known = await complete()
+    const tasks = ['a', 'b', 'c'].map((uid) =>
+      runTask(allocate(request(uid, { pools: ['tiny'] }), known), store, { now: () => nowMs }),
+    )
+    for (const ended of await Promise.all(tasks)) expect(ended).toMatchObject({ outcome: { kind: 'allocated' } })
+    expect((await blocksIn(store)).map(({ spec }) => Object.keys(spec.rows))).toEqual([['1', '2', '3']])
+  })
+})
+
+describe('writers that do not know of each other', () => {
+  test('leave the blocks alone in which they have seen one another, for ten seconds', async () => {
+    const [one, other] = [await complete(), await complete()]
+    await give('a', one)
+    // it meets the first one, and goes elsewhere
+    expect(await give('b', other)).toEqual({ block: nth(1), requests: 3 })
+    await listTo(one)
+    await listTo(other)
+    expect(await give('c', one)).toEqual({ block: nth(0), requests: 1 })
+    await listTo(other)
+    expect(await give('d', other)).toEqual({ block: nth(1), requests: 1 })
+    nowMs += 10_000
+    expect(await give('e', other)).toEqual({ block: nth(0), requests: 1 })
+  })
+
+  test('know their own writes, also where a watch tells of them before the answer', async () => {
+    const known = await complete()
+    const early = storeOver(store, {
+      create: async (object) => {
+        const made = await store.create(object)
+        await listTo(known)
+        return made
+      },
+      patch: async (ref, patch, options) => {
+        const written = await store.patch(ref, patch, options)
+        await listTo(known)
+        return written
+      },
+    })
+    for (const uid of ['a', 'b', 'c']) expect(await give(uid, known, early)).toEqual({ block: nth(0), requests: 1 })
+  })
+
+  test('take what the others use when there is nothing else', async () => {
+    await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
+    const [one, other] = [await complete(), await complete()]
+    const from = async (uid: string, known: KnownBlocks) => {
+      const ended = await runTask(allocate(request(uid, { pools: ['tiny'] }), known), store, { now: () => nowMs })
+      return ended.kind === 'done' ? ended.outcome.kind : ended.kind
+    }
+    for (const uid of ['a', 'b', 'c', 'd']) {
+      expect(await from(`one-${uid}`, one)).toBe('allocated')
+      expect(await from(`other-${uid}`, other)).toBe('allocated')
+    }
+  })
+})
+
+describe('a block of an API server', () => {
+  test('loses what the server notes of the writers of its fields', async () => {
+    const managed = storeOver(store, {
+      create: (object) => {
+        const metadata = { ...object.metadata, managedFields: [{ manager: 'ipam-kit' }] }
+        return store.create({ ...object, metadata })
+      },
+    })
+    const known = await complete()
+    const patches: unknown[] = []
+    const seen = storeOver(managed, {
+      patch: async (ref, patch, options) => {
+        patches.push((patch as { metadata?: object }).metadata)
+        // what the server makes of it
+        const now = await store.patch(ref, { ...patch, metadata: { managedFields: [] } }, options)
+        return now
+      },
+    })
+    for (const uid of ['a', 'b', 'c']) await give(uid, known, seen)
+    expect(patches).toEqual([{ managedFields: [{}] }, undefined])
+  })
+})

@@ -1,0 +1,144 @@
+import { fail, unwrap } from 'ipam-kit/errors'
+import type { Change, Step, Task } from 'ipam-kit/plan'
+import { runTask, taskCaller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+
+const KIND = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true, statusSubresource: false }
+const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' }
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' }, data: { n: '0' } }
+
+/** Counts an object up once: reads it, makes it if there is none, and is done when it is as wanted. */
+class CountTo implements Task {
+  readonly seen: Change[] = []
+  #version: string | undefined
+  #n: number | undefined
+
+  observe(change: Change): void {
+    this.seen.push(change)
+    const stored = change.kind === 'present' ? (change.object as typeof object) : undefined
+    this.#n = stored === undefined ? -1 : Number(stored.data.n)
+    this.#version = change.kind === 'present' ? change.object.metadata.resourceVersion : undefined
+  }
+
+  next(): Step {
+    const plan = (effect: object) =>
+      ({ kind: 'write', plan: { outcome: { kind: 'writes', message: '' }, effects: [effect] } }) as Step
+    if (this.#n === undefined) return { kind: 'get', refs: [ref], why: '' }
+    if (this.#n < 0) return plan({ kind: 'create', object, why: '' })
+    if (this.#n >= 1) return { kind: 'done', outcome: { kind: 'counted', message: `${this.#n}` } }
+    const patch = { data: { n: `${this.#n + 1}` } }
+    return plan({ kind: 'patch', ref, patch, if: { resourceVersion: this.#version }, why: '' })
+  }
+}
+
+let store: Store
+beforeEach(() => {
+  store = memoryStore({ kinds: [KIND], now: () => 0 })
+})
+const now = () => 0
+
+describe('a task', () => {
+  test('is told what it asks for and what it has written, until it is done', async () => {
+    const task = new CountTo()
+    const shown: string[] = []
+    const ended = await runTask(task, store, {
+      now,
+      show: (change, source) => void shown.push(`${change.kind} ${source}`),
+    })
+    expect(ended).toEqual({ kind: 'done', outcome: { kind: 'counted', message: '1' }, requests: 3 })
+    expect(shown).toEqual(['absent read', 'present written', 'present written'])
+    expect(task.seen).toHaveLength(3)
+  })
+
+  test('goes on after a conflict from what is stored, and waits before it does', async () => {
+    await store.create(object)
+    const pauses: number[] = []
+    let meddles = 2
+    const meddling = storeOver(store, {
+      patch: async (...args) => {
+        if (meddles-- > 0) await store.patch(ref, { data: { other: `${meddles}` } })
+        return store.patch(...args)
+      },
+    })
+    const pause = async (conflicts: number) => void pauses.push(conflicts)
+    const ended = await runTask(new CountTo(), meddling, { now, pause })
+    // each conflict costs the write, and a read of what is stored
+    expect(ended).toMatchObject({ kind: 'done', requests: 1 + 2 * 2 + 1 })
+    expect(pauses).toEqual([1, 2])
+  })
+
+  test('is given up when conflicts do not end, or the store refuses', async () => {
+    await store.create(object)
+    const conflict = fail('STORE_CONFLICT', { object: 'a', expected: '', actual: '' })
+    const never = storeOver(store, { patch: async () => conflict })
+    const ended = await runTask(new CountTo(), never, { now, maxConflicts: 3 })
+    expect(ended).toMatchObject({ kind: 'failed', failure: { code: 'STORE_CONFLICT' } })
+    const down = storeOver(store, { get: async () => fail('STORE_IO', { operation: 'get', problem: 'down' }) })
+    expect(await runTask(new CountTo(), down, { now })).toMatchObject({ kind: 'failed', failure: { code: 'STORE_IO' } })
+    await expect(runTask(new CountTo(), store, { now, maxConflicts: -1 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    })
+  })
+
+  test('that does not know what has become of a write finds that out first', async () => {
+    await store.create(object)
+    let isDown = true
+    const unsure = storeOver(store, {
+      patch: async (...args) => {
+        await store.patch(...args)
+        return fail('STORE_OUTCOME_UNKNOWN', { operation: 'patch', object: 'a', problem: 'timed out' })
+      },
+      get: async (...args) => {
+        if (isDown) return fail('STORE_IO', { operation: 'get', problem: 'down' })
+        return store.get(...args)
+      },
+    })
+    const task = new CountTo()
+    isDown = false
+    task.observe({ kind: 'present', object: unwrap(await store.get(ref)) })
+    isDown = true
+    const ended = await runTask(task, unsure, { now })
+    if (ended.kind !== 'unsettled') throw new Error(ended.kind)
+    isDown = false
+    expect(await runTask(task, unsure, { now }, ended.unsettled)).toMatchObject({ outcome: { message: '1' } })
+  })
+
+  test('lists page by page', async () => {
+    for (let n = 0; n < 1200; n++) await store.create({ ...object, metadata: { namespace: 'default', name: `c${n}` } })
+    let [count, isListed] = [0, false]
+    const query = { apiVersion: 'v1', kind: 'ConfigMap', fields: {} }
+    const task: Task = {
+      observe: () => void count++,
+      listed: () => {
+        isListed = true
+      },
+      next: () =>
+        isListed ? { kind: 'done', outcome: { kind: 'listed', message: '' } } : { kind: 'list', query, why: '' },
+    }
+    expect(await runTask(task, store, { now })).toMatchObject({ kind: 'done', requests: 3 })
+    expect(count).toBe(1200)
+  })
+})
+
+describe('a call that is a task', () => {
+  const call = { operation: 'count', key: 'k', about: ref, input: null }
+  const tasks = {
+    taskFor: () => new CountTo(),
+    answerOf: (_: unknown, { message }: { readonly message: string }) => ({ ok: true, value: message }) as const,
+  }
+
+  test('is answered with its outcome', async () => {
+    expect(await taskCaller({ store, now, tasks })(call)).toEqual({ ok: true, value: '1' })
+  })
+
+  test('that can not be done is a failure to be tried again', async () => {
+    const down = storeOver(store, { create: async () => fail('STORE_IO', { operation: 'create', problem: 'down' }) })
+    expect(await taskCaller({ store: down, now, tasks })(call)).toMatchObject({
+      ok: false,
+      failure: { retryable: true, retryAfterSeconds: 1 },
+    })
+  })
+})
