@@ -12,7 +12,7 @@ await work(async (pool, { name, uid, container }) => {
   let conflicts = 0
   const request = { owner: { name, uid }, interface: INTERFACE, container, pools: [pool], families: [4] as const }
   const pause = async () => void conflicts++
-  const ended = await runTask(allocate(request, known), store, { now: Date.now, pause })
+  const ended = await runTask(allocate(request, known()), store, { now: Date.now, pause })
   if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') throw new Error(JSON.stringify(ended))
   return { requests: ended.requests, conflicts }
 })

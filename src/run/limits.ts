@@ -2,10 +2,11 @@ import { ipamError } from '../errors/index.js'
 import type { Planner } from '../plan/index.js'
 
 /** @throws IpamError `INVALID_ARGUMENT` for what is no bound. Infinity is one: without an end, on purpose */
-export function assertLimit(argument: string, value: unknown): void {
+export function assertLimit(argument: string, value: unknown, least = 0): void {
   const isBound = Number.isInteger(value) || value === Number.POSITIVE_INFINITY
-  if (isBound && (value as number) >= 0) return
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a whole number from 0, or Infinity', got: String(value) })
+  if (isBound && (value as number) >= least) return
+  const expected = `a whole number from ${least}, or Infinity`
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value) })
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` where nobody could carry out what a planner asks of outside systems */

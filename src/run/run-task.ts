@@ -13,10 +13,15 @@ export interface RunTaskOptions {
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Called with each step, before it is done. */
   readonly onStep?: ((step: Step) => void) | undefined
-  /** Waits after a conflict, for so many conflicts in a row: with some jitter, so that those who met do not meet again. Left out: nobody waits. */
+  /**
+   * Waits after so many conflicts in a row: with some jitter, so that those who met do not meet again. Also before it is asked once more what has become of a
+   * write. Left out: nobody waits.
+   */
   readonly pause?: ((conflicts: number) => Promise<void>) | undefined
   /** After how many conflicts it gives up, a whole number from 0. Default 100. */
   readonly maxConflicts?: number | undefined
+  /** How often it asks what has become of a write that nobody knows of before it ends as `unsettled`, a whole number from 1. Default 5. */
+  readonly maxSettles?: number | undefined
 }
 
 /**
@@ -51,19 +56,22 @@ export async function runTask<O extends Outcome>(
   options: RunTaskOptions,
   before?: Unsettled | undefined,
 ): Promise<TaskResult<O>> {
-  const { maxConflicts = 100 } = options
+  const { maxConflicts = 100, maxSettles = 5 } = options
   assertLimit('maxConflicts', maxConflicts)
-  return new TaskRun(task, store, { ...options, maxConflicts }).run(before)
+  assertLimit('maxSettles', maxSettles, 1)
+  return new TaskRun(task, store, { ...options, maxConflicts, maxSettles }).run(before)
 }
+
+type TaskLimits = RunTaskOptions & { readonly maxConflicts: number; readonly maxSettles: number }
 
 class TaskRun<O extends Outcome> {
   readonly #task: Task<O>
   readonly #store: Store
-  readonly #options: RunTaskOptions & { readonly maxConflicts: number }
+  readonly #options: TaskLimits
   #requests = 0
   #conflicts = 0
 
-  constructor(task: Task<O>, store: Store, options: RunTaskOptions & { readonly maxConflicts: number }) {
+  constructor(task: Task<O>, store: Store, options: TaskLimits) {
     this.#task = task
     this.#store = store
     this.#options = options
@@ -147,12 +155,19 @@ class TaskRun<O extends Outcome> {
     return undefined
   }
 
+  /** @returns why it could not be found out */
   async #settle(unsettled: Unsettled): Promise<StoreFailure | undefined> {
-    this.#requests++
-    const settled = await settle(this.#store, unsettled)
-    if (!settled.ok) return settled.failure
-    this.#show(settled.value.change, settled.value.source)
-    return undefined
+    const { maxSettles, pause } = this.#options
+    for (let attempt = 1; ; attempt++) {
+      this.#requests++
+      const settled = await settle(this.#store, unsettled)
+      if (settled.ok) {
+        this.#show(settled.value.change, settled.value.source)
+        return undefined
+      }
+      if (attempt >= maxSettles) return settled.failure
+      await pause?.(attempt)
+    }
   }
 
   #show(change: Change, source: 'written' | 'read'): void {

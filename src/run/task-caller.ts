@@ -3,9 +3,8 @@ import type { Change, Outcome, OutsideAnswer, OutsideCall, Task } from '../plan/
 import type { Store } from '../store/index.js'
 import type { OutsideCaller } from './run-plan.js'
 import { type RunTaskOptions, runTask } from './run-task.js'
-import type { Unsettled } from './settle.js'
 
-export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' | 'maxConflicts'> {
+export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' | 'maxConflicts' | 'maxSettles'> {
   readonly store: Store
   /** How calls become tasks, and outcomes answers: the provider has it. */
   readonly tasks: {
@@ -14,8 +13,6 @@ export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' 
   }
   /** Receives every change that a task learns of: show it to the planners that have these kinds. */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
-  /** How often it is asked what has become of a write that nobody knows of, a whole number from 1. Default 5. */
-  readonly maxSettles?: number | undefined
 }
 
 /**
@@ -23,18 +20,10 @@ export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' 
  * do, or does not answer, is a failure that is retryable: the planner makes the call again after a while.
  */
 export function taskCaller(options: TaskCallerOptions): OutsideCaller {
-  const { store, tasks, now, pause, maxConflicts, show, maxSettles = 5 } = options
+  const { store, tasks, ...limits } = options
   return async (call) => {
-    const task = tasks.taskFor(call)
-    let unsettled: Unsettled | undefined
-    let message = ''
-    for (let attempt = 0; attempt < maxSettles; attempt++) {
-      const ended = await runTask(task, store, { now, pause, maxConflicts, show }, unsettled)
-      if (ended.kind === 'done') return tasks.answerOf(call, ended.outcome)
-      message = describe(ended.failure)
-      if (ended.kind === 'failed') break
-      unsettled = ended.unsettled
-    }
-    return { ok: false, failure: { message, retryable: true, retryAfterSeconds: 1 } }
+    const ended = await runTask(tasks.taskFor(call), store, limits)
+    if (ended.kind === 'done') return tasks.answerOf(call, ended.outcome)
+    return { ok: false, failure: { message: describe(ended.failure), retryable: true, retryAfterSeconds: 1 } }
   }
 }

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { admitIPBlock, admitIPDomain, admitIPPool, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { admitIPBlock, admitIPDomain, admitIPPool, IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Task } from 'ipam-kit/plan'
-import { allocate, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { allocate, blocksOperator, blocksSweep, blocksWatch, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { Controller, runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { add, BlocksWatch, del, POD } from '../../docs/examples/blocks/agent.js'
+import { add, del, POD } from '../../docs/examples/blocks/agent.js'
 import { VirtualTimers } from '../run/virtual-timers.js'
 
 const page = readFileSync(new URL('../../docs/guides/blocks.md', import.meta.url), 'utf8')
@@ -19,7 +19,7 @@ const now = () => 1_000_000
 
 let store: Store
 beforeEach(async () => {
-  const kinds = [...[IPDomain, IPPool, IPBlock].map(({ info }) => info), POD]
+  const kinds = [...[IPDomain, IPPool, IPBlock, IPHandle].map(({ info }) => info), POD]
   store = memoryStore({ kinds, now, uid: (n) => `uid-${n}` })
 })
 
@@ -39,11 +39,11 @@ async function rows(): Promise<readonly string[]> {
 }
 
 const pod = (uid: string, node = 'n1') => ({ uid, pod: `default/${uid}`, interface: 'eth0', container: 'c', node })
-const options = (known: KnownBlocks) => ({ now, known, pools: ['blue'] })
+const options = (known: KnownBlocks) => ({ now, known, pools: ['blue'], handle: !known.isComplete })
 
 /** Runs until everything that is stored was shown, and nothing is to be done. */
 async function watched(): Promise<KnownBlocks> {
-  const watch = new BlocksWatch()
+  const watch = blocksWatch({ now })
   await runUntilQuiet(store, [watch], { now })
   return watch.known
 }
@@ -52,11 +52,11 @@ describe('the manifests of docs/guides/blocks.md', () => {
   const of = (kind: string): KubeObject => manifests.find((manifest) => manifest.kind === kind)
 
   test('are one of each kind', () => {
-    expect(manifests.map(({ kind }) => kind)).toEqual(['IPPool', 'IPDomain', 'IPBlock', 'IPAddressClaim'])
+    expect(manifests.map(({ kind }) => kind)).toEqual(['IPPool', 'IPDomain', 'IPBlock', 'IPHandle', 'IPAddressClaim'])
   })
 
   test('are valid, and admitted together', () => {
-    for (const model of [IPPool, IPDomain, IPBlock, IPAddressClaim]) {
+    for (const model of [IPPool, IPDomain, IPBlock, IPHandle, IPAddressClaim]) {
       expect(model.validate(of(model.info.kind)), model.info.kind).toEqual([])
     }
     const domain = IPDomain.parse(of('IPDomain'))
@@ -80,15 +80,19 @@ describe('requests', () => {
 
   async function counted(
     knowledge: () => Promise<KnownBlocks> | KnownBlocks,
-    { affinity, node }: { readonly affinity?: object; readonly node?: { readonly name: string } } = {},
+    {
+      affinity,
+      node,
+      handle,
+    }: { readonly affinity?: object; readonly node?: { readonly name: string }; readonly handle?: boolean } = {},
   ): Promise<readonly number[]> {
     await make({ subnets: [{ cidr: '10.0.0.0/16' }], ipv4: { blockPrefixLength: 24 }, affinity })
-    const wish = { pools: ['blue'], families: [4], node } as const
+    const wish = { pools: ['blue'], families: [4], node, handle } as const
     const owner = { uid: 'a', name: 'default/a' }
     await runTask(allocate({ owner: { uid: 'b', name: 'default/b' }, ...wish }, await knowledge()), store, { now })
     const counts: number[] = []
     const give = async (): Promise<Task> => allocate({ owner, ...wish }, await knowledge())
-    const giveBack = async (): Promise<Task> => release({ owner, pools: ['blue'] }, await knowledge())
+    const giveBack = async (): Promise<Task> => release({ owner, pools: ['blue'], handle }, await knowledge())
     for (const task of [give, give, giveBack]) {
       const ended = await runTask(await task(), store, { now })
       expect(ended.kind).toBe('done')
@@ -107,6 +111,10 @@ describe('requests', () => {
     expect(await counted(() => new KnownBlocks(), options)).toEqual(shown('nothing, in a pool with `affinity`'))
   })
 
+  test('of who knows nothing and has handles', async () => {
+    expect(await counted(() => new KnownBlocks(), { handle: true })).toEqual(shown('nothing, with `handle`'))
+  })
+
   test('of who remembers', async () => {
     const known = new KnownBlocks()
     expect(await counted(() => known)).toEqual(shown('what the process has seen'))
@@ -118,15 +126,20 @@ describe('requests', () => {
 })
 
 describe('an agent', () => {
-  test('that knows nothing may give twice, and takes both back', async () => {
+  test('that knows nothing finds what it has given by the handle, and without one may give twice', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 30 } })
     for (const uid of ['a', 'b', 'c']) await add(store, pod(uid), options(new KnownBlocks()))
     await runUntilQuiet(store, [blocksOperator()], { now })
     // the status says that the first block is full, and so nobody looks into it
-    await add(store, pod('a'), options(new KnownBlocks()))
+    expect(await add(store, pod('a'), options(new KnownBlocks()))).toMatchObject({ kind: 'already' })
+    const { uid, pod: name, interface: eth0 } = pod('a')
+    const without = { owner: { uid, name }, interface: eth0, pools: ['blue'], families: [4] as const }
+    await runTask(allocate(without, new KnownBlocks()), store, { now })
     expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(2)
     expect(await add(store, pod('a'), options(await watched()))).toMatchObject({ kind: 'already' })
     await del(store, pod('a'), options(new KnownBlocks()))
+    expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(1)
+    await del(store, pod('a'), options(await watched()))
     expect((await rows()).filter((row) => row.includes(' a '))).toEqual([])
   })
 
@@ -134,7 +147,7 @@ describe('an agent', () => {
     const affinity = { by: 'node', maxBlocksPerNode: 1, borrow: false }
     await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 30 }, affinity })
     const timers = new VirtualTimers(now())
-    const watch = new BlocksWatch()
+    const watch = blocksWatch({ now })
     const controller = new Controller({
       store,
       planners: [watch],

@@ -106,6 +106,34 @@ describe('a task', () => {
     expect(await runTask(task, unsure, { now }, ended.unsettled)).toMatchObject({ outcome: { message: '1' } })
   })
 
+  test('asks as often as it may what has become of a write, and waits before it asks again', async () => {
+    await store.create(object)
+    let downs = 2
+    const unsure = storeOver(store, {
+      patch: async (...args) => {
+        await store.patch(...args)
+        return fail('STORE_OUTCOME_UNKNOWN', { operation: 'patch', object: 'a', problem: 'timed out' })
+      },
+      get: async (...args) =>
+        isSent && downs-- > 0 ? fail('STORE_IO', { operation: 'get', problem: 'down' }) : store.get(...args),
+    })
+    let isSent = false
+    const onStep = (step: Step) => {
+      isSent = step.kind === 'write'
+    }
+    const pauses: number[] = []
+    const pause = async (count: number) => void pauses.push(count)
+    const ended = await runTask(new CountTo(), unsure, { now, onStep, pause, maxSettles: 3 })
+    // a read, the patch, and three times what has become of it
+    expect(ended).toMatchObject({ kind: 'done', outcome: { message: '1' }, requests: 5 })
+    expect(pauses).toEqual([1, 1, 2])
+    downs = 2
+    await store.patch(ref, { data: { n: '0' } })
+    const given = await runTask(new CountTo(), unsure, { now, onStep, maxSettles: 2 })
+    expect(given).toMatchObject({ kind: 'unsettled', failure: { code: 'STORE_IO' } })
+    await expect(runTask(new CountTo(), store, { now, maxSettles: 0 })).rejects.toThrow('from 1')
+  })
+
   test('lists page by page', async () => {
     for (let n = 0; n < 1200; n++) await store.create({ ...object, metadata: { namespace: 'default', name: `c${n}` } })
     let [count, isListed] = [0, false]

@@ -1,7 +1,12 @@
-import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { describe } from 'ipam-kit/errors'
-import type { Outcome, Planner, Task } from 'ipam-kit/plan'
-import { type AllocationOutcome, allocate, KnownBlocks, type ReleaseOutcome, release } from 'ipam-kit/provider/blocks'
+import type { Outcome, Task } from 'ipam-kit/plan'
+import {
+  type AllocationOutcome,
+  allocate,
+  type KnownBlocks,
+  type ReleaseOutcome,
+  release,
+} from 'ipam-kit/provider/blocks'
 import { type RunTaskOptions, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 
@@ -15,14 +20,21 @@ export interface Attachment {
   readonly node: string
 }
 
+export interface AgentOptions extends RunTaskOptions {
+  readonly known: KnownBlocks
+  readonly pools: readonly string[]
+  /** For an agent that knows nothing else. */
+  readonly handle?: boolean
+}
+
 /** ADD: an address for an interface of a Pod. */
 export async function add(
   store: Store,
   { uid, pod, interface: name, container, node }: Attachment,
-  { known, pools, ...options }: RunTaskOptions & { readonly known: KnownBlocks; readonly pools: readonly string[] },
+  { known, pools, handle, ...options }: AgentOptions,
 ): Promise<AllocationOutcome> {
   const owner = { uid, name: pod }
-  const request = { owner, interface: name, container, node: { name: node }, pools, families: [4] as const }
+  const request = { owner, interface: name, container, node: { name: node }, pools, families: [4] as const, handle }
   return finish(allocate(request, known), store, options)
 }
 
@@ -30,43 +42,16 @@ export async function add(
 export async function del(
   store: Store,
   { uid, interface: name }: Pick<Attachment, 'uid' | 'interface'>,
-  { known, pools, ...options }: RunTaskOptions & { readonly known: KnownBlocks; readonly pools: readonly string[] },
+  { known, pools, handle, ...options }: AgentOptions,
 ): Promise<ReleaseOutcome> {
-  return finish(release({ owner: { uid }, interface: name, pools }, known), store, options)
+  return finish(release({ owner: { uid }, interface: name, pools, handle }, known), store, options)
 }
 
-/** Runs a task to its end. What has become of a write that was not answered is found out by the same task. */
+/** Runs a task to its end. */
 async function finish<O extends Outcome>(task: Task<O>, store: Store, options: RunTaskOptions): Promise<O> {
-  let ended = await runTask(task, store, options)
-  for (let more = 4; ended.kind === 'unsettled' && more > 0; more--) {
-    ended = await runTask(task, store, options, ended.unsettled)
-  }
+  const ended = await runTask(task, store, options)
   if (ended.kind === 'done') return ended.outcome
   throw new Error(describe(ended.failure))
-}
-
-/** Knows all pools and blocks, and plans nothing: run it in a Controller of the agent, and hand `known` to its tasks. */
-export class BlocksWatch implements Planner {
-  readonly name = 'blocks-watch'
-  readonly watches = [IPPool.info, IPBlock.info]
-  known = new KnownBlocks({ isComplete: true })
-
-  observe(change: Parameters<Planner['observe']>[0]): readonly string[] {
-    this.known.observe(change, { nowMs: 0 })
-    return []
-  }
-
-  plan(): undefined {
-    return undefined
-  }
-
-  isSummary(): boolean {
-    return true
-  }
-
-  reset(): void {
-    this.known = new KnownBlocks({ isComplete: true })
-  }
 }
 
 /** What the sweep looks for. Of objects it only needs their names and uids. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Three agents at once on two pools that overlap: tsx docs/examples/blocks/main.ts
 import { Address } from 'ipam-kit/cidr'
-import { API_VERSION, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { API_VERSION, IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import { type Allocation, blocksOperator, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { runUntilQuiet } from 'ipam-kit/run'
@@ -9,7 +9,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { add, del } from './agent.js'
 
 const now = () => Date.UTC(2026, 0, 1)
-const store = memoryStore({ now, kinds: [IPDomain, IPPool, IPBlock].map(({ info }) => info) })
+const store = memoryStore({ now, kinds: [IPDomain, IPPool, IPBlock, IPHandle].map(({ info }) => info) })
 
 // both are of the domain `default`, and have 10.0.0.16 to 10.0.0.23 in common
 const pools = { blue: '10.0.0.0-10.0.0.23', red: '10.0.0.16-10.0.0.39' }

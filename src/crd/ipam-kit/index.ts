@@ -4,6 +4,7 @@ export { blockName, parseBlockName } from './block-name.js'
 export { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './grid.js'
 export { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 export { IPDomain, type IPDomainSpec, type IPDomainStatus } from './ip-domain.js'
+export { handleName, IPHandle, type IPHandleSpec } from './ip-handle.js'
 export {
   IPPool,
   type IPPoolAffinity,
@@ -20,6 +21,8 @@ export {
   DEFAULT_DOMAIN,
   GROUP,
   MAX_BLOCK_SIZE,
+  MAX_HANDLE_BLOCKS,
+  MAX_HANDLE_INTERFACES,
   MAX_NAME_LENGTH,
   MAX_STATUS_RANGES,
   ROWS_FINALIZER,

@@ -18,6 +18,10 @@ export const MAX_STATUS_RANGES = 2048
 export const MAX_SUBNETS = 256
 export const MAX_SUBNET_TEXTS = 256
 
+/** The most interfaces of an owner in its handle, and the most blocks of each: one of each family, and those that an attempt has left. */
+export const MAX_HANDLE_INTERFACES = 64
+export const MAX_HANDLE_BLOCKS = 64
+
 /** The most units that a block has: with the longest names the API knows it stays below 1 MB. */
 export const MAX_BLOCK_SIZE = 1024
 /** How many units a block has where nobody says it: of pools that bind blocks to nodes, and of others. */

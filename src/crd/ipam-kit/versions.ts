@@ -18,6 +18,8 @@ import {
   API_VERSION,
   DEFAULT_DOMAIN,
   MAX_BLOCK_SIZE,
+  MAX_HANDLE_BLOCKS,
+  MAX_HANDLE_INTERFACES,
   MAX_NAME_LENGTH,
   MAX_STATUS_RANGES,
   MAX_SUBNET_TEXTS,
@@ -58,6 +60,16 @@ export function blockVersions(): readonly VersionSpec[] {
     age('block'),
   ]
   return [{ apiVersion: API_VERSION, columns, schema: block }]
+}
+
+export function handleVersions(): readonly VersionSpec[] {
+  return [
+    {
+      apiVersion: API_VERSION,
+      columns: [column('Owner', 'Whose rows it finds', '.spec.owner'), age('handle')],
+      schema: handle,
+    },
+  ]
 }
 
 function column(name: string, description: string, jsonPath: string, type: PrinterColumn['type'] = 'string') {
@@ -227,6 +239,35 @@ function poolStatus() {
   })
 }
 
+/** Who has something. */
+function holder() {
+  return {
+    owner: text('Who has it, as namespace/name, or name.', plain(317)),
+    uid: text('The uid of the owner.', plain(36)),
+    kind: text('What the owner is, as Kind.group. Left out: a Pod.', plain(80)).optional(),
+  }
+}
+
+function handle() {
+  const { owner, uid, kind } = holder()
+  const names = list('The names of the blocks.', text('The name of a block.', { minLength: 1, maxLength: 253 }), {
+    maxItems: MAX_HANDLE_BLOCKS,
+  })
+  const spec = object('In which blocks there may be rows of an owner.', {
+    owner,
+    uid: fixed(uid),
+    kind,
+    blocks: mapOf(
+      'The blocks of each interface, by its name. No name: of an owner whose interfaces have none.',
+      names,
+      {
+        maxProperties: MAX_HANDLE_INTERFACES,
+      },
+    ).default({}),
+  })
+  return kubeObject('Where the rows of an owner are, for who does not know all blocks.', { spec })
+}
+
 const SEQUENCE = { format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
 
 function block() {
@@ -269,9 +310,7 @@ export const NEVER_FALLS = 'never falls'
 /** A row, with everything at its longest, has about 950 bytes with its key: a block of 1,024 such rows stays below 1,000,000. */
 function row() {
   return object('Who has a unit, or some of them in a row.', {
-    owner: text('Who has it, as namespace/name, or name.', plain(317)),
-    uid: text('The uid of the owner.', plain(36)),
-    kind: text('What the owner is, as Kind.group. Left out: a Pod.', plain(80)).optional(),
+    ...holder(),
     interface: text('Which of the interfaces of the owner it is for. Left out: it has one.', plain(15)).optional(),
     container: text('The id of the container, where a container runtime asked.', plain(64)).optional(),
     mac: text('The hardware address of the interface.', {

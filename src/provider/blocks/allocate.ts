@@ -5,6 +5,7 @@ import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan
 import { addressOf, allocationOf } from './allocation.js'
 import { BlockBook } from './book.js'
 import { type Choice, chooseBlock } from './choose-block.js'
+import { interfaceKey, OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
@@ -33,21 +34,26 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
 class AllocateTask implements Task<AllocationOutcome> {
   readonly #request: AllocationRequest
   readonly #known: KnownBlocks
-  /** What was sent: for which version of which block, and which number its row has. */
-  readonly #sent = new Map<string, { readonly version: string | undefined; readonly sequence: number }>()
+  /** Where who knows nothing finds what the owner has, if that is wanted. */
+  readonly #handle: OwnerHandle | undefined
+  /** What was sent: for which version of which block, and which number its row has, if it was this task. */
+  readonly #sent = new Map<string, { readonly version: string | undefined; readonly sequence?: number }>()
   /** The rows that this task has added, as block and number. */
   readonly #added = new Set<string>()
   /** The blocks in which another writer was faster. */
   #contended: RangeSet.RangeSet = RangeSet.empty
   #failed: AllocationOutcome | undefined
   #nowMs = 0
+  #conflicts = 0
 
   constructor(request: AllocationRequest, known: KnownBlocks) {
     this.#request = request
     this.#known = known
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid) : undefined
   }
 
   observe(change: Change): void {
+    this.#handle?.observe(change)
     this.#known.observe(change, { nowMs: this.#nowMs })
   }
 
@@ -56,8 +62,9 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (node !== undefined) this.#known.noteNode(node)
   }
 
-  next({ nowMs }: TaskTime): Step<AllocationOutcome> {
+  next({ nowMs, conflicts }: TaskTime): Step<AllocationOutcome> {
     this.#nowMs = nowMs
+    this.#conflicts = conflicts
     const { pools: names, families } = this.#request
     const unknown = names.filter((name) => this.#known.pool(name) === undefined)
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
@@ -70,6 +77,8 @@ class AllocateTask implements Task<AllocationOutcome> {
         why: 'the blocks of its node',
       }
     }
+    const left = this.#reviewHandle()
+    if (left !== undefined) return left
     const doubtful = this.#review()
     const places = families.map((family) => this.#placeOf(family))
     if (this.#failed !== undefined) return this.#undo(places, this.#failed, doubtful)
@@ -77,12 +86,14 @@ class AllocateTask implements Task<AllocationOutcome> {
     const missing = families.filter((_, index) => places[index] === undefined)
     if (differing !== undefined || missing.length === 0) {
       if (doubtful !== undefined) return write(fence(doubtful))
-      return { kind: 'done', outcome: differing ?? this.#success(places as Place[]) }
+      return this.#end(places, differing ?? this.#success(places as Place[]))
     }
     // nothing is written before there is room for all
     const choices = missing.map((family) => this.#choose(family, doubtful))
     const failed = choices.find((choice) => choice.kind === 'fails')
     if (failed !== undefined) {
+      // what the owner has already may be where only its handle says
+      if (this.#handle?.isKnown === false) return readHandle(this.#handle)
       this.#failed = failed.outcome
       return this.#undo(places, failed.outcome, doubtful)
     }
@@ -91,6 +102,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     const writes = choices.filter((choice) => choice.kind === 'write')
     const choice = writes.find(({ block }) => block === doubtful?.name) ?? (writes[0] as (typeof writes)[number])
     if (doubtful !== undefined && doubtful.name !== choice.block) return write(fence(doubtful))
+    const note = this.#noteIn(this.#handle, places, writes)
+    if (note !== undefined) return write(note)
     const { block, prefix, version, sequence } = choice
     this.#sent.set(block, { version, sequence })
     this.#known.noteSent(block, { prefix, version, uid: this.#request.owner.uid, sequence, isBound: true })
@@ -172,7 +185,42 @@ class AllocateTask implements Task<AllocationOutcome> {
       const why = `not all of it can be given: ${outcome.message}`
       return write(takeBack(place, undefined, { nowMs: this.#nowMs, why }))
     }
-    return doubtful === undefined ? { kind: 'done', outcome } : write(fence(doubtful))
+    return doubtful === undefined ? this.#end(places, outcome) : write(fence(doubtful))
+  }
+
+  /** What the handle names that was not looked at yet, and what can not be told without it. */
+  #reviewHandle(): Step<AllocationOutcome> | undefined {
+    const handle = this.#handle
+    if (handle === undefined) return undefined
+    handle.review(this.#conflicts)
+    if (handle.problem !== undefined) return { kind: 'done', outcome: { kind: 'notReady', message: handle.problem } }
+    const names = [interfaceKey(this.#request.interface)]
+    const refs = handle.unread(names)
+    if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have something there' }
+    for (const { name, version } of handle.takeSuspects(names, this.#known)) this.#sent.set(name, { version })
+    return undefined
+  }
+
+  /** Before a row is written its block stands in the handle: whoever comes after a death looks there. */
+  #noteIn(
+    handle: OwnerHandle | undefined,
+    places: readonly (Place | undefined)[],
+    choices: readonly { readonly block: string }[],
+  ): (Effect & { readonly why: string }) | undefined {
+    const name = interfaceKey(this.#request.interface)
+    if (handle === undefined || choices.every(({ block }) => handle.names(name, block))) return undefined
+    const blocks = new Set([...blocksOf(places), ...choices.map(({ block }) => block)])
+    return handle.write(new Map([[name, blocks]]), this.#request.owner, this.#conflicts)
+  }
+
+  /** The end, when the handle says no more than what the owner has. */
+  #end(places: readonly (Place | undefined)[], outcome: AllocationOutcome): Step<AllocationOutcome> {
+    const handle = this.#handle
+    if (handle === undefined) return { kind: 'done', outcome }
+    if (!handle.isKnown) return readHandle(handle)
+    const wanted = new Map([[interfaceKey(this.#request.interface), new Set(blocksOf(places))]])
+    const note = handle.write(wanted, this.#request.owner, this.#conflicts)
+    return note === undefined ? { kind: 'done', outcome } : write(note)
   }
 
   #choose(family: Family, doubtful: BlockBook | undefined): Choice {
@@ -190,10 +238,19 @@ class AllocateTask implements Task<AllocationOutcome> {
       problems,
       known: this.#known,
       doubtful,
+      left: (domain) => this.#handle?.places(interfaceKey(this.#request.interface), domain) ?? [],
       contended: this.#contended,
       nowMs: this.#nowMs,
     })
   }
+}
+
+function blocksOf(places: readonly (Place | undefined)[]): readonly string[] {
+  return places.flatMap((place) => (place === undefined ? [] : [place.book.name]))
+}
+
+function readHandle({ ref }: OwnerHandle): Step<AllocationOutcome> {
+  return { kind: 'get', refs: [ref], why: 'where the owner has something' }
 }
 
 function write(effect: Effect & { readonly why: string }): Step<AllocationOutcome> {

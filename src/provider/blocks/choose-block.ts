@@ -26,6 +26,8 @@ export interface ChoiceInput {
   readonly known: KnownBlocks
   /** A block for whose version something was sent that may still be done: it is taken first. */
   readonly doubtful: BlockBook | undefined
+  /** Where something that was sent may still make a block: taken before others. */
+  readonly left: (domain: string) => readonly Prefix.Prefix[]
   /** Blocks in which others were faster: they are taken last. */
   readonly contended: RangeSet.RangeSet
   readonly nowMs: number
@@ -237,7 +239,7 @@ function nextBlock(
   pool: PoolView,
   family: Family,
   beside: RangeSet.RangeSet,
-  { known, request, doubtful, contended, nowMs }: ChoiceInput,
+  { known, request, doubtful, left, contended, nowMs }: ChoiceInput,
 ): Prefix.Prefix | undefined {
   const busy: Busy =
     request.isContested === true
@@ -250,6 +252,11 @@ function nextBlock(
     pool.unitsOf(book.prefix, book.name).length > 0 &&
     !RangeSet.contains(beside, book.prefix)
   if (isFit(doubtful)) return doubtful?.prefix
+  const { domain } = pool.object.spec
+  const place = left(domain).find(
+    (prefix) => prefix.address.family === family && isBlockOf(pool, prefix) && !RangeSet.contains(beside, prefix),
+  )
+  if (place !== undefined) return place
   const { affinity } = pool.object.spec
   const { node } = request
   if (affinity !== undefined && node !== undefined) {
@@ -267,6 +274,12 @@ function nextBlock(
   }
   const query = { nowMs, beside, withBound: false }
   return firstOf(pool, family, query, busy) ?? firstOf(pool, family, { ...query, withBound: true }, busy)
+}
+
+/** Whether a prefix is a block of which a pool gives something. */
+function isBlockOf(pool: PoolView, prefix: Prefix.Prefix): boolean {
+  const isOnGrid = pool.grid(prefix.address.family)?.blockPrefixLength === prefix.length
+  return isOnGrid && pool.unitsOf(prefix, blockName(pool.object.spec.domain, prefix)).length > 0
 }
 
 /** Blocks that somebody writes: this process, or a writer that this task has met; and others lately. */

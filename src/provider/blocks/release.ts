@@ -3,14 +3,15 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { ipamError } from '../../errors/index.js'
-import type { Change, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
+import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { allocationOf } from './allocation.js'
 import { BlockBook, isBound } from './book.js'
 import { blockAround, unitOf } from './grid.js'
+import { interfaceKey, OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
 import type { Allocation } from './request.js'
-import { takeBack } from './rows.js'
+import { fence, takeBack } from './rows.js'
 
 /** Gives back what an owner has: all of it, or the part that all of what is given says. */
 export interface ReleaseRequest {
@@ -20,6 +21,11 @@ export interface ReleaseRequest {
   readonly address?: Address.Address | undefined
   /** That of the allocation: what the owner has been given since stays. */
   readonly sequence?: number | undefined
+  /**
+   * Whether the IPHandle of the owner says where that is, as `handle` of an {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if
+   * they are given. Default false.
+   */
+  readonly handle?: boolean | undefined
   /**
    * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block of the address, or without an address for all blocks
    * of the domains of these pools.
@@ -31,6 +37,8 @@ export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
   /** It has nothing of the kind, or not any more. */
   | { readonly kind: 'nothing'; readonly message: string }
+  /** It can not be told what it has: its handle can not be read. */
+  | { readonly kind: 'notReady'; readonly message: string }
   /** Somebody else has the address. */
   | { readonly kind: 'notYours'; readonly message: string; readonly by: string }
 
@@ -44,8 +52,8 @@ export function release(request: ReleaseRequest, known: KnownBlocks): Task<Relea
   if (typeof uid !== 'string' || uid === '') {
     throw ipamError('INVALID_ARGUMENT', { argument: 'owner.uid', expected: 'a text', got: String(uid) })
   }
-  if (!known.isComplete && (request.pools ?? []).length === 0) {
-    const expected = 'the pools that it may be of, where not all blocks are known'
+  if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
+    const expected = 'the pools that it may be of, or a handle, where not all blocks are known'
     throw ipamError('INVALID_ARGUMENT', { argument: 'pools', expected, got: 'none' })
   }
   return new ReleaseTask(request, known)
@@ -57,14 +65,21 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   readonly #listed = new Set<string>()
   /** What is to be given back, as it was when it was found: by block and number. */
   readonly #found = new Map<string, Allocation>()
+  readonly #handle: OwnerHandle | undefined
+  /** Whether there was a handle when it was first read. */
+  #hasHandle = false
+  /** Blocks into which an earlier attempt may still write, and their version then. */
+  readonly #suspects = new Map<string, string | undefined>()
   #nowMs = 0
 
   constructor(request: ReleaseRequest, known: KnownBlocks) {
     this.#request = request
     this.#known = known
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid) : undefined
   }
 
   observe(change: Change): void {
+    this.#handle?.observe(change)
     this.#known.observe(change, { nowMs: this.#nowMs })
   }
 
@@ -72,12 +87,14 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     this.#listed.add(fields['spec.domain'] as string)
   }
 
-  next({ nowMs }: TaskTime): Step<ReleaseOutcome> {
+  next({ nowMs, conflicts }: TaskTime): Step<ReleaseOutcome> {
     this.#nowMs = nowMs
-    const reads = this.#known.isComplete ? undefined : this.#reads()
+    const left = this.#reviewHandle(conflicts)
+    if (left !== undefined) return left
+    const reads = this.#known.isComplete || this.#hasHandle ? undefined : this.#reads()
     if (reads !== undefined) return reads
     const [place] = this.#places()
-    if (place === undefined) return { kind: 'done', outcome: this.#outcome() }
+    if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
     const { name, prefix, version } = place.book
     const { uid, sequence } = place.entry.row
@@ -86,7 +103,56 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const pool = this.#known.pool(allocation.pool)
     const rules = pool instanceof PoolView ? pool.object.spec : undefined
     const effect = takeBack(place, rules, { nowMs, why: `its owner ${place.entry.row.owner} gives it back` })
-    return { kind: 'write', plan: { outcome: { kind: 'writes', message: effect.why }, effects: [effect] } }
+    return write(effect)
+  }
+
+  /** What the handle names that was not looked at yet. */
+  #reviewHandle(conflicts: number): Step<ReleaseOutcome> | undefined {
+    const handle = this.#handle
+    if (handle === undefined) return undefined
+    handle.review(conflicts)
+    if (!handle.isKnown) return { kind: 'get', refs: [handle.ref], why: 'where the owner has something' }
+    if (handle.isThere) this.#hasHandle = true
+    const { problem } = handle
+    if (problem !== undefined && !this.#known.isComplete && (this.#request.pools ?? []).length === 0) {
+      return { kind: 'done', outcome: { kind: 'notReady', message: problem } }
+    }
+    const refs = handle.unread(this.#interfaces(handle))
+    if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have something there' }
+    for (const { name, version } of handle.takeSuspects(this.#interfaces(handle), this.#known)) {
+      this.#suspects.set(name, version)
+    }
+    return undefined
+  }
+
+  /** The interfaces that it is about, as the handle has them. */
+  #interfaces(handle: OwnerHandle): readonly string[] {
+    const { interface: name } = this.#request
+    return name === undefined ? handle.interfaces : [name]
+  }
+
+  /** The end, when nothing comes later and the handle says no more than what the owner has. */
+  #end(conflicts: number): Step<ReleaseOutcome> {
+    for (const [name, version] of this.#suspects) {
+      const book = this.#known.book(name)
+      if (book instanceof BlockBook && book.version === version) return write(fence(book))
+      this.#suspects.delete(name)
+    }
+    const note = this.#handle && this.#noteIn(this.#handle, conflicts)
+    if (note !== undefined) return write(note)
+    return { kind: 'done', outcome: this.#outcome() }
+  }
+
+  /** What the handle is to say: no more than what the owner has. */
+  #noteIn(handle: OwnerHandle, conflicts: number): Write | undefined {
+    if (!handle.isThere) return undefined
+    const { uid } = this.#request.owner
+    const rows = this.#known.rowsOf(uid)
+    const wanted = this.#interfaces(handle).map((name) => {
+      const own = rows.filter(({ entry }) => interfaceKey(entry.row.interface) === name)
+      return [name, new Set(own.map(({ book }) => book.name))] as const
+    })
+    return handle.write(new Map(wanted), { uid, name: uid }, conflicts)
   }
 
   /** What has to be read first, by who does not know all blocks. */
@@ -145,6 +211,12 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     }
     return undefined
   }
+}
+
+type Write = Effect & { readonly why: string }
+
+function write(effect: Write): Step<ReleaseOutcome> {
+  return { kind: 'write', plan: { outcome: { kind: 'writes', message: effect.why }, effects: [effect] } }
 }
 
 /** The block of a pool's domain in which an address lies. */

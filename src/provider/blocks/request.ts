@@ -40,6 +40,11 @@ export interface AllocationRequest {
    * first; otherwise each rather takes a block that nobody else writes. Default false.
    */
   readonly isContested?: boolean | undefined
+  /**
+   * Whether an IPHandle says in which blocks the owner has something: so that who does not know all blocks finds it, also after a death. Costs a write, or a read.
+   * Default false.
+   */
+  readonly handle?: boolean | undefined
   /** Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the pool gives. */
   readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
   /** So many in a row of each family. Not with `prefixLengths`. Default 1. */

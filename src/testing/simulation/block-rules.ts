@@ -59,6 +59,12 @@ export class BlockRules {
     return own.map((each) => this.#text(each)).sort()
   }
 
+  /** The blocks in which an owner has something. */
+  blocksOf(uid: string): readonly string[] {
+    const held = [...this.#blocks.values()].flatMap((block) => this.#rows(block))
+    return held.filter(({ row }) => row.state === undefined && row.uid === uid).map(({ block }) => block)
+  }
+
   /** How many units of a pool nobody has or waits for, of one family. Small pools only. */
   freeIn(pool: IPPool, family: 4 | 6, most: bigint): bigint {
     const space = poolSpace(pool.spec)

@@ -44,9 +44,9 @@ export class Network {
     for (const call of this.#late.filter((late) => late.object === object)) await this.#arrive(call)
   }
 
-  /** When the term of a writer is over: what it had on the way arrives now, or never. */
-  async ends(actor: string): Promise<void> {
-    for (const call of this.#late.filter((late) => late.actor === actor)) {
+  /** When the term of a writer is over: what it had on the way arrives now, or never. @param operation only calls of this kind */
+  async ends(actor: string, operation = ''): Promise<void> {
+    for (const call of this.#late.filter((late) => late.actor === actor && late.label.startsWith(operation))) {
       if (this.#dice.chance(0.5)) await this.#arrive(call)
       else this.#late = this.#late.filter((late) => late !== call)
     }

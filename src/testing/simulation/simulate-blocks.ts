@@ -1,8 +1,10 @@
 import { Address } from '../../cidr/index.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
+import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
 import { IPPool, type IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
 import { ipamError, unwrap } from '../../errors/index.js'
+import type { Change } from '../../plan/index.js'
 import { type Allocation, allocate, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
 import { BlockRules } from './block-rules.js'
@@ -92,6 +94,8 @@ class BlocksSimulation {
   readonly #operators: Writer[] = []
   readonly #versions = new Map<string, IPPool[]>()
   readonly #byUid = new Map<string, Owner>()
+  /** The writers that know nothing but what handles say. */
+  readonly #withHandles = new Set<string>()
   #isRough = true
   #nowMs = START_MS
   #faults = 0
@@ -102,7 +106,7 @@ class BlocksSimulation {
     this.#dice = new Dice(options.seed)
     this.#scheduler = new Scheduler(this.#dice)
     this.#network = new Network(this.#dice, this.#scheduler)
-    this.#truth = new Truth([IPDomain.info, IPPool.info, IPBlock.info], () => this.#nowMs)
+    this.#truth = new Truth([IPDomain.info, IPPool.info, IPBlock.info, IPHandle.info], () => this.#nowMs)
     this.#rules = new BlockRules({
       now: () => this.#nowMs,
       mayLose: (uid) => {
@@ -150,17 +154,21 @@ class BlocksSimulation {
   async #startWriter(index: number, writers: number): Promise<void> {
     const { faults = ALL_FAULTS, faultProbability = 0.1, dropsConditions = false } = this.#options
     const name = `writer ${index + 1}`
-    const knows = this.#dice.chance(0.7) ? 'all' : 'asked'
+    const knows = this.#dice.chance(0.6) ? 'all' : 'asked'
+    const hasHandles = knows === 'asked' && this.#dice.chance(0.6)
+    if (hasHandles) this.#withHandles.add(name)
     // who dies and knows only what it asks for does not find what it has given before; and what it asks for it is told as it is now
-    const kinds = knows === 'all' ? faults : faults.filter((fault) => !NOT_OF_ASKERS.includes(fault))
+    const isLost = knows === 'asked' && !hasHandles
+    const kinds = isLost ? faults.filter((fault) => !NOT_OF_ASKERS.includes(fault)) : faults
     const world: BlockWriterWorld = {
       truth: this.#truth,
       scheduler: this.#scheduler,
       dice: this.#dice,
       now: () => this.#nowMs,
-      isRough: () => this.#isRough && knows === 'all',
+      isRough: () => this.#isRough && !isLost,
       ends: async (writer) => {
-        await this.#network.ends(writer)
+        // what was sent for a version that a successor has seen does no harm, whenever it comes; what is made needs no version
+        await this.#network.ends(writer, hasHandles ? 'create' : '')
         for (const owner of this.#owners) if (owner.node === name) owner.isBusy = false
       },
       failed: (problem) => void this.#problems.push(problem),
@@ -275,10 +283,11 @@ class BlocksSimulation {
     const { uid, name, mac, pools, families, count, node } = owner
     owner.mayHave = true
     const length = this.#truth.log.length
+    const handle = this.#withHandles.has(node)
+    const request = { owner: { uid, name }, interface: 'net1', mac, count, pools, families, handle }
     return {
       label: `gives to ${name}`,
-      task: (known) =>
-        allocate({ owner: { uid, name }, interface: 'net1', mac, count, pools, families, node: { name: node } }, known),
+      task: (known) => allocate({ ...request, node: { name: node } }, known),
       done: (outcome) => {
         owner.isBusy = false
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
@@ -301,7 +310,8 @@ class BlocksSimulation {
     owner.told = []
     return {
       label: `takes from ${name}`,
-      task: (known) => release({ owner: { uid }, pools }, known),
+      task: (known) =>
+        release({ owner: { uid }, ...(this.#withHandles.has(node) ? { handle: true } : { pools }) }, known),
       done: (outcome) => {
         owner.isBusy = false
         owner.isReleasing = false
@@ -355,8 +365,27 @@ class BlocksSimulation {
       }
       const problem = this.#rules.observe(change)
       if (problem !== undefined) this.#problems.push(problem)
+      if (this.#withHandles.size > 0) this.#checkHandles(change)
     }
   }
+
+  /** Who finds its rows by a handle finds all of them: the handle names each block before there is a row in it. */
+  #checkHandles(change: Change): void {
+    if (change.kind === 'present' && IPHandle.is(change.object)) {
+      const { spec } = IPHandle.parse(change.object)
+      this.#handles.set(change.object.metadata.name, new Set(Object.values(spec.blocks).flat()))
+    } else if (change.kind === 'absent' && IPHandle.is(change.ref)) this.#handles.delete(change.ref.name)
+    for (const [uid, { node, name }] of this.#byUid) {
+      if (!this.#withHandles.has(node)) continue
+      const named = this.#handles.get(handleName(uid))
+      for (const block of this.#rules.blocksOf(uid)) {
+        if (named?.has(block) !== true)
+          this.#problems.push(`${name} has a row in ${block}, which its handle does not name`)
+      }
+    }
+  }
+
+  readonly #handles = new Map<string, ReadonlySet<string>>()
 
   /** Goes on; where nobody can, time does, until what was given back lately is free. */
   async #go(): Promise<boolean> {

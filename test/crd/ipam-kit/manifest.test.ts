@@ -1,5 +1,5 @@
 import { Prefix } from 'ipam-kit/cidr'
-import { blockName, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { blockName, IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
@@ -94,6 +94,7 @@ describe('what never changes says so in the manifest', () => {
   test.each<[CrdModel<KubeObject>, string]>([
     [IPDomain, 'spec'],
     [IPPool, 'spec.domain'],
+    [IPHandle, 'spec.uid'],
     [IPBlock, 'spec.cidr'],
     [IPBlock, 'spec.domain'],
     [IPBlock, 'spec.allocationPrefixLength'],
@@ -117,7 +118,7 @@ describe('what never changes says so in the manifest', () => {
 })
 
 test('the kinds are of the cluster, and blocks are found by domain, node and pool', () => {
-  for (const model of [IPPool, IPDomain, IPBlock]) expect(crdManifest(model).spec.scope).toBe('Cluster')
+  for (const model of [IPPool, IPDomain, IPBlock, IPHandle]) expect(crdManifest(model).spec.scope).toBe('Cluster')
   const fields = ['.spec.domain', '.spec.node', '.spec.pool'].map((jsonPath) => ({ jsonPath }))
   expect(crdManifest(IPBlock).spec.versions[0]?.selectableFields).toEqual(fields)
 })
@@ -125,6 +126,7 @@ test('the kinds are of the cluster, and blocks are found by domain, node and poo
 test.each<[CrdModel<KubeObject>, string[]]>([
   [IPPool, ['Domain', 'Subnet', 'Free v4', 'Free v6', 'Ready', 'Age']],
   [IPBlock, ['CIDR', 'Domain', 'Pool', 'Node', 'Age']],
+  [IPHandle, ['Owner', 'Age']],
   [IPDomain, ['IPv4 block', 'IPv6 block', 'Ready', 'Age']],
 ])('people see of $info.kind %j', (model, names) => {
   const columns = crdManifest(model).spec.versions[0]?.additionalPrinterColumns

@@ -16,6 +16,7 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPPool,
   IpamKit.IPBlock,
   IpamKit.IPDomain,
+  IpamKit.IPHandle,
 ]
 
 /** The schema of every version of every kind. */

@@ -6,48 +6,19 @@ import type { Task } from 'ipam-kit/plan'
 import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
-import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { blockStore, blocksIn, poolIn, request } from './world.js'
+import { blockStore, blocksIn, countingStore, poolIn, type Requests, request } from './world.js'
 
 const NOW_MS = 1_000_000
-
-/** What a store was asked for. */
-interface Requests {
-  gets: number
-  lists: number
-  writes: number
-}
 
 let store: Store
 beforeEach(() => {
   store = blockStore()
 })
 
-/** A store that counts what it is asked for. */
-function counting(): { readonly store: Store; readonly requests: Requests } {
-  const requests = { gets: 0, lists: 0, writes: 0 }
-  const below = store
-  const counted = <T>(what: keyof Requests, answer: T): T => {
-    requests[what]++
-    return answer
-  }
-  return {
-    requests,
-    store: storeOver(below, {
-      get: (ref) => counted('gets', below.get(ref)),
-      list: (query, options) => counted('lists', below.list(query, options)),
-      create: (object) => counted('writes', below.create(object)),
-      update: (object, options) => counted('writes', below.update(object, options)),
-      patch: (ref, patch, options) => counted('writes', below.patch(ref, patch, options)),
-      delete: (ref, options) => counted('writes', below.delete(ref, options)),
-    }),
-  }
-}
-
 /** @returns what a task asks for until it is done */
 async function cost(task: Task, outcome: string): Promise<Requests> {
-  const counted = counting()
+  const counted = countingStore(store)
   const ended = await runTask(task, counted.store, { now: () => NOW_MS })
   if (ended.kind !== 'done') throw new Error(JSON.stringify(ended))
   expect(ended.outcome.kind).toBe(outcome)

@@ -1,10 +1,11 @@
-import { IPBlock, IPDomain, IPPool, type IPPoolFamilyStatus, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPHandle, IPPool, type IPPoolFamilyStatus, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { AllocationRequest } from 'ipam-kit/provider/blocks'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
 
-export const kinds = [IPDomain.info, IPPool.info, IPBlock.info] as const
+export const kinds = [IPDomain.info, IPPool.info, IPBlock.info, IPHandle.info] as const
 
 export function blockStore(): Store {
   return memoryStore({ kinds, now: () => 0, uid: (n) => `uid-${n}` })
@@ -41,4 +42,31 @@ export function request(uid: string, more: Partial<AllocationRequest> = {}): All
 export async function blocksIn(store: Store): Promise<readonly IPBlock[]> {
   const { apiVersion, kind } = IPBlock.info
   return unwrap(await store.list({ apiVersion, kind })).items.map((object) => IPBlock.parse(object))
+}
+
+/** What a store was asked for. */
+export interface Requests {
+  gets: number
+  lists: number
+  writes: number
+}
+
+/** A store that counts what it is asked for. */
+export function countingStore(below: Store): { readonly store: Store; readonly requests: Requests } {
+  const requests = { gets: 0, lists: 0, writes: 0 }
+  const counted = <T>(what: keyof Requests, answer: T): T => {
+    requests[what]++
+    return answer
+  }
+  return {
+    requests,
+    store: storeOver(below, {
+      get: (ref) => counted('gets', below.get(ref)),
+      list: (query, options) => counted('lists', below.list(query, options)),
+      create: (object) => counted('writes', below.create(object)),
+      update: (object, options) => counted('writes', below.update(object, options)),
+      patch: (ref, patch, options) => counted('writes', below.patch(ref, patch, options)),
+      delete: (ref, options) => counted('writes', below.delete(ref, options)),
+    }),
+  }
 }

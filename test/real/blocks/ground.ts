@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import type { KindInfo } from 'ipam-kit/crd/meta'
 import type { Timers } from 'ipam-kit/run'
@@ -16,7 +16,7 @@ import type { RealKubernetes } from '../servers/kubernetes.js'
 
 export type Engine = 'kubernetes' | 'postgres' | 'redis' | 'etcd'
 
-const MODELS = [IPDomain, IPPool, IPBlock]
+const MODELS = [IPDomain, IPPool, IPBlock, IPHandle]
 export const KINDS: readonly KindInfo[] = MODELS.map(({ info }) => info)
 
 const REQUEST_MS = 30_000

@@ -25,7 +25,7 @@ process.exit()
 async function give(number: number): Promise<void> {
   const owner = { uid: `owner-${number}`, name: `ns/pod-${number}` }
   const start = performance.now()
-  const { outcome, ...cost } = await carryOut(allocate({ owner, pools: ['blue'], families: [4, 6] }, known))
+  const { outcome, ...cost } = await carryOut(allocate({ owner, pools: ['blue'], families: [4, 6] }, known()))
   if (!('allocations' in outcome)) throw new Error(`${owner.name}: ${outcome.message}`)
   const addresses = outcome.allocations.map(({ address }) => Address.format(address))
   const ms = performance.now() - start
@@ -34,7 +34,7 @@ async function give(number: number): Promise<void> {
 
 async function take(number: number): Promise<void> {
   const uid = `owner-${number}`
-  const { outcome, requests } = await carryOut(release({ owner: { uid } }, known))
+  const { outcome, requests } = await carryOut(release({ owner: { uid } }, known()))
   const count = outcome.kind === 'released' ? outcome.allocations.length : 0
   tell({ kind: 'gone', owner: uid, count, requests })
 }
@@ -43,14 +43,9 @@ async function take(number: number): Promise<void> {
 async function carryOut<O extends Outcome>(task: Task<O>) {
   let conflicts = 0
   const pause = async () => void conflicts++
-  let before: Parameters<typeof runTask>[3]
-  for (let requests = 0; ; ) {
-    const ended = await runTask(task, store, { now: Date.now, pause }, before)
-    requests += ended.requests
-    if (ended.kind === 'done') return { outcome: ended.outcome, requests, conflicts }
-    if (ended.kind === 'failed') throw new Error(JSON.stringify(ended.failure))
-    before = ended.unsettled
-  }
+  const ended = await runTask(task, store, { now: Date.now, pause, maxSettles: Number.POSITIVE_INFINITY })
+  if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
+  return { outcome: ended.outcome, requests: ended.requests, conflicts }
 }
 
 function tell(line: Told): void {

@@ -31,7 +31,8 @@ const grid = (family: 4 | 6, change: object = {}) => ({
   [`ipv${family}`]: { blockPrefixLength: 20, allocationPrefixLength: 28, ...change },
 })
 const place = { cidr: '10.0.0.0/24', domain: 'lab', allocationPrefixLength: 32, pool: 'blue', sequence: 9 }
-const row = { owner: 'lab/web-0', uid: 'u-0', sequence: 9 }
+const holder = { owner: 'lab/web-0', uid: 'u-0' }
+const row = { ...holder, sequence: 9 }
 const block = (name: string, change: object) => own(name, 'IPBlock', { ...place, ...change })
 const blockOf = (name: string, change: object) => block(name, { rows: { 0: row, 5: { ...row, ...change } } })
 
@@ -99,6 +100,9 @@ export const wrongObjects: readonly KubeObject[] = [
   blockOf('row-names', { owner: 'lab/wëb', uid: '"', kind: '<', interface: 'eth 0', container: '', pool: 'A' }),
   blockOf('row-lengths', { owner: 'a'.repeat(318), uid: 'a'.repeat(37), kind: 'a'.repeat(81), pool: 'a'.repeat(201) }),
   blockOf('row-more', { mac: '02-00-00-00-00-01', count: 1025, sequence: 1.5, state: 'bound', released: 'now' }),
+  own('no-spec-of-a-handle', 'IPHandle', {}),
+  own('handle-words', 'IPHandle', { ...holder, uid: '', owner: 'a b', blocks: [] }),
+  own('handle-blocks', 'IPHandle', { ...holder, blocks: { eth0: Array.from({ length: 65 }, () => 'b'), net1: [''] } }),
   own('no-grid', 'IPDomain', grid(4)),
   own('wrong-grid', 'IPDomain', { ...grid(4, { blockPrefixLength: 0 }), ...grid(6, { allocationPrefixLength: 129 }) }),
 ]
@@ -137,6 +141,7 @@ export const rightObjects: readonly KubeObject[] = [
     nodeSelector: { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] },
   }),
   block('lab-4-0a000000-24', { rows: { 255: { ...row, state: 'held', released: ready.lastTransitionTime } } }),
+  own('uid-u-0', 'IPHandle', { ...holder, blocks: { '': ['lab-4-0a000000-24'], eth0: [] } }),
   own('own-domain', 'IPDomain', { ...grid(4), ...grid(6) }),
 ]
 

@@ -27,6 +27,7 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPPool,
   IpamKit.IPBlock,
   IpamKit.IPDomain,
+  IpamKit.IPHandle,
 ]
 
 /** The definitions that we make, and the webhooks that go with them, on a real API server. */

@@ -1,6 +1,5 @@
 import { groupOf, type KindInfo, kindKey, type ObjectRef } from '../../../crd/meta/object.js'
 import type { Change } from '../../../plan/index.js'
-import type { BlockEntry } from '../book.js'
 
 /** The owners that are there, of some kinds. */
 export class Owners {
@@ -26,15 +25,15 @@ export class Owners {
     return this.#uids.get(ownerKey(ref))
   }
 
-  /** The owner that a row names, if it is of one of the kinds. */
-  ownerOf({ row }: BlockEntry): ObjectRef | undefined {
-    const info = this.#kinds.get(row.kind ?? 'Pod')
+  /** The owner that a row or a handle names, if it is of one of the kinds. */
+  refOf(named: { readonly owner: string; readonly kind?: string | undefined }): ObjectRef | undefined {
+    const info = this.#kinds.get(named.kind ?? 'Pod')
     if (info === undefined) return undefined
     const { apiVersion, kind, namespaced } = info
-    const slash = row.owner.indexOf('/')
+    const slash = named.owner.indexOf('/')
     if (namespaced !== slash >= 0) return undefined
-    const name = row.owner.slice(slash + 1)
-    return slash < 0 ? { apiVersion, kind, name } : { apiVersion, kind, namespace: row.owner.slice(0, slash), name }
+    const name = named.owner.slice(slash + 1)
+    return slash < 0 ? { apiVersion, kind, name } : { apiVersion, kind, namespace: named.owner.slice(0, slash), name }
   }
 
   clear(): void {

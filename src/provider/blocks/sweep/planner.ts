@@ -1,6 +1,7 @@
 import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
+import { IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import { type KindInfo, type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import { ipamError } from '../../../errors/index.js'
@@ -10,6 +11,7 @@ import { KnownBlocks, type Place } from '../known-blocks.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
 import { PoolView } from '../pool-view.js'
 import { handOver, takeBack } from '../rows.js'
+import { HandleSweep } from './handles.js'
 import { Owners, ownerKey } from './owners.js'
 import { type LeftAddress, type Verdict, verdictOn } from './verdict.js'
 
@@ -21,6 +23,8 @@ export interface BlocksSweepOptions {
   readonly owners: readonly KindInfo[]
   /** How long an owner has to be missing before what it has is taken back, in seconds, from 0 to 86,400. Default 900. */
   readonly graceSeconds?: number | undefined
+  /** Whether the handles of owners that are gone are removed too. They are then watched as well. Default false. */
+  readonly handles?: boolean | undefined
 }
 
 /**
@@ -33,19 +37,20 @@ export interface BlocksSweepOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcome> {
-  const { owners, graceSeconds = 900 } = options ?? {}
+  const { owners, graceSeconds = 900, handles = false } = options ?? {}
   const refuse = (argument: string, expected: string, got: unknown) => {
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
   }
   if (!Array.isArray(owners) || owners.length === 0) refuse('owners', 'a list of kinds, one at least', owners)
   if (!(graceSeconds >= 0 && graceSeconds <= 86_400)) refuse('graceSeconds', 'seconds, 0 to 86400', graceSeconds)
-  return new BlocksSweep({ owners, graceSeconds })
+  return new BlocksSweep({ owners, graceSeconds, handles })
 }
 
 /** The options, with what is left out filled in. */
 interface SweepRules {
   readonly owners: readonly KindInfo[]
   readonly graceSeconds: number
+  readonly handles: boolean
 }
 
 /** A row that something is to be done about. */
@@ -60,6 +65,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   readonly #options: SweepRules
   readonly #sightings = new Sightings()
   readonly #owners: Owners
+  readonly #handles: HandleSweep
   readonly #addresses = new Map<string, LeftAddress>()
   /** Since when owners are missing, by block and number of the row. */
   readonly #missing = new Map<string, Map<number, number>>()
@@ -67,10 +73,11 @@ class BlocksSweep implements Planner<OperatorOutcome> {
 
   constructor(options: SweepRules) {
     this.#options = options
-    const { owners } = options
+    const { owners, graceSeconds, handles } = options
     this.#owners = new Owners(owners)
+    this.#handles = new HandleSweep(graceSeconds)
     const addresses = owners.some((kind) => isClaim(kind)) ? [IPAddress.info] : []
-    this.watches = [IPPool.info, IPBlock.info, ...addresses, ...owners]
+    this.watches = [IPPool.info, IPBlock.info, ...(handles ? [IPHandle.info] : []), ...addresses, ...owners]
   }
 
   observe(change: Change): readonly string[] {
@@ -82,11 +89,14 @@ class BlocksSweep implements Planner<OperatorOutcome> {
       if (change.kind === 'absent') this.#missing.delete(ref.name)
       return [ref.name]
     }
+    if (IPHandle.is(ref)) return [this.#handles.observe(change)]
     const uids = IPAddress.is(ref) ? this.#observeAddress(ref, change) : this.#owners.observe(ref, change)
-    return [...new Set(uids.flatMap((uid) => this.#known.rowsOf(uid).map(({ book }) => book.name)))]
+    const blocks = new Set(uids.flatMap((uid) => this.#known.rowsOf(uid).map(({ book }) => book.name)))
+    return [...blocks, ...this.#handles.keysOf(uids)]
   }
 
   plan(name: string, time: PlanTime): Plan<OperatorOutcome> | undefined {
+    if (this.#handles.has(name)) return this.#handles.plan(name, time, this.#owners, this.#known)
     const book = this.#known.book(name)
     if (book === undefined || book === 'absent') return undefined
     if (!(book instanceof BlockBook)) return { outcome: { kind: 'broken', message: book.unreadable }, effects: [] }
@@ -119,6 +129,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     this.#owners.clear()
     this.#addresses.clear()
     this.#missing.clear()
+    this.#handles.clear()
   }
 
   #observeAddress(ref: ObjectRef, change: Change): readonly string[] {
@@ -147,7 +158,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     let waitMs: number | undefined
     for (const entry of book.entries) {
       const place = { book, entry }
-      const owner = isBound(entry) ? this.#owners.ownerOf(entry) : undefined
+      const owner = isBound(entry) ? this.#owners.refOf(entry.row) : undefined
       if (owner === undefined) continue
       const verdict = verdictOn(place, owner, this.#owners.uidOf(owner), this.#addressOf(owner))
       if (verdict.kind === 'stays') continue

@@ -1,0 +1,183 @@
+import type * as Prefix from '../../cidr/nouns/prefix.js'
+import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
+import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
+import { type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { describe } from '../../errors/index.js'
+import { type Change, type Effect, patchObject } from '../../plan/index.js'
+import { BlockBook } from './book.js'
+import { blockRef, type Known, type KnownBlocks, type Place } from './known-blocks.js'
+
+/** Whose handle it is. */
+export interface HandleOwner {
+  readonly uid: string
+  readonly name: string
+  readonly kind?: string | undefined
+}
+
+/** The blocks of each interface of an owner. */
+export type HandleBlocks = ReadonlyMap<string, ReadonlySet<string>>
+
+/**
+ * The handle of an owner, as one task sees it: it reads it anew, and each block that it names, whatever was known before. What it names was written there by an
+ * attempt that may have died, with a row for the block still on its way.
+ */
+export class OwnerHandle {
+  readonly ref: ObjectRef
+  readonly #uid: string
+  #known: Known<IPHandle>
+  /** The blocks that the task was shown. */
+  readonly #shown = new Set<string>()
+  /** The blocks that this task has put into the handle: nobody else has anything on its way there. */
+  readonly #own = new Set<string>()
+  #sent: { readonly blocks: ReadonlySet<string>; readonly conflicts: number } | undefined
+
+  /** @throws IpamError `INVALID_ARGUMENT` */
+  constructor(uid: string) {
+    const { apiVersion, kind } = IPHandle.info
+    this.ref = { apiVersion, kind, name: handleName(uid) }
+    this.#uid = uid
+  }
+
+  observe(change: Change): void {
+    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    if (IPBlock.is(ref)) this.#shown.add(ref.name)
+    if (!IPHandle.is(ref) || ref.name !== this.ref.name) return
+    if (change.kind === 'absent') {
+      this.#known = 'absent'
+      return
+    }
+    const read = IPHandle.safeParse(change.object)
+    if (!read.ok) this.#known = { unreadable: describe(read.failure) }
+    else if (read.value.spec.uid !== this.#uid) this.#known = { unreadable: `${ref.name} is of another owner` }
+    else this.#known = read.value
+  }
+
+  /** Looks at what has become of what was sent: it was done if nothing has met a conflict since. */
+  review(conflicts: number): void {
+    if (this.#sent?.conflicts === conflicts) for (const block of this.#sent.blocks) this.#own.add(block)
+    this.#sent = undefined
+  }
+
+  /** Whether it was read. */
+  get isKnown(): boolean {
+    return this.#known !== undefined
+  }
+
+  /** Whether it is there, and says something. */
+  get isThere(): boolean {
+    return this.#object !== undefined
+  }
+
+  /** Why it can not be used. */
+  get problem(): string | undefined {
+    return typeof this.#known === 'object' && 'unreadable' in this.#known ? this.#known.unreadable : undefined
+  }
+
+  /** The names of the interfaces that it knows. */
+  get interfaces(): readonly string[] {
+    return Object.keys(this.#object?.spec.blocks ?? {})
+  }
+
+  names(interfaceName: string, block: string): boolean {
+    return this.#blocksOf(interfaceName).includes(block)
+  }
+
+  /** The blocks of some interfaces that the task was not shown yet. */
+  unread(interfaces: readonly string[]): readonly ObjectRef[] {
+    const names = interfaces.flatMap((name) => this.#left(name)).filter((name) => !this.#shown.has(name))
+    return [...new Set(names)].map(blockRef)
+  }
+
+  /**
+   * The blocks of some interfaces into which an attempt before this one may still write a row of the owner, each given once: they are then the affair of the
+   * task.
+   */
+  takeSuspects(interfaces: readonly string[], known: KnownBlocks): readonly BlockBook[] {
+    const rows = known.rowsOf(this.#uid)
+    const suspects: BlockBook[] = []
+    for (const name of interfaces) {
+      for (const block of this.#left(name)) {
+        const book = known.book(block)
+        if (!(book instanceof BlockBook)) continue
+        this.#own.add(block)
+        if (!rows.some((place) => place.book === book && isOf(place.entry, name))) suspects.push(book)
+      }
+    }
+    return suspects
+  }
+
+  /** Where in a domain an attempt before this one may still make a block. */
+  places(interfaceName: string, domain: string): readonly Prefix.Prefix[] {
+    return this.#left(interfaceName).flatMap((name) => {
+      const place = parseBlockName(name)
+      return place?.domain === domain ? [place.prefix] : []
+    })
+  }
+
+  /** What an interface has, and has no more. @returns nothing if the handle says so already */
+  write(wanted: HandleBlocks, owner: HandleOwner, conflicts: number): (Effect & { readonly why: string }) | undefined {
+    const object = this.#object
+    const before = object?.spec.blocks ?? {}
+    const patch = new Map<string, readonly string[] | null>()
+    for (const [name, blocks] of wanted) {
+      const old = Object.hasOwn(before, name) ? (before[name] as readonly string[]) : []
+      if (old.length === blocks.size && old.every((block) => blocks.has(block))) continue
+      patch.set(name, blocks.size === 0 ? null : [...blocks].sort())
+    }
+    if (patch.size === 0) return undefined
+    this.#sent = { blocks: new Set([...wanted.values()].flatMap((blocks) => [...blocks])), conflicts }
+    if (object === undefined) return this.#make(Object.fromEntries(patch), owner)
+    const rest = [...Object.keys(before), ...patch.keys()].filter((name) => patch.get(name) !== null)
+    const { uid, resourceVersion } = object.metadata
+    if (rest.length === 0 && uid !== undefined) {
+      return {
+        kind: 'delete',
+        ref: this.ref,
+        if: { uid, resourceVersion },
+        why: `${object.spec.owner} has nothing any more`,
+      }
+    }
+    return patchObject(
+      object,
+      { spec: { blocks: Object.fromEntries(patch) } },
+      `where the rows of ${object.spec.owner} are`,
+    )
+  }
+
+  #make(blocks: object, { uid, name, kind }: HandleOwner): Effect & { readonly why: string } {
+    const { apiVersion, kind: handleKind } = IPHandle.info
+    const isPod = kind === undefined || kind === 'Pod'
+    const object = {
+      apiVersion,
+      kind: handleKind,
+      metadata: { name: this.ref.name },
+      spec: { owner: name, uid, ...(isPod ? {} : { kind }), blocks },
+    }
+    return { kind: 'create', object, why: `where the rows of ${name} are` }
+  }
+
+  get #object(): IPHandle | undefined {
+    const known = this.#known
+    return known === undefined || known === 'absent' || 'unreadable' in known ? undefined : known
+  }
+
+  #blocksOf(interfaceName: string): readonly string[] {
+    const blocks = this.#object?.spec.blocks ?? {}
+    return Object.hasOwn(blocks, interfaceName) ? (blocks[interfaceName] as readonly string[]) : []
+  }
+
+  /** What others have put there. */
+  #left(interfaceName: string): readonly string[] {
+    return this.#blocksOf(interfaceName).filter((name) => !this.#own.has(name))
+  }
+}
+
+/** Under which name a handle has an interface. */
+export function interfaceKey(name: string | undefined): string {
+  return name ?? ''
+}
+
+function isOf({ row }: Place['entry'], interfaceName: string): boolean {
+  return interfaceKey(row.interface) === interfaceName
+}
