@@ -381,8 +381,8 @@ const proofs = [
     plant: (tree) =>
       tree.edit('src/provider/blocks/rows.ts', (text) =>
         text.replace(
-          'return patchObject(object, isManaged',
-          'return patchObject({ ...object, metadata: { name: object.metadata.name } }, isManaged',
+          'return patchObject(object, { spec }, why)',
+          'return patchObject({ ...object, metadata: { name: object.metadata.name } }, { spec }, why)',
         ),
       ),
     command: vitest('test/testing/simulate-blocks.test.ts'),

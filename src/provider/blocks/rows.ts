@@ -88,14 +88,8 @@ export function fence(book: BlockBook): PatchEffect {
   return patchBlock(book.object, { sequence }, 'nothing that was sent for it before comes later')
 }
 
-/**
- * An API server keeps for each field of each row who has written it, in `managedFields`, and goes through all of that at every write: three quarters of its time, where
- * a block is full. An object that has none gets none, and this is how it loses them.
- */
 function patchBlock(object: IPBlock, spec: object, why: string): PatchEffect {
-  const { managedFields: managed } = object.metadata as { readonly managedFields?: unknown }
-  const isManaged = Array.isArray(managed) && managed.length > 0
-  return patchObject(object, isManaged ? { metadata: { managedFields: [{}] }, spec } : { spec }, why)
+  return patchObject(object, { spec }, why)
 }
 
 /** The entry of an owner. */

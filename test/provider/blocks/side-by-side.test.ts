@@ -114,26 +114,3 @@ describe('writers that do not know of each other', () => {
     }
   })
 })
-
-describe('a block of an API server', () => {
-  test('loses what the server notes of the writers of its fields', async () => {
-    const managed = storeOver(store, {
-      create: (object) => {
-        const metadata = { ...object.metadata, managedFields: [{ manager: 'ipam-kit' }] }
-        return store.create({ ...object, metadata })
-      },
-    })
-    const known = await complete()
-    const patches: unknown[] = []
-    const seen = storeOver(managed, {
-      patch: async (ref, patch, options) => {
-        patches.push((patch as { metadata?: object }).metadata)
-        // what the server makes of it
-        const now = await store.patch(ref, { ...patch, metadata: { managedFields: [] } }, options)
-        return now
-      },
-    })
-    for (const uid of ['a', 'b', 'c']) await give(uid, known, seen)
-    expect(patches).toEqual([{ managedFields: [{}] }, undefined])
-  })
-})
