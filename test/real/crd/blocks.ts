@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Prefix } from '../../../src/cidr/index.js'
 import { API_VERSION, blockName, IPBlock, IPDomain, IPPool } from '../../../src/crd/ipam-kit/index.js'
 import type { CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
+import { longestBlock, longestRow } from '../../crd/ipam-kit/longest.js'
 import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 
@@ -14,46 +15,12 @@ interface Answer extends KubeObject {
 
 type Fields = { readonly [field: string]: unknown }
 
+const addresses = Prefix.parse('10.8.0.0/22')
 const MERGE = { contentType: 'application/merge-patch+json' }
 const wholeGrid = {
   ipv4: { blockPrefixLength: 22, allocationPrefixLength: 32 },
   ipv6: { blockPrefixLength: 118, allocationPrefixLength: 128 },
 }
-const addresses = Prefix.parse('10.8.0.0/22')
-const longDomain = 'd'.repeat(200)
-
-/** A row with every field at its longest. */
-const worstRow = {
-  owner: `${'n'.repeat(63)}/${'p'.repeat(253)}`,
-  uid: 'u'.repeat(36),
-  kind: 'k'.repeat(80),
-  interface: 'i'.repeat(15),
-  container: 'c'.repeat(64),
-  mac: '02:00:00:00:00:01',
-  pool: 'q'.repeat(200),
-  count: 1,
-  state: 'cooling',
-  released: '2026-01-01T00:00:00.000000Z',
-  until: '2026-01-01T00:00:00.000000Z',
-}
-
-function worstBlock(): KubeObject & { readonly spec: Fields } {
-  const rows = Object.fromEntries(
-    Array.from({ length: 1024 }, (_, unit) => [unit, { ...worstRow, sequence: Number.MAX_SAFE_INTEGER - 1 - unit }]),
-  )
-  const spec = {
-    cidr: Prefix.format(addresses),
-    domain: longDomain,
-    allocationPrefixLength: 32,
-    pool: 'p'.repeat(200),
-    node: 'n'.repeat(253).replaceAll(/(.{60})./g, '$1.'),
-    sequence: Number.MAX_SAFE_INTEGER - 1,
-    rows,
-  }
-  const metadata = { name: blockName(longDomain, addresses), finalizers: ['ipam-kit.dev/rows'] }
-  return { apiVersion: API_VERSION, kind: 'IPBlock', metadata, spec }
-}
-
 /** The rules of the definitions and the size of a block. Our admission may stand before the objects or not. */
 export async function blockTests(report: Report, server: RealKubernetes): Promise<void> {
   const path = ({ info }: CrdModel<KubeObject>) => `/apis/${API_VERSION}/${info.plural}`
@@ -120,13 +87,13 @@ export async function blockTests(report: Report, server: RealKubernetes): Promis
   })
 
   await report.test('a block of 1,024 rows with the longest names is stored in less than 1,000,000 bytes', async () => {
-    const block = worstBlock()
+    const block = longestBlock()
     const stored = await server.request<Answer>('POST', path(IPBlock), { body: block })
     assert.equal(stored.status, 201, stored.body.message)
     const { name } = block.metadata
     const changed = await change(IPBlock, name, {
       sequence: Number.MAX_SAFE_INTEGER,
-      rows: { 7: { ...worstRow, sequence: Number.MAX_SAFE_INTEGER } },
+      rows: { 7: { ...longestRow, sequence: Number.MAX_SAFE_INTEGER } },
     })
     assert.equal(changed.status, 200, changed.body.message)
     const { rows } = changed.body.spec as { readonly rows: object }

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import {
+  DEFAULT_BLOCK_SIZES,
+  IPBlock,
+  MAX_BLOCK_SIZE,
+  MAX_HANDLE_BLOCKS,
+  MAX_HANDLE_INTERFACES,
+  MAX_NAME_LENGTH,
+  MAX_STATUS_RANGES,
+} from 'ipam-kit/crd/ipam-kit'
+import { expect, test } from 'vitest'
+import { HEAD, sizes, volumes } from '../../bench/limits/sizes.js'
+import { longestBlock, longestRow } from '../crd/ipam-kit/longest.js'
+
+const page = readFileSync(new URL('../../docs/reference/limits.md', import.meta.url), 'utf8')
+
+/** The cells of the table under a heading, without its head. */
+function tableUnder(heading: string): readonly (readonly string[])[] {
+  const section = page.split(/^## /mu).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+  const lines = section.split('\n').filter((line) => line.startsWith('| '))
+  return lines.slice(2).map((line) => line.split(' | ').map((cell) => cell.replace(/^\| ?| ?\|$/gu, '').trim()))
+}
+
+test('the sizes are those of objects', () => {
+  expect(tableUnder('Sizes of objects')).toEqual(sizes())
+  expect(page).toContain(`| ${HEAD.join(' | ')} |`)
+})
+
+test('what allocations write follows from the sizes', () => {
+  expect(tableUnder('What 1,000 allocations write')).toEqual(volumes())
+})
+
+test('everything that is measured has a figure', () => {
+  const rows = tableUnder('Memory and time')
+  expect(rows.length).toBeGreaterThan(5)
+  for (const [what, figure] of rows) expect(figure, what).toMatch(/^[\d,.]+ (bytes|µs|ms)$/u)
+})
+
+test('the limits are those of the definitions', () => {
+  const limits = new Map(tableUnder('Limits').map(([what = '', limit = '']) => [what, limit]))
+  const numbers = (what: string) =>
+    limits
+      .get(what)
+      ?.match(/[\d,]+/gu)
+      ?.map((text) => Number(text.replaceAll(',', '')))
+  expect(numbers('units of a block')).toEqual([MAX_BLOCK_SIZE])
+  expect(numbers('units of a block, if nobody says it')).toEqual([DEFAULT_BLOCK_SIZES.shared, DEFAULT_BLOCK_SIZES.node])
+  expect(numbers('name of a pool or a domain')).toEqual([MAX_NAME_LENGTH])
+  expect(numbers('prefixes of a hint in the status')?.[0]).toBe(MAX_STATUS_RANGES)
+  expect(numbers('interfaces of an owner in its handle')).toEqual([MAX_HANDLE_INTERFACES])
+  expect(numbers('blocks of an interface in a handle')).toEqual([MAX_HANDLE_BLOCKS])
+  expect(numbers('name of an owner')?.[0]).toBe(longestRow.owner.length)
+  expect(numbers('uid of an owner')).toEqual([longestRow.uid.length])
+  expect(numbers('interface of an owner')).toEqual([longestRow.interface?.length])
+})
+
+test('the longest block is as long as one may be', () => {
+  expect(IPBlock.validate(longestBlock())).toEqual([])
+  for (const field of ['owner', 'uid', 'kind', 'interface', 'container', 'mac', 'pool'] as const) {
+    const row = { ...longestRow, [field]: `${longestRow[field]}x`, sequence: 1 }
+    const block = longestBlock()
+    expect(IPBlock.validate({ ...block, spec: { ...block.spec, rows: { 0: row } } }), field).not.toEqual([])
+  }
+})
