@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite'
 import type { Meta } from 'ipam-kit/crd'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { watchedKinds } from '../../docs/examples/demo/kinds.js'
+import { watchedKinds } from '../../docs/examples/demo/in-cluster/kinds.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
 import type { Load } from '../../docs/examples/open-store.js'
 

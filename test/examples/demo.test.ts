@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { surprises } from '../../docs/examples/demo/in-cluster/examples.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
-import { surprises } from '../../docs/examples/demo/scenario.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let folder = ''

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util'
 import type { Meta } from 'ipam-kit/crd'
 import { type StoreAddress, withoutSecrets } from '../open-store.js'
-import { modelNamed, models } from './kinds.js'
+import { modelNamed, models } from './in-cluster/kinds.js'
 import { parseStoreAddress, storeForms } from './store-address.js'
 
 export interface Options {
+  readonly scenario: ScenarioName
   /** Where the objects are kept. `undefined`: in this process. */
   readonly store: StoreAddress | undefined
   /** Files, folders, `-` for standard input. Empty: the examples of the project, or nothing in a store that is there already. */
@@ -16,6 +17,8 @@ export interface Options {
   /** Show progress also where standard error is no terminal. */
   readonly progress: boolean
 }
+
+export type ScenarioName = 'in-cluster'
 
 export type Format = 'table' | 'json' | 'yaml'
 
@@ -99,7 +102,10 @@ export function parseOptions(args: readonly string[]): Parsed {
     if (typeof target === 'string') return mistake(`--delete ${text}: ${target}`)
     deletions.push(target)
   }
-  return { kind: 'run', options: { store: store.address, files, deletions, format, all, progress } }
+  return {
+    kind: 'run',
+    options: { scenario: 'in-cluster', store: store.address, files, deletions, format, all, progress },
+  }
 }
 
 function readArguments(args: readonly string[]) {
