@@ -291,6 +291,20 @@ describe('a server', () => {
     vi.unstubAllEnvs()
   })
 
+  test('of Kubernetes without the kinds of another scenario', async () => {
+    vi.stubEnv('KUBECONFIG', fileURLToPath(import.meta.url))
+    const served = { resources: [{ kind: 'IPPool' }, { kind: 'IPDomain' }] }
+    const args = ['--scenario', 'blocks', '--store', 'kubernetes:here']
+    const { status, out, err } = await demo(args, { load: clientNode(() => served) })
+    expect(err).toBe(
+      'the API server does not have these kinds:\n  ipam-kit.dev/v1alpha1 IPBlock (ipblocks)\n' +
+        'Install their CustomResourceDefinitions:\n' +
+        '  npx tsx docs/examples/blocks/definitions.ts | kubectl apply --server-side -f -\n',
+    )
+    expect([status, out]).toEqual([1, ''])
+    vi.unstubAllEnvs()
+  })
+
   /** As much of @kubernetes/client-node as is used before a store is asked. */
   function clientNode(answer: (path: string) => object | undefined): Load {
     const send = async (path: string) => {

@@ -542,7 +542,8 @@ describe('output', () => {
   test('is documented', async () => {
     const { status, out, err } = await demo(['--help'])
     expect(out).toMatch(/^Usage: .*(.|\n)*Exit status(.|\n)* 2 {3}wrong usage/)
-    for (const option of ['-f', '--delete', '-o', '--all', '--progress', '-h', '--help']) expect(out).toContain(option)
+    for (const option of ['--scenario', '-f', '--delete', '-o', '--all', '--progress', '-h', '--help'])
+      expect(out).toContain(option)
     expect([status, err]).toEqual([0, ''])
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120)
   })

@@ -1,5 +1,5 @@
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
-import { describe } from 'ipam-kit/errors'
+import { type ErrorCode, IpamError } from 'ipam-kit/errors'
 import type { Outcome, Planner, Task } from 'ipam-kit/plan'
 import { type AllocationOutcome, allocate, KnownBlocks, type ReleaseOutcome, release } from 'ipam-kit/provider/blocks'
 import { type RunTaskOptions, runTask } from 'ipam-kit/run'
@@ -36,13 +36,13 @@ export async function del(
 }
 
 /** Runs a task to its end. What has become of a write that was not answered is found out by the same task. */
-async function finish<O extends Outcome>(task: Task<O>, store: Store, options: RunTaskOptions): Promise<O> {
+export async function finish<O extends Outcome>(task: Task<O>, store: Store, options: RunTaskOptions): Promise<O> {
   let ended = await runTask(task, store, options)
   for (let more = 4; ended.kind === 'unsettled' && more > 0; more--) {
     ended = await runTask(task, store, options, ended.unsettled)
   }
   if (ended.kind === 'done') return ended.outcome
-  throw new Error(describe(ended.failure))
+  throw new IpamError<ErrorCode>(ended.failure)
 }
 
 /** Knows all pools and blocks, and plans nothing: run it in a Controller of the agent, and hand `known` to its tasks. */

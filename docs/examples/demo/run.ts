@@ -8,6 +8,7 @@ import {
   StoreNotOpened,
   withoutSecrets,
 } from '../open-store.js'
+import { blocksScenario } from './blocks/scenario.js'
 import { realClock, VirtualClock } from './clock.js'
 import { inClusterScenario } from './in-cluster/scenario.js'
 import type { Io } from './io.js'
@@ -18,6 +19,7 @@ import { printable } from './text.js'
 
 const SCENARIOS: { readonly [name in ScenarioName]: Scenario } = {
   'in-cluster': inClusterScenario,
+  blocks: blocksScenario,
 }
 
 /** The demo: arguments in, exit status out. */
