@@ -378,15 +378,16 @@ const proofs = [
   {
     gate: 'safety',
     fault: 'a row that is written whatever the version of its block is',
-    plant: (tree) =>
-      tree.edit('src/provider/blocks/rows.ts', (text) =>
-        text.replace(
-          'return patchObject(object, { spec }, why)',
-          'return patchObject({ ...object, metadata: { name: object.metadata.name } }, { spec }, why)',
-        ),
-      ),
+    plant: writeWhateverTheVersion,
     command: vitest('test/testing/simulate-blocks.test.ts'),
     expect: [/FAIL.*give no address twice and lose none/],
+  },
+  {
+    gate: 'demo of blocks',
+    fault: 'a row that is written whatever the version of its block is',
+    plant: writeWhateverTheVersion,
+    command: [bin('tsx'), 'docs/examples/demo/main.ts', '--scenario', 'blocks'],
+    expect: [/FAILED {2}every owner has one row of each family/, /Not so: every owner has one row of each family/],
   },
   {
     gate: 'size',
@@ -441,6 +442,16 @@ class Tree {
     if (!existsSync(this.path(file))) throw new Error(`nothing to remove: ${file}`)
     rmSync(this.path(file))
   }
+}
+
+/** Blocks are written as if nobody else did. */
+function writeWhateverTheVersion(tree) {
+  tree.edit('src/provider/blocks/rows.ts', (text) =>
+    text.replace(
+      'return patchObject(object, { spec }, why)',
+      'return patchObject({ ...object, metadata: { name: object.metadata.name } }, { spec }, why)',
+    ),
+  )
 }
 
 /** What git would commit now: tracked and new files, nothing ignored. */

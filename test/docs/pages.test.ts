@@ -58,7 +58,7 @@ describe('the README', () => {
   })
 })
 
-describe.each(['README.md', 'docs/guides/in-cluster.md'])('%s', (page) => {
+describe.each(['README.md', 'docs/guides/in-cluster.md', 'docs/guides/blocks.md'])('%s', (page) => {
   // a database is made on the way: the bound is for busy machines
   test('shows what the demo really prints', { timeout: 120_000 }, async () => {
     const text = read(page)

@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite'
 import type { Meta } from 'ipam-kit/crd'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { watchedKinds } from '../../docs/examples/demo/kinds.js'
+import { watchedKinds } from '../../docs/examples/demo/in-cluster/kinds.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
 import type { Load } from '../../docs/examples/open-store.js'
 
@@ -288,6 +288,20 @@ describe('a server', () => {
     expect((await demo(['--store', 'kubernetes'], { load })).err).toMatch(
       /^kubernetes can not be opened: there is no kubeconfig: .*no-such-kubeconfig\n$/,
     )
+    vi.unstubAllEnvs()
+  })
+
+  test('of Kubernetes without the kinds of another scenario', async () => {
+    vi.stubEnv('KUBECONFIG', fileURLToPath(import.meta.url))
+    const served = { resources: [{ kind: 'IPPool' }, { kind: 'IPDomain' }] }
+    const args = ['--scenario', 'blocks', '--store', 'kubernetes:here']
+    const { status, out, err } = await demo(args, { load: clientNode(() => served) })
+    expect(err).toBe(
+      'the API server does not have these kinds:\n  ipam-kit.dev/v1alpha1 IPBlock (ipblocks)\n' +
+        'Install their CustomResourceDefinitions:\n' +
+        '  npx tsx docs/examples/blocks/definitions.ts | kubectl apply --server-side -f -\n',
+    )
+    expect([status, out]).toEqual([1, ''])
     vi.unstubAllEnvs()
   })
 

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { surprises } from '../../docs/examples/demo/in-cluster/examples.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
-import { surprises } from '../../docs/examples/demo/scenario.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let folder = ''
@@ -542,7 +542,8 @@ describe('output', () => {
   test('is documented', async () => {
     const { status, out, err } = await demo(['--help'])
     expect(out).toMatch(/^Usage: .*(.|\n)*Exit status(.|\n)* 2 {3}wrong usage/)
-    for (const option of ['-f', '--delete', '-o', '--all', '--progress', '-h', '--help']) expect(out).toContain(option)
+    for (const option of ['--scenario', '-f', '--delete', '-o', '--all', '--progress', '-h', '--help'])
+      expect(out).toContain(option)
     expect([status, err]).toEqual([0, ''])
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120)
   })

@@ -1,4 +1,4 @@
-import { describe } from 'ipam-kit/errors'
+import { type ErrorCode, IpamError } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import {
   type AllocationOutcome,
@@ -48,10 +48,10 @@ export async function del(
 }
 
 /** Runs a task to its end. */
-async function finish<O extends Outcome>(task: Task<O>, store: Store, options: RunTaskOptions): Promise<O> {
+export async function finish<O extends Outcome>(task: Task<O>, store: Store, options: RunTaskOptions): Promise<O> {
   const ended = await runTask(task, store, options)
   if (ended.kind === 'done') return ended.outcome
-  throw new Error(describe(ended.failure))
+  throw new IpamError<ErrorCode>(ended.failure)
 }
 
 /** What the sweep looks for. Of objects it only needs their names and uids. */

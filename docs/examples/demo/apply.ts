@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Meta } from 'ipam-kit/crd'
 import { unwrap } from 'ipam-kit/errors'
-import type { StoreFailure, StoreResult } from 'ipam-kit/store'
-import type { Cluster } from './cluster.js'
+import type { Store, StoreFailure, StoreResult } from 'ipam-kit/store'
 
 /** What became of an object: `kept` is one that is on its way out, and left alone. */
 export type Applied = 'created' | 'changed' | 'unchanged' | 'kept'
@@ -33,17 +32,17 @@ const MAX_ATTEMPTS = 5
 export async function apply<T extends Meta.KubeObject>(
   object: T,
   model: Meta.Model<T>,
-  { cluster, admit }: { readonly cluster: Cluster; readonly admit: Admit },
+  { store, admit }: { readonly store: Pick<Store, 'get' | 'create' | 'update'>; readonly admit: Admit },
 ): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
-    const stored = await find(cluster, object)
+    const stored = await find(store, object)
     if (stored !== undefined && Meta.isDeleting(stored)) return { applied: 'kept', warnings: [] }
     const next = stored === undefined ? object : merge(stored, object, model)
     if (next === undefined) return { applied: 'unchanged', warnings: [] }
     const admission = await admit(object, stored)
     if (!admission.allowed) return { refused: admission.message }
     const { warnings } = admission
-    const written = await (stored === undefined ? cluster.create(next) : cluster.update(next))
+    const written = await (stored === undefined ? store.create(next) : store.update(next))
     if (written.ok) return { applied: appliedBy(stored, written.value), warnings }
     if (attempt === MAX_ATTEMPTS || !OVERTAKEN.has(written.failure.code)) return { failure: unlessBroken(written) }
   }
@@ -57,8 +56,8 @@ function appliedBy(stored: Meta.KubeObject | undefined, { metadata }: Meta.KubeO
   return stored.metadata.resourceVersion === metadata.resourceVersion ? 'unchanged' : 'changed'
 }
 
-async function find(cluster: Cluster, object: Meta.KubeObject): Promise<Meta.KubeObject | undefined> {
-  const found = await cluster.get(Meta.refOf(object))
+async function find(store: Pick<Store, 'get'>, object: Meta.KubeObject): Promise<Meta.KubeObject | undefined> {
+  const found = await store.get(Meta.refOf(object))
   if (found.ok) return found.value
   return found.failure.code === 'STORE_NOT_FOUND' ? undefined : unwrap(found)
 }

@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
 import type { Meta } from 'ipam-kit/crd'
 import { type StoreAddress, withoutSecrets } from '../open-store.js'
-import { modelNamed, models } from './kinds.js'
+import { kinds as blocksKinds } from './blocks/cast.js'
+import { modelNamed, models } from './in-cluster/kinds.js'
 import { parseStoreAddress, storeForms } from './store-address.js'
 
 export interface Options {
+  readonly scenario: ScenarioName
   /** Where the objects are kept. `undefined`: in this process. */
   readonly store: StoreAddress | undefined
   /** Files, folders, `-` for standard input. Empty: the examples of the project, or nothing in a store that is there already. */
@@ -17,6 +19,8 @@ export interface Options {
   readonly progress: boolean
 }
 
+export type ScenarioName = 'in-cluster' | 'blocks'
+
 export type Format = 'table' | 'json' | 'yaml'
 
 export type Parsed =
@@ -25,13 +29,14 @@ export type Parsed =
   | { readonly kind: 'mistake'; readonly message: string }
 
 export const usage =
-  'Usage: npm run demo -- [-f FILE|DIR|-]... [--delete KIND/[NAMESPACE/]NAME]... [--store STORE]\n' +
+  'Usage: npm run demo -- [--scenario NAME] [-f FILE|DIR|-]... [--delete KIND/[NAMESPACE/]NAME]... [--store STORE]\n' +
   '                       [-o table|json|yaml] [--all] [--progress] [-h]\n'
 
 export const help = `${usage}
-Loads Kubernetes manifests into a store, runs the in-cluster IPAM provider on it until nothing is left to do, and shows
-what every claim got and how the pools are filled. Without --store nothing outside this process is touched.
+Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
+touched.
 
+      --scenario NAME         in-cluster (default) or blocks, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
@@ -39,12 +44,22 @@ what every claim got and how the pools are filled. Without --store nothing outsi
                               plural, in any case; NAME is NAMESPACE/NAME outside the namespace default.
                               Repeatable, done in order. A deletion of a pool needs the consent of its webhook.
       --store STORE           Where the objects are kept, see below. Default: memory.
-  -o, --output FORMAT         table (default), json or yaml. The last two write one document with the fields claims,
-                              pools, refused and summary (and store, if there is one) to standard output, and
+  -o, --output FORMAT         table (default), json or yaml. The last two write one document to standard output, and
                               everything else to standard error.
       --all                   Print all rows. Default: the first 50 of each table.
       --progress              Show progress even if standard error is no terminal.
   -h, --help                  This text.
+
+Scenarios
+  in-cluster                  Loads Kubernetes manifests into the store, runs the in-cluster IPAM provider on it until
+                              nothing is left to do, and shows what every claim got and how the pools are filled. The
+                              document has the fields claims, pools, refused and summary.
+  blocks                      Three writers give addresses of both families at once, of two pools that overlap and of
+                              one in another domain with the same addresses, and none knows of the others. Each Pod is
+                              made anew while they do, so addresses are given back as well. Then the operator counts,
+                              and everything is checked: also that all of it once more has nothing to write. It takes
+                              no manifests. The document has the fields writers, owners, blocks, pools and checks.
+In a store other than memory the document has the field store too.
 
 Stores
   memory                      This process. Nothing is kept.
@@ -57,19 +72,25 @@ Stores
   kubernetes[:CONTEXT]        The cluster of the kubeconfig (KUBECONFIG, or ~/.kube/config), by the package
                               @kubernetes/client-node. The kinds below have to be installed there. One provider to a
                               pool: stop others first. They see every claim of the cluster, and so does this program.
+                              Of blocks the operator looks after every pool of the cluster; others may do so as well.
 What is in a store stays there: a second run finds what the first has done, and writes only what differs. Manifests are
 applied: an object is created, or its spec, labels and annotations are changed if they differ; its status is never
-touched. The examples are applied without their deletion; to kubernetes, and with --delete, only what -f names.
+touched. The examples are applied without their deletion; to kubernetes, and with --delete, only what -f names. The
+names of all that the scenario of blocks leaves begin with demo.
 
-Kinds
+Kinds of in-cluster
   ${models.map((model) => model.info.kind).join('\n  ')}
 Others are listed and skipped. Lists, as kubectl get -o yaml writes them, are taken item by item; uid, status and other
 fields of a server are dropped. Objects without a namespace go to the namespace default.
 
+Kinds of blocks
+  ${blocksKinds.map(({ kind }) => kind).join('\n  ')}
+
 Claims are served in the order in which they were read. Time is virtual: it begins at a fixed date, every object is
 created a second after the one before, and a grace period of an address is waited for by moving the clock. So the same
 input gives the same output. In a store other than memory time is real: claims that are created in the same second are
-served by name, and what waits for the end of a grace period gets its address in a later run.
+served by name, what waits for the end of a grace period gets its address in a later run, and who of three writers is
+first is left to chance.
 
 Exit status
   0   every claim is bound. Claims for pools of other providers are not ours and do not count
@@ -77,9 +98,10 @@ Exit status
   2   wrong usage, or a store whose package is not installed; or something was refused, unreadable or, for --delete,
       not found. All the rest was done
 Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is
-expected of them, and 1 if not.
+expected of them, and 1 if not. Of blocks it is 0 if every check holds, and 1 if one does not.
 `
 
+const scenarios: readonly string[] = ['in-cluster', 'blocks'] satisfies readonly ScenarioName[]
 const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
 
 export function parseOptions(args: readonly string[]): Parsed {
@@ -87,7 +109,12 @@ export function parseOptions(args: readonly string[]): Parsed {
   if (typeof read === 'string') return mistake(read)
   if (read.help) return { kind: 'help' }
 
-  const { filename: files, output: format, all, progress } = read
+  const { scenario, filename: files, output: format, all, progress } = read
+  if (!isScenario(scenario))
+    return mistake(`--scenario takes ${scenarios.join(' or ')}, not ${JSON.stringify(scenario)}`)
+  if (scenario !== 'in-cluster' && files.length + read.delete.length > 0) {
+    return mistake(`-f and --delete are for manifests: --scenario ${scenario} takes none`)
+  }
   const store = parseStoreAddress(read.store)
   if ('problem' in store) return mistake(`--store takes ${storeForms}: ${store.problem}`)
   if (files.some((file) => file === '')) return mistake('-f needs the name of a file or folder')
@@ -99,7 +126,10 @@ export function parseOptions(args: readonly string[]): Parsed {
     if (typeof target === 'string') return mistake(`--delete ${text}: ${target}`)
     deletions.push(target)
   }
-  return { kind: 'run', options: { store: store.address, files, deletions, format, all, progress } }
+  return {
+    kind: 'run',
+    options: { scenario, store: store.address, files, deletions, format, all, progress },
+  }
 }
 
 function readArguments(args: readonly string[]) {
@@ -107,6 +137,7 @@ function readArguments(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        scenario: { type: 'string', default: 'in-cluster' },
         filename: { type: 'string', short: 'f', multiple: true, default: [] },
         delete: { type: 'string', multiple: true, default: [] },
         store: { type: 'string', default: 'memory' },
@@ -133,6 +164,10 @@ function parseTarget(text: string): Meta.ObjectRef | string {
   const ref = { apiVersion: info.apiVersion, kind: info.kind, name }
   if (!info.namespaced) return path.length === 1 ? ref : `${info.kind} is cluster-scoped, write KIND/NAME`
   return { ...ref, namespace: path.length === 1 ? 'default' : (path[0] as string) }
+}
+
+function isScenario(text: string): text is ScenarioName {
+  return scenarios.includes(text)
 }
 
 function isFormat(text: string): text is Format {

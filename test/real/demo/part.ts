@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Part, Report } from '../report.js'
 import { startEtcd } from '../servers/etcd.js'
 import { installClients } from '../servers/install.js'
+import type { AnyObject } from '../servers/kube-api.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { startPostgres } from '../servers/postgres.js'
 import { startRedis } from '../servers/redis.js'
@@ -20,7 +21,8 @@ const MANIFESTS = 24
 /** The demo as people run it, on every store: what one run leaves, the next one finds. */
 export const demo: Part = {
   name: 'demo',
-  about: 'npm run demo -- --store: a second run finds what the first has done, and writes only what differs',
+  about:
+    'npm run demo -- --store: a second run finds what the first has done, and writes only what differs; and three writers at once',
   async run(report) {
     await installClients()
     const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-demo-'))
@@ -111,6 +113,51 @@ async function check(report: Report, ground: Ground): Promise<void> {
     assert.deepEqual(changed, ['office/printer-4 10.20.0.13'])
     return undefined
   })
+  await checkBlocks(report, ground)
+}
+
+/** Three writers at once: what the demo itself checks, and that nothing is left to do for the next run. */
+async function checkBlocks(report: Report, ground: Ground): Promise<void> {
+  await report.test(`${nameOf(ground)}: three writers at once, and the second run has nothing to do`, async () => {
+    const first = await blocksOf(ground)
+    const { created, written } = first.store
+    assert.equal(created, POOLS)
+    assert.equal(first.owners.length, OWNERS)
+    assert.deepEqual(
+      [...first.pools].map(({ ipv4, ipv6 }) => [ipv4.allocated, ipv6.allocated]),
+      GIVEN,
+    )
+    const second = await blocksOf(ground)
+    const { name: shown, ...idle } = second.store
+    assert.deepEqual(idle, { created: 0, changed: 0, unchanged: POOLS, written: 0 })
+    assert.deepEqual([second.owners, second.blocks, second.pools], [first.owners, first.blocks, first.pools])
+    assert.match(second.err, /Nothing was to do/)
+    const conflicts = first.writers.reduce((sum, writer) => sum + writer.conflicts, 0)
+    return `${shown}: ${OWNERS} owners, ${written} writes, ${conflicts} conflicts of writers; then none`
+  })
+}
+
+const POOLS = 3
+const OWNERS = 18
+/** Of each pool, and of each family. */
+const GIVEN = Array.from({ length: POOLS }, () => ['6', '6'])
+
+interface BlocksResult {
+  readonly writers: readonly { readonly conflicts: number }[]
+  readonly owners: readonly unknown[]
+  readonly blocks: readonly unknown[]
+  readonly pools: readonly { readonly ipv4: Counts; readonly ipv6: Counts }[]
+  readonly store: Result['store']
+}
+
+interface Counts {
+  readonly allocated: string
+}
+
+async function blocksOf(ground: Ground): Promise<BlocksResult & { readonly err: string }> {
+  const { status, out, err } = await run(ground, '-o', 'json', '--scenario', 'blocks')
+  assert.equal(status, 0, err)
+  return { ...(JSON.parse(out) as BlocksResult), err }
 }
 
 async function checkKubernetes(report: Report, folder: string): Promise<void> {
@@ -144,6 +191,15 @@ async function checkKubernetes(report: Report, folder: string): Promise<void> {
       return undefined
     })
     await createNamespaces(server)
+    await report.test('kubernetes: the definitions of blocks are missing, and printed', async () => {
+      const { status, err } = await run(ground, '--scenario', 'blocks')
+      assert.equal(status, 1)
+      assert.match(err, /^the API server does not have these kinds:\n {2}ipam-kit\.dev\/v1alpha1 IPDomain /)
+      const [, script = ''] = /npx tsx (\S+) \| kubectl apply/.exec(err) ?? []
+      const { items } = JSON.parse((await execute([script], ground.env)).out) as { readonly items: AnyObject[] }
+      for (const definition of items) await server.apply(definition)
+      return undefined
+    })
     await check(report, { ...ground, files })
   } finally {
     await server.stop()
@@ -189,10 +245,13 @@ interface Ended {
 
 /** Runs the demo as a process of its own. */
 function run({ store, env }: Ground, ...args: readonly string[]): Promise<Ended> {
-  const command = ['--import', 'tsx', 'test/real/demo/main.ts', '--store', store, ...args]
+  return execute(['test/real/demo/main.ts', '--store', store, ...args], env)
+}
+
+function execute(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const options = { cwd: ROOT, env: { ...process.env, ...env }, maxBuffer: 2 ** 24 }
-    execFile(process.execPath, command, options, (error, out, told) => {
+    execFile(process.execPath, ['--import', 'tsx', ...args], options, (error, out, told) => {
       // SQLite is experimental in some versions of Node
       const err = told.replace(/^\(node:\d+\) ExperimentalWarning: SQLite .*\n\(Use .*\n/m, '')
       const shown = `${out}${err}`

@@ -1,7 +1,7 @@
 import { InCluster, Meta } from 'ipam-kit/crd'
 import { describe } from 'ipam-kit/errors'
 import type { StoreFailure } from 'ipam-kit/store'
-import { type Admit, type Applied, apply } from './apply.js'
+import { type Admit, type Applied, apply } from '../apply.js'
 import type { Cluster } from './cluster.js'
 import { addressesOf } from './deletion.js'
 import type { Finding } from './finding.js'
@@ -73,7 +73,7 @@ async function admitOne(
   const first = taken.get(name)
   if (first !== undefined) return [refused(where, name, `there is one of this name already, from ${first.where}`)]
   const admitPool: Admit = (next, stored) => admissionOf(next, stored, cluster)
-  const outcome = await apply(read.value, model, { cluster, admit: admitPool })
+  const outcome = await apply(read.value, model, { store: cluster, admit: admitPool })
   if ('refused' in outcome) return [refused(where, name, outcome.refused)]
   if ('failure' in outcome) return [refused(where, name, reasonOf(outcome.failure))]
   const { applied, warnings } = outcome

@@ -1,13 +1,10 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { InCluster, Meta } from 'ipam-kit/crd'
-import { asciiMap, asciiMapLegend, table } from 'ipam-kit/render'
-import { stringify } from 'yaml'
+import { asciiMap, asciiMapLegend } from 'ipam-kit/render'
+import { cell, joinSections, limited, lines, printable, type RowLimit, section, tail } from '../text.js'
 import type { Deletion } from './deletion.js'
 import { type Finding, formatFinding } from './finding.js'
 import { type ClaimView, countPhases, type PoolView, type Snapshot } from './snapshot.js'
-
-/** How many rows of each table are printed at most. */
-export type RowLimit = number
 
 /** The state of everything as text for people. */
 export function formatReport({ claims, pools }: Snapshot, findings: readonly Finding[], limit: RowLimit): string {
@@ -78,14 +75,10 @@ export function formatFindings(findings: readonly Finding[], limit: RowLimit): s
   ])
 }
 
-/** The same for programs: one document, always with all rows. */
-export function formatDocument(
-  { claims, pools }: Snapshot,
-  findings: readonly Finding[],
-  { format, work }: { readonly format: 'json' | 'yaml'; readonly work: Work | undefined },
-): string {
+/** The same for programs: always with all rows. */
+export function documentOf({ claims, pools }: Snapshot, findings: readonly Finding[], work: Work | undefined): object {
   const count = (action: Finding['action']) => findings.filter((finding) => finding.action === action).length
-  const document = {
+  return {
     claims,
     pools: pools.map(poolFields),
     refused: findings
@@ -94,18 +87,6 @@ export function formatDocument(
     summary: { ...countPhases(claims), refused: count('refused') + count('unreadable'), skipped: count('skipped') },
     ...(work === undefined ? {} : { store: workFields(work) }),
   }
-  return format === 'json'
-    ? `${JSON.stringify(document, null, 2)}\n`
-    : stringify(document, { aliasDuplicateObjects: false })
-}
-
-/** One line for a terminal: what others wrote into a manifest can neither move its cursor nor forge a line. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)
-}
-
-function escaped(character: string): string {
-  return `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, '0')}`
 }
 
 function claimTable(claims: readonly ClaimView[], limit: RowLimit): string {
@@ -173,28 +154,4 @@ function workFields({ store, created, changed, unchanged, deleted, written, rele
 function formatSummary(claims: readonly ClaimView[]): string {
   const { claims: all, bound, pending, error, ignored } = countPhases(claims)
   return `${all} ${all === 1 ? 'claim' : 'claims'}: ${bound} bound, ${pending} pending, ${error} error, ${ignored} ignored`
-}
-
-function cell(value: string | number | null): string {
-  return value === null ? '-' : printable(String(value))
-}
-
-function limited(header: readonly string[], rows: readonly (readonly string[])[], limit: RowLimit): string {
-  return [table(header, rows.slice(0, limit)), tail(rows.length, limit)].filter((part) => part !== '').join('\n')
-}
-
-function lines(all: readonly string[], limit: RowLimit): string {
-  return [...all.slice(0, limit).map(printable), tail(all.length, limit)].filter((line) => line !== '').join('\n')
-}
-
-function tail(count: number, limit: RowLimit): string {
-  return count > limit ? `... and ${count - limit} more: --all shows them` : ''
-}
-
-function section(title: string, body: string): string {
-  return `${title}\n${body.replace(/^(?=.)/gm, '  ')}`
-}
-
-function joinSections(sections: readonly string[], separator = '\n\n'): string {
-  return sections.filter((text) => text !== '').join(separator)
 }

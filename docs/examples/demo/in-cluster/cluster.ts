@@ -3,11 +3,7 @@ import { describe, unwrap } from 'ipam-kit/errors'
 import { type InClusterOutcome, inCluster, type PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { type Progress, type RunFailure, runUntilQuiet } from 'ipam-kit/run'
 import type { Store, StoreResult } from 'ipam-kit/store'
-import { memoryStore } from 'ipam-kit/store/memory'
-import { watchedKinds } from './kinds.js'
-
-/** When virtual time begins. A fixed date, so that the same manifests give the same output. */
-const START_MS = Date.UTC(2026, 0, 1)
+import type { Clock } from '../clock.js'
 
 /** How often time is moved on to the end of a grace period. Each deletion needs one; more is only possible with many at once. */
 const MAX_WAITS = 20
@@ -38,20 +34,9 @@ export class Cluster {
   readonly #clock: Clock
   readonly #unfit = new Map<string, string>()
 
-  private constructor(store: Store, clock: Clock) {
+  constructor(store: Store, clock: Clock) {
     this.#store = store
     this.#clock = clock
-  }
-
-  /** Inside this process, with a clock that only this program moves. */
-  static inMemory(): Cluster {
-    const clock = new VirtualClock()
-    return new Cluster(memoryStore({ now: () => clock.nowMs, kinds: watchedKinds }), clock)
-  }
-
-  /** In a store that others may use too, and outlives this process: time is what it is. */
-  static over(store: Store): Cluster {
-    return new Cluster(store, realClock)
   }
 
   /** What could not be read of the objects in the store, by `Kind namespace/name`. */
@@ -138,38 +123,4 @@ export class Cluster {
     this.#unfit.set(Meta.formatRef(Meta.refOf(object)), describe(read.failure))
     return undefined
   }
-}
-
-interface Clock {
-  readonly nowMs: number
-  /** Called before each write. */
-  tick(): void
-  /** Lets time go by, if it can be had. */
-  pass(seconds: number): boolean
-}
-
-class VirtualClock implements Clock {
-  #nowMs = START_MS
-
-  get nowMs(): number {
-    return this.#nowMs
-  }
-
-  /** Every write comes a second after the one before. */
-  tick(): void {
-    this.#nowMs += 1000
-  }
-
-  pass(seconds: number): boolean {
-    this.#nowMs += seconds * 1000
-    return true
-  }
-}
-
-const realClock: Clock = {
-  get nowMs() {
-    return Date.now()
-  },
-  tick() {},
-  pass: () => false,
 }
