@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
-import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { formatRef, type KindInfo, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
@@ -32,6 +32,8 @@ import {
   type UnreadableOutcome,
 } from '../claims/index.js'
 import { allocate } from './allocate.js'
+import { addressOf } from './allocation.js'
+import { BlockBook, isBound } from './book.js'
 import { refusalOf } from './eligible.js'
 import { KnownBlocks } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
@@ -108,7 +110,7 @@ class BlockClaimsPlanner implements BlockClaims {
       ledger: () => new AddressLedger<IPPool>(),
       resolve: ({ claim, pool }) => this.#resolve(claim, pool),
       ensure: (input) => ensure(input),
-      confirm,
+      confirm: (input) => confirm(input, this.#known),
       release: (input) => giveBack(input, this.#known),
       planPool: () => ({ outcome: { kind: 'ready', message: 'seen' }, effects: [] }),
     })
@@ -123,8 +125,13 @@ class BlockClaimsPlanner implements BlockClaims {
   observe(change: Change): readonly string[] {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const before = IPPool.is(ref) ? readiness(this.#known, ref) : undefined
+    const had = IPBlock.is(ref) ? claimsIn(this.#known, ref.name) : undefined
     this.#known.observe(change, { nowMs: 0 })
-    if (IPBlock.is(ref)) return []
+    if (had !== undefined) {
+      const has = new Set(claimsIn(this.#known, ref.name).map(rowText))
+      // one that has not given it back gets its row again
+      return had.filter((row) => !has.has(rowText(row))).map(({ owner }) => `${IPAddressClaim.info.kind} ${owner}`)
+    }
     const keys = this.#provider.observe(change)
     // a pool becomes ready by its status, which means nothing to the life of claims
     if (!IPPool.is(ref) || readiness(this.#known, ref) === before) return keys
@@ -258,16 +265,38 @@ function familyOf({ metadata }: IPAddressClaim, pool: PoolView): 4 | 6 | string 
   return `pool ${pool.name} has ${families.length === 0 ? 'no' : 'both'} families: ${FAMILY_ANNOTATION} says which`
 }
 
-/** An IPAddress that is there is the claim's if it has a row for it, or gets one. */
-function confirm({ claim, pool, address, answers }: ConfirmInput<IPPool, AddressLedger<IPPool>>): Confirmed {
-  if (answers.confirm === 'taken') {
-    const message = 'its address is that of somebody else'
-    return { kind: isControlledBy(address, claim) ? 'no' : 'leftOver', message }
-  }
+/** Why a claim can not have a row for an IPAddress, by what has become of that. */
+const DENIALS: ReadonlyMap<unknown, string> = /* @__PURE__ */ new Map([
+  ['taken', 'its address is that of somebody else'],
+  ['outOfPool', 'its address is not of the pool any more'],
+  ['different', 'the claim has been given another address'],
+])
+
+/** The rows of claims in a block. */
+function claimsIn(known: KnownBlocks, block: string): readonly IPBlockRow[] {
+  const book = known.book(block)
+  if (!(book instanceof BlockBook)) return []
+  return book.entries.filter((entry) => isBound(entry) && entry.row.kind === KIND).map(({ row }) => row)
+}
+
+function rowText({ uid, sequence }: IPBlockRow): string {
+  return `${uid} ${sequence}`
+}
+
+/** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
+function confirm(
+  { claim, pool, address, answers, isBound: isClaimBound }: ConfirmInput<IPPool, AddressLedger<IPPool>>,
+  known: KnownBlocks,
+): Confirmed {
+  const problem = DENIALS.get(answers.confirm)
+  // what an earlier claim has left is removed, and the claim gets an address of its own
+  if (problem !== undefined) return { kind: isControlledBy(address, claim) ? 'no' : 'leftOver', message: problem }
   if (answers.confirm !== undefined) return { kind: 'yes' }
   const { uid, namespace, name } = claim.metadata
   const read = Address.safeParse(address.spec.address)
   if (!read.ok) return { kind: 'no', message: `the address of its IPAddress can not be read` }
+  const rows = isClaimBound ? known.rowsOf(uid as string) : []
+  if (rows.some(({ book, entry }) => Address.equals(addressOf(book, entry), read.value))) return { kind: 'yes' }
   const { family } = read.value
   const owner = { uid: uid as string, name: `${namespace}/${name}` }
   const input = { ...owner, pool: pool.metadata.name, family, address: Address.format(read.value) }
@@ -308,6 +337,8 @@ function answerOf({ about, operation }: OutsideCall, outcome: Outcome): OutsideA
     case 'notYours':
       return { ok: true, value: kind }
     case 'taken':
+    case 'outOfPool':
+    case 'different':
       return operation === 'confirm' ? { ok: true, value: kind } : { ok: false, failure: { message, retryable: true } }
     case 'exhausted':
       return { ok: false, failure: { message, retryable: true, reason: 'PoolExhausted' } }

@@ -131,8 +131,10 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   const addressName = formatRef(reads.address)
   const now = timeText(time)
   const start = startOf(claim)
-  const isLost = start.state.phase === 'Bound' && (address === undefined || !fulfils(address, claim, rules))
-  const progress = isLost ? advance(start, 'AddressLost', claim, { message: '', now }) : start
+  const isNew = start.state.phase !== 'Bound'
+  const lose = (progress: Progress) => advance(progress, 'AddressLost', claim, { message: '', now })
+  const isLost = !isNew && (address === undefined || !fulfils(address, claim, rules))
+  let progress = isLost ? lose(start) : start
   const wait = (reason: WaitReason, message: string, retryAfterSeconds?: number) => {
     const plan = waiting(claim, effects, advance(progress, events[reason], claim, { message, now }), reason, message)
     return retryAfterSeconds === undefined ? plan : { ...plan, requeueAfterSeconds: retryAfterSeconds }
@@ -144,25 +146,29 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   if (address !== undefined && isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
     return wait('AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
   }
-  const isNew = start.state.phase !== 'Bound'
   const obstacle =
     input.addressProblem ?? whyNotOurs(planning, address) ?? (isNew ? whyShared(address, ledger) : undefined)
   if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
-    const doubt = isNew && pool !== undefined ? doubtOf(rules, input, { pool, address, nowMs: time.nowMs }) : undefined
+    const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
     if (doubt?.kind === 'ask')
       return asking(
         planning,
         effects.length > 0 ? effects : [guard(claim, 'only a claim that is there is given what is there')],
         doubt,
       )
-    if (doubt?.kind === 'leftOver') return removeLeftOver(planning, address, effects, wait)
-    if (doubt !== undefined) return wait('AllocationFailed', doubt.message, doubt.retryAfterSeconds)
+    if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, effects, wait)
+    const isKnown = doubt?.kind !== 'unknown'
+    if (doubt !== undefined && (isNew || isKnown)) {
+      if (!isNew && !isLost) progress = lose(progress)
+      return wait('AllocationFailed', doubt.message, doubt.retryAfterSeconds)
+    }
     const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
     if (repair !== undefined) {
       effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
     }
-    return bound(claim, effects, advance(progress, 'AddressAllocated', claim, { message: '', now }), address)
+    const plan = bound(claim, effects, advance(progress, 'AddressAllocated', claim, { message: '', now }), address)
+    return isKnown ? plan : { ...plan, requeueAfterSeconds: doubt.retryAfterSeconds ?? RETRY_SECONDS }
   }
 
   const found = findAddress(planning)

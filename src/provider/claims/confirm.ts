@@ -7,27 +7,35 @@ import type { ClaimRules } from './rules.js'
 
 /** Why a claim waits that has an IPAddress. */
 interface Doubt {
-  readonly kind: 'no' | 'leftOver'
+  /** `unknown`: it could not be found out. */
+  readonly kind: 'no' | 'leftOver' | 'unknown'
   readonly message: string
   readonly retryAfterSeconds?: number | undefined
+}
+
+interface DoubtInput<P extends KubeObject> {
+  readonly pool: P
+  readonly address: IPAddress
+  readonly isBound: boolean
+  readonly nowMs: number
 }
 
 /** Why a claim is not Bound to an IPAddress that is there, as the provider has it, or what is to be asked first; `undefined`: it may be. */
 export function doubtOf<P extends KubeObject, L extends Ledger<P>, O>(
   { confirm }: ClaimRules<P, L, O>,
   { claim, ledger, heard }: ClaimInput<P, L>,
-  { pool, address, nowMs }: { readonly pool: P; readonly address: IPAddress; readonly nowMs: number },
+  { pool, address, isBound, nowMs }: DoubtInput<P>,
 ): Asked | Doubt | undefined {
   if (confirm === undefined) return undefined
   const key = markerOf(claim, pool, undefined) ?? ''
   const said = converse<Exclude<Confirmed, OutsideRequest>>(
-    (answers) => confirm({ claim, pool, address, ledger, key, answers, nowMs }),
+    (answers) => confirm({ claim, pool, address, ledger, isBound, key, answers, nowMs }),
     (operation) => heard?.(operation, key),
     nowMs,
   )
   if (said.kind === 'ask') return { ...said, key }
   if (said.kind === 'failed') {
-    return { kind: 'no', message: said.failure.message, retryAfterSeconds: said.retryAfterSeconds }
+    return { kind: 'unknown', message: said.failure.message, retryAfterSeconds: said.retryAfterSeconds }
   }
   return said.value.kind === 'yes' ? undefined : said.value
 }

@@ -30,8 +30,9 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   /** An address for a claim that has none. The ledger holds it from the moment it is written. */
   ensure(input: EnsureInput<P, L, O>): Ensured
   /**
-   * Whether a claim may be Bound to an IPAddress that was there before: left by an earlier claim of its name, restored, or written by a plan that was cut. Left
-   * out: it may, if the ledger knows nobody else who has the address. For ledgers that know more than what IPAddress objects say.
+   * Whether a claim may be Bound to an IPAddress that was there before: left by an earlier claim of its name, restored, or written by a plan that was cut; and
+   * whether one that is Bound may stay so. Left out: it may, if the ledger knows nobody else who has the address. For ledgers that know more than what IPAddress
+   * objects say.
    */
   confirm?(input: ConfirmInput<P, L>): Confirmed
   /**
@@ -208,6 +209,8 @@ export interface ConfirmInput<P, L> {
   /** The IPAddress of the name of the claim. */
   readonly address: IPAddress
   readonly ledger: L
+  /** Whether the claim is Bound to it already. A call that fails changes nothing then, and is made again later. */
+  readonly isBound: boolean
   /** The marker of the calls for this claim. */
   readonly key: string
   readonly answers: Answers
@@ -219,7 +222,7 @@ export type Confirmed =
   | { readonly kind: 'yes' }
   /** The claim waits, with the reason AllocationFailed, until something changes. */
   | { readonly kind: 'no'; readonly message: string }
-  /** An earlier claim has left it, and its address is not even that one's any more: it is removed. */
+  /** An earlier claim has left it, and its address is not even that one's any more: it is removed. Of a claim that is Bound to it: as `no`. */
   | { readonly kind: 'leftOver'; readonly message: string }
   | OutsideRequest
 

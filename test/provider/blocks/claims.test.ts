@@ -1,7 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { Planner } from 'ipam-kit/plan'
+import type { Outcome, Planner } from 'ipam-kit/plan'
 import { blockClaims, blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { Controller, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -122,6 +122,71 @@ describe('claims on blocks', () => {
     const { uid } = unwrap(await store.get(of('IPAddressClaim', 'b'))).metadata
     expect(await state('b')).toBe('10.0.0.2/24')
     expect(await rows()).toEqual([`default/b ${uid}`])
+  })
+
+  test('that are made anew do not wait for an IPAddress that is of their pool no more', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    await run()
+    // by force: the IPAddress stays, and its row is given back
+    unwrap(await store.patch(of('IPAddressClaim', 'a'), { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(of('IPAddressClaim', 'a')))
+    const { name } = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items[0]!
+      .metadata
+    unwrap(await store.patch(of('IPBlock', name), { spec: { rows: { 1: null } } }))
+    unwrap(
+      await store.patch(of('IPPool', 'blue'), { spec: { subnets: [{ cidr: '10.0.0.0/24', exclude: ['10.0.0.1'] }] } }),
+    )
+    await claim('a')
+    await run()
+    const { uid } = unwrap(await store.get(of('IPAddressClaim', 'a'))).metadata
+    expect(await state('a')).toBe('10.0.0.2/24')
+    expect(await rows()).toEqual([`default/a ${uid}`])
+  })
+
+  test('that are Bound get their rows again when blocks are gone, as after a restore without them', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 30 } })
+    for (const name of ['a', 'b', 'c', 'd']) await claim(name)
+    await run()
+    const before = await rows()
+    expect(before).toHaveLength(4)
+    const { apiVersion, kind } = IPBlock.info
+    for (const { metadata } of unwrap(await store.list({ apiVersion, kind })).items) {
+      unwrap(await store.patch(of('IPBlock', metadata.name), { metadata: { finalizers: [] } }))
+      unwrap(await store.delete(of('IPBlock', metadata.name)))
+    }
+    await claim('e')
+    await run()
+    expect([...(await rows())].sort().slice(0, 4)).toEqual([...before].sort())
+    const texts = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(state))
+    const addresses = texts.filter((text) => text.includes('/24'))
+    // whoever came first has it, and who came later says so
+    expect(new Set(addresses).size).toBe(addresses.length)
+  })
+
+  test('that are Bound get a row again that was taken from them while claims are served', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    const timers = new VirtualTimers(nowMs)
+    const claims = blockClaims()
+    const controller = new Controller<Outcome>({
+      store,
+      planners: [claims, blocksOperator()],
+      timers,
+      outside: taskCaller({ store, now: () => timers.now(), tasks: claims.tasks }),
+      onProblem: (problem) => expect(problem).toBeUndefined(),
+    })
+    const running = controller.run()
+    await timers.pass(10_000)
+    const before = await rows()
+    expect(before).toHaveLength(1)
+    const [block] = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items
+    unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: null } } }))
+    expect(await rows()).toEqual([])
+    await timers.pass(120_000)
+    expect(await rows()).toEqual(before)
+    controller.stop()
+    await running
   })
 
   test('that are removed by force leave nothing', async () => {

@@ -86,15 +86,52 @@ describe('a claim that finds an IPAddress of its name', () => {
   test('gets another one if it was left by an earlier claim', async () => {
     await address()
     await claim()
-    expect(await run(() => ({ kind: 'leftOver', message: 'it is somebody else’s' }))).toBe('10.0.0.9: AddressAllocated')
+    const said = await run(({ isBound }) => (isBound ? { kind: 'yes' } : { kind: 'leftOver', message: 'it is old' }))
+    expect(said).toBe('10.0.0.9: AddressAllocated')
   })
 
-  test('is not asked about when it made it in the same plan, nor when it is Bound', async () => {
+  test('is not asked about when it made it in the same plan', async () => {
     await claim()
-    const never = () => {
-      throw new Error('asked')
+    let plans = 0
+    const said = await run(({ isBound }) => {
+      plans++
+      expect(isBound).toBe(true)
+      return { kind: 'yes' }
+    })
+    expect(said).toBe('10.0.0.9: AddressAllocated')
+    expect(plans).toBeGreaterThan(0)
+  })
+})
+
+describe('a claim that is Bound', () => {
+  beforeEach(async () => {
+    await claim()
+    await run(() => ({ kind: 'yes' }))
+  })
+
+  test('is asked about each time, and is so no more if the provider says no', async () => {
+    expect(await run(() => ({ kind: 'no', message: 'somebody else has it' }))).toBe(
+      '10.0.0.9: AllocationFailed somebody else has it',
+    )
+    expect(await run(() => ({ kind: 'yes' }))).toBe('10.0.0.9: AddressAllocated')
+  })
+
+  test('stays Bound while it can not be found out, and is asked about again', async () => {
+    const planner = provider(({ answers }) =>
+      answers.look === undefined
+        ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }
+        : { kind: 'yes' },
+    )
+    const outside = async () => {
+      asked.push('look')
+      return { ok: false, failure: { message: 'down', retryable: true, retryAfterSeconds: 7 } } as const
     }
-    expect(await run(never)).toBe('10.0.0.9: AddressAllocated')
-    expect(await run(never)).toBe('10.0.0.9: AddressAllocated')
+    const { outcomes } = await runUntilQuiet(store, [planner], { now: () => 0, outside })
+    const ready = IPAddressClaim.parse(unwrap(await store.get({ ...at, kind: 'IPAddressClaim' }))).status?.conditions
+    expect(ready?.find(({ type }) => type === 'Ready')?.status).toBe('True')
+    expect(asked).toEqual(['look'])
+    expect(outcomes).toBeDefined()
+    const plan = planner.plan('IPAddressClaim default/a', { nowMs: 0 })
+    expect(plan).toMatchObject({ outcome: { kind: 'bound' }, effects: [], requeueAfterSeconds: 7 })
   })
 })
