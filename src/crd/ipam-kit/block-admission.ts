@@ -22,7 +22,8 @@ export type IPBlockAdmissionRequest = (
 
 /**
  * Whether a block is one: it has the name of its domain and addresses ({@link blockName}), lies on a grid, and each of its units has one row at most,
- * with a number of its own. In an update the addresses stay, numbers only grow, and who has a unit keeps it until it is released. One that leaves
+ * with a number of its own. In an update the addresses stay, numbers only grow, and who has a unit keeps it until it is released: its row may get a new number,
+ * and then the uid of another object of the same name. One that leaves
  * the spec as it is is always allowed. O(rows).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
@@ -144,6 +145,7 @@ function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldEr
         const detail = `a row that is added has one above ${before.sequence}`
         errors.push(invalidField(`${path}.sequence`, row.sequence, detail))
       }
+      if (old !== undefined && old.state === undefined) errors.push(...successorErrors(path, old, row))
     } else if (old.state === undefined) errors.push(...holderErrors(path, old, row))
     else if (row.state === undefined) {
       errors.push(invalidField(`${path}.sequence`, row.sequence, 'who gets what was given back has a row of its own'))
@@ -152,12 +154,20 @@ function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldEr
   return errors
 }
 
+/** A row in place of one that was not released is one of the same owner, as its name tells it: of another container, or of an object that was made anew. */
+function successorErrors(path: string, old: IPBlockRow, row: IPBlockRow): readonly FieldError[] {
+  const changed = (['owner', 'kind', 'interface'] as const).filter((field) => row[field] !== old[field])
+  return changed.map((field) => notGivenBack(`${path}.${field}`, row[field], old))
+}
+
+function notGivenBack(path: string, value: string | undefined, old: IPBlockRow): FieldError {
+  return invalidField(path, value ?? null, `${old.owner} has the unit, and has not given it back`)
+}
+
 /** What says who has which units. It goes with the number of the row. */
 function holderErrors(path: string, old: IPBlockRow, row: IPBlockRow): readonly FieldError[] {
   const changed = (['owner', 'uid', 'kind', 'interface'] as const).filter((field) => row[field] !== old[field])
-  const errors = changed.map((field) =>
-    invalidField(`${path}.${field}`, row[field] ?? null, `${old.owner} has the unit, and has not given it back`),
-  )
+  const errors = changed.map((field) => notGivenBack(`${path}.${field}`, row[field], old))
   const { count = 1 } = row
   if (count <= (old.count ?? 1)) return errors
   return [...errors, invalidField(`${path}.count`, count, `row ${row.sequence} is for ${old.count ?? 1}`)]

@@ -23,6 +23,8 @@ export interface IPHandleSpec {
   readonly uid: string
   /** What the owner is, as `Kind.group`. Left out: a Pod. */
   readonly kind?: string | undefined
+  /** How often it was changed: a write that changes nothing else does so, to be a write. */
+  readonly sequence?: number | undefined
   /** The names of blocks, by the interface of the owner; under `''` those of an owner whose interfaces have no names. */
   readonly blocks: { readonly [interfaceName: string]: readonly string[] }
 }
@@ -35,6 +37,7 @@ const schema: z.ZodType<IPHandle> = z.looseObject({
     owner: z.string(),
     uid: z.string(),
     kind: z.string().optional(),
+    sequence: z.int().optional(),
     blocks: z.record(z.string(), z.array(z.string())).default({}),
   }),
 })

@@ -22,6 +22,11 @@ export const MAX_SUBNET_TEXTS = 256
 export const MAX_HANDLE_INTERFACES = 64
 export const MAX_HANDLE_BLOCKS = 64
 
+/** What JSON writes in as many bytes as there are characters, also that of Go: printable ASCII without blanks, `"`, `\\`, `<`, `>` and `&`. */
+export const PLAIN_PATTERN = "^[!#-%'-;=?-\\[\\]-~]+$"
+/** How long the texts of a row may be: with them all the largest block stays below 1 MB. */
+export const MAX_ROW_TEXTS = { owner: 317, uid: 36, kind: 80, interface: 15, container: 64 } as const
+
 /** The most units that a block has: with the longest names the API knows it stays below 1 MB. */
 export const MAX_BLOCK_SIZE = 1024
 /** How many units a block has where nobody says it: of pools that bind blocks to nodes, and of others. */

@@ -21,9 +21,11 @@ import {
   MAX_HANDLE_BLOCKS,
   MAX_HANDLE_INTERFACES,
   MAX_NAME_LENGTH,
+  MAX_ROW_TEXTS,
   MAX_STATUS_RANGES,
   MAX_SUBNET_TEXTS,
   MAX_SUBNETS,
+  PLAIN_PATTERN,
 } from './names.js'
 
 export function domainVersions(): readonly VersionSpec[] {
@@ -92,9 +94,11 @@ const CIDR = { minLength: 4, maxLength: 49 } as const
 const ENTRY = { minLength: 2, maxLength: 91 } as const
 const COUNT = { maxLength: 39, pattern: '^(0|[1-9][0-9]*)$' } as const
 
-/** What JSON writes in as many bytes as there are characters, also that of Go: printable ASCII without blanks, `"`, `\\`, `<`, `>` and `&`. */
-const PLAIN = "^[!#-%'-;=?-\\[\\]-~]+$"
-const plain = (maxLength: number) => ({ minLength: 1, maxLength, pattern: PLAIN })
+const plain = (field: keyof typeof MAX_ROW_TEXTS) => ({
+  minLength: 1,
+  maxLength: MAX_ROW_TEXTS[field],
+  pattern: PLAIN_PATTERN,
+})
 const TIME = { format: 'date-time', maxLength: 27 } as const
 
 /** A kind whose names end up within other names. An API server compares no name with a pattern of ours: it has its own. */
@@ -242,9 +246,9 @@ function poolStatus() {
 /** Who has something. */
 function holder() {
   return {
-    owner: text('Who has it, as namespace/name, or name.', plain(317)),
-    uid: text('The uid of the owner.', plain(36)),
-    kind: text('What the owner is, as Kind.group. Left out: a Pod.', plain(80)).optional(),
+    owner: text('Who has it, as namespace/name, or name.', plain('owner')),
+    uid: text('The uid of the owner.', plain('uid')),
+    kind: text('What the owner is, as Kind.group. Left out: a Pod.', plain('kind')).optional(),
   }
 }
 
@@ -257,6 +261,7 @@ function handle() {
     owner,
     uid: fixed(uid),
     kind,
+    sequence: integer('How often it was changed.', SEQUENCE).optional(),
     blocks: mapOf(
       'The blocks of each interface, by its name. No name: of an owner whose interfaces have none.',
       names,
@@ -311,8 +316,11 @@ export const NEVER_FALLS = 'never falls'
 function row() {
   return object('Who has a unit, or some of them in a row.', {
     ...holder(),
-    interface: text('Which of the interfaces of the owner it is for. Left out: it has one.', plain(15)).optional(),
-    container: text('The id of the container, where a container runtime asked.', plain(64)).optional(),
+    interface: text(
+      'Which of the interfaces of the owner it is for. Left out: it has one.',
+      plain('interface'),
+    ).optional(),
+    container: text('The id of the container, where a container runtime asked.', plain('container')).optional(),
     mac: text('The hardware address of the interface.', {
       maxLength: 17,
       pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$',

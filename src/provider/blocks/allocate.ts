@@ -1,20 +1,26 @@
 import * as Address from '../../cidr/nouns/address.js'
+import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import { refOf } from '../../crd/meta/object.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { addressOf, allocationOf } from './allocation.js'
-import { BlockBook } from './book.js'
-import { type Choice, chooseBlock } from './choose-block.js'
+import { BlockBook, type BlockEntry } from './book.js'
+import { type Choice, chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
 import { type AllocationRequest, assertRequest } from './request.js'
-import { fence, isRowOf, takeBack } from './rows.js'
+import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
 
 type Family = 4 | 6
 
 const NODE_FIELD = 'spec.node'
+/** Who is not shown changes of pools reads one again that it knows from longer ago. */
+const MOST_POOL_AGE_MS = 30_000
 
 /**
  * Gives an owner what it asks for: of every family, or nothing.
@@ -31,18 +37,31 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
   return new AllocateTask(request, known)
 }
 
+/** Something that was sent for a block. */
+interface Sent {
+  /** For which version; `undefined`: the block is made. */
+  readonly version: string | undefined
+  /** The number of its row, if it was this task that sent it. */
+  readonly sequence?: number
+  /** What was remembered where the row goes; left out: it changes a row that was there. */
+  readonly replaced?: readonly BlockEntry[]
+}
+
 class AllocateTask implements Task<AllocationOutcome> {
   readonly #request: AllocationRequest
   readonly #known: KnownBlocks
   /** Where who knows nothing finds what the owner has, if that is wanted. */
   readonly #handle: OwnerHandle | undefined
   /** What was sent: for which version of which block, and which number its row has, if it was this task. */
-  readonly #sent = new Map<string, { readonly version: string | undefined; readonly sequence?: number }>()
-  /** The rows that this task has added, as block and number. */
-  readonly #added = new Set<string>()
+  readonly #sent = new Map<string, Sent>()
+  /** The rows that this task has added, as block and number, and what was remembered there before. */
+  readonly #added = new Map<string, readonly BlockEntry[]>()
+  /** The pools and blocks that this task was shown: what is known of others may be old. */
+  readonly #shown = new Set<string>()
   /** The blocks in which another writer was faster. */
   #contended: RangeSet.RangeSet = RangeSet.empty
   #failed: AllocationOutcome | undefined
+  #hasLookedAgain = false
   #nowMs = 0
   #conflicts = 0
 
@@ -53,6 +72,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   }
 
   observe(change: Change): void {
+    const { kind, name } = change.kind === 'present' ? refOf(change.object) : change.ref
+    this.#shown.add(`${kind} ${name}`)
     this.#handle?.observe(change)
     this.#known.observe(change, { nowMs: this.#nowMs })
   }
@@ -66,7 +87,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     const { pools: names, families } = this.#request
-    const unknown = names.filter((name) => this.#known.pool(name) === undefined)
+    const unknown = names.filter((name) => this.#isOld(name))
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
     const node = this.#nodeToList()
     if (node !== undefined) {
@@ -79,14 +100,24 @@ class AllocateTask implements Task<AllocationOutcome> {
     }
     const left = this.#reviewHandle()
     if (left !== undefined) return left
+    // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
+    for (const { name, version } of this.#known.doubts(this.#request.owner.uid)) {
+      if (!this.#sent.has(name)) this.#sent.set(name, { version })
+    }
     const doubtful = this.#review()
     const places = families.map((family) => this.#placeOf(family))
     if (this.#failed !== undefined) return this.#undo(places, this.#failed, doubtful)
+    // nobody is told that he has what somebody else may have been given since
+    const old = places.flatMap((place) => (place === undefined || this.#wasShown(place.book.name) ? [] : [place.book]))
+    if (old.length > 0) {
+      return { kind: 'get', refs: old.map(({ name }) => blockRef(name)), why: 'whether the owner still has it' }
+    }
     const differing = this.#differing(places)
     const missing = families.filter((_, index) => places[index] === undefined)
     if (differing !== undefined || missing.length === 0) {
       if (doubtful !== undefined) return write(fence(doubtful))
-      return this.#end(places, differing ?? this.#success(places as Place[]))
+      if (differing !== undefined) return this.#end(places, differing)
+      return this.#renew(places as Place[]) ?? this.#end(places, this.#success(places as Place[]))
     }
     // nothing is written before there is room for all
     const choices = missing.map((family) => this.#choose(family, doubtful))
@@ -94,6 +125,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (failed !== undefined) {
       // what the owner has already may be where only its handle says
       if (this.#handle?.isKnown === false) return readHandle(this.#handle)
+      const again = this.#lookAgain(failed.outcome)
+      if (again !== undefined) return again
       this.#failed = failed.outcome
       return this.#undo(places, failed.outcome, doubtful)
     }
@@ -102,12 +135,52 @@ class AllocateTask implements Task<AllocationOutcome> {
     const writes = choices.filter((choice) => choice.kind === 'write')
     const choice = writes.find(({ block }) => block === doubtful?.name) ?? (writes[0] as (typeof writes)[number])
     if (doubtful !== undefined && doubtful.name !== choice.block) return write(fence(doubtful))
-    const note = this.#noteIn(this.#handle, places, writes)
+    const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
-    const { block, prefix, version, sequence } = choice
-    this.#sent.set(block, { version, sequence })
+    const { block, prefix, version, sequence, replaced } = choice
+    this.#sent.set(block, { version, sequence, replaced })
     this.#known.noteSent(block, { prefix, version, uid: this.#request.owner.uid, sequence, isBound: true })
     return write(choice.effect)
+  }
+
+  /** Whether a pool is not known, or only as it was a while ago. */
+  #isOld(name: string): boolean {
+    if (this.#known.pool(name) === undefined) return true
+    if (this.#known.isComplete || this.#shown.has(`${IPPool.info.kind} ${name}`)) return false
+    return this.#known.poolAgeMs(name, this.#nowMs) > MOST_POOL_AGE_MS
+  }
+
+  #wasShown(block: string): boolean {
+    return this.#shown.has(`${IPBlock.info.kind} ${block}`)
+  }
+
+  /** Before who does not know all says that there is no room, it forgets what it knows from before, and looks once more. */
+  #lookAgain(outcome: AllocationOutcome): Step<AllocationOutcome> | undefined {
+    if (this.#known.isComplete || this.#hasLookedAgain || outcome.kind !== 'exhausted') return undefined
+    this.#hasLookedAgain = true
+    const { pools } = this.#request
+    const isForgotten = this.#known.forgetBlocks(pools, (name) => this.#wasShown(name))
+    const refs = pools.filter((name) => !this.#shown.has(`${IPPool.info.kind} ${name}`)).map(poolRef)
+    if (!isForgotten && refs.length === 0) return undefined
+    return { kind: 'get', refs, why: 'there may be room by now' }
+  }
+
+  /** Writes what has changed of an owner that has what it asks for: a late release of the container before is then none of this row. */
+  #renew(places: readonly Place[]): Step<AllocationOutcome> | undefined {
+    const { container, mac, owner } = this.#request
+    const wanted = {
+      ...(container === undefined ? {} : { container }),
+      ...(mac === undefined ? {} : { mac: mac.toLowerCase() }),
+    }
+    const place = places.find(({ entry: { row } }) =>
+      (['container', 'mac'] as const).some((field) => wanted[field] !== undefined && wanted[field] !== row[field]),
+    )
+    if (place === undefined) return undefined
+    const { name, prefix, version, object } = place.book
+    const sequence = object.spec.sequence + 1
+    this.#sent.set(name, { version, sequence })
+    this.#known.noteSent(name, { prefix, version, uid: owner.uid, sequence, isBound: true })
+    return write(changeRow(place, wanted, `${owner.name} has it in another container, or with another MAC`))
   }
 
   /** The node whose blocks have to be known, and are not: where the blocks of a pool belong to nodes. */
@@ -127,12 +200,13 @@ class AllocateTask implements Task<AllocationOutcome> {
    */
   #review(): BlockBook | undefined {
     let doubtful: BlockBook | undefined
-    for (const [name, { version, sequence }] of this.#sent) {
+    for (const [name, { version, sequence, replaced }] of this.#sent) {
       const book = this.#known.book(name)
       if (!(book instanceof BlockBook)) continue
       const isOwn = book.entries.some(({ row }) => row.sequence === sequence && row.uid === this.#request.owner.uid)
-      if (isOwn) this.#added.add(`${name} ${sequence}`)
-      else if (version !== undefined && book.version === version) {
+      if (isOwn) {
+        if (replaced !== undefined) this.#added.set(`${name} ${sequence}`, replaced)
+      } else if (version !== undefined && book.version === version) {
         doubtful ??= book
         continue
       } else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([book.prefix]))
@@ -154,15 +228,19 @@ class AllocateTask implements Task<AllocationOutcome> {
     return wanted ?? places[0]
   }
 
-  /** What the owner has, if it is not what it asks for. */
+  /** What the owner has, if it is not what it asks for: another address, or more of them, or less. */
   #differing(places: readonly (Place | undefined)[]): AllocationOutcome | undefined {
-    const allocations = places.flatMap((place) => (place === undefined ? [] : [allocationOf(place, this.#known)]))
-    const wrong = allocations.find(({ family, address }) => {
+    const found = places.filter((place) => place !== undefined)
+    const allocations = found.map((place) => allocationOf(place, this.#known))
+    const wrong = allocations.find(({ family, address, count }, nth) => {
       const asked = this.#request.addresses?.find((each) => each.family === family)
-      return asked !== undefined && !Address.equals(asked, address)
+      if (asked !== undefined && !Address.equals(asked, address)) return true
+      const length = (found[nth] as Place).book.object.spec.allocationPrefixLength
+      return count !== unitsWanted(this.#request, family, length)
     })
     if (wrong === undefined) return undefined
-    const message = `${this.#request.owner.name} has ${Address.format(wrong.address)} of pool ${wrong.pool}`
+    const size = wrong.count === 1 ? '' : `${wrong.count} from `
+    const message = `${this.#request.owner.name} has ${size}${Address.format(wrong.address)} of pool ${wrong.pool}`
     return { kind: 'different', message, allocations }
   }
 
@@ -181,9 +259,9 @@ class AllocateTask implements Task<AllocationOutcome> {
     doubtful: BlockBook | undefined,
   ): Step<AllocationOutcome> {
     for (const place of places) {
-      if (place === undefined || !this.#added.has(`${place.book.name} ${place.entry.row.sequence}`)) continue
-      const why = `not all of it can be given: ${outcome.message}`
-      return write(takeBack(place, undefined, { nowMs: this.#nowMs, why }))
+      const replaced = place && this.#added.get(`${place.book.name} ${place.entry.row.sequence}`)
+      if (replaced === undefined) continue
+      return write(undoGiving(place as Place, replaced, `not all of it can be given: ${outcome.message}`))
     }
     return doubtful === undefined ? this.#end(places, outcome) : write(fence(doubtful))
   }
@@ -204,13 +282,13 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** Before a row is written its block stands in the handle: whoever comes after a death looks there. */
   #noteIn(
     handle: OwnerHandle | undefined,
-    places: readonly (Place | undefined)[],
     choices: readonly { readonly block: string }[],
   ): (Effect & { readonly why: string }) | undefined {
+    if (handle === undefined || choices.every(({ block }) => handle.isOwn(block))) return undefined
     const name = interfaceKey(this.#request.interface)
-    if (handle === undefined || choices.every(({ block }) => handle.names(name, block))) return undefined
-    const blocks = new Set([...blocksOf(places), ...choices.map(({ block }) => block)])
-    return handle.write(new Map([[name, blocks]]), this.#request.owner, this.#conflicts)
+    const blocks = handle.blocksWith(name, this.#known)
+    for (const { block } of choices) blocks.add(block)
+    return handle.write(new Map([[name, blocks]]), this.#request.owner, { conflicts: this.#conflicts, isFence: true })
   }
 
   /** The end, when the handle says no more than what the owner has. */
@@ -218,9 +296,21 @@ class AllocateTask implements Task<AllocationOutcome> {
     const handle = this.#handle
     if (handle === undefined) return { kind: 'done', outcome }
     if (!handle.isKnown) return readHandle(handle)
-    const wanted = new Map([[interfaceKey(this.#request.interface), new Set(blocksOf(places))]])
-    const note = handle.write(wanted, this.#request.owner, this.#conflicts)
+    const name = interfaceKey(this.#request.interface)
+    const blocks = handle.blocksWith(name, this.#known)
+    for (const place of places) if (place !== undefined) blocks.add(place.book.name)
+    const note = handle.write(new Map([[name, blocks]]), this.#request.owner, { conflicts: this.#conflicts })
     return note === undefined ? { kind: 'done', outcome } : write(note)
+  }
+
+  /** Where something that was sent by this task, or one before it, may still make a block. */
+  #leftIn(domain: string): readonly Prefix[] {
+    const named = this.#handle?.places(interfaceKey(this.#request.interface), domain) ?? []
+    const sent = [...this.#sent].flatMap(([name, { version }]) => {
+      const place = version === undefined ? parseBlockName(name) : undefined
+      return place?.domain === domain ? [place.prefix] : []
+    })
+    return [...named, ...sent]
   }
 
   #choose(family: Family, doubtful: BlockBook | undefined): Choice {
@@ -238,15 +328,11 @@ class AllocateTask implements Task<AllocationOutcome> {
       problems,
       known: this.#known,
       doubtful,
-      left: (domain) => this.#handle?.places(interfaceKey(this.#request.interface), domain) ?? [],
+      left: (domain) => this.#leftIn(domain),
       contended: this.#contended,
       nowMs: this.#nowMs,
     })
   }
-}
-
-function blocksOf(places: readonly (Place | undefined)[]): readonly string[] {
-  return places.flatMap((place) => (place === undefined ? [] : [place.book.name]))
 }
 
 function readHandle({ ref }: OwnerHandle): Step<AllocationOutcome> {

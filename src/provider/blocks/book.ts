@@ -1,11 +1,17 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { blockName, isName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import { UNIT_PATTERN } from '../../crd/ipam-kit/versions.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { blockSize } from './grid.js'
 
+const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')
+
 /** A row of a block, where it lies and for how long. */
 export interface BlockEntry {
+  /** Its key in the rows of the block. */
+  readonly key: string
   /** The first unit that it has. */
   readonly unit: number
   /** How many units it has. */
@@ -36,15 +42,15 @@ export class BlockBook {
       allocationPrefixLength: object.spec.allocationPrefixLength,
     })
     this.#entryOf = new Uint16Array(this.size)
-    const entries = Object.entries(object.spec.rows).map(([unit, row]) => entryOf(Number(unit), row))
+    const entries = Object.entries(object.spec.rows).map(([key, row]) => entryOf(key, row))
     this.entries = entries.sort((left, right) => left.unit - right.unit)
-    this.entries.forEach(({ unit, count }, index) => {
-      if (!Number.isInteger(unit) || unit < 0 || unit + count > this.size) {
-        problems.push(`row ${unit} is not in the block`)
+    this.entries.forEach(({ key, unit, count }, index) => {
+      if (!UNIT.test(key) || unit + count > this.size) {
+        problems.push(`row ${key} is not in the block`)
         return
       }
       for (let at = unit; at < unit + count; at++) {
-        if (this.#entryOf[at] !== 0) problems.push(`row ${unit} overlaps another one`)
+        if (this.#entryOf[at] !== 0) problems.push(`row ${key} overlaps another one`)
         this.#entryOf[at] = index + 1
       }
     })
@@ -55,10 +61,14 @@ export class BlockBook {
   static read(object: KubeObject): BlockBook | string {
     const read = IPBlock.safeParse(object)
     if (!read.ok) return describe(read.failure)
-    const { cidr, allocationPrefixLength } = read.value.spec
+    const { cidr, domain, allocationPrefixLength } = read.value.spec
     const prefix = Prefix.safeParse(cidr)
     if (!prefix.ok || Prefix.masked(prefix.value) !== prefix.value)
       return `${formatRef(refOf(object))}: spec.cidr is not a CIDR`
+    // two objects for one place would give its addresses twice
+    if (!isName(domain) || blockName(domain, prefix.value) !== object.metadata.name) {
+      return `${formatRef(refOf(object))}: its name is not that of ${cidr} of domain ${domain}`
+    }
     const size = blockSize({ blockPrefixLength: prefix.value.length, allocationPrefixLength })
     if (!(size >= 1 && size <= 1024)) return `${formatRef(refOf(object))}: a block of ${size} units`
     return new BlockBook(read.value, prefix.value)
@@ -88,7 +98,13 @@ export function isBound({ row }: BlockEntry): boolean {
   return row.state === undefined
 }
 
-function entryOf(unit: number, row: IPBlockRow): BlockEntry {
+function entryOf(key: string, row: IPBlockRow): BlockEntry {
   const until = row.until === undefined ? Number.NEGATIVE_INFINITY : Date.parse(row.until)
-  return { unit, count: row.count ?? 1, row, untilMs: row.state === undefined ? Number.POSITIVE_INFINITY : until }
+  return {
+    key,
+    unit: Number(key),
+    count: row.count ?? 1,
+    row,
+    untilMs: row.state === undefined ? Number.POSITIVE_INFINITY : until,
+  }
 }

@@ -4,7 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import type { IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { Effect } from '../../plan/index.js'
-import { BlockBook, isBound } from './book.js'
+import { BlockBook, type BlockEntry, isBound } from './book.js'
 import { chooseUnit } from './choose.js'
 import { refusalOf } from './eligible.js'
 import { addressOfUnit, blockAround, blockSize, type Grid, unitOf, unitsWithin } from './grid.js'
@@ -12,7 +12,7 @@ import { type KnownBlocks, type Place, stickyKeys } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import type { PoolView } from './pool-view.js'
 import type { AllocationRequest } from './request.js'
-import { giveUnits, makeBlock, type NewRow } from './rows.js'
+import { entriesAt, giveUnits, makeBlock, type NewRow } from './rows.js'
 
 type Family = 4 | 6
 
@@ -45,8 +45,17 @@ export type Choice =
       readonly version: string | undefined
       /** The number of the row. */
       readonly sequence: number
+      /** What was remembered of who had the units before, and is not any more. */
+      readonly replaced: readonly BlockEntry[]
     }
   | { readonly kind: 'fails'; readonly outcome: AllocationOutcome }
+
+/** What a pool is asked for. */
+interface Wanted {
+  readonly pool: PoolView
+  readonly grid: Grid
+  readonly size: Size
+}
 
 /** How many units a request wants, and how they have to lie. */
 interface Size {
@@ -58,7 +67,7 @@ interface Size {
 export function chooseBlock(input: ChoiceInput): Choice {
   const { request, family, problems, nowMs } = input
   const refusals = problems.map((message) => ({ kind: 'notReady', message }) as const)
-  const pools: { readonly pool: PoolView; readonly grid: Grid; readonly size: Size }[] = []
+  const pools: Wanted[] = []
   const unfit: string[] = []
   for (const pool of input.pools) {
     const refusal = refusalOf(pool, request)
@@ -76,7 +85,7 @@ export function chooseBlock(input: ChoiceInput): Choice {
   const asked = request.addresses?.find((address) => address.family === family)
   if (pools.length > 0 && asked !== undefined) return chooseAsked(asked, pools, input)
   for (const { pool, grid, size } of pools) {
-    const choice = chooseKept(pool, size, input) ?? chooseFree({ pool, grid, size }, input)
+    const choice = chooseKept({ pool, grid, size }, input) ?? chooseFree({ pool, grid, size }, input)
     if (choice !== undefined) return choice
   }
   if (pools.length > 0) {
@@ -89,8 +98,19 @@ export function chooseBlock(input: ChoiceInput): Choice {
   return fails({ kind: refusals.length > 0 ? 'notReady' : 'refused', message })
 }
 
+/** How many units of a block a request wants. */
+export function unitsWanted(
+  { count = 1, prefixLengths }: AllocationRequest,
+  family: Family,
+  allocationPrefixLength: number,
+): number {
+  const length = family === 4 ? prefixLengths?.ipv4 : prefixLengths?.ipv6
+  return length === undefined ? count : 2 ** (allocationPrefixLength - length)
+}
+
 /** @returns why a pool with this grid can not give what is asked for */
-function sizeOf({ count = 1, prefixLengths }: AllocationRequest, grid: Grid): Size | string {
+function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
+  const { count = 1, prefixLengths } = request
   const length = grid.family === 4 ? prefixLengths?.ipv4 : prefixLengths?.ipv6
   if (length === undefined) {
     return count > blockSize(grid)
@@ -101,15 +121,11 @@ function sizeOf({ count = 1, prefixLengths }: AllocationRequest, grid: Grid): Si
   if (!(length >= blockPrefixLength && length <= allocationPrefixLength)) {
     return `it gives prefixes from /${blockPrefixLength} to /${allocationPrefixLength}, and not /${length}`
   }
-  return { count: 2 ** (allocationPrefixLength - length), isAligned: true }
+  return { count: unitsWanted(request, grid.family, allocationPrefixLength), isAligned: true }
 }
 
 /** The address that is asked for, also one that is kept back for that. */
-function chooseAsked(
-  asked: Address.Address,
-  pools: readonly { readonly pool: PoolView; readonly grid: Grid; readonly size: Size }[],
-  input: ChoiceInput,
-): Choice {
+function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
   const text = Address.format(asked)
   for (const { pool, grid, size } of pools) {
     const prefix = blockAround(grid, asked)
@@ -128,8 +144,9 @@ function chooseAsked(
     if (book === undefined) return { kind: 'read', block: name }
     if (book === 'absent') return make({ pool, grid, prefix, name, unit, size }, input, 'the address that is asked for')
     if (!(book instanceof BlockBook)) return fails({ kind: 'notReady', message: book.unreadable })
-    if (!book.isOpen) {
-      const why = book.problems[0] ?? 'it is being deleted'
+    if (!book.isOpen || !isOfGrid(book, grid)) {
+      const off = isOfGrid(book, grid) ? 'it is being deleted' : 'its units are not those of the domain'
+      const why = book.problems[0] ?? off
       return fails({ kind: 'notReady', message: `block ${name} can not be used: ${why}` })
     }
     const holder = holderOf(book, { first: unit, last }, pool, input)
@@ -176,16 +193,22 @@ function isLeftTo(request: AllocationRequest, book: BlockBook, unit: number): bo
 }
 
 /** What the pool keeps for an owner that comes again. */
-function chooseKept(pool: PoolView, size: Size, input: ChoiceInput): Choice | undefined {
+function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
   const { known, request, family, doubtful } = input
   for (const key of keysOf(pool, request)) {
     for (const place of known.keptFor(key)) {
       const { book, entry } = place
       if (book.prefix.address.family !== family || !book.isOpen || entry.count !== size.count) continue
+      if (!isOfGrid(book, grid)) continue
       if (book.object.spec.domain !== pool.object.spec.domain || poolOf(place) !== pool.name) continue
       const units = pool.unitsOf(book.prefix, book.name)
       const isGiven = units.some(({ first, last }) => first <= entry.unit && last >= entry.unit + entry.count - 1)
-      if (!isGiven || (doubtful !== undefined && doubtful !== book)) continue
+      if (
+        !isGiven ||
+        (size.isAligned && entry.unit % size.count !== 0) ||
+        (doubtful !== undefined && doubtful !== book)
+      )
+        continue
       return give({ pool, book, unit: entry.unit, size }, input, 'it was kept for who comes again')
     }
   }
@@ -206,10 +229,7 @@ function poolOf({ book, entry }: Place): string {
 }
 
 /** The next one that is free. */
-function chooseFree(
-  { pool, grid, size }: { readonly pool: PoolView; readonly grid: Grid; readonly size: Size },
-  input: ChoiceInput,
-): Choice | undefined {
+function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
   const { known, nowMs } = input
   const { order, domain } = pool.object.spec
   let beside = RangeSet.empty
@@ -219,7 +239,7 @@ function chooseFree(
     const name = blockName(domain, prefix)
     const book = known.book(name)
     if (book === undefined) return { kind: 'read', block: name }
-    if (book === 'absent' || book instanceof BlockBook) {
+    if (book === 'absent' || (book instanceof BlockBook && isOfGrid(book, grid))) {
       const wish = { units: pool.unitsOf(prefix, name), ...size, order, nowMs }
       const unit = chooseUnit(book === 'absent' ? undefined : book, wish)
       if (unit !== undefined) {
@@ -276,6 +296,10 @@ function nextBlock(
   return firstOf(pool, family, query, busy) ?? firstOf(pool, family, { ...query, withBound: true }, busy)
 }
 
+function isOfGrid({ object }: BlockBook, grid: Grid): boolean {
+  return object.spec.allocationPrefixLength === grid.allocationPrefixLength
+}
+
 /** Whether a prefix is a block of which a pool gives something. */
 function isBlockOf(pool: PoolView, prefix: Prefix.Prefix): boolean {
   const isOnGrid = pool.grid(prefix.address.family)?.blockPrefixLength === prefix.length
@@ -324,7 +348,15 @@ function make(
   const { allocationPrefixLength } = grid
   const spec = { domain, allocationPrefixLength, pool: pool.name, node }
   const effect = makeBlock({ name, prefix, unit, row: rowOf(request, size) }, spec, { nowMs, why })
-  return { kind: 'write', effect, block: name, prefix, version: undefined, sequence: Math.floor(nowMs) * 1000 }
+  return {
+    kind: 'write',
+    effect,
+    block: name,
+    prefix,
+    version: undefined,
+    sequence: Math.floor(nowMs) * 1000,
+    replaced: [],
+  }
 }
 
 function give(
@@ -341,7 +373,8 @@ function give(
   const ofPool = book.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
   const effect = giveUnits(book, unit, ofPool, why)
   const { name, prefix, version, object } = book
-  return { kind: 'write', effect, block: name, prefix, version, sequence: object.spec.sequence + 1 }
+  const replaced = entriesAt(book, unit, size.count)
+  return { kind: 'write', effect, block: name, prefix, version, sequence: object.spec.sequence + 1, replaced }
 }
 
 function rowOf({ owner, interface: name, container, mac }: AllocationRequest, { count }: Size): NewRow {

@@ -28,9 +28,20 @@ export class OwnerHandle {
   #known: Known<IPHandle>
   /** The blocks that the task was shown. */
   readonly #shown = new Set<string>()
-  /** The blocks that this task has put into the handle: nobody else has anything on its way there. */
+  /** The blocks in which nobody else has anything on its way: this task has put them into the handle, or looked at them. */
   readonly #own = new Set<string>()
-  #sent: { readonly blocks: ReadonlySet<string>; readonly conflicts: number } | undefined
+  /** The blocks that it did not name before this task. */
+  readonly #fresh = new Set<string>()
+  /** The blocks that stand in the handle by the last write of this task. */
+  #written: ReadonlySet<string> = new Set<string>()
+  #sent:
+    | {
+        readonly blocks: ReadonlySet<string>
+        readonly before: ReadonlySet<string>
+        readonly conflicts: number
+        readonly version: string | undefined
+      }
+    | undefined
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(uid: string) {
@@ -53,9 +64,16 @@ export class OwnerHandle {
     else this.#known = read.value
   }
 
-  /** Looks at what has become of what was sent: it was done if nothing has met a conflict since. */
+  /** Looks at what has become of what was sent: it was done if the handle is another one since, and nothing has met a conflict. */
   review(conflicts: number): void {
-    if (this.#sent?.conflicts === conflicts) for (const block of this.#sent.blocks) this.#own.add(block)
+    const version = this.#object?.metadata.resourceVersion
+    if (this.#sent?.conflicts === conflicts && version !== undefined && this.#sent.version !== version) {
+      this.#written = this.#sent.blocks
+      for (const block of this.#sent.blocks) {
+        if (!this.#sent.before.has(block)) this.#fresh.add(block)
+        this.#own.add(block)
+      }
+    }
     this.#sent = undefined
   }
 
@@ -79,8 +97,25 @@ export class OwnerHandle {
     return Object.keys(this.#object?.spec.blocks ?? {})
   }
 
-  names(interfaceName: string, block: string): boolean {
-    return this.#blocksOf(interfaceName).includes(block)
+  /** Whether this task has put a block into the handle, as it is stored: nothing that was sent before can take it away any more. */
+  isOwn(block: string): boolean {
+    return this.#written.has(block)
+  }
+
+  /** The blocks of an interface that have to stay in the handle: those with a row of it, whatever pool it is of, and those that can not be read. */
+  blocksWith(interfaceName: string, known: KnownBlocks): Set<string> {
+    const rows = known.rowsOf(this.#uid).filter(({ entry }) => isOf(entry, interfaceName))
+    const withRows = new Set(rows.map(({ book }) => book.name))
+    return new Set(this.#blocksOf(interfaceName).filter((name) => withRows.has(name) || isUnreadable(known.book(name))))
+  }
+
+  /** A block that it names for one of some interfaces and that can not be read. */
+  unreadable(interfaces: readonly string[], known: KnownBlocks): string | undefined {
+    for (const name of interfaces.flatMap((each) => this.#blocksOf(each))) {
+      const book = known.book(name)
+      if (isUnreadable(book)) return book.unreadable
+    }
+    return undefined
   }
 
   /** The blocks of some interfaces that the task was not shown yet. */
@@ -109,14 +144,24 @@ export class OwnerHandle {
 
   /** Where in a domain an attempt before this one may still make a block. */
   places(interfaceName: string, domain: string): readonly Prefix.Prefix[] {
-    return this.#left(interfaceName).flatMap((name) => {
+    return this.#blocksOf(interfaceName).flatMap((name) => {
+      if (this.#fresh.has(name)) return []
       const place = parseBlockName(name)
       return place?.domain === domain ? [place.prefix] : []
     })
   }
 
-  /** What an interface has, and has no more. @returns nothing if the handle says so already */
-  write(wanted: HandleBlocks, owner: HandleOwner, conflicts: number): (Effect & { readonly why: string }) | undefined {
+  /**
+   * Writes which blocks interfaces have.
+   *
+   * @param isFence also where the handle says so already: what was sent for its version of before can not be done any more
+   * @returns nothing if it says so already
+   */
+  write(
+    wanted: HandleBlocks,
+    owner: HandleOwner,
+    { conflicts, isFence = false }: { readonly conflicts: number; readonly isFence?: boolean },
+  ): (Effect & { readonly why: string }) | undefined {
     const object = this.#object
     const before = object?.spec.blocks ?? {}
     const patch = new Map<string, readonly string[] | null>()
@@ -125,12 +170,18 @@ export class OwnerHandle {
       if (old.length === blocks.size && old.every((block) => blocks.has(block))) continue
       patch.set(name, blocks.size === 0 ? null : [...blocks].sort())
     }
-    if (patch.size === 0) return undefined
-    this.#sent = { blocks: new Set([...wanted.values()].flatMap((blocks) => [...blocks])), conflicts }
+    if (patch.size === 0 && !isFence) return undefined
+    const blocks = new Set([...wanted.values()].flatMap((each) => [...each]))
+    this.#sent = {
+      blocks,
+      before: new Set(Object.values(before).flat()),
+      conflicts,
+      version: object?.metadata.resourceVersion,
+    }
     if (object === undefined) return this.#make(Object.fromEntries(patch), owner)
     const rest = [...Object.keys(before), ...patch.keys()].filter((name) => patch.get(name) !== null)
     const { uid, resourceVersion } = object.metadata
-    if (rest.length === 0 && uid !== undefined) {
+    if (rest.length === 0 && !isFence && uid !== undefined) {
       return {
         kind: 'delete',
         ref: this.ref,
@@ -138,11 +189,9 @@ export class OwnerHandle {
         why: `${object.spec.owner} has nothing any more`,
       }
     }
-    return patchObject(
-      object,
-      { spec: { blocks: Object.fromEntries(patch) } },
-      `where the rows of ${object.spec.owner} are`,
-    )
+    const sequence = (object.spec.sequence ?? 0) + 1
+    const spec = { sequence, blocks: Object.fromEntries(patch) }
+    return patchObject(object, { spec }, `where the rows of ${object.spec.owner} are`)
   }
 
   #make(blocks: object, { uid, name, kind }: HandleOwner): Effect & { readonly why: string } {
@@ -176,6 +225,10 @@ export class OwnerHandle {
 /** Under which name a handle has an interface. */
 export function interfaceKey(name: string | undefined): string {
   return name ?? ''
+}
+
+function isUnreadable(book: Known<BlockBook>): book is { readonly unreadable: string } {
+  return typeof book === 'object' && 'unreadable' in book
 }
 
 function isOf({ row }: Place['entry'], interfaceName: string): boolean {

@@ -28,6 +28,15 @@ export interface SentRow {
   readonly isBound: boolean
 }
 
+/** A block that can not be read: what its name says of it. */
+export interface UnreadableBlock {
+  readonly name: string
+  readonly domain: string
+  readonly prefix: Prefix.Prefix
+  /** Why it can not be read. */
+  readonly message: string
+}
+
 /** Who has written a block in this time may well be about to write it again. */
 const OTHERS_MS = 10_000
 
@@ -53,6 +62,8 @@ export class KnownBlocks {
   readonly #byKey = new Map<string, Set<string>>()
   readonly #byNode = new Map<string, Set<string>>()
   readonly #listedNodes = new Set<string>()
+  /** When pools were shown last, by those who are not shown all. */
+  readonly #poolsAtMs = new Map<string, number>()
   readonly #sightings = new Sightings()
   /** The blocks for which a task has sent something, and what last. */
   readonly #underWay = new Map<string, SentRow>()
@@ -120,8 +131,51 @@ export class KnownBlocks {
     for (const book of this.#books.values()) if (book instanceof BlockBook) yield book
   }
 
+  /** The blocks that can not be read, as far as they have names of blocks, and why. */
+  unreadableBlocks(): readonly UnreadableBlock[] {
+    return [...this.#books].flatMap(([name, book]) => {
+      if (!(typeof book === 'object' && 'unreadable' in book)) return []
+      const place = parseBlockName(name)
+      return place === undefined ? [] : [{ name, ...place, message: book.unreadable }]
+    })
+  }
+
   *pools(): IterableIterator<PoolView> {
     for (const pool of this.#pools.values()) if (pool instanceof PoolView) yield pool
+  }
+
+  /** How long ago a pool was shown, in milliseconds. */
+  poolAgeMs(name: string, nowMs: number): number {
+    return nowMs - (this.#poolsAtMs.get(name) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /**
+   * Forgets the blocks of the domains of some pools, but those that are to stay: they are asked for again. For who is not shown changes.
+   *
+   * @returns whether there were any
+   */
+  forgetBlocks(pools: readonly string[], stays: (name: string) => boolean): boolean {
+    let isForgotten = false
+    const views = pools.map((name) => this.pool(name)).filter((pool) => pool instanceof PoolView)
+    const domains = new Set(views.map(({ object }) => object.spec.domain))
+    for (const [name, book] of this.#books) {
+      if (stays(name) || !domains.has(parseBlockName(name)?.domain ?? '')) continue
+      if (book instanceof BlockBook) this.#unindex(book)
+      this.#books.delete(name)
+      isForgotten = true
+    }
+    if (!isForgotten) return false
+    this.#listedNodes.clear()
+    for (const view of views) {
+      view.forget()
+      for (const book of this.books()) this.#note(view, book)
+    }
+    return true
+  }
+
+  /** What was sent for an owner and may still be done, as far as is known: for which version of which block. */
+  doubts(uid: string): readonly { readonly name: string; readonly version: string | undefined }[] {
+    return [...this.#underWay].flatMap(([name, sent]) => (sent.uid === uid ? [{ name, version: sent.version }] : []))
   }
 
   /** A task is about to write a block. */
@@ -151,6 +205,7 @@ export class KnownBlocks {
       else this.#pools.set(name, 'absent')
       return
     }
+    this.#poolsAtMs.set(name, this.#nowMs)
     const read = IPPool.safeParse(change.object)
     if (!read.ok) {
       this.#pools.set(name, { unreadable: describe(read.failure) })

@@ -108,6 +108,18 @@ export class PoolView {
     }
   }
 
+  /** Forgets what is known of blocks, but what the status says. */
+  forget(): void {
+    for (const view of this.#families.values()) {
+      view.full = RangeSet.empty
+      view.bound = RangeSet.empty
+      view.due.clear()
+      view.sequences.clear()
+      view.hinted = undefined
+    }
+    this.believeStatus()
+  }
+
   /** What of a block the pool gives without being asked for it. */
   unitsOf(prefix: Prefix, name: string): readonly UnitRange[] {
     const known = this.#units.get(name)

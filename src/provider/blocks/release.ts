@@ -2,12 +2,13 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import { refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { allocationOf } from './allocation.js'
 import { BlockBook, isBound } from './book.js'
 import { blockAround, unitOf } from './grid.js'
-import { interfaceKey, OwnerHandle } from './handle.js'
+import { OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
 import type { Allocation } from './request.js'
@@ -37,7 +38,7 @@ export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
   /** It has nothing of the kind, or not any more. */
   | { readonly kind: 'nothing'; readonly message: string }
-  /** It can not be told what it has: its handle can not be read. */
+  /** It can not be told what it has: its handle, or a block, can not be read. */
   | { readonly kind: 'notReady'; readonly message: string }
   /** Somebody else has the address. */
   | { readonly kind: 'notYours'; readonly message: string; readonly by: string }
@@ -59,6 +60,10 @@ export function release(request: ReleaseRequest, known: KnownBlocks): Task<Relea
   return new ReleaseTask(request, known)
 }
 
+const DOMAIN_FIELD = 'spec.domain'
+/** In place of a domain, that of all blocks. */
+const EVERYWHERE = ''
+
 class ReleaseTask implements Task<ReleaseOutcome> {
   readonly #request: ReleaseRequest
   readonly #known: KnownBlocks
@@ -66,6 +71,10 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   /** What is to be given back, as it was when it was found: by block and number. */
   readonly #found = new Map<string, Allocation>()
   readonly #handle: OwnerHandle | undefined
+  /** The blocks that this task writes. */
+  readonly #sent = new Set<string>()
+  /** The pools and blocks that it was shown: what is known of others may be old. */
+  readonly #shown = new Set<string>()
   /** Whether there was a handle when it was first read. */
   #hasHandle = false
   /** Blocks into which an earlier attempt may still write, and their version then. */
@@ -79,16 +88,22 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   }
 
   observe(change: Change): void {
+    const { kind, name } = change.kind === 'present' ? refOf(change.object) : change.ref
+    this.#shown.add(`${kind} ${name}`)
     this.#handle?.observe(change)
     this.#known.observe(change, { nowMs: this.#nowMs })
   }
 
   listed({ fields }: TaskQuery): void {
-    this.#listed.add(fields['spec.domain'] as string)
+    this.#listed.add(fields[DOMAIN_FIELD] ?? EVERYWHERE)
   }
 
   next({ nowMs, conflicts }: TaskTime): Step<ReleaseOutcome> {
     this.#nowMs = nowMs
+    // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
+    for (const { name, version } of this.#known.doubts(this.#request.owner.uid)) {
+      if (!this.#sent.has(name)) this.#suspects.set(name, version)
+    }
     const left = this.#reviewHandle(conflicts)
     if (left !== undefined) return left
     const reads = this.#known.isComplete || this.#hasHandle ? undefined : this.#reads()
@@ -99,6 +114,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const { name, prefix, version } = place.book
     const { uid, sequence } = place.entry.row
     this.#found.set(`${name} ${sequence}`, allocation)
+    this.#sent.add(name)
     this.#known.noteSent(name, { prefix, version, uid, sequence, isBound: false })
     const pool = this.#known.pool(allocation.pool)
     const rules = pool instanceof PoolView ? pool.object.spec : undefined
@@ -147,12 +163,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   #noteIn(handle: OwnerHandle, conflicts: number): Write | undefined {
     if (!handle.isThere) return undefined
     const { uid } = this.#request.owner
-    const rows = this.#known.rowsOf(uid)
-    const wanted = this.#interfaces(handle).map((name) => {
-      const own = rows.filter(({ entry }) => interfaceKey(entry.row.interface) === name)
-      return [name, new Set(own.map(({ book }) => book.name))] as const
-    })
-    return handle.write(new Map(wanted), { uid, name: uid }, conflicts)
+    const wanted = this.#interfaces(handle).map((name) => [name, handle.blocksWith(name, this.#known)] as const)
+    return handle.write(new Map(wanted), { uid, name: uid }, { conflicts })
   }
 
   /** What has to be read first, by who does not know all blocks. */
@@ -161,18 +173,37 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const unknown = pools.filter((name) => this.#known.pool(name) === undefined)
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
     const views = pools.map((name) => this.#known.pool(name)).filter((pool) => pool instanceof PoolView)
-    if (address !== undefined) {
-      const names = views.flatMap((pool) => blockAt(pool, address) ?? [])
-      const missing = [...new Set(names)].filter((name) => this.#known.book(name) === undefined)
-      return missing.length === 0
-        ? undefined
-        : { kind: 'get', refs: missing.map(blockRef), why: 'the block of the address' }
+    // of which domain a pool is that is gone, or can not be read, nobody knows
+    if (views.length < pools.length) return this.#list(EVERYWHERE)
+    const blocks = address === undefined ? [] : views.map((pool) => blockAt(pool, address))
+    if (address === undefined || blocks.includes(undefined)) {
+      const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
+      return domain === undefined ? undefined : this.#list(domain)
     }
-    const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
-    if (domain === undefined) return undefined
+    const missing = [...new Set(blocks as string[])].filter((name) => !this.#shown.has(`${IPBlock.info.kind} ${name}`))
+    if (missing.length === 0) return undefined
+    return { kind: 'get', refs: missing.map(blockRef), why: 'the block of the address' }
+  }
+
+  #list(domain: string): Step<ReleaseOutcome> | undefined {
+    if (this.#listed.has(domain)) return undefined
     const { apiVersion, kind } = IPBlock.info
-    const query = { apiVersion, kind, fields: { 'spec.domain': domain } }
-    return { kind: 'list', query, why: 'all that the owner has' }
+    const fields: TaskQuery['fields'] = domain === EVERYWHERE ? {} : { [DOMAIN_FIELD]: domain }
+    return { kind: 'list', query: { apiVersion, kind, fields }, why: 'all that the owner has' }
+  }
+
+  /** Why it is not certain that what was found is all: a block that it may be in can not be read. */
+  #obstacle(): string | undefined {
+    const { pools = [], address } = this.#request
+    const named = this.#handle?.unreadable(this.#interfaces(this.#handle), this.#known)
+    if (named !== undefined || this.#hasHandle) return named
+    const views = pools.map((name) => this.#known.pool(name))
+    const isEverywhere = pools.length === 0 || !views.every((pool) => pool instanceof PoolView)
+    const domains = new Set(views.flatMap((pool) => (pool instanceof PoolView ? [pool.object.spec.domain] : [])))
+    return this.#known.unreadableBlocks().find(({ domain, prefix }) => {
+      if (!isEverywhere && !domains.has(domain)) return false
+      return address === undefined || containsAddress(prefix, address)
+    })?.message
   }
 
   #places(): readonly Place[] {
@@ -193,6 +224,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
       const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
       return { kind: 'released', message: `${texts} given back`, allocations }
     }
+    const obstacle = this.#obstacle()
+    if (obstacle !== undefined) return { kind: 'notReady', message: obstacle }
     const by = this.#other()
     if (by === undefined) return { kind: 'nothing', message: 'it has nothing of that' }
     return { kind: 'notYours', message: `${by} has it`, by }

@@ -1,5 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
+import { isName } from '../../crd/ipam-kit/block-name.js'
+import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../crd/ipam-kit/names.js'
+import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { ipamError } from '../../errors/index.js'
 
 /** Who an address is for. */
@@ -87,9 +90,53 @@ export function assertRequest(request: AllocationRequest): void {
   if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
     refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
   }
+  assertTexts(request)
+  for (const family of ['ipv4', 'ipv6'] as const) {
+    const [length, most] = [prefixLengths?.[family], family === 'ipv4' ? 32 : 128]
+    if (length !== undefined && !(Number.isInteger(length) && length >= 0 && length <= most)) {
+      refuse(`prefixLengths.${family}`, `a whole number, 0 to ${most}`, length)
+    }
+  }
   if (count !== undefined && !(Number.isInteger(count) && count >= 1)) refuse('count', 'a whole number from 1', count)
   if (count !== undefined && count !== 1 && prefixLengths !== undefined)
     refuse('count', 'nothing beside prefixLengths', count)
+}
+
+const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
+const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/iu
+const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
+
+const ARGUMENTS = {
+  owner: 'owner.name',
+  uid: 'owner.uid',
+  kind: 'owner.kind',
+  interface: 'interface',
+  container: 'container',
+} as const
+
+/** Texts that end up in a row: one that no block may hold would keep the block from being read. */
+function assertTexts({ owner, interface: name, container, mac, node, pools }: AllocationRequest): void {
+  const texts = { owner: owner.name, uid: owner.uid, kind: owner.kind, interface: name, container } as const
+  for (const field of ['owner', 'uid', 'kind', 'interface', 'container'] as const) {
+    const text: unknown = texts[field]
+    const most = MAX_ROW_TEXTS[field]
+    if (text === undefined || (typeof text === 'string' && text.length <= most && PLAIN.test(text))) continue
+    const expected = `1 to ${most} printable ASCII characters without blanks, ", \\, <, > and &`
+    refuse(ARGUMENTS[field], expected, text)
+  }
+  // as the key of an object it means something else
+  if (name === '__proto__') refuse('interface', 'another name', name)
+  if (mac !== undefined && !(typeof mac === 'string' && MAC.test(mac))) {
+    refuse('mac', 'six bytes, as 02:00:00:00:00:01', mac)
+  }
+  const isNode = node === undefined || (typeof node?.name === 'string' && isSubdomain(node.name))
+  if (!isNode) refuse('node.name', 'the name of a node', node?.name)
+  const pool = pools.find((each) => !isName(each))
+  if (pool !== undefined) refuse('pools', `names of pools, DNS subdomains of up to ${MAX_NAME_LENGTH} characters`, pool)
+}
+
+function isSubdomain(text: string): boolean {
+  return text.length <= 253 && SUBDOMAIN.test(text)
 }
 
 function refuse(argument: string, expected: string, got: unknown): never {

@@ -16,9 +16,7 @@ export function giveUnits(book: BlockBook, unit: number, row: NewRow, why: strin
   const sequence = object.spec.sequence + 1
   const rows: { [unit: string]: unknown } = {}
   // what is remembered of who had them before
-  for (const entry of book.entries) {
-    if (entry.unit < unit + count && entry.unit + entry.count > unit) rows[entry.unit] = null
-  }
+  for (const entry of entriesAt(book, unit, count)) rows[entry.key] = null
   const before = object.spec.rows[unit]
   const now = { ...withoutUndefined(row), sequence }
   rows[unit] = before === undefined ? now : { ...nulls(before), ...now }
@@ -68,7 +66,7 @@ export function takeBack(
   const isRemembered =
     rules !== undefined &&
     (rules.sticky !== undefined || rules.reuseAfterSeconds > 0 || rules.order === 'leastRecentlyReleased')
-  const patch = (row: unknown) => patchBlock(book.object, { rows: { [entry.unit]: row } }, why)
+  const patch = (row: unknown) => patchBlock(book.object, { rows: { [entry.key]: row } }, why)
   if (!isRemembered) return patch(null)
   const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
   const seconds = Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0)
@@ -77,9 +75,40 @@ export function takeBack(
   return patch({ state: isKept ? 'held' : 'cooling', released, until: at(nowMs + seconds * 1000), container: null })
 }
 
+/**
+ * Takes a row back as if it had never been given: what was remembered there, of whoever had the units before, is remembered again.
+ *
+ * @param replaced what was remembered
+ */
+export function undoGiving({ book, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
+  let { sequence } = book.object.spec
+  const rows: { [key: string]: unknown } = { [entry.key]: null }
+  for (const { key, row } of replaced) {
+    sequence++
+    const kept = { ...row, sequence }
+    rows[key] = key === entry.key ? { ...nulls(entry.row), ...kept } : kept
+  }
+  return patchBlock(book.object, replaced.length === 0 ? { rows } : { sequence, rows }, why)
+}
+
 /** Writes another uid to a row: its owner was made anew, and has what it had. */
-export function handOver({ book, entry }: Place, uid: string, why: string): PatchEffect {
-  return patchObject(book.object, { spec: { rows: { [entry.unit]: { uid } } } }, why)
+export function handOver(place: Place, uid: string, why: string): PatchEffect {
+  return changeRow(place, { uid }, why)
+}
+
+/** Changes what a row says of its owner. It has a number of its own then: what was said of the one before, and comes late, does not concern it. */
+export function changeRow(
+  { book, entry }: Place,
+  fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
+  why: string,
+): PatchEffect {
+  const sequence = book.object.spec.sequence + 1
+  return patchBlock(book.object, { sequence, rows: { [entry.key]: { ...fields, sequence } } }, why)
+}
+
+/** The entries that have some of these units. */
+export function entriesAt(book: BlockBook, unit: number, count: number): readonly BlockEntry[] {
+  return book.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
 }
 
 /** Changes nothing but the version of a block: what was sent for the version of before can not be done any more. */

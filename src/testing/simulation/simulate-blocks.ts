@@ -287,7 +287,7 @@ class BlocksSimulation {
     const request = { owner: { uid, name }, interface: 'net1', mac, count, pools, families, handle }
     return {
       label: `gives to ${name}`,
-      task: (known) => allocate({ ...request, node: { name: node } }, known),
+      task: (known) => allocate({ ...request, node: { name: node.replace(' ', '-') } }, known),
       done: (outcome) => {
         owner.isBusy = false
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)

@@ -57,7 +57,12 @@ function bookOf(found: { readonly [unit: string]: IPBlockRow }, last: number | u
     ...(last === undefined ? {} : { last }),
     rows: found,
   }
-  const book = BlockBook.read({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name: 'b' }, spec })
+  const book = BlockBook.read({
+    apiVersion: API_VERSION,
+    kind: 'IPBlock',
+    metadata: { name: 'default-4-0a000000-28' },
+    spec,
+  })
   if (typeof book === 'string') throw new Error(book)
   return book
 }
