@@ -22,6 +22,8 @@ export interface RunTaskOptions {
   readonly maxConflicts?: number | undefined
   /** How often it asks what has become of a write that nobody knows of before it ends as `unsettled`, a whole number from 1. Default 5. */
   readonly maxSettles?: number | undefined
+  /** After how many steps it is broken off, a whole number from 1: a task that makes no headway is a mistake of that task. Default 100,000. */
+  readonly maxSteps?: number | undefined
 }
 
 /**
@@ -48,7 +50,7 @@ const PAGE = 500
  * Carries a task out on a store: reads what it asks for, does what it plans, and after a conflict shows it what is stored.
  *
  * @param before the `unsettled` of an earlier run of this task
- * @throws IpamError `INVALID_ARGUMENT`; what the task throws
+ * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` after too many steps; what the task throws
  */
 export async function runTask<O extends Outcome>(
   task: Task<O>,
@@ -56,13 +58,18 @@ export async function runTask<O extends Outcome>(
   options: RunTaskOptions,
   before?: Unsettled | undefined,
 ): Promise<TaskResult<O>> {
-  const { maxConflicts = 100, maxSettles = 5 } = options
+  const { maxConflicts = 100, maxSettles = 5, maxSteps = 100_000 } = options
   assertLimit('maxConflicts', maxConflicts)
   assertLimit('maxSettles', maxSettles, 1)
-  return new TaskRun(task, store, { ...options, maxConflicts, maxSettles }).run(before)
+  assertLimit('maxSteps', maxSteps, 1)
+  return new TaskRun(task, store, { ...options, maxConflicts, maxSettles, maxSteps }).run(before)
 }
 
-type TaskLimits = RunTaskOptions & { readonly maxConflicts: number; readonly maxSettles: number }
+type TaskLimits = RunTaskOptions & {
+  readonly maxConflicts: number
+  readonly maxSettles: number
+  readonly maxSteps: number
+}
 
 class TaskRun<O extends Outcome> {
   readonly #task: Task<O>
@@ -78,9 +85,9 @@ class TaskRun<O extends Outcome> {
   }
 
   async run(before: Unsettled | undefined): Promise<TaskResult<O>> {
-    const { now, onStep, pause, maxConflicts } = this.#options
+    const { now, onStep, pause, maxConflicts, maxSteps } = this.#options
     let unsettled = before
-    for (;;) {
+    for (let steps = 0; ; steps++) {
       if (unsettled !== undefined) {
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return { kind: 'unsettled', failure, unsettled, requests: this.#requests }
@@ -88,6 +95,10 @@ class TaskRun<O extends Outcome> {
       }
       const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts })
       onStep?.(step)
+      if (steps >= maxSteps) {
+        const stillBusy = [step.kind === 'write' ? step.plan.outcome.message : step.kind]
+        throw ipamError('RUN_LIMIT_EXCEEDED', { limit: 'steps', max: maxSteps, stillBusy })
+      }
       if (step.kind === 'done') return { kind: 'done', outcome: step.outcome, requests: this.#requests }
       const ended = await this.#do(step)
       if (ended === undefined) continue

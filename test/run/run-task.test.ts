@@ -134,6 +134,12 @@ describe('a task', () => {
     await expect(runTask(new CountTo(), store, { now, maxSettles: 0 })).rejects.toThrow('from 1')
   })
 
+  test('that makes no headway is broken off', async () => {
+    const endless: Task = { observe: () => {}, next: () => ({ kind: 'get', refs: [ref], why: 'for ever' }) }
+    await expect(runTask(endless, store, { now, maxSteps: 7 })).rejects.toThrow('not at rest after 7 steps')
+    await expect(runTask(endless, store, { now, maxSteps: 0 })).rejects.toThrow('from 1')
+  })
+
   test('lists page by page', async () => {
     for (let n = 0; n < 1200; n++) await store.create({ ...object, metadata: { namespace: 'default', name: `c${n}` } })
     let [count, isListed] = [0, false]

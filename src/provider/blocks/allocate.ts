@@ -139,7 +139,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
     this.#sent.set(block, { version, sequence, replaced })
-    this.#known.noteSent(block, { prefix, version, uid: this.#request.owner.uid, sequence, isBound: true })
+    const { uid } = this.#request.owner
+    this.#known.noteSent(block, { prefix, version, uid, sequence, isBound: true }, { nowMs })
     return write(choice.effect)
   }
 
@@ -179,7 +180,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     const { name, prefix, version, object } = place.book
     const sequence = object.spec.sequence + 1
     this.#sent.set(name, { version, sequence })
-    this.#known.noteSent(name, { prefix, version, uid: owner.uid, sequence, isBound: true })
+    const sent = { prefix, version, uid: owner.uid, sequence, isBound: true }
+    this.#known.noteSent(name, sent, { nowMs: this.#nowMs })
     return write(changeRow(place, wanted, `${owner.name} has it in another container, or with another MAC`))
   }
 

@@ -264,7 +264,7 @@ function nextBlock(
   const busy: Busy =
     request.isContested === true
       ? [RangeSet.empty, RangeSet.empty]
-      : [RangeSet.union(contended, known.underWay), known.othersAt(nowMs)]
+      : [RangeSet.union(contended, known.underWayAt(nowMs)), known.othersAt(nowMs)]
   const isFit = (book: BlockBook | undefined) =>
     book !== undefined &&
     book.prefix.address.family === family &&

@@ -66,7 +66,7 @@ export class KnownBlocks {
   readonly #poolsAtMs = new Map<string, number>()
   readonly #sightings = new Sightings()
   /** The blocks for which a task has sent something, and what last. */
-  readonly #underWay = new Map<string, SentRow>()
+  readonly #underWay = new Map<string, SentRow & { readonly atMs: number }>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, { readonly prefix: Prefix.Prefix; readonly atMs: number }>()
   #nowMs = 0
@@ -179,13 +179,14 @@ export class KnownBlocks {
   }
 
   /** A task is about to write a block. */
-  noteSent(name: string, sent: SentRow): void {
-    this.#underWay.set(name, sent)
+  noteSent(name: string, sent: SentRow, { nowMs }: { readonly nowMs: number }): void {
+    this.#underWay.set(name, { ...sent, atMs: nowMs })
   }
 
-  /** The blocks that a task of this process is writing: whoever writes the same version too meets it. */
-  get underWay(): RangeSet.RangeSet {
-    return RangeSet.fromPrefixes([...this.#underWay.values()].map(({ prefix }) => prefix))
+  /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
+  underWayAt(nowMs: number): RangeSet.RangeSet {
+    const lately = [...this.#underWay.values()].filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
+    return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
   }
 
   /** The blocks that others have written lately, and may write again. */

@@ -115,7 +115,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const { uid, sequence } = place.entry.row
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)
-    this.#known.noteSent(name, { prefix, version, uid, sequence, isBound: false })
+    this.#known.noteSent(name, { prefix, version, uid, sequence, isBound: false }, { nowMs })
     const pool = this.#known.pool(allocation.pool)
     const rules = pool instanceof PoolView ? pool.object.spec : undefined
     const effect = takeBack(place, rules, { nowMs, why: `its owner ${place.entry.row.owner} gives it back` })

@@ -94,6 +94,11 @@ describe('changing a block', () => {
       { sequence: 10, rows: { 0: row(10, { uid: 'u-1' }) } },
     ],
     ['binding it to a node', {}, { node: 'n1' }],
+    [
+      'handing a row over to an object of the same name',
+      { rows: { 0: row(9) } },
+      { sequence: 10, rows: { 0: row(10, { uid: 'u-1', container: 'c2' }) } },
+    ],
     ['noting which was last', {}, { last: 255 }],
   ])('is allowed: %s', (_, before, after) => {
     expect(updated(before, after)).toEqual([])
@@ -114,6 +119,11 @@ describe('changing a block', () => {
       ],
       { rows: { 0: row(9) } },
       { rows: { 0: row(9, { owner: 'lab/web-1', uid: 'u-1' }) } },
+    ],
+    [
+      ['spec.rows.0.owner: lab/web-0 has the unit, and has not given it back'],
+      { rows: { 0: row(9) } },
+      { sequence: 10, rows: { 0: row(10, { owner: 'lab/web-1', uid: 'u-1' }) } },
     ],
     [
       ['spec.rows.0.interface: lab/web-0 has the unit, and has not given it back'],

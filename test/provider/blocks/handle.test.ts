@@ -232,6 +232,48 @@ describe('a process that has died', () => {
   })
 })
 
+describe('a handle', () => {
+  test('keeps what other requests of the same interface have', async () => {
+    await poolIn(store, 'red', { subnets: [{ cidr: '10.1.0.0/24' }] })
+    await run(give('a', { families: [4] }))
+    await run(give('a', { families: [6] }))
+    await run(give('a', { pools: ['red'] }))
+    expect((await handlesIn())['uid-a']?.['']).toHaveLength(3)
+    expect(await run(give('a', { families: [4] }))).toMatchObject({ kind: 'already' })
+    expect((await handlesIn())['uid-a']?.['']).toHaveLength(3)
+    expect(await run(take('a'))).toMatchObject({ kind: 'released', allocations: [{}, {}, {}] })
+    expect(await ownersIn()).toEqual([])
+  })
+
+  test('is written before each row, so that a deletion that was on its way does not take it away', async () => {
+    await run(give('a'))
+    let late: (() => Promise<{ readonly ok: boolean }>) | undefined
+    const dying = storeOver(store, {
+      delete: (ref, options) => {
+        late = () => store.delete(ref, options)
+        throw new Error('has died')
+      },
+    })
+    await expect(runTask(take('a'), dying, { now })).rejects.toThrow('has died')
+    expect(await run(give('a'))).toMatchObject({ kind: 'allocated', allocations: [{ block: FIRST }] })
+    expect((await late?.())?.ok).toBe(false)
+    expect((await run(take('a'))).kind).toBe('released')
+    expect(await ownersIn()).toEqual([])
+  })
+
+  test('that names a block that can not be read stays, and so does what it says', async () => {
+    await run(give('a'))
+    const { apiVersion, kind } = IPBlock.info
+    const odd = { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } }
+    unwrap(await store.patch({ apiVersion, kind, name: FIRST }, { spec: { rows: odd } }))
+    expect((await run(take('a'))).kind).toBe('notReady')
+    expect(await handlesIn()).toEqual({ 'uid-a': { '': [FIRST] } })
+    unwrap(await store.patch({ apiVersion, kind, name: FIRST }, { spec: { rows: { 9: null } } }))
+    expect((await run(take('a'))).kind).toBe('released')
+    expect(await handlesIn()).toEqual({})
+  })
+})
+
 test('a block in which another writer was faster does not stay in the handle', async () => {
   await reshape({ subnets: [{ cidr: '10.0.0.0/27' }] })
   for (let n = 0; n < 14; n++) await run(give(`other-${n}`))

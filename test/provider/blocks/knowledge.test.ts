@@ -1,0 +1,317 @@
+import { Address } from 'ipam-kit/cidr'
+import { IPBlock, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { fail, unwrap } from 'ipam-kit/errors'
+import type { Outcome, Task } from 'ipam-kit/plan'
+import {
+  type AllocationOutcome,
+  type AllocationRequest,
+  allocate,
+  KnownBlocks,
+  release,
+} from 'ipam-kit/provider/blocks'
+import { runTask } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { storeOver } from 'ipam-kit/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { blockStore, blocksIn, poolIn, request } from './world.js'
+
+let store: Store
+let nowMs: number
+beforeEach(async () => {
+  nowMs = 1_000_000
+  store = blockStore()
+  await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+})
+
+async function run<O extends Outcome>(task: Task<O>, on: Store = store): Promise<O> {
+  const ended = await runTask(task, on, { now: () => nowMs })
+  if (ended.kind !== 'done') throw new Error(JSON.stringify(ended))
+  return ended.outcome
+}
+
+const give = (uid: string, known = new KnownBlocks(), more: Partial<AllocationRequest> = {}) =>
+  run(allocate(request(uid, more), known))
+const take = (uid: string, more: object = {}, known = new KnownBlocks()) =>
+  run(release({ owner: { uid }, pools: ['blue'], ...more }, known))
+
+function textOf(outcome: AllocationOutcome): string {
+  const texts = 'allocations' in outcome ? outcome.allocations.map(({ address }) => Address.format(address)) : []
+  return [outcome.kind, ...texts].join(' ')
+}
+
+async function rows(): Promise<readonly string[]> {
+  return (await blocksIn(store)).flatMap(({ metadata, spec }) =>
+    Object.entries(spec.rows).map(([unit, { uid, state = 'bound' }]) => `${metadata.name} ${unit} ${uid} ${state}`),
+  )
+}
+
+async function change(kind: 'IPPool' | 'IPBlock', name: string, spec: object): Promise<void> {
+  unwrap(await store.patch({ apiVersion: IPPool.info.apiVersion, kind, name }, { spec }))
+}
+
+/** All that is stored now, as a watch has told it that tells nothing more. */
+async function asNow(): Promise<KnownBlocks> {
+  const known = new KnownBlocks({ isComplete: true })
+  for (const { apiVersion, kind } of [IPPool.info, IPBlock.info]) {
+    for (const object of unwrap(await store.list({ apiVersion, kind })).items) {
+      known.observe({ kind: 'present', object }, { nowMs })
+    }
+  }
+  return known
+}
+
+const FIRST = 'default-4-0a000000-28'
+const SECOND = 'default-4-0a000010-28'
+
+describe('what is known may be old', () => {
+  test.each(['asked', 'watched'])('nobody is told that he has what somebody else was given since: %s', async (how) => {
+    const agent = new KnownBlocks()
+    expect(textOf(await give('a', agent))).toBe('allocated 10.0.0.1')
+    const known = how === 'asked' ? agent : await asNow()
+    await take('a')
+    expect(textOf(await give('b'))).toBe('allocated 10.0.0.1')
+    expect(textOf(await give('a', known))).toMatch(/^allocated 10\.0\.0\.(2|16)$/u)
+  })
+
+  test('nor that there is no room, when there is again', async () => {
+    await change('IPPool', 'blue', { subnets: [{ cidr: '10.0.0.0/30' }] })
+    const agent = new KnownBlocks()
+    await give('a', agent)
+    await give('b', agent)
+    expect(textOf(await give('c', agent))).toBe('exhausted')
+    await take('a')
+    expect(textOf(await give('c', agent))).toBe('allocated 10.0.0.1')
+    expect(textOf(await give('d', agent))).toBe('exhausted')
+    await change('IPPool', 'blue', { subnets: [{ cidr: '10.0.0.0/26' }] })
+    expect(textOf(await give('d', agent))).toBe('allocated 10.0.0.3')
+  })
+
+  test('a pool is read again after half a minute', async () => {
+    const agent = new KnownBlocks()
+    await give('a', agent)
+    await change('IPPool', 'blue', { disabled: true })
+    nowMs += 30_001
+    expect((await give('b', agent)).kind).toBe('notReady')
+  })
+
+  test('a release by address looks at the block as it is', async () => {
+    const agent = new KnownBlocks()
+    await give('a', agent)
+    await give('b')
+    expect((await take('b', { address: Address.parse('10.0.0.2') }, agent)).kind).toBe('released')
+  })
+})
+
+describe('the container of an owner', () => {
+  test('is that of its last request: a late release of the one before takes nothing', async () => {
+    await give('a', undefined, { container: 'c1', interface: 'eth0', mac: '02:00:00:00:00:01' })
+    const again = await give('a', undefined, { container: 'c2', interface: 'eth0', mac: '02:00:00:00:00:0A' })
+    expect(textOf(again)).toBe('already 10.0.0.1')
+    const [block] = await blocksIn(store)
+    expect(block?.spec.rows[1]).toMatchObject({ container: 'c2', mac: '02:00:00:00:00:0a' })
+    expect(block?.spec.rows[1]?.sequence).toBe(block?.spec.sequence)
+    expect((await take('a', { container: 'c1' })).kind).toBe('nothing')
+    expect((await take('a', { container: 'c2' })).kind).toBe('released')
+  })
+
+  test('stays as it is where the request says nothing of it', async () => {
+    await give('a', undefined, { container: 'c1' })
+    const before = await blocksIn(store)
+    expect(textOf(await give('a'))).toBe('already 10.0.0.1')
+    expect(await blocksIn(store)).toEqual(before)
+  })
+})
+
+describe('what can not be read', () => {
+  test('is not taken for nothing', async () => {
+    await give('a')
+    await change('IPBlock', FIRST, { rows: { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } } })
+    for (const more of [{}, { address: Address.parse('10.0.0.1') }, { pools: ['gone'] }]) {
+      expect((await take('a', more)).kind, JSON.stringify(more)).toBe('notReady')
+    }
+    await change('IPBlock', FIRST, { rows: { 9: null } })
+    expect((await take('a')).kind).toBe('released')
+  })
+
+  test('a pool that is gone, or has lost its status, hides no rows', async () => {
+    await give('a')
+    await give('b')
+    const ref = { apiVersion: IPPool.info.apiVersion, kind: 'IPPool', name: 'blue' }
+    unwrap(await store.patch(ref, { status: { ipv4: null, ipv6: null } }, { subresource: 'status' }))
+    expect((await take('a', { address: Address.parse('10.0.0.1') })).kind).toBe('released')
+    unwrap(await store.patch(ref, { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(ref))
+    expect((await take('b')).kind).toBe('released')
+    expect(await rows()).toEqual([])
+  })
+
+  test('a block under the name of another one gives nothing', async () => {
+    const spec = {
+      cidr: '10.0.0.16/28',
+      domain: 'default',
+      allocationPrefixLength: 32,
+      pool: 'blue',
+      sequence: 1,
+      rows: {},
+    }
+    unwrap(
+      await store.create({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock', metadata: { name: FIRST }, spec }),
+    )
+    expect(textOf(await give('a'))).toBe('allocated 10.0.0.16')
+    expect((await blocksIn(store)).map(({ metadata }) => metadata.name)).toEqual([FIRST, SECOND])
+    expect(await rows()).toEqual([`${SECOND} 0 a bound`])
+  })
+
+  test('a block of other units gives nothing', async () => {
+    const spec = {
+      cidr: '10.0.0.0/28',
+      domain: 'default',
+      allocationPrefixLength: 30,
+      pool: 'blue',
+      sequence: 1,
+      rows: {},
+    }
+    unwrap(
+      await store.create({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock', metadata: { name: FIRST }, spec }),
+    )
+    expect(textOf(await give('a'))).toBe('allocated 10.0.0.16')
+    const asked = await give('b', undefined, { addresses: [Address.parse('10.0.0.4')] })
+    expect(asked).toMatchObject({
+      kind: 'notReady',
+      message: `block ${FIRST} can not be used: its units are not those of the domain`,
+    })
+  })
+
+  test('a row under a key that is no number of a unit is given back all the same', async () => {
+    const row = { owner: 'ns/a', uid: 'a', sequence: 1 }
+    const spec = { cidr: '10.0.0.0/28', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1 }
+    const metadata = { name: FIRST }
+    const { apiVersion } = IPBlock.info
+    unwrap(await store.create({ apiVersion, kind: 'IPBlock', metadata, spec: { ...spec, rows: { '01': row } } }))
+    expect(textOf(await give('b'))).toBe('allocated 10.0.0.16')
+    expect((await take('a')).kind).toBe('released')
+    expect(await rows()).toEqual([`${SECOND} 0 b bound`])
+  })
+})
+
+describe('a task that has failed', () => {
+  /** The first write is on its way and not answered, the second one is refused. */
+  function failing(kind: 'patch' | 'create') {
+    let late: (() => Promise<{ readonly ok: boolean }>) | undefined
+    let writes = 0
+    const call = async <T extends { readonly ok: boolean }>(really: () => Promise<T>) => {
+      writes++
+      if (writes === 1) {
+        late = really
+        return fail('STORE_OUTCOME_UNKNOWN', { operation: kind, object: 'x', problem: 'cut' })
+      }
+      if (writes === 2) return fail('STORE_IO', { operation: kind, problem: 'down' })
+      return really()
+    }
+    return {
+      store: storeOver(store, {
+        patch: (ref, patch, options) => call(() => store.patch(ref, patch, options)) as ReturnType<Store['patch']>,
+        create: (object) =>
+          kind === 'create' ? (call(() => store.create(object)) as ReturnType<Store['create']>) : store.create(object),
+      }),
+      arrive: async () => (await (late as () => Promise<{ readonly ok: boolean }>)()).ok,
+    }
+  }
+
+  test('leaves its doubt to the next one for that owner', async () => {
+    const known = new KnownBlocks()
+    await give('z', known)
+    const { store: bad, arrive } = failing('patch')
+    const first = await runTask(allocate(request('a'), known), bad, { now: () => nowMs })
+    expect(first).toMatchObject({ kind: 'failed', failure: { code: 'STORE_IO' } })
+    expect((await run(allocate(request('a'), known), bad)).kind).toBe('allocated')
+    expect(await arrive()).toBe(false)
+    expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(1)
+  })
+
+  test('also where all is given back, and where a block was made', async () => {
+    const known = new KnownBlocks()
+    await give('z', known)
+    const patching = failing('patch')
+    await runTask(allocate(request('a'), known), patching.store, { now: () => nowMs })
+    await run(release({ owner: { uid: 'a' }, pools: ['blue'] }, known))
+    expect(await patching.arrive()).toBe(false)
+    expect((await rows()).filter((row) => row.includes(' a '))).toEqual([])
+  })
+
+  test('keeps others from its block for a while only', async () => {
+    const known = await asNow()
+    const down = storeOver(store, { create: async () => fail('STORE_IO', { operation: 'create', problem: 'down' }) })
+    await runTask(allocate(request('a'), known), down, { now: () => nowMs })
+    nowMs += 10_000
+    expect(textOf(await give('b', known))).toBe('allocated 10.0.0.1')
+  })
+})
+
+describe('what an owner has and does not ask for', () => {
+  test('is not given to it as what it asks for', async () => {
+    await give('a')
+    expect(await give('a', undefined, { count: 4 })).toMatchObject({
+      kind: 'different',
+      message: 'ns/a has 10.0.0.1 of pool blue',
+    })
+    expect((await give('a', undefined, { prefixLengths: { ipv4: 30 } })).kind).toBe('different')
+    await give('b', undefined, { count: 3 })
+    expect(await give('b')).toMatchObject({ kind: 'different', message: 'ns/b has 3 from 10.0.0.2 of pool blue' })
+    expect((await give('b', undefined, { count: 3 })).kind).toBe('already')
+  })
+
+  test('that was kept is no prefix if it does not lie like one', async () => {
+    const sticky: IPPoolSpec['sticky'] = { by: 'owner', forSeconds: 3600 }
+    await change('IPPool', 'blue', { sticky })
+    expect(textOf(await give('a', undefined, { count: 4 }))).toBe('allocated 10.0.0.1')
+    await take('a')
+    expect(textOf(await give('a', undefined, { prefixLengths: { ipv4: 30 } }))).toBe('allocated 10.0.0.8')
+  })
+
+  test('comes back as it was when not all of it can be given', async () => {
+    const rules = { reuseAfterSeconds: 3600, sticky: { by: 'owner', forSeconds: 7200 } } as const
+    await poolIn(store, 'both', { subnets: [{ cidr: '10.0.9.0/24' }, { cidr: 'fd00::/126' }], ...rules })
+    const [families, pools] = [[4, 6] as const, ['both']]
+    await give('slow', undefined, { pools })
+    await take('slow', { pools })
+    await give('f1', undefined, { pools, families: [6] })
+    const before = (await rows()).filter((row) => row.includes(' slow '))
+    expect(before).toEqual(['default-4-0a000900-28 1 slow held'])
+    let isFaster = true
+    const racing = storeOver(store, {
+      patch: async (ref, patch, options) => {
+        if (isFaster && ref.name.includes('-6-')) {
+          isFaster = false
+          await give('f2', undefined, { pools, families: [6] })
+          await give('f3', undefined, { pools, families: [6] })
+        }
+        return store.patch(ref, patch, options)
+      },
+    })
+    const outcome = await run(allocate(request('slow', { pools, families }), new KnownBlocks()), racing)
+    expect(outcome.kind).toBe('exhausted')
+    expect((await rows()).filter((row) => row.includes(' slow '))).toEqual(before)
+    expect(textOf(await give('other', undefined, { pools }))).toBe('allocated 10.0.9.2')
+    expect(textOf(await give('slow', undefined, { pools }))).toBe('allocated 10.0.9.1')
+  })
+})
+
+test.each<[string, object]>([
+  ['owner.uid', { owner: { uid: 'u'.repeat(37), name: 'ns/a' } }],
+  ['owner.name', { owner: { uid: 'u', name: 'ns/ä' } }],
+  ['owner.kind', { owner: { uid: 'u', name: 'ns/a', kind: 3 } }],
+  ['interface', { interface: 5 }],
+  ['interface', { interface: '__proto__' }],
+  ['interface', { interface: 'i'.repeat(16) }],
+  ['container', { container: '' }],
+  ['mac', { mac: '02-00-00-00-00-01' }],
+  ['node.name', { node: { name: 'Node 1' } }],
+  ['pools', { pools: ['Blue'] }],
+  ['prefixLengths.ipv4', { prefixLengths: { ipv4: 30.5 } }],
+  ['prefixLengths.ipv6', { prefixLengths: { ipv6: 129 } }],
+])('a request that no block can hold is refused before anything is written: %s', (argument, more) => {
+  expect(() => allocate(request('a', more as Partial<AllocationRequest>), new KnownBlocks())).toThrow(
+    `argument ${argument}: expected`,
+  )
+})
