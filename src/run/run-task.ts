@@ -30,7 +30,8 @@ export interface RunTaskOptions {
  * How a task ended.
  *
  * - `done`: it has come to its end
- * - `failed`: the store refused something, or conflicts did not end. What was written stays: run the same task again, or one with the same request
+ * - `failed`: the store refused something, or conflicts did not end. What was written stays: run the same task again, or one with the same request that knows what
+ *   this one has sent (tasks of blocks do by their `KnownBlocks`)
  * - `unsettled`: it is not known what has become of a write. Run the **same task** again, with `unsettled`: it finds that out first
  */
 export type TaskResult<O extends Outcome = Outcome> =

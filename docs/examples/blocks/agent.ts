@@ -38,13 +38,13 @@ export async function add(
   return finish(allocate(request, known), store, options)
 }
 
-/** DEL: all that this interface has, also what an ADD that broke off has left. */
+/** DEL: all that this interface has, also what an ADD that broke off has left. One that is late, for an older container, takes nothing. */
 export async function del(
   store: Store,
-  { uid, interface: name }: Pick<Attachment, 'uid' | 'interface'>,
+  { uid, interface: name, container }: Pick<Attachment, 'uid' | 'interface'> & Partial<Pick<Attachment, 'container'>>,
   { known, pools, handle, ...options }: AgentOptions,
 ): Promise<ReleaseOutcome> {
-  return finish(release({ owner: { uid }, interface: name, pools, handle }, known), store, options)
+  return finish(release({ owner: { uid }, interface: name, container, pools, handle }, known), store, options)
 }
 
 /** Runs a task to its end. */
