@@ -133,7 +133,7 @@ describe('an agent', () => {
     // the status says that the first block is full, and so nobody looks into it
     expect(await add(store, pod('a'), options(new KnownBlocks()))).toMatchObject({ kind: 'already' })
     const { uid, pod: name, interface: eth0 } = pod('a')
-    const without = { owner: { uid, name }, interface: eth0, pools: ['blue'], families: [4] as const }
+    const without = { owner: { uid, name }, interface: eth0, container: 'c', pools: ['blue'], families: [4] as const }
     await runTask(allocate(without, new KnownBlocks()), store, { now })
     expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(2)
     expect(await add(store, pod('a'), options(await watched()))).toMatchObject({ kind: 'already' })

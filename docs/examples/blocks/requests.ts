@@ -37,8 +37,9 @@ for (const [name, spec] of Object.entries(pools)) {
 await runUntilQuiet(store, [blocksOperator()], { now })
 
 const known = new KnownBlocks()
-async function ask(title: string, request: Omit<AllocationRequest, 'owner'>, uid = title): Promise<void> {
-  const owner = { uid, name: `default/${uid.replaceAll(' ', '-')}` }
+async function ask(title: string, request: Omit<AllocationRequest, 'owner'>, pod = title): Promise<void> {
+  const uid = pod.replaceAll(' ', '-')
+  const owner = { uid, name: `default/${uid}` }
   const ended = await runTask(allocate({ owner, ...request }, known), store, { now })
   if (ended.kind !== 'done') throw new Error(describe(ended.failure))
   const { outcome } = ended
