@@ -356,5 +356,10 @@ test('docs/examples/blocks/definitions.ts prints what an API server needs to kno
   log.mockRestore()
   expect(
     items.map(({ kind, metadata }: { kind: string; metadata: { name: string } }) => [kind, metadata.name]),
-  ).toEqual(kinds.map(({ plural }) => ['CustomResourceDefinition', `${plural}.ipam-kit.dev`]))
+  ).toEqual(
+    [...kinds.map(({ plural }) => plural), 'iphandles'].map((plural) => [
+      'CustomResourceDefinition',
+      `${plural}.ipam-kit.dev`,
+    ]),
+  )
 })
