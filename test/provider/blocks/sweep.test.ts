@@ -23,8 +23,8 @@ beforeEach(async () => {
   sweep = blocksSweep({ owners: [POD], graceSeconds: GRACE_S, handles: true })
 })
 
-async function pod(name: string): Promise<KubeObject> {
-  return unwrap(await store.create({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', name } }))
+async function pod(name: string, annotations: { readonly [key: string]: string } = {}): Promise<KubeObject> {
+  return unwrap(await store.create({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', name, annotations } }))
 }
 
 async function give(name: string, uid: string, kind?: string): Promise<void> {
@@ -112,6 +112,35 @@ describe('rows', () => {
     await give('a', metadata.uid as string)
     await remove('a')
     await pod('a')
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += GRACE_S * 1000
+    expect(await work(FIRST)).toBe('ready')
+    expect(await uidsIn()).toEqual([])
+  })
+
+  test('of a static Pod stay while its mirror is there, whose own uid is another one', async () => {
+    const hash = '0f4de1d5d3a8d0b7b0a1c0ffee000001'
+    const key = `handle ${handleName(hash)}`
+    const mirror = () => pod('proxy-node-1', { 'kubernetes.io/config.mirror': hash })
+    await mirror()
+    await give('proxy-node-1', hash)
+    await look()
+    expect(await work(FIRST)).toBe('ready')
+    expect(await work(key)).toBe('ready')
+    await remove('proxy-node-1')
+    await look()
+    expect([await work(FIRST), await work(key)]).toEqual(['waiting', 'waiting'])
+    // as the kubelet does it; the watch has not shown it yet
+    await mirror()
+    nowMs += GRACE_S * 1000
+    expect(await work(FIRST)).toBe('STORE_CONFLICT')
+    const object = unwrap(await store.get({ ...POD, namespace: 'ns', name: 'proxy-node-1' }))
+    expect(sweep.observe({ kind: 'present', object })).toEqual([FIRST, key])
+    expect([await work(FIRST), await work(key)]).toEqual(['ready', 'ready'])
+    await remove('proxy-node-1')
+    // of another static Pod, or of this one with other contents
+    await pod('proxy-node-1', { 'kubernetes.io/config.mirror': 'other' })
     await look()
     expect(await work(FIRST)).toBe('waiting')
     nowMs += GRACE_S * 1000

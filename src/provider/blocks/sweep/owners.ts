@@ -1,10 +1,14 @@
-import { groupOf, type KindInfo, kindKey, type ObjectRef } from '../../../crd/meta/object.js'
-import type { Change } from '../../../plan/index.js'
+import { groupOf, type KindInfo, type KubeObject, kindKey, type ObjectRef } from '../../../crd/meta/object.js'
+import type { AbsentEffect, Change } from '../../../plan/index.js'
+
+/** The uid of a static Pod, on its mirror in the API, which has one of its own. */
+const MIRROR = 'kubernetes.io/config.mirror'
 
 /** The owners that are there, of some kinds. */
 export class Owners {
   readonly #kinds: ReadonlyMap<string, KindInfo>
-  readonly #uids = new Map<string, string>()
+  /** Under which uids each is there: first its own. */
+  readonly #uids = new Map<string, readonly string[]>()
 
   constructor(kinds: readonly KindInfo[]) {
     this.#kinds = new Map(kinds.map((kind) => [rowKindOf(kind), kind]))
@@ -13,16 +17,21 @@ export class Owners {
   /** Takes a change of an owner in. @returns the uids of which something is new */
   observe(ref: ObjectRef, change: Change): readonly string[] {
     const key = ownerKey(ref)
-    const before = this.#uids.get(key)
-    const now = change.kind === 'present' ? (change.object.metadata.uid ?? '') : undefined
-    if (now === undefined) this.#uids.delete(key)
+    const before = this.#uids.get(key) ?? []
+    const now = change.kind === 'present' ? uidsOf(ref, change.object) : []
+    if (now.length === 0) this.#uids.delete(key)
     else this.#uids.set(key, now)
-    return before === now ? [] : [before, now].filter((uid) => uid !== undefined)
+    return [...before.filter((uid) => !now.includes(uid)), ...now.filter((uid) => !before.includes(uid))]
   }
 
   /** The uid of an owner; `undefined`: it is not there. */
   uidOf(ref: ObjectRef): string | undefined {
-    return this.#uids.get(ownerKey(ref))
+    return this.#uids.get(ownerKey(ref))?.[0]
+  }
+
+  /** Whether an owner is there under this uid: a container runtime knows a static Pod by another one than the API does. */
+  isThere(ref: ObjectRef, uid: string): boolean {
+    return this.#uids.get(ownerKey(ref))?.includes(uid) === true
   }
 
   /** The owner that a row or a handle names, if it is of one of the kinds. */
@@ -39,6 +48,20 @@ export class Owners {
   clear(): void {
     this.#uids.clear()
   }
+}
+
+/** Goes on only if an owner is not there under this uid. */
+export function ownerAbsent(ref: ObjectRef, uid: string, why: string): AbsentEffect {
+  return { kind: 'absent', ref, uid, ...(isPod(ref) ? { uidAnnotation: MIRROR } : {}), why }
+}
+
+function uidsOf(ref: ObjectRef, { metadata }: KubeObject): readonly string[] {
+  const mirrored = isPod(ref) ? metadata.annotations?.[MIRROR] : undefined
+  return [metadata.uid ?? '', ...(mirrored === undefined ? [] : [mirrored])]
+}
+
+function isPod({ apiVersion, kind }: ObjectRef): boolean {
+  return kind === 'Pod' && groupOf(apiVersion) === ''
 }
 
 /** A kind as rows name it. */

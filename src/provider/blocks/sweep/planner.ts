@@ -160,7 +160,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
       const place = { book, entry }
       const owner = isBound(entry) ? this.#owners.refOf(entry.row) : undefined
       if (owner === undefined) continue
-      const verdict = verdictOn(place, owner, this.#owners.uidOf(owner), this.#addressOf(owner))
+      const verdict = verdictOn(place, owner, this.#owners, this.#addressOf(owner))
       if (verdict.kind === 'stays') continue
       const { sequence } = entry.row
       const sinceMs = before?.get(sequence) ?? nowMs
