@@ -6,6 +6,7 @@ import { allocate, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/b
 import { runPlan, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { blocksIn, kinds, poolIn } from './world.js'
 
@@ -146,6 +147,42 @@ describe('rows', () => {
     nowMs += GRACE_S * 1000
     expect(await work(FIRST)).toBe('ready')
     expect(await uidsIn()).toEqual([])
+  })
+
+  test('whose owners have names that no object has stay, and keep no other one from going', async () => {
+    const odd = ['a/b/c', '/x', 'x/', 'noslash', 'ns/x y', 'n.s/x', `${'n'.repeat(64)}/x`, `ns/${'x'.repeat(254)}`]
+    for (const name of [...odd, 'ns/gone']) {
+      const request = { owner: { uid: name, name }, pools: ['blue'], families: [4] as const }
+      await runTask(allocate(request, new KnownBlocks()), store, { now: () => nowMs })
+    }
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += GRACE_S * 1000
+    expect(await work(FIRST)).toBe('ready')
+    expect(await uidsIn()).toEqual(odd)
+  })
+
+  test('take turns: one that the store refuses keeps no other one from going', async () => {
+    for (const name of ['a', 'b', 'c']) await give(name, `uid ${name}`)
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += GRACE_S * 1000
+    // a namespace that the sweep has no right to read
+    const failure = {
+      code: 'STORE_INVALID',
+      context: { object: 'Pod ns/a', path: 'metadata.name', problem: 'no' },
+    } as const
+    const refusing = storeOver(store, {
+      get: async (ref) => (ref.name === 'a' ? { ok: false, failure } : store.get(ref)),
+    })
+    const ended: string[] = []
+    for (let n = 0; n < 4; n++) {
+      const plan = planOf(FIRST)
+      const { kind } = await runPlan(plan, refusing, { onChange: (change) => sweep.observe(change) })
+      ended.push(kind)
+    }
+    expect(ended).toEqual(['failed', 'done', 'done', 'failed'])
+    expect(await uidsIn()).toEqual(['uid a'])
   })
 
   test('of kinds that it is not told of stay', async () => {

@@ -58,7 +58,7 @@ export class HandleSweep {
     const message = `its owner ${spec.owner}`
     if (owner === undefined || metadata.uid === undefined || owners.isThere(owner, spec.uid)) {
       this.#missing.delete(spec.uid)
-      const stays = owner === undefined ? 'is of a kind that is not looked for' : 'is there'
+      const stays = owner === undefined ? 'is none that is looked for' : 'is there'
       return { outcome: { kind: 'ready', message: `${message} ${stays}` }, effects: [] }
     }
     const sinceMs = this.#missing.get(spec.uid)

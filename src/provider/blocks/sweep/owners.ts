@@ -1,8 +1,13 @@
+import { SUBDOMAIN_PATTERN } from '../../../crd/meta/dns-names.js'
 import { groupOf, type KindInfo, type KubeObject, kindKey, type ObjectRef } from '../../../crd/meta/object.js'
 import type { AbsentEffect, Change } from '../../../plan/index.js'
 
 /** The uid of a static Pod, on its mirror in the API, which has one of its own. */
 const MIRROR = 'kubernetes.io/config.mirror'
+
+const NAME = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
+const MAX_NAME_LENGTH = 253
+const MAX_NAMESPACE_LENGTH = 63
 
 /** The owners that are there, of some kinds. */
 export class Owners {
@@ -34,7 +39,7 @@ export class Owners {
     return this.#uids.get(ownerKey(ref))?.includes(uid) === true
   }
 
-  /** The owner that a row or a handle names, if it is of one of the kinds. */
+  /** The owner that a row or a handle names, if it is of one of the kinds and an object can have its name. */
   refOf(named: { readonly owner: string; readonly kind?: string | undefined }): ObjectRef | undefined {
     const info = this.#kinds.get(named.kind ?? 'Pod')
     if (info === undefined) return undefined
@@ -42,7 +47,11 @@ export class Owners {
     const slash = named.owner.indexOf('/')
     if (namespaced !== slash >= 0) return undefined
     const name = named.owner.slice(slash + 1)
-    return slash < 0 ? { apiVersion, kind, name } : { apiVersion, kind, namespace: named.owner.slice(0, slash), name }
+    // whoever writes rows may write anything: nobody can be asked whether such an object is there
+    if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return undefined
+    if (slash < 0) return { apiVersion, kind, name }
+    const namespace = named.owner.slice(0, slash)
+    return isNamespace(namespace) ? { apiVersion, kind, namespace, name } : undefined
   }
 
   clear(): void {
@@ -62,6 +71,11 @@ function uidsOf(ref: ObjectRef, { metadata }: KubeObject): readonly string[] {
 
 function isPod({ apiVersion, kind }: ObjectRef): boolean {
   return kind === 'Pod' && groupOf(apiVersion) === ''
+}
+
+/** A namespace is a DNS label. */
+function isNamespace(text: string): boolean {
+  return text.length <= MAX_NAMESPACE_LENGTH && !text.includes('.') && NAME.test(text)
 }
 
 /** A kind as rows name it. */
