@@ -53,6 +53,8 @@ export interface AbsentEffect {
    * then.
    */
   readonly uid?: string | undefined
+  /** An annotation that may have the uid in place of the object's own: the object is there under either. Only with `uid`. */
+  readonly uidAnnotation?: string | undefined
   readonly why: string
 }
 

@@ -173,14 +173,16 @@ async function perform(
 }
 
 /** Asks the store itself for an object that must not be there. */
-async function look({ ref, uid }: AbsentEffect, store: Store): Promise<Answer> {
+async function look({ ref, uid, uidAnnotation }: AbsentEffect, store: Store): Promise<Answer> {
   const found = await store.get(ref)
   if (!found.ok) {
     return found.failure.code === 'STORE_NOT_FOUND'
       ? { change: confirmedAbsence(ref, uid) }
       : { failure: found.failure }
   }
-  if (uid !== undefined && found.value.metadata.uid !== uid) return { change: confirmedAbsence(ref, uid) }
+  const { metadata } = found.value
+  const alias = uidAnnotation === undefined ? undefined : metadata.annotations?.[uidAnnotation]
+  if (uid !== undefined && metadata.uid !== uid && alias !== uid) return { change: confirmedAbsence(ref, uid) }
   const expected = uid === undefined ? 'no object' : `no object with uid ${uid}`
   const context = { object: formatRef(ref), expected, actual: 'that one' }
   return { failure: failure('STORE_CONFLICT', context) }

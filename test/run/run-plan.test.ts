@@ -298,6 +298,16 @@ describe('runPlan', () => {
     expect((await store.get(ref)) as unknown).toMatchObject({ value: { spec: { size: 2 } } })
   })
 
+  test('takes an object for there under the uid that an annotation of it has', async () => {
+    const store = memoryStore({ now: () => 0 })
+    unwrap(await store.create(thing({ annotations: { alias: 'a' } })))
+    const run = (uid: string, uidAnnotation?: string) =>
+      runPlan(plan({ kind: 'absent', ref, uid, uidAnnotation, why: '' }), store)
+    expect(await run('a', 'alias')).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
+    expect(await run('b', 'alias')).toMatchObject({ kind: 'done' })
+    expect(await run('a')).toMatchObject({ kind: 'done' })
+  })
+
   describe('goes past an absence', () => {
     const absent = (uid: string): Effect => ({ kind: 'absent', ref, uid, why: 'a test' })
     const next = { kind: 'create', object: thing({ name: 'next' }), why: '' } as const

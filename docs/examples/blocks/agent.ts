@@ -54,5 +54,5 @@ export async function finish<O extends Outcome>(task: Task<O>, store: Store, opt
   throw new IpamError<ErrorCode>(ended.failure)
 }
 
-/** What the sweep looks for. Of objects it only needs their names and uids. */
+/** What the sweep looks for. Of objects it only needs their metadata. */
 export const POD = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true, statusSubresource: true } as const

@@ -135,11 +135,13 @@ class BlockClaimsPlanner implements BlockClaims {
     const keys = this.#provider.observe(change)
     // a pool becomes ready by its status, which means nothing to the life of claims
     if (!IPPool.is(ref) || readiness(this.#known, ref) === before) return keys
-    return [...keys, ...this.#waiting.splice(0)]
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    return [...keys, ...waiting]
   }
 
   /** The claims that wait for a pool to be ready. */
-  readonly #waiting: string[] = []
+  readonly #waiting = new Set<string>()
 
   hear(answered: Answered): readonly string[] {
     return this.#provider.hear?.(answered) ?? []
@@ -148,7 +150,7 @@ class BlockClaimsPlanner implements BlockClaims {
   plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | PoolSeen> | undefined {
     const plan = this.#provider.plan(key, time)
     const { outcome } = plan ?? {}
-    if (outcome?.kind === 'waiting' && outcome.reason === 'PoolNotReady') this.#waiting.push(key)
+    if (outcome?.kind === 'waiting' && outcome.reason === 'PoolNotReady') this.#waiting.add(key)
     return plan
   }
 
@@ -163,7 +165,7 @@ class BlockClaimsPlanner implements BlockClaims {
   reset(): void {
     this.#provider.reset()
     this.#known = new KnownBlocks({ isComplete: true })
-    this.#waiting.length = 0
+    this.#waiting.clear()
   }
 
   #resolve(claim: IPAddressClaim, pool: IPPool): Resolved<PoolView> {

@@ -6,7 +6,9 @@ import { type PoolSpace, poolSpace } from '../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../crd/meta/object.js'
 import type { BlockBook } from './book.js'
 import { chooseUnit } from './choose.js'
+import { DueTimes } from './due-times.js'
 import { type Grid, type UnitRange, unitsWithin } from './grid.js'
+import { firstTexts, MarkedBlocks } from './marked-blocks.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -20,17 +22,17 @@ const MOST_HINTS = 256
 interface FamilyView {
   readonly grid: Grid
   /** The blocks that have nothing to give. */
-  full: RangeSet
+  readonly full: MarkedBlocks
   /** The blocks that are bound to nodes. */
-  bound: RangeSet
-  /** The blocks of `full` that have something again at some time, by name, and when. */
-  readonly due: Map<string, { readonly prefix: Prefix; readonly atMs: number }>
+  readonly bound: MarkedBlocks
+  /** The blocks of `full` that have something again at some time, by name. */
+  readonly due: DueTimes<Prefix>
   /** The number of the last row of each block that is known, where the order of the pool asks for it. */
   readonly sequences: Map<string, { readonly prefix: Prefix; readonly sequence: number }>
   /** Where the status says that the last one was given: for who knows no blocks. */
   hinted: Prefix | undefined
-  /** What is given by the pool, without `full`; with and without `bound`. */
-  rest: { readonly free: RangeSet; readonly unbound: RangeSet } | undefined
+  /** What is given by the pool, without `full`; with and without `bound`. Of those two sets. */
+  rest: { readonly of: readonly [RangeSet, RangeSet]; readonly free: RangeSet; readonly unbound: RangeSet } | undefined
 }
 
 /**
@@ -43,7 +45,7 @@ export class PoolView {
   #problem: string | undefined
   #specProblem: string | undefined
   readonly #families = new Map<Family, FamilyView>()
-  /** What of a block the pool gives, by its name: all blocks that were looked at. */
+  /** What of a block the pool gives, by its name: the blocks that are there and of which it gives something. */
   readonly #units = new Map<string, readonly UnitRange[]>()
 
   constructor(object: IPPool) {
@@ -99,12 +101,11 @@ export class PoolView {
       const status = statusOf(this.#object, family)
       const [full, bound] = [hint(status?.full), hint(status?.bound)]
       const last = status?.last === undefined ? undefined : Address.safeParse(status.last)
-      view.full = RangeSet.union(view.full, full)
-      view.bound = RangeSet.union(view.bound, bound)
+      view.full.add(full)
+      view.bound.add(bound)
       if (last?.ok && last.value.family === family) {
         view.hinted = Prefix.masked(Prefix.of(last.value, view.grid.blockPrefixLength))
       }
-      view.rest = undefined
     }
   }
 
@@ -125,12 +126,9 @@ export class PoolView {
     const known = this.#units.get(name)
     if (known !== undefined) return known
     const grid = this.grid(prefix.address.family)
-    const units =
-      grid === undefined || this.#space === undefined
-        ? []
-        : unitsWithin(this.#space.given, prefix, grid.allocationPrefixLength)
-    this.#units.set(name, units)
-    return units
+    // most blocks of a domain are no affair of most of its pools
+    if (grid === undefined || this.#space === undefined || !RangeSet.overlaps(this.#space.given, prefix)) return []
+    return unitsWithin(this.#space.given, prefix, grid.allocationPrefixLength)
   }
 
   /** Takes a block in, as it is now. */
@@ -140,14 +138,13 @@ export class PoolView {
     if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
     const units = this.unitsOf(prefix, name)
     if (units.length === 0) return
-    this.#markBound(view, prefix, object.spec.node !== undefined)
+    this.#units.set(name, units)
+    view.bound.mark(prefix, object.spec.node !== undefined)
     const hasRoom = this.hasRoomIn(book, nowMs)
-    this.#markFull(view, prefix, !hasRoom)
+    view.full.mark(prefix, !hasRoom)
     view.due.delete(name)
-    if (!hasRoom && book.isOpen) {
-      const atMs = Math.min(...book.entries.map(({ untilMs }) => untilMs))
-      if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, { prefix, atMs })
-    }
+    const atMs = hasRoom || !book.isOpen ? Number.POSITIVE_INFINITY : firstEnd(book, units)
+    if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, atMs, prefix)
     if (this.#object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
   }
 
@@ -159,24 +156,24 @@ export class PoolView {
 
   /** A block is not there. */
   noteAbsent(prefix: Prefix, name: string): void {
+    this.#units.delete(name)
     const view = this.#families.get(prefix.address.family)
     if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
     view.due.delete(name)
     view.sequences.delete(name)
-    this.#markBound(view, prefix, false)
-    this.#markFull(view, prefix, false)
+    view.bound.mark(prefix, false)
+    view.full.mark(prefix, false)
   }
 
   /** Nothing that anybody may have lies in this block, whatever the block says. */
   markEmpty(prefix: Prefix): void {
     const view = this.#families.get(prefix.address.family)
-    if (view !== undefined) this.#markFull(view, prefix, true)
+    view?.full.mark(prefix, true)
   }
 
   /** When a block that has nothing to give has something again, if that is known. */
   dueMs(family: Family): number | undefined {
-    const times = [...(this.#families.get(family)?.due.values() ?? [])].map(({ atMs }) => atMs)
-    return times.length === 0 ? undefined : Math.min(...times)
+    return this.#families.get(family)?.due.firstMs
   }
 
   /**
@@ -215,18 +212,18 @@ export class PoolView {
   } {
     const view = this.#families.get(family)
     if (view === undefined) return { full: [], bound: [], last: undefined }
-    const texts = (set: RangeSet) => RangeSet.formatPrefixes(set).slice(0, MOST_HINTS)
-    const bound = RangeSet.subtract(view.bound, view.full)
+    const full = view.full.set
+    const bound = RangeSet.subtract(view.bound.set, full)
     const last = lastOf(view)
-    return { full: texts(view.full), bound: texts(bound), last: last && Prefix.first(last) }
+    return {
+      full: firstTexts(full, MOST_HINTS),
+      bound: firstTexts(bound, MOST_HINTS),
+      last: last && Prefix.first(last),
+    }
   }
 
   #expire(view: FamilyView, nowMs: number): void {
-    for (const [name, { prefix, atMs }] of view.due) {
-      if (atMs > nowMs) continue
-      view.due.delete(name)
-      this.#markFull(view, prefix, false)
-    }
+    for (const prefix of view.due.takeDue(nowMs)) view.full.mark(prefix, false)
   }
 
   #firstOf(wanted: RangeSet, family: Family, view: FamilyView): Address | undefined {
@@ -240,25 +237,12 @@ export class PoolView {
   }
 
   #restOf(view: FamilyView): { readonly free: RangeSet; readonly unbound: RangeSet } {
-    if (view.rest === undefined) {
-      const free = RangeSet.subtract((this.#space as PoolSpace).given, view.full)
-      view.rest = { free, unbound: RangeSet.subtract(free, view.bound) }
+    const of = [view.full.set, view.bound.set] as const
+    if (view.rest?.of[0] !== of[0] || view.rest.of[1] !== of[1]) {
+      const free = RangeSet.subtract((this.#space as PoolSpace).given, of[0])
+      view.rest = { of, free, unbound: RangeSet.subtract(free, of[1]) }
     }
     return view.rest
-  }
-
-  #markFull(view: FamilyView, prefix: Prefix, isFull: boolean): void {
-    if (RangeSet.contains(view.full, prefix) === isFull) return
-    const one = RangeSet.fromPrefixes([prefix])
-    view.full = isFull ? RangeSet.union(view.full, one) : RangeSet.subtract(view.full, one)
-    view.rest = undefined
-  }
-
-  #markBound(view: FamilyView, prefix: Prefix, isBound: boolean): void {
-    if (RangeSet.contains(view.bound, prefix) === isBound) return
-    const one = RangeSet.fromPrefixes([prefix])
-    view.bound = isBound ? RangeSet.union(view.bound, one) : RangeSet.subtract(view.bound, one)
-    view.rest = undefined
   }
 
   #read(): void {
@@ -278,11 +262,26 @@ export class PoolView {
       if (known === undefined || (firstOf(given, family) ?? firstOf(reserved, family)) === undefined) continue
       const { blockPrefixLength, allocationPrefixLength } = known
       const grid = { family, blockPrefixLength, allocationPrefixLength }
-      const none = RangeSet.empty
-      const view = { grid, full: none, bound: none, hinted: undefined, rest: undefined }
-      this.#families.set(family, { ...view, due: new Map(), sequences: new Map() })
+      this.#families.set(family, {
+        grid,
+        full: new MarkedBlocks(),
+        bound: new MarkedBlocks(),
+        due: new DueTimes(),
+        sequences: new Map(),
+        hinted: undefined,
+        rest: undefined,
+      })
     }
   }
+}
+
+/** When the first of some units that somebody has or waits for is free. */
+function firstEnd({ entries }: BlockBook, units: readonly UnitRange[]): number {
+  let firstMs = Number.POSITIVE_INFINITY
+  for (const { unit, count, untilMs } of entries) {
+    if (untilMs < firstMs && units.some(({ first, last }) => first < unit + count && last >= unit)) firstMs = untilMs
+  }
+  return firstMs
 }
 
 function statusOf({ status }: IPPool, family: Family): IPPoolFamilyStatus | undefined {

@@ -189,6 +189,21 @@ describe('claims on blocks', () => {
     await running
   })
 
+  test('that wait for a pool are woken once, however often they were planned', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    const claims = blockClaims()
+    const show = async (kind: string, name: string) =>
+      claims.observe({ kind: 'present', object: unwrap(await store.get(of(kind, name))) })
+    await show('IPPool', 'blue')
+    await show('IPAddressClaim', 'a')
+    const key = 'IPAddressClaim default/a'
+    for (let n = 0; n < 3; n++) expect(claims.plan(key, { nowMs })?.outcome.kind).toBe('waiting')
+    const status = { domainUID: 'domain', ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 } }
+    unwrap(await store.patch(of('IPPool', 'blue'), { status }, { subresource: 'status' }))
+    expect((await show('IPPool', 'blue')).filter((woken) => woken === key)).toEqual([key])
+  })
+
   test('that are removed by force leave nothing', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')

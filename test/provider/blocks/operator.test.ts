@@ -134,6 +134,17 @@ describe('the operator', () => {
     expect((await blocksIn(store)).length).toBe(1)
   })
 
+  test('keeps no empty block for a node: another one may need its addresses', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/26' }], affinity: { by: 'node', borrow: false } })
+    await operate()
+    expect((await give(request('a', { node: { name: 'A' } }))).outcome.kind).toBe('allocated')
+    await giveBack('a')
+    expect((await give(request('b', { node: { name: 'B' } }))).outcome.kind).toBe('exhausted')
+    const planner = blocksOperator({ emptySeconds: 0 })
+    await operate(planner)
+    expect((await give(request('b', { node: { name: 'B' } }))).outcome.kind).toBe('allocated')
+  })
+
   test('keeps pool, blocks and domain that are deleted until nothing needs them', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
     await operate()

@@ -6,6 +6,7 @@ import { allocate, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/b
 import { runPlan, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { blocksIn, kinds, poolIn } from './world.js'
 
@@ -23,8 +24,8 @@ beforeEach(async () => {
   sweep = blocksSweep({ owners: [POD], graceSeconds: GRACE_S, handles: true })
 })
 
-async function pod(name: string): Promise<KubeObject> {
-  return unwrap(await store.create({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', name } }))
+async function pod(name: string, annotations: { readonly [key: string]: string } = {}): Promise<KubeObject> {
+  return unwrap(await store.create({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', name, annotations } }))
 }
 
 async function give(name: string, uid: string, kind?: string): Promise<void> {
@@ -117,6 +118,71 @@ describe('rows', () => {
     nowMs += GRACE_S * 1000
     expect(await work(FIRST)).toBe('ready')
     expect(await uidsIn()).toEqual([])
+  })
+
+  test('of a static Pod stay while its mirror is there, whose own uid is another one', async () => {
+    const hash = '0f4de1d5d3a8d0b7b0a1c0ffee000001'
+    const key = `handle ${handleName(hash)}`
+    const mirror = () => pod('proxy-node-1', { 'kubernetes.io/config.mirror': hash })
+    await mirror()
+    await give('proxy-node-1', hash)
+    await look()
+    expect(await work(FIRST)).toBe('ready')
+    expect(await work(key)).toBe('ready')
+    await remove('proxy-node-1')
+    await look()
+    expect([await work(FIRST), await work(key)]).toEqual(['waiting', 'waiting'])
+    // as the kubelet does it; the watch has not shown it yet
+    await mirror()
+    nowMs += GRACE_S * 1000
+    expect(await work(FIRST)).toBe('STORE_CONFLICT')
+    const object = unwrap(await store.get({ ...POD, namespace: 'ns', name: 'proxy-node-1' }))
+    expect(sweep.observe({ kind: 'present', object })).toEqual([FIRST, key])
+    expect([await work(FIRST), await work(key)]).toEqual(['ready', 'ready'])
+    await remove('proxy-node-1')
+    // of another static Pod, or of this one with other contents
+    await pod('proxy-node-1', { 'kubernetes.io/config.mirror': 'other' })
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += GRACE_S * 1000
+    expect(await work(FIRST)).toBe('ready')
+    expect(await uidsIn()).toEqual([])
+  })
+
+  test('whose owners have names that no object has stay, and keep no other one from going', async () => {
+    const odd = ['a/b/c', '/x', 'x/', 'noslash', 'ns/x y', 'n.s/x', `${'n'.repeat(64)}/x`, `ns/${'x'.repeat(254)}`]
+    for (const name of [...odd, 'ns/gone']) {
+      const request = { owner: { uid: name, name }, pools: ['blue'], families: [4] as const }
+      await runTask(allocate(request, new KnownBlocks()), store, { now: () => nowMs })
+    }
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += GRACE_S * 1000
+    expect(await work(FIRST)).toBe('ready')
+    expect(await uidsIn()).toEqual(odd)
+  })
+
+  test('take turns: one that the store refuses keeps no other one from going', async () => {
+    for (const name of ['a', 'b', 'c']) await give(name, `uid ${name}`)
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += GRACE_S * 1000
+    // a namespace that the sweep has no right to read
+    const failure = {
+      code: 'STORE_INVALID',
+      context: { object: 'Pod ns/a', path: 'metadata.name', problem: 'no' },
+    } as const
+    const refusing = storeOver(store, {
+      get: async (ref) => (ref.name === 'a' ? { ok: false, failure } : store.get(ref)),
+    })
+    const ended: string[] = []
+    for (let n = 0; n < 4; n++) {
+      const plan = planOf(FIRST)
+      const { kind } = await runPlan(plan, refusing, { onChange: (change) => sweep.observe(change) })
+      ended.push(kind)
+    }
+    expect(ended).toEqual(['failed', 'done', 'done', 'failed'])
+    expect(await uidsIn()).toEqual(['uid a'])
   })
 
   test('of kinds that it is not told of stay', async () => {

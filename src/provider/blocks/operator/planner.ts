@@ -175,12 +175,14 @@ class BlocksOperator implements Planner<OperatorOutcome> {
 
   /** Whether an empty block is the only one of its pool and family that has room, of several such the first, and the pool still gives of it. */
   #isNeeded(book: BlockBook, nowMs: number): boolean {
-    const { domain, pool: name } = book.object.spec
+    const { domain, pool: name, node } = book.object.spec
+    // that of a node is for nobody else, and the node may never come back
+    if (node !== undefined) return false
     const pool = this.#known.pool(name)
     if (!(pool instanceof PoolView) || pool.problem !== undefined || pool.object.spec.domain !== domain) return false
     if (!pool.hasRoomIn(book, nowMs)) return false
     for (const other of this.#booksOf(domain)) {
-      if (other.name === book.name || other.object.spec.pool !== name) continue
+      if (other.name === book.name || other.object.spec.pool !== name || other.object.spec.node !== undefined) continue
       if (other.prefix.address.family !== book.prefix.address.family || !pool.hasRoomIn(other, nowMs)) continue
       // of two that are empty the first one stays, whoever looks first
       if (!isEmpty(other, nowMs) || other.name < book.name) return false

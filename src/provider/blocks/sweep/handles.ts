@@ -4,7 +4,7 @@ import { describe } from '../../../errors/index.js'
 import type { Change, Plan, PlanTime } from '../../../plan/index.js'
 import type { KnownBlocks } from '../known-blocks.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
-import type { Owners } from './owners.js'
+import { type Owners, ownerAbsent } from './owners.js'
 
 /** No block has such a name. */
 const KEY = 'handle '
@@ -56,9 +56,9 @@ export class HandleSweep {
     const { spec, metadata } = read.value
     const owner = owners.refOf(spec)
     const message = `its owner ${spec.owner}`
-    if (owner === undefined || metadata.uid === undefined || owners.uidOf(owner) === spec.uid) {
+    if (owner === undefined || metadata.uid === undefined || owners.isThere(owner, spec.uid)) {
       this.#missing.delete(spec.uid)
-      const stays = owner === undefined ? 'is of a kind that is not looked for' : 'is there'
+      const stays = owner === undefined ? 'is none that is looked for' : 'is there'
       return { outcome: { kind: 'ready', message: `${message} ${stays}` }, effects: [] }
     }
     const sinceMs = this.#missing.get(spec.uid)
@@ -74,7 +74,7 @@ export class HandleSweep {
     return {
       outcome: { kind: 'going', message: why },
       effects: [
-        { kind: 'absent', ref: owner, uid: spec.uid, why: 'a handle goes only if its owner is gone' },
+        ownerAbsent(owner, spec.uid, 'a handle goes only if its owner is gone'),
         { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion }, why },
       ],
     }

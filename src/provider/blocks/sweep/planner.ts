@@ -69,6 +69,8 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   readonly #addresses = new Map<string, LeftAddress>()
   /** Since when owners are missing, by block and number of the row. */
   readonly #missing = new Map<string, Map<number, number>>()
+  /** The unit of the row that a plan was made for last, by block. */
+  readonly #turns = new Map<string, number>()
   #known = new KnownBlocks({ isComplete: true })
 
   constructor(options: SweepRules) {
@@ -86,7 +88,10 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     if (IPPool.is(ref) || IPBlock.is(ref)) {
       this.#known.observe(change, { nowMs: 0 })
       if (IPPool.is(ref)) return []
-      if (change.kind === 'absent') this.#missing.delete(ref.name)
+      if (change.kind === 'absent') {
+        this.#missing.delete(ref.name)
+        this.#turns.delete(ref.name)
+      }
       return [ref.name]
     }
     if (IPHandle.is(ref)) return [this.#handles.observe(change)]
@@ -102,13 +107,13 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     if (!(book instanceof BlockBook)) return { outcome: { kind: 'broken', message: book.unreadable }, effects: [] }
     const { cases, waitMs } = this.#look(book, time)
     const again = waitMs === undefined ? {} : { requeueAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) }
-    const [first] = cases
-    if (first !== undefined) {
+    const next = this.#nextOf(book, cases)
+    if (next !== undefined) {
       // one at a time: each has the version of the block as its condition
       const outcome: OperatorOutcome = { kind: 'going', message: `${cases.length} rows are not as their owners are` }
       return {
         outcome,
-        effects: this.#effectsFor(first, time),
+        effects: this.#effectsFor(next, time),
         ...(cases.length > 1 ? { requeueAfterSeconds: 0 } : again),
       }
     }
@@ -129,6 +134,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     this.#owners.clear()
     this.#addresses.clear()
     this.#missing.clear()
+    this.#turns.clear()
     this.#handles.clear()
   }
 
@@ -160,7 +166,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
       const place = { book, entry }
       const owner = isBound(entry) ? this.#owners.refOf(entry.row) : undefined
       if (owner === undefined) continue
-      const verdict = verdictOn(place, owner, this.#owners.uidOf(owner), this.#addressOf(owner))
+      const verdict = verdictOn(place, owner, this.#owners, this.#addressOf(owner))
       if (verdict.kind === 'stays') continue
       const { sequence } = entry.row
       const sinceMs = before?.get(sequence) ?? nowMs
@@ -172,6 +178,15 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     if (missing.size === 0) this.#missing.delete(book.name)
     else this.#missing.set(book.name, missing)
     return { cases, waitMs }
+  }
+
+  /** They take turns, so that one which the store refuses keeps no other one from going. */
+  #nextOf({ name }: BlockBook, cases: readonly Case[]): Case | undefined {
+    const turn = this.#turns.get(name) ?? -1
+    const next = cases.find(({ place }) => place.entry.unit > turn) ?? cases[0]
+    if (next === undefined) this.#turns.delete(name)
+    else this.#turns.set(name, next.place.entry.unit)
+    return next
   }
 
   #effectsFor({ place, verdict }: Case, { nowMs }: PlanTime): readonly Effect[] {

@@ -2,10 +2,11 @@ import * as Address from '../../../cidr/nouns/address.js'
 import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting, type ObjectRef } from '../../../crd/meta/object.js'
-import { type Effect, guard } from '../../../plan/index.js'
+import { type AbsentEffect, type Effect, guard } from '../../../plan/index.js'
 import { isControlledBy } from '../../claims/address-object.js'
 import { addressOfUnit } from '../grid.js'
 import type { Place } from '../known-blocks.js'
+import { type Owners, ownerAbsent } from './owners.js'
 
 /** What is to be done about a row. */
 export type Verdict =
@@ -28,16 +29,18 @@ export type LeftAddress = IPAddress | 'unreadable' | undefined
  * name, if there is one, else until the IPAddress has gone.
  *
  * @param owner the owner that the row names
- * @param uid that of the object that has this name now
+ * @param owners those that are there
  */
-export function verdictOn(place: Place, owner: ObjectRef, uid: string | undefined, address: LeftAddress): Verdict {
+export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, address: LeftAddress): Verdict {
   const { row } = place.entry
-  const absent = (ref: ObjectRef, why: string, of?: string): Effect => ({ kind: 'absent', ref, uid: of, why })
   if (!IPAddressClaim.is(owner)) {
-    if (uid === row.uid) return { kind: 'stays' }
-    const why = 'what its owner has is taken back only if it is gone'
-    return { kind: 'missing', checks: [absent(owner, why, row.uid)] }
+    if (owners.isThere(owner, row.uid)) return { kind: 'stays' }
+    return {
+      kind: 'missing',
+      checks: [ownerAbsent(owner, row.uid, 'what its owner has is taken back only if it is gone')],
+    }
   }
+  const uid = owners.uidOf(owner)
   if (address === 'unreadable') return { kind: 'stays' }
   const isSame = address !== undefined && hasAddress(place, address)
   if (uid === row.uid) {
@@ -50,10 +53,10 @@ export function verdictOn(place: Place, owner: ObjectRef, uid: string | undefine
     if (uid === undefined || !isControlledBy(address, { metadata: { uid } })) return { kind: 'stays' }
     return { kind: 'heir', uid, check: guard(address, 'the claim of this name has adopted it') }
   }
-  const checks = [absent(owner, 'what a claim has is taken back only if it is gone', row.uid)]
+  const checks: AbsentEffect[] = [ownerAbsent(owner, row.uid, 'what a claim has is taken back only if it is gone')]
   const { apiVersion, kind } = IPAddress.info
   const ref = { apiVersion, kind, namespace: owner.namespace, name: owner.name }
-  if (address === undefined) checks.push(absent(ref, 'an IPAddress that was not seen may have it'))
+  if (address === undefined) checks.push({ kind: 'absent', ref, why: 'an IPAddress that was not seen may have it' })
   return { kind: 'missing', checks }
 }
 
