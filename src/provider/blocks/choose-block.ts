@@ -141,6 +141,11 @@ function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: Ch
     const isLeft = input.request.inherits === true && book instanceof BlockBook && isLeftTo(input.request, book, unit)
     // what somebody has stays what it is when the pool gives it no more
     if (!isLeft && (!isGiven || !isUnit || (size.isAligned && unit % size.count !== 0))) continue
+    const stranger = pool.strangerOver(prefix)
+    if (stranger !== undefined) {
+      const message = `block ${stranger} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`
+      return fails({ kind: 'notReady', message })
+    }
     if (book === undefined) return { kind: 'read', block: name }
     if (book === 'absent') return make({ pool, grid, prefix, name, unit, size }, input, 'the address that is asked for')
     if (!(book instanceof BlockBook)) return fails({ kind: 'notReady', message: book.unreadable })

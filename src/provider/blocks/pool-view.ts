@@ -27,6 +27,8 @@ interface FamilyView {
   readonly bound: MarkedBlocks
   /** The blocks of `full` that have something again at some time, by name. */
   readonly due: DueTimes<Prefix>
+  /** The blocks that do not lie on the grid, by name: nothing is given where they are. */
+  readonly strangers: Map<string, Prefix>
   /** The number of the last row of each block that is known, where the order of the pool asks for it. */
   readonly sequences: Map<string, { readonly prefix: Prefix; readonly sequence: number }>
   /** Where the status says that the last one was given: for who knows no blocks. */
@@ -111,13 +113,7 @@ export class PoolView {
 
   /** Forgets what is known of blocks, but what the status says. */
   forget(): void {
-    for (const view of this.#families.values()) {
-      view.full = RangeSet.empty
-      view.bound = RangeSet.empty
-      view.due.clear()
-      view.sequences.clear()
-      view.hinted = undefined
-    }
+    this.#read()
     this.believeStatus()
   }
 
@@ -135,7 +131,11 @@ export class PoolView {
   note(book: BlockBook, nowMs: number): void {
     const { prefix, name, object } = book
     const view = this.#families.get(prefix.address.family)
-    if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
+    if (view === undefined) return
+    if (view.grid.blockPrefixLength !== prefix.length) {
+      view.strangers.set(name, prefix)
+      return
+    }
     const units = this.unitsOf(prefix, name)
     if (units.length === 0) return
     this.#units.set(name, units)
@@ -158,6 +158,7 @@ export class PoolView {
   noteAbsent(prefix: Prefix, name: string): void {
     this.#units.delete(name)
     const view = this.#families.get(prefix.address.family)
+    view?.strangers.delete(name)
     if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
     view.due.delete(name)
     view.sequences.delete(name)
@@ -169,6 +170,13 @@ export class PoolView {
   markEmpty(prefix: Prefix): void {
     const view = this.#families.get(prefix.address.family)
     view?.full.mark(prefix, true)
+  }
+
+  /** A block that lies off the grid over one that lies on it: what is in use of that, nobody can tell. */
+  strangerOver(prefix: Prefix): string | undefined {
+    const strangers = this.#families.get(prefix.address.family)?.strangers ?? []
+    for (const [name, stranger] of strangers) if (Prefix.overlaps(stranger, prefix)) return name
+    return undefined
   }
 
   /** When a block that has nothing to give has something again, if that is known. */
@@ -194,7 +202,9 @@ export class PoolView {
     this.#expire(view, nowMs)
     const { free, unbound } = this.#restOf(view)
     const rest = withBound ? free : unbound
-    const wanted = RangeSet.isEmpty(beside) ? rest : RangeSet.subtract(rest, beside)
+    const strange = RangeSet.fromPrefixes([...view.strangers.values()].map((prefix) => onGrid(prefix, view.grid)))
+    const unwanted = RangeSet.union(beside, strange)
+    const wanted = RangeSet.isEmpty(unwanted) ? rest : RangeSet.subtract(rest, unwanted)
     const first = this.#firstOf(wanted, family, view)
     return first && Prefix.masked(Prefix.of(first, view.grid.blockPrefixLength))
   }
@@ -268,6 +278,7 @@ export class PoolView {
         bound: new MarkedBlocks(),
         due: new DueTimes(),
         sequences: new Map(),
+        strangers: new Map(),
         hinted: undefined,
         rest: undefined,
       })
@@ -308,4 +319,9 @@ function firstOf(set: RangeSet, family: Family): Address | undefined {
 function hint(texts: readonly string[] | undefined): RangeSet {
   const set = RangeSet.safeParse(texts ?? [])
   return set.ok ? set.value : RangeSet.empty
+}
+
+/** The blocks of a grid that a prefix has something of. */
+function onGrid(prefix: Prefix, { blockPrefixLength }: Grid): Prefix {
+  return prefix.length < blockPrefixLength ? prefix : Prefix.masked(Prefix.of(prefix.address, blockPrefixLength))
 }

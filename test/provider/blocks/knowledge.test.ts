@@ -182,6 +182,25 @@ describe('what can not be read', () => {
     })
   })
 
+  test('where a block lies off the grid nothing is given', async () => {
+    const { apiVersion } = IPBlock.info
+    const place = { domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1 }
+    const rows = { 1: { owner: 'ns/x', uid: 'x', sequence: 1 } }
+    for (const [cidr, name] of [
+      ['10.0.0.0/27', 'default-4-0a000000-27'],
+      ['10.0.0.32/30', 'default-4-0a000020-30'],
+    ] as const) {
+      const spec = { ...place, cidr, rows }
+      unwrap(await store.create({ apiVersion, kind: 'IPBlock', metadata: { name }, spec }))
+    }
+    expect(textOf(await give('a', await asNow()))).toBe('allocated 10.0.0.48')
+    const asked = await give('b', await asNow(), { addresses: [Address.parse('10.0.0.20')] })
+    expect(asked).toMatchObject({
+      kind: 'notReady',
+      message: 'block default-4-0a000000-27 lies over 10.0.0.16/28, and not on the grid of the domain',
+    })
+  })
+
   test('a row under a key that is no number of a unit is given back all the same', async () => {
     const row = { owner: 'ns/a', uid: 'a', sequence: 1 }
     const spec = { cidr: '10.0.0.0/28', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1 }

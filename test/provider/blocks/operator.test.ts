@@ -137,12 +137,12 @@ describe('the operator', () => {
   test('keeps no empty block for a node: another one may need its addresses', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/26' }], affinity: { by: 'node', borrow: false } })
     await operate()
-    expect((await give(request('a', { node: { name: 'A' } }))).outcome.kind).toBe('allocated')
+    expect((await give(request('a', { node: { name: 'a' } }))).outcome.kind).toBe('allocated')
     await giveBack('a')
-    expect((await give(request('b', { node: { name: 'B' } }))).outcome.kind).toBe('exhausted')
+    expect((await give(request('b', { node: { name: 'b' } }))).outcome.kind).toBe('exhausted')
     const planner = blocksOperator({ emptySeconds: 0 })
     await operate(planner)
-    expect((await give(request('b', { node: { name: 'B' } }))).outcome.kind).toBe('allocated')
+    expect((await give(request('b', { node: { name: 'b' } }))).outcome.kind).toBe('allocated')
   })
 
   test('keeps pool, blocks and domain that are deleted until nothing needs them', async () => {
