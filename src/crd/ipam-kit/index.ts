@@ -2,6 +2,7 @@ export { admitIPDomain, admitIPPool, type IPDomainAdmissionRequest, type IPPoolA
 export { admitIPBlock, type IPBlockAdmissionRequest } from './block-admission.js'
 export { blockName, parseBlockName } from './block-name.js'
 export { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './grid.js'
+export { admitIPHandle, type IPHandleAdmissionRequest } from './handle-admission.js'
 export { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 export { IPDomain, type IPDomainSpec, type IPDomainStatus } from './ip-domain.js'
 export { handleName, IPHandle, type IPHandleSpec } from './ip-handle.js'

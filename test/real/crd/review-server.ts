@@ -4,10 +4,12 @@ import { admitIPAddress, admitIPAddressClaim, type ClaimLookup, IPAddress } from
 import {
   admitIPBlock,
   admitIPDomain,
+  admitIPHandle,
   admitIPPool,
   GROUP,
   IPBlock,
   IPDomain,
+  IPHandle,
   IPPool,
 } from '../../../src/crd/ipam-kit/index.js'
 import type { Admission, CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
@@ -82,6 +84,8 @@ function admitOwn(request: AdmissionRequest): Admission {
       return admitIPBlock(readWith(IPBlock, request))
     case 'IPDomain':
       return admitIPDomain(readWith(IPDomain, request))
+    case 'IPHandle':
+      return admitIPHandle(readWith(IPHandle, request))
     default:
       throw new Error(`no rules for ${request.kind.kind}`)
   }
