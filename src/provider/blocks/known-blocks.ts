@@ -221,7 +221,11 @@ export class KnownBlocks {
       this.#pools.set(name, view)
     } else hasChanged = view.update(read.value)
     if (!this.isComplete) view.believeStatus()
-    if (hasChanged) for (const book of this.books()) this.#note(view, book)
+    if (!hasChanged) return
+    for (const [block, each] of this.#books) {
+      if (each instanceof BlockBook) this.#note(view, each)
+      else if (each !== 'absent') this.#markUnreadable(view, block)
+    }
   }
 
   #observeBlock(change: Change): void {
@@ -243,8 +247,7 @@ export class KnownBlocks {
     const book = BlockBook.read(change.object)
     if (typeof book === 'string') {
       this.#books.set(name, { unreadable: book })
-      // whoever has what in it: nothing more is given there
-      this.#eachPoolAt(name, (pool, prefix) => pool.markEmpty(prefix))
+      for (const pool of this.pools()) this.#markUnreadable(pool, name)
       return
     }
     this.#books.set(name, book)
@@ -267,6 +270,12 @@ export class KnownBlocks {
     const place = parseBlockName(name)
     if (place === undefined) return
     for (const pool of this.pools()) if (pool.object.spec.domain === place.domain) action(pool, place.prefix)
+  }
+
+  /** Whoever has what in a block that can not be read: nothing more is given there. */
+  #markUnreadable(pool: PoolView, block: string): void {
+    const place = parseBlockName(block)
+    if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix)
   }
 
   #note(pool: PoolView, book: BlockBook): void {

@@ -1,5 +1,6 @@
 import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
+import type { Change, Outcome, Planner } from 'ipam-kit/plan'
 import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -175,6 +176,204 @@ describe('the operator', () => {
     await operate()
     expect(IPDomain.parse(unwrap(await store.get(domainRef))).spec.ipv4.blockPrefixLength).toBe(28)
     expect((await give(request('b'))).outcome.kind).toBe('allocated')
+  })
+})
+
+describe('a block that can not be read', () => {
+  const block = { ...poolRef('default-4-0a000000-28'), kind: 'IPBlock' }
+  const domain = { ...poolRef('default'), kind: 'IPDomain' }
+  /** As a newer version may have written it. */
+  const spoil = async () => {
+    const row = { owner: 'ns/x', uid: 'x', sequence: 1, state: 'draining' }
+    unwrap(await store.patch(block, { spec: { rows: { 9: row } } }))
+  }
+  const mend = async () => unwrap(await store.patch(block, { spec: { rows: { 9: null } } }))
+  const messageOf = async (key: string) => {
+    const { outcomes } = await runUntilQuiet(store, [blocksOperator()], { now: () => nowMs })
+    return [...outcomes].find(([name]) => name.endsWith(key))?.[1].message
+  }
+
+  test('keeps pools and domain from going', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 28 } })
+    await make({ subnets: [{ cidr: '10.0.1.0/24' }] }, 'red')
+    await operate()
+    await give(request('a'))
+    await spoil()
+    for (const ref of [poolRef(), poolRef('red'), domain]) unwrap(await store.delete(ref))
+    expect(await messageOf('IPPool blue')).toBe('kept while block default-4-0a000000-28 can not be read')
+    // it may have had more before: its rows may be anywhere in the domain
+    expect(await messageOf('IPPool red')).toBe('kept while block default-4-0a000000-28 can not be read')
+    const kept = 'kept for 0 blocks and 2 pools, and for block default-4-0a000000-28, which can not be read'
+    expect(await messageOf('IPDomain default')).toBe(kept)
+    const planner = blocksOperator()
+    await operate(planner)
+    await mend()
+    const keys = planner.observe({ kind: 'present', object: unwrap(await store.get(block)) })
+    expect(keys).toEqual(['IPBlock default-4-0a000000-28', 'IPDomain default', 'IPPool blue', 'IPPool red'])
+    expect(await messageOf('IPPool blue')).toBe('kept while 1 are given')
+    expect((await store.get(poolRef('red'))).ok).toBe(false)
+    await giveBack('a')
+    await operate(blocksOperator({ emptySeconds: 0 }))
+    for (const ref of [poolRef(), domain]) expect((await store.get(ref)).ok).toBe(false)
+  })
+
+  test('has nothing to give, and is named in no count as free', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/28' }], ipv4: { blockPrefixLength: 28 } })
+    await operate()
+    await give(request('a'))
+    await spoil()
+    await make({ subnets: [{ cidr: '10.0.0.0/28' }], skipEdges: 'never' }, 'red')
+    await operate()
+    for (const name of ['blue', 'red']) {
+      expect((await pool(name)).status?.ipv4).toMatchObject({ free: '0', full: ['10.0.0.0/28'] })
+      expect(conditionsOf(await pool(name))).toMatchObject({ Exhausted: 'True PoolExhausted' })
+    }
+    await mend()
+    await operate()
+    expect((await pool()).status?.ipv4).toMatchObject({ allocated: '1', free: '13', full: [] })
+  })
+
+  test('keeps a domain from being made anew while the grid of its blocks is not known', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 28 } })
+    await operate()
+    await give(request('a'))
+    await spoil()
+    unwrap(await store.patch(domain, { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(domain))
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 27 } }, 'aaa')
+    await operate()
+    expect((await store.get(domain)).ok).toBe(false)
+    expect((await pool()).status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'False',
+      message: 'domain default can not be made: block default-4-0a000000-28 can not be read, so its grid is not known',
+    })
+    expect((await give(request('b'))).outcome.kind).toBe('notReady')
+    await mend()
+    await operate()
+    expect(IPDomain.parse(unwrap(await store.get(domain))).spec.ipv4.blockPrefixLength).toBe(28)
+    expect(conditionsOf(await pool())).toMatchObject({ Ready: 'True Ready' })
+    expect(conditionsOf(await pool('aaa'))).toMatchObject({ Ready: 'False PoolNotReady' })
+  })
+
+  test('is a stranger where its name is not of the grid, and none of the domain where it is no name', async () => {
+    const { apiVersion, kind } = IPBlock.info
+    const bad = { cidr: 'all', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1, rows: {} }
+    unwrap(await store.create({ apiVersion, kind, metadata: { name: 'what' }, spec: bad }))
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 28 } })
+    await operate()
+    expect(conditionsOf(await pool())).toMatchObject({ Ready: 'True Ready' })
+    unwrap(await store.create({ apiVersion, kind, metadata: { name: 'default-4-0a000000-26' }, spec: bad }))
+    expect(await messageOf('IPDomain default')).toBe(
+      'block default-4-0a000000-26 does not lie on the grid of the domain',
+    )
+  })
+})
+
+describe('a change of a block', () => {
+  const { apiVersion } = IPPool.info
+  let version = 1
+  const versioned = (name: string) => ({ name, uid: `uid ${name}`, resourceVersion: `${version++}` })
+  const blockAt = (index: number, given: number, more: object = {}): Change => {
+    const digits = (0x0a000000 + index * 16).toString(16).padStart(8, '0')
+    const rows = given === 0 ? {} : { 0: { owner: 'ns/a', uid: `${index}`, sequence: 1, count: given } }
+    const cidr = `10.0.${index >> 4}.${(index % 16) * 16}/28`
+    const spec = { cidr, domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1, rows, ...more }
+    const metadata = versioned(`default-4-${digits}-28`)
+    return { kind: 'present', object: { apiVersion, kind: 'IPBlock', metadata, spec } }
+  }
+  const poolOf = (name: string, cidr: string, more: object = {}): Change => {
+    const status = { domainUID: 'd', ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 } }
+    const spec = { subnets: [{ cidr }], skipEdges: 'never', ...more }
+    return { kind: 'present', object: { apiVersion, kind: 'IPPool', metadata: versioned(name), spec, status } }
+  }
+  const planner = () => blocksOperator({ emptySeconds: 10 })
+  const messageOf = (operator: Planner<Outcome>, key: string) => operator.plan(key, { nowMs })?.outcome.message
+
+  test('wakes the empty one that was kept when another one gains room, and nobody else', () => {
+    const operator = planner()
+    operator.observe(poolOf('blue', '10.0.0.0/16'))
+    const own = (index: number) => [
+      `IPBlock default-4-${(0x0a000000 + index * 16).toString(16).padStart(8, '0')}-28`,
+      'IPDomain default',
+      'IPPool blue',
+    ]
+    for (let index = 0; index < 40; index++) operator.observe(blockAt(index, 16))
+    for (let index = 40; index < 60; index++) operator.observe(blockAt(index, 0))
+    const [kept = '', waiting = ''] = [own(40)[0], own(41)[0]]
+    const needed = 'empty, and the only one with room'
+    expect(messageOf(operator, kept)).toBe(needed)
+    expect(messageOf(operator, waiting)).toBe('empty')
+    expect(operator.observe(blockAt(3, 16))).toEqual(own(3))
+    expect(operator.observe(blockAt(3, 15))).toEqual([...own(3), kept])
+    expect(messageOf(operator, kept)).toBe('empty')
+    expect(operator.observe(blockAt(4, 15))).toEqual(own(4))
+    operator.observe(blockAt(3, 16))
+    operator.observe(blockAt(4, 16))
+    expect(messageOf(operator, kept)).toBe(needed)
+    // what is another family's, another pool's or a node's is no room for this one
+    operator.observe(blockAt(5, 3, { node: 'n' }))
+    operator.observe(blockAt(6, 3, { pool: 'red' }))
+    expect(messageOf(operator, kept)).toBe(needed)
+    // an empty one before it
+    operator.observe(blockAt(2, 0))
+    expect(messageOf(operator, kept)).toBe('empty')
+  })
+
+  test('wakes it also when the other one has gained room because time has gone on', () => {
+    const operator = planner()
+    operator.observe(poolOf('blue', '10.0.0.0/16'))
+    const until = new Date(nowMs + 60_000).toISOString()
+    const [cooling, kept] = ['IPBlock default-4-0a000000-28', 'IPBlock default-4-0a000010-28']
+    const row = { owner: 'ns/a', uid: 'a', sequence: 1, state: 'cooling', released: until, until }
+    operator.observe(blockAt(0, 0, { rows: { 0: { ...row, count: 16 } } }))
+    operator.observe(blockAt(1, 0))
+    expect(messageOf(operator, kept)).toBe('empty, and the only one with room')
+    nowMs += 60_000
+    expect(messageOf(operator, cooling)).toBe('empty, and the only one with room')
+    expect(operator.observe(blockAt(2, 16))).toContain(kept)
+    // for longer than it may be
+    expect(messageOf(operator, kept)).toBe('it is empty')
+  })
+
+  test('wakes an empty one that was kept when its pool gives nothing any more', () => {
+    const operator = planner()
+    operator.observe(poolOf('blue', '10.0.0.0/16'))
+    operator.observe(blockAt(0, 0))
+    const key = 'IPBlock default-4-0a000000-28'
+    expect(messageOf(operator, key)).toBe('empty, and the only one with room')
+    expect(operator.observe(poolOf('blue', '10.0.0.0/16', { disabled: true }))).toContain(key)
+    expect(messageOf(operator, key)).toBe('empty')
+    operator.observe(poolOf('blue', '10.0.0.0/16'))
+    expect(messageOf(operator, key)).toBe('empty, and the only one with room')
+    expect(operator.observe(poolOf('blue', '10.0.1.0/24'))).toContain(key)
+    expect(messageOf(operator, key)).toBe('empty')
+  })
+
+  test('is one of the pools that give something in it, or have rows in it, now or before', () => {
+    const operator = planner()
+    for (let n = 0; n < 20; n++) operator.observe(poolOf(`p${n}`, `10.0.${n}.0/24`))
+    operator.observe(poolOf('wide', '10.0.0.0/20'))
+    const pools = (change: Change) => operator.observe(change).filter((key) => key.startsWith('IPPool '))
+    expect(pools(blockAt(3 * 16, 2, { pool: 'p3' }))).toEqual(['IPPool p3', 'IPPool wide'])
+    for (let n = 0; n < 20; n++) operator.plan(`IPPool p${n}`, { nowMs })
+    expect(pools(blockAt(3 * 16, 2, { pool: 'p7' }))).toEqual(['IPPool p3', 'IPPool p7', 'IPPool wide'])
+    expect(pools(blockAt(3 * 16, 0, { pool: 'p7' }))).toEqual(['IPPool p7', 'IPPool p3', 'IPPool wide'])
+    expect(pools(blockAt(3 * 16, 0, { pool: 'p7' }))).toEqual(['IPPool p3', 'IPPool wide'])
+  })
+
+  test('of the space of a pool wakes those with which it has, or had, addresses in common', () => {
+    const operator = planner()
+    for (let n = 0; n < 20; n++) operator.observe(poolOf(`p${n}`, `10.0.${n}.0/24`))
+    expect(operator.observe(poolOf('wide', '10.0.4.0/23'))).toEqual([
+      'IPPool wide',
+      'IPDomain default',
+      'IPPool p4',
+      'IPPool p5',
+    ])
+    expect(operator.observe(poolOf('wide', '10.0.5.0/24')).slice(2)).toEqual(['IPPool p4'])
+    expect(operator.observe(poolOf('wide', '10.0.5.0/24')).slice(2)).toEqual([])
+    const ref = { apiVersion, kind: 'IPPool', name: 'wide' }
+    expect(operator.observe({ kind: 'absent', ref }).slice(2)).toEqual(['IPPool p5'])
   })
 })
 

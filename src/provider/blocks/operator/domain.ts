@@ -13,7 +13,7 @@ import {
   removeFinalizer,
 } from '../../../plan/index.js'
 import { timeText } from '../../claims/status.js'
-import type { BlockBook } from '../book.js'
+import type { DomainCensus } from './census.js'
 import type { OperatorOutcome } from './outcome.js'
 
 type Family = 4 | 6
@@ -26,29 +26,16 @@ export function domainProblem({ spec }: IPDomain): string | undefined {
   return ipv6 === undefined ? undefined : `spec.ipv6: ${ipv6}`
 }
 
-/** The first block that does not lie on the grid of its domain. */
-export function strangerIn({ spec }: IPDomain, books: Iterable<BlockBook>): BlockBook | undefined {
-  for (const book of books) {
-    const { blockPrefixLength, allocationPrefixLength } = book.prefix.address.family === 4 ? spec.ipv4 : spec.ipv6
-    const { prefix, object } = book
-    if (prefix.length !== blockPrefixLength || object.spec.allocationPrefixLength !== allocationPrefixLength)
-      return book
-  }
-  return undefined
-}
-
 /**
  * A domain for a pool whose domain is not there: on the grid of the blocks that are there, else on that on which the pool was before, else as the pool
  * asks for it.
  */
-export function domainFor(pool: IPPool, books: Iterable<BlockBook>): IPDomain {
-  const known: { [family in Family]?: FamilyGrid } = {}
-  for (const { prefix, object } of books) {
-    const { allocationPrefixLength } = object.spec
-    known[prefix.address.family] ??= { blockPrefixLength: prefix.length, allocationPrefixLength }
-  }
+export function domainFor(pool: IPPool, census: DomainCensus | undefined): IPDomain {
   const { apiVersion, kind } = IPDomain.info
-  const spec: IPDomainSpec = { ipv4: known[4] ?? gridFor(pool, 4), ipv6: known[6] ?? gridFor(pool, 6) }
+  const spec: IPDomainSpec = {
+    ipv4: census?.gridOf(4) ?? gridFor(pool, 4),
+    ipv6: census?.gridOf(6) ?? gridFor(pool, 6),
+  }
   return { apiVersion, kind, metadata: { name: pool.spec.domain, finalizers: [BLOCKS_FINALIZER] }, spec }
 }
 
@@ -78,15 +65,24 @@ export function gridConflict({ spec }: IPPool, domain: IPDomain): string | undef
 export function planDomain(
   {
     domain,
-    books,
-    pools,
-  }: { readonly domain: IPDomain; readonly books: readonly BlockBook[]; readonly pools: readonly string[] },
+    census,
+    countPools,
+  }: {
+    readonly domain: IPDomain
+    /** `undefined`: it has no blocks. */
+    readonly census: DomainCensus | undefined
+    readonly countPools: () => number
+  },
   time: PlanTime,
 ): Plan<OperatorOutcome> {
+  const blocks = census?.size ?? 0
   const isHeld = hasFinalizer(domain, BLOCKS_FINALIZER)
   if (isDeleting(domain)) {
-    if (books.length + pools.length > 0) {
-      const message = `kept for ${books.length} blocks and ${pools.length} pools`
+    const pools = countPools()
+    const unreadable = census?.firstUnreadable
+    if (blocks + pools > 0 || unreadable !== undefined) {
+      const beside = unreadable === undefined ? '' : `, and for block ${unreadable}, which can not be read`
+      const message = `kept for ${blocks} blocks and ${pools} pools${beside}`
       return { outcome: { kind: 'kept', message }, effects: [] }
     }
     const why = 'nothing is of it any more'
@@ -94,8 +90,8 @@ export function planDomain(
     return { outcome: { kind: 'going', message: why }, effects }
   }
   const effects: Effect[] = isHeld ? [] : [addFinalizer(domain, BLOCKS_FINALIZER, 'it must not go before its blocks')]
-  const stranger = strangerIn(domain, books)
-  const off = stranger && `block ${stranger.name} does not lie on the grid of the domain`
+  const stranger = census?.strangerOn(domain.spec)
+  const off = stranger && `block ${stranger} does not lie on the grid of the domain`
   const problem = domainProblem(domain) ?? off
   const update =
     problem === undefined
@@ -105,6 +101,6 @@ export function planDomain(
   const now = setCondition(conditions, update, timeText(time))
   if (now !== conditions) effects.push(patchStatus(domain, { status: { conditions: now } }, 'its state has changed'))
   const outcome: OperatorOutcome =
-    problem === undefined ? { kind: 'ready', message: `${books.length} blocks` } : { kind: 'broken', message: problem }
+    problem === undefined ? { kind: 'ready', message: `${blocks} blocks` } : { kind: 'broken', message: problem }
   return { outcome, effects }
 }

@@ -1,4 +1,6 @@
+import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
@@ -6,12 +8,15 @@ import type { KindInfo } from '../../../crd/meta/object.js'
 import { describe, ipamError } from '../../../errors/index.js'
 import { type Change, type Plan, type Planner, type PlanTime, Sightings } from '../../../plan/index.js'
 import { BlockBook } from '../book.js'
-import { KnownBlocks } from '../known-blocks.js'
+import { type Known, KnownBlocks } from '../known-blocks.js'
 import { PoolView } from '../pool-view.js'
 import { isEmpty, planBlock } from './block.js'
+import { DomainCensus } from './census.js'
 import { planDomain } from './domain.js'
 import type { OperatorOutcome } from './outcome.js'
+import { Overlaps } from './overlaps.js'
 import { planPool } from './pool.js'
+import { type Room, Rooms } from './rooms.js'
 import { PoolTally } from './tally.js'
 
 export interface BlocksOperatorOptions {
@@ -43,9 +48,14 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   #known = new KnownBlocks({ isComplete: true })
   readonly #sightings = new Sightings()
   readonly #domains = new Map<string, IPDomain | { readonly unreadable: string }>()
+  readonly #censuses = new Map<string, DomainCensus>()
   readonly #tallies = new Map<string, PoolTally>()
+  readonly #overlaps = new Overlaps()
+  readonly #rooms = new Rooms()
   /** Since when blocks are seen empty, by name, and in which version. */
   readonly #empty = new Map<string, { readonly version: string | undefined; readonly sinceMs: number }>()
+  /** The latest time of a plan. */
+  #nowMs = 0
 
   constructor(emptySeconds: number) {
     this.#emptySeconds = emptySeconds
@@ -60,6 +70,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   }
 
   plan(key: string, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
     const [kind, name = ''] = key.split(' ')
     if (kind === 'IPPool') return this.#planPool(name, { nowMs })
     return kind === 'IPBlock' ? this.#planBlock(name, { nowMs }) : this.#planDomain(name, { nowMs })
@@ -73,7 +84,10 @@ class BlocksOperator implements Planner<OperatorOutcome> {
     this.#known = new KnownBlocks({ isComplete: true })
     this.#sightings.clear()
     this.#domains.clear()
+    this.#censuses.clear()
     this.#tallies.clear()
+    this.#overlaps.clear()
+    this.#rooms.clear()
     this.#empty.clear()
   }
 
@@ -90,21 +104,23 @@ class BlocksOperator implements Planner<OperatorOutcome> {
 
   #observePool(change: Change, name: string): readonly string[] {
     const before = this.#known.pool(name)
-    const beforeSpace = before instanceof PoolView ? before.space : undefined
-    const domains = new Set(before instanceof PoolView ? [before.object.spec.domain] : [])
+    const had = before instanceof PoolView ? before : undefined
+    const [space, problem, domain] = [had?.space, had?.problem, had?.object.spec.domain]
     // what is rewritten by the same object under the same name is read once
     this.#known.observe(change, { nowMs: 0 })
     const now = this.#known.pool(name)
-    if (now instanceof PoolView) domains.add(now.object.spec.domain)
-    const keys = [`IPPool ${name}`, ...[...domains].map((domain) => `IPDomain ${domain}`)]
-    if (now instanceof PoolView && now === before && now.space === beforeSpace) return keys
-    this.#tallies.delete(name)
-    // whom it has addresses in common with
-    for (const domain of domains) {
-      for (const other of this.#poolsOf(domain)) if (other.name !== name) keys.push(`IPPool ${other.name}`)
-      for (const book of this.#booksOf(domain))
-        if (isEmpty(book, Number.POSITIVE_INFINITY)) keys.push(`IPBlock ${book.name}`)
+    const has = now instanceof PoolView ? now : undefined
+    const domains = new Set([domain, has?.object.spec.domain].filter((each) => each !== undefined))
+    const keys = [`IPPool ${name}`, ...[...domains].map((each) => `IPDomain ${each}`)]
+    if (has === had && has?.space === space && has?.problem === problem) return keys
+    if (has !== had || has?.space !== space) {
+      this.#tallies.delete(name)
+      for (const block of this.#rooms.blocksOf(name)) this.#noteRoom(this.#known.book(block))
+      for (const other of this.#overlaps.set(name, has === undefined ? [] : this.#overlapping(has)))
+        keys.push(`IPPool ${other}`)
     }
+    // an empty block that was kept may be no use to it
+    for (const block of this.#rooms.takeKeptOf(name)) keys.push(`IPBlock ${block}`)
     return keys
   }
 
@@ -114,27 +130,69 @@ class BlocksOperator implements Planner<OperatorOutcome> {
     const now = this.#known.book(name)
     if (now === before) return []
     if (!(now instanceof BlockBook)) this.#empty.delete(name)
-    const book = now instanceof BlockBook ? now : before
     const keys = [`IPBlock ${name}`]
-    if (!(book instanceof BlockBook)) return keys
-    const { domain } = book.object.spec
-    keys.push(`IPDomain ${domain}`)
-    for (const pool of this.#poolsOf(domain)) {
-      this.#tallies.get(pool.name)?.forget(name)
-      if (now instanceof BlockBook) this.#tallies.get(pool.name)?.note(now, 0)
-      keys.push(`IPPool ${pool.name}`)
-    }
+    const [had, has] = [placeOf(name, before), placeOf(name, now)]
+    if (had !== undefined && had.domain !== has?.domain) this.#forgetIn(had.domain, name)
+    if (has !== undefined) this.#countIn(has, name, now)
+    for (const domain of new Set([had?.domain, has?.domain])) if (domain !== undefined) keys.push(`IPDomain ${domain}`)
+    for (const pool of this.#concerned(name, [before, now])) keys.push(`IPPool ${pool}`)
     // an empty one that was the only one with room may not be any more
-    for (const empty of this.#empty.keys()) if (empty !== name) keys.push(`IPBlock ${empty}`)
+    if (before instanceof BlockBook && !(now instanceof BlockBook && this.#rooms.areTogether(before, now)))
+      this.#rooms.forget(before)
+    this.#noteRoom(now)
+    const kept = now instanceof BlockBook ? this.#rooms.takeKept(now) : []
+    for (const empty of kept) if (empty !== name) keys.push(`IPBlock ${empty}`)
     return keys
+  }
+
+  #countIn({ domain, prefix }: Place, name: string, block: Known<BlockBook>): void {
+    const census = this.#censuses.get(domain) ?? new DomainCensus()
+    this.#censuses.set(domain, census)
+    if (block instanceof BlockBook) census.note(block)
+    else census.noteUnreadable(name, prefix)
+  }
+
+  #forgetIn(domain: string, name: string): void {
+    const census = this.#censuses.get(domain)
+    census?.forget(name)
+    if (census?.isEmpty === true) this.#censuses.delete(domain)
+  }
+
+  /** The pools for which a change of a block means something. Their counts are brought up to date. */
+  #concerned(name: string, [before, now]: readonly [Known<BlockBook>, Known<BlockBook>]): ReadonlySet<string> {
+    const concerned = new Set([...poolsIn(before), ...poolsIn(now)])
+    const places = [placeOf(name, before), placeOf(name, now)].filter((place) => place !== undefined)
+    // none that is held for such a block goes before that can be read, or has gone
+    const isForAll = isUnreadable(before) !== isUnreadable(now)
+    for (const pool of this.#known.pools()) {
+      const { domain } = pool.object.spec
+      const isIn = places.some(
+        (place) => place.domain === domain && (isForAll || pool.unitsOf(place.prefix, name).length > 0),
+      )
+      if (isIn) concerned.add(pool.name)
+    }
+    for (const pool of concerned) {
+      const tally = this.#tallies.get(pool)
+      tally?.forget(name)
+      if (tally !== undefined) this.#tallyBlock(tally, pool, now, name)
+    }
+    return concerned
+  }
+
+  #tallyBlock(tally: PoolTally, poolName: string, block: Known<BlockBook>, name: string): void {
+    const pool = this.#known.pool(poolName)
+    const place = placeOf(name, block)
+    if (!(pool instanceof PoolView) || place?.domain !== pool.object.spec.domain) return
+    if (block instanceof BlockBook) tally.note(block, 0)
+    else tally.noteUnreadable(name, place.prefix)
   }
 
   #planDomain(name: string, time: PlanTime): Plan<OperatorOutcome> | undefined {
     const domain = this.#domains.get(name)
     if (domain === undefined) return undefined
     if ('unreadable' in domain) return { outcome: { kind: 'broken', message: domain.unreadable }, effects: [] }
-    const pools = this.#poolsOf(name).map((pool) => pool.name)
-    return planDomain({ domain, books: [...this.#booksOf(name)], pools }, time)
+    const countPools = () => this.#poolsOf(name).length
+    return planDomain({ domain, census: this.#censuses.get(name), countPools }, time)
   }
 
   #planPool(name: string, time: PlanTime): Plan<OperatorOutcome> | undefined {
@@ -150,8 +208,8 @@ class BlocksOperator implements Planner<OperatorOutcome> {
         domain: isUnreadable ? undefined : found,
         unreadable: isUnreadable ? found.unreadable : undefined,
         tally: this.#tallyOf(view, time),
-        books: () => this.#booksOf(domain),
-        overlapping: this.#overlapping(view),
+        census: this.#censuses.get(domain),
+        overlapping: this.#overlaps.of(name),
       },
       time,
     )
@@ -161,6 +219,8 @@ class BlocksOperator implements Planner<OperatorOutcome> {
     const book = this.#known.book(name)
     if (book === undefined || book === 'absent') return undefined
     if (!(book instanceof BlockBook)) return { outcome: { kind: 'broken', message: book.unreadable }, effects: [] }
+    // what waited may be free by now
+    this.#noteRoom(book)
     let empty = this.#empty.get(name)
     if (!isEmpty(book, nowMs)) {
       this.#empty.delete(name)
@@ -170,49 +230,71 @@ class BlocksOperator implements Planner<OperatorOutcome> {
       this.#empty.set(name, empty)
     }
     const plan = { book, emptySinceMs: empty?.sinceMs, emptySeconds: this.#emptySeconds, nowMs }
-    return planBlock({ ...plan, isNeeded: empty !== undefined && this.#isNeeded(book, nowMs) })
+    return planBlock({ ...plan, isNeeded: empty !== undefined && this.#isNeeded(book) })
   }
 
   /** Whether an empty block is the only one of its pool and family that has room, of several such the first, and the pool still gives of it. */
-  #isNeeded(book: BlockBook, nowMs: number): boolean {
+  #isNeeded(book: BlockBook): boolean {
+    const pool = this.#known.pool(book.object.spec.pool)
+    return pool instanceof PoolView && pool.problem === undefined && this.#rooms.isNeeded(book)
+  }
+
+  #noteRoom(book: Known<BlockBook>): void {
+    if (book instanceof BlockBook) this.#rooms.note(book, this.#roomOf(book))
+  }
+
+  #roomOf(book: BlockBook): Room {
     const { domain, pool: name, node } = book.object.spec
     // that of a node is for nobody else, and the node may never come back
-    if (node !== undefined) return false
+    if (node !== undefined) return 'none'
     const pool = this.#known.pool(name)
-    if (!(pool instanceof PoolView) || pool.problem !== undefined || pool.object.spec.domain !== domain) return false
-    if (!pool.hasRoomIn(book, nowMs)) return false
-    for (const other of this.#booksOf(domain)) {
-      if (other.name === book.name || other.object.spec.pool !== name || other.object.spec.node !== undefined) continue
-      if (other.prefix.address.family !== book.prefix.address.family || !pool.hasRoomIn(other, nowMs)) continue
-      // of two that are empty the first one stays, whoever looks first
-      if (!isEmpty(other, nowMs) || other.name < book.name) return false
-    }
-    return true
+    if (!(pool instanceof PoolView) || pool.object.spec.domain !== domain) return 'none'
+    if (!pool.hasRoomIn(book, this.#nowMs)) return 'none'
+    return isEmpty(book, this.#nowMs) ? 'all' : 'some'
   }
 
   #tallyOf(view: PoolView, { nowMs }: PlanTime): PoolTally {
     const known = this.#tallies.get(view.name)
     if (known !== undefined && known.space === view.space) return known
     const tally = new PoolTally(view)
-    for (const book of this.#booksOf(view.object.spec.domain)) tally.note(book, nowMs)
+    const census = this.#censuses.get(view.object.spec.domain)
+    for (const name of census?.names() ?? []) tally.note(this.#known.book(name) as BlockBook, nowMs)
+    for (const [name, prefix] of census?.unreadable() ?? []) tally.noteUnreadable(name, prefix)
     this.#tallies.set(view.name, tally)
     return tally
   }
 
-  #overlapping(view: PoolView): readonly string[] {
-    const own = view.space?.given
-    if (own === undefined) return []
-    const others = this.#poolsOf(view.object.spec.domain).filter(({ name, space }) => {
-      return name !== view.name && space !== undefined && RangeSet.overlaps(own, space.given)
+  #overlapping({ name, space, object }: PoolView): readonly string[] {
+    if (space === undefined) return []
+    const others = this.#poolsOf(object.spec.domain).filter((other) => {
+      return other.name !== name && other.space !== undefined && RangeSet.overlaps(space.given, other.space.given)
     })
-    return others.map(({ name }) => name).sort()
+    return others.map((other) => other.name)
   }
 
   #poolsOf(domain: string): readonly PoolView[] {
     return [...this.#known.pools()].filter(({ object }) => object.spec.domain === domain)
   }
+}
 
-  *#booksOf(domain: string): IterableIterator<BlockBook> {
-    for (const book of this.#known.books()) if (book.object.spec.domain === domain) yield book
-  }
+/** Where a block lies. */
+interface Place {
+  readonly domain: string
+  readonly prefix: Prefix.Prefix
+}
+
+/** Where a block lies: of one that can not be read its name says so. `undefined`: it is not there, or has a name that no block has. */
+function placeOf(name: string, block: Known<BlockBook>): Place | undefined {
+  if (block instanceof BlockBook) return { domain: block.object.spec.domain, prefix: block.prefix }
+  return isUnreadable(block) ? parseBlockName(name) : undefined
+}
+
+function isUnreadable(block: Known<BlockBook>): boolean {
+  return block !== undefined && block !== 'absent' && !(block instanceof BlockBook)
+}
+
+/** The pools that have rows in a block. */
+function poolsIn(block: Known<BlockBook>): ReadonlySet<string> {
+  if (!(block instanceof BlockBook)) return new Set()
+  return new Set(block.entries.map(({ row }) => row.pool ?? block.object.spec.pool))
 }

@@ -14,10 +14,10 @@ import {
   removeFinalizer,
 } from '../../../plan/index.js'
 import { listed, withConditions } from '../../claims/status.js'
-import type { BlockBook } from '../book.js'
 import type { Grid } from '../grid.js'
 import type { PoolView } from '../pool-view.js'
-import { domainFor, domainProblem, gridConflict, strangerIn } from './domain.js'
+import type { DomainCensus } from './census.js'
+import { domainFor, domainProblem, gridConflict } from './domain.js'
 import type { OperatorOutcome } from './outcome.js'
 import type { PoolTally } from './tally.js'
 
@@ -29,8 +29,8 @@ export interface PoolInput {
   /** Why the domain can not be read, if it can not. */
   readonly unreadable: string | undefined
   readonly tally: PoolTally
-  /** Every block of the domain. */
-  readonly books: () => Iterable<BlockBook>
+  /** The blocks of the domain; `undefined`: it has none. */
+  readonly census: DomainCensus | undefined
   /** The pools of the domain that have addresses in common with it. */
   readonly overlapping: readonly string[]
 }
@@ -52,7 +52,7 @@ export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome
   const refusal = refusalOf(input)
   if (domain === undefined && refusal === undefined) {
     const why = 'the first pool of a domain makes it'
-    effects.push({ kind: 'create', object: domainFor(pool, input.books()), why })
+    effects.push({ kind: 'create', object: domainFor(pool, input.census), why })
     return { outcome: { kind: 'waiting', message: `domain ${pool.spec.domain} is made` }, effects }
   }
   const accepted = refusal === undefined ? domain : undefined
@@ -68,17 +68,22 @@ export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome
 }
 
 /** Why a pool is not taken into its domain. */
-function refusalOf({ view, domain, unreadable, books }: PoolInput): string | undefined {
+function refusalOf({ view, domain, unreadable, census }: PoolInput): string | undefined {
   const pool = view.object
   if (view.specProblem !== undefined) return view.specProblem
   if (unreadable !== undefined) return `domain ${pool.spec.domain}: ${unreadable}`
-  if (domain === undefined) return undefined
+  if (domain === undefined) {
+    const untold = census?.untold
+    return (
+      untold && `domain ${pool.spec.domain} can not be made: block ${untold} can not be read, so its grid is not known`
+    )
+  }
   const { uid } = domain.metadata
   if (isDeleting(domain) && pool.status?.domainUID !== uid) return `domain ${pool.spec.domain} is being deleted`
   const problem = domainProblem(domain) ?? gridConflict(pool, domain)
   if (problem !== undefined) return problem
-  const stranger = pool.status?.domainUID === uid ? undefined : strangerIn(domain, books())
-  return stranger && `block ${stranger.name} does not lie on the grid of domain ${pool.spec.domain}`
+  const stranger = pool.status?.domainUID === uid ? undefined : census?.strangerOn(domain.spec)
+  return stranger && `block ${stranger} does not lie on the grid of domain ${pool.spec.domain}`
 }
 
 function messageOf(input: PoolInput): string {
@@ -190,16 +195,19 @@ function overlap(names: readonly string[]): ConditionUpdate {
 }
 
 /** A pool on its way out gives nothing more, and goes when nothing of it is bound. */
-function planEnd({ view, tally }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
+function planEnd({ view, tally, census }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
-  if (tally.allocated > 0) {
+  const unreadable = census?.firstUnreadable
+  if (tally.allocated > 0 || unreadable !== undefined) {
     const effects: Effect[] = []
     const ready = poolReady({ isDeleting: true, hasRoom: false })
     const conditions = withConditions(pool, [ready], time)
     if (conditions !== pool.status?.conditions) {
       effects.push(patchStatus(pool, { status: { conditions } }, 'it is being deleted'))
     }
-    return { outcome: { kind: 'kept', message: `kept while ${tally.allocated} are given` }, effects }
+    // whoever has something in it may have it of this pool, wherever the block lies: pools may have shrunk
+    const why = tally.allocated > 0 ? `${tally.allocated} are given` : `block ${unreadable} can not be read`
+    return { outcome: { kind: 'kept', message: `kept while ${why}` }, effects }
   }
   const effects = hasFinalizer(pool, BLOCKS_FINALIZER)
     ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'nothing of it is given any more')]

@@ -1,6 +1,8 @@
 import * as Address from '../../../cidr/nouns/address.js'
+import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { type BlockBook, isBound } from '../book.js'
+import { DueTimes } from '../due-times.js'
 import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
 import type { PoolView } from '../pool-view.js'
 
@@ -34,7 +36,7 @@ interface Share {
 export class PoolTally {
   readonly #pool: PoolView
   readonly #shares = new Map<string, Share>()
-  readonly #timed = new Map<string, BlockBook>()
+  readonly #timed = new DueTimes<BlockBook>()
   readonly #sums = new Map<string, number>()
   /** What the counts were made for: if it is another one, all blocks are to be noted again. */
   readonly space: PoolView['space']
@@ -51,7 +53,18 @@ export class PoolTally {
     if (share === undefined) return
     this.#shares.set(book.name, share)
     this.#add(share, 1)
-    if (share.dueMs !== Number.POSITIVE_INFINITY) this.#timed.set(book.name, book)
+    if (share.dueMs !== Number.POSITIVE_INFINITY) this.#timed.set(book.name, share.dueMs, book)
+  }
+
+  /** Takes a block in that can not be read: nothing is given in it, whoever has what. */
+  noteUnreadable(name: string, prefix: Prefix.Prefix): void {
+    this.forget(name)
+    const { family } = prefix.address
+    if (this.#pool.grid(family)?.blockPrefixLength !== prefix.length) return
+    const busy = this.#pool.unitsOf(prefix, name).reduce((sum, { first, last }) => sum + last - first + 1, 0)
+    const share = { family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }
+    this.#shares.set(name, share)
+    this.#add(share, 1)
   }
 
   forget(name: string): void {
@@ -64,9 +77,8 @@ export class PoolTally {
 
   /** Takes in that time has gone on. @returns when that means something again, if ever */
   refresh(nowMs: number): number | undefined {
-    for (const book of [...this.#timed.values()]) this.note(book, nowMs)
-    const times = [...this.#timed.keys()].map((name) => (this.#shares.get(name) as Share).dueMs)
-    return times.length === 0 ? undefined : times.reduce((left, right) => Math.min(left, right))
+    for (const book of this.#timed.takeDue(nowMs)) this.note(book, nowMs)
+    return this.#timed.firstMs
   }
 
   /** How many rows' units of the pool are bound, of both families. */
@@ -106,10 +118,9 @@ function shareOf(book: BlockBook, pool: PoolView, nowMs: number): Share | undefi
   const { family } = book.prefix.address
   const { spec } = book.object
   const given = pool.unitsOf(book.prefix, book.name)
-  const reserved =
-    pool.space === undefined ? [] : unitsWithin(pool.space.reserved, book.prefix, spec.allocationPrefixLength)
   let [allocated, outOfRange, cooling, busy] = [0, 0, 0, 0]
   let dueMs = Number.POSITIVE_INFINITY
+  let reserved: readonly UnitRange[] | undefined
   for (const entry of book.entries) {
     const { unit, count, row, untilMs } = entry
     if (untilMs <= nowMs) continue
@@ -121,11 +132,18 @@ function shareOf(book: BlockBook, pool: PoolView, nowMs: number): Share | undefi
       if (isOwn) cooling += count
     } else if (isOwn) {
       allocated += count
+      // what is reserved in the block is not looked for while every row is of what anybody may get
+      if (inGiven === count) continue
+      reserved ??= reservedIn(book, pool)
       outOfRange += count - inGiven - overlap(reserved, unit, count)
     }
   }
   if (allocated + cooling + busy === 0) return undefined
   return { family, allocated, outOfRange, cooling, busy, dueMs }
+}
+
+function reservedIn({ prefix, object }: BlockBook, { space }: PoolView): readonly UnitRange[] {
+  return space === undefined ? [] : unitsWithin(space.reserved, prefix, object.spec.allocationPrefixLength)
 }
 
 /** How many of `count` units from `unit` lie in ranges of units. */
