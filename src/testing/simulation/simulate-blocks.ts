@@ -375,17 +375,27 @@ class BlocksSimulation {
       const { spec } = IPHandle.parse(change.object)
       this.#handles.set(change.object.metadata.name, new Set(Object.values(spec.blocks).flat()))
     } else if (change.kind === 'absent' && IPHandle.is(change.ref)) this.#handles.delete(change.ref.name)
-    for (const [uid, { node, name }] of this.#byUid) {
-      if (!this.#withHandles.has(node)) continue
+    for (const uid of this.#concerned(change)) {
+      const owner = this.#byUid.get(uid)
+      if (owner === undefined || !this.#withHandles.has(owner.node)) continue
       const named = this.#handles.get(handleName(uid))
       for (const block of this.#rules.blocksOf(uid)) {
         if (named?.has(block) !== true)
-          this.#problems.push(`${name} has a row in ${block}, which its handle does not name`)
+          this.#problems.push(`${owner.name} has a row in ${block}, which its handle does not name`)
       }
     }
   }
 
   readonly #handles = new Map<string, ReadonlySet<string>>()
+
+  /** The owners of whose rows or handle a change tells. */
+  #concerned(change: Change): readonly string[] {
+    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
+    const ref = change.kind === 'present' ? change.object : change.ref
+    if (IPHandle.is(ref)) return [...this.#byUid.keys()].filter((uid) => handleName(uid) === name)
+    if (change.kind === 'absent' || !IPBlock.is(ref)) return []
+    return Object.values(IPBlock.parse(change.object).spec.rows).map(({ uid }) => uid)
+  }
 
   /** Goes on; where nobody can, time does, until what was given back lately is free. */
   async #go(): Promise<boolean> {
