@@ -166,7 +166,7 @@ export function at4(ranges: Ranges4, rank: number): number {
   }
 }
 
-/** Sorts and merges ranges given in any order, overlapping or not; the arrays are used up. O(n). */
+/** Sorts and merges ranges given in any order, overlapping or not; the arrays are used up: the result may have them. O(n). */
 export function normalise4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
   sortPairs(firsts, lasts)
   // written over what has been read: there are never more ranges than there were
@@ -185,6 +185,7 @@ export function normalise4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
       end = last
     }
   }
+  if (count === firsts.length) return new Ranges4(firsts, lasts)
   return new Ranges4(firsts.slice(0, count), lasts.slice(0, count))
 }
 

@@ -150,9 +150,13 @@ export function at6(ranges: Ranges6, rank: bigint): bigint {
   }
 }
 
-/** Sorts and merges ranges given in any order, overlapping or not. O(n) for each 32 bits in which they differ. */
+/**
+ * Sorts and merges ranges given in any order, overlapping or not; the arrays are used up: the result may have them. O(n) for each 32 bits in which they
+ * differ.
+ */
 export function normalise6(firsts: Uint32Array, lasts: Uint32Array): Ranges6 {
   const count = firsts.length >>> 2
+  if (count === 1) return new Ranges6(firsts, lasts)
   const order = ascending6(firsts, count)
   const out = new Output(count)
   for (let i = 0; i < count; i++) out.merge(firsts, lasts, order[i]!)

@@ -2,22 +2,22 @@ import type { Address } from './address.js'
 import { assertLength, isWord, notAnAddress } from './checks.js'
 import { maskWord, type Prefix } from './prefix.js'
 import { assertEnds } from './range-check.js'
-import { none4, normalise4, type Ranges4 } from './ranges4.js'
+import { none4, normalise4, type Ranges4, UNBUILT } from './ranges4.js'
 import { none6, normalise6, type Ranges6 } from './ranges6.js'
 
 /** First and last addresses in the order in which they come, in arrays that grow: what sets are made of, without an object a range. */
 export class Spans {
-  #firsts4 = new Uint32Array(0)
-  #lasts4 = new Uint32Array(0)
+  #firsts4 = UNBUILT
+  #lasts4 = UNBUILT
   #count4 = 0
-  #firsts6 = new Uint32Array(0)
-  #lasts6 = new Uint32Array(0)
+  #firsts6 = UNBUILT
+  #lasts6 = UNBUILT
   #count6 = 0
   readonly #expected: number
 
   /** @param source what they will be made of: an array tells how many there may be */
   constructor(source?: Iterable<unknown>) {
-    this.#expected = Array.isArray(source) ? Math.min(Math.max(FEW, source.length), MANY) : FEW
+    this.#expected = Array.isArray(source) ? Math.min(Math.max(1, source.length), MANY) : FEW
   }
 
   get isEmpty(): boolean {
@@ -73,16 +73,17 @@ export class Spans {
 
   /** All of them as a set. These spans are used up: they are empty afterwards. */
   take(): { readonly v4: Ranges4; readonly v6: Ranges6 } {
-    const firsts4 = this.#firsts4.subarray(0, this.#count4)
-    const lasts4 = this.#lasts4.subarray(0, this.#count4)
-    const firsts6 = this.#firsts6.subarray(0, this.#count6 * 4)
-    const lasts6 = this.#lasts6.subarray(0, this.#count6 * 4)
+    const count4 = this.#count4
+    const count6 = this.#count6 * 4
+    const v4 = count4 === 0 ? none4 : normalise4(begin(this.#firsts4, count4), begin(this.#lasts4, count4))
+    const v6 = count6 === 0 ? none6 : normalise6(begin(this.#firsts6, count6), begin(this.#lasts6, count6))
+    this.#firsts4 = UNBUILT
+    this.#lasts4 = UNBUILT
+    this.#firsts6 = UNBUILT
+    this.#lasts6 = UNBUILT
     this.#count4 = 0
     this.#count6 = 0
-    return {
-      v4: firsts4.length === 0 ? none4 : normalise4(firsts4, lasts4),
-      v6: firsts6.length === 0 ? none6 : normalise6(firsts6, lasts6),
-    }
+    return { v4, v6 }
   }
 
   #push4(first: number, last: number): void {
@@ -129,7 +130,12 @@ const FEW = 8
 /** What an array says about itself is believed up to this: it may be all holes. */
 const MANY = 2 ** 20
 
-function grown(words: Uint32Array, least: number): Uint32Array<ArrayBuffer> {
+/** The first words, as an array that has no others. */
+function begin(words: Uint32Array, length: number): Uint32Array {
+  return length === words.length ? words : words.slice(0, length)
+}
+
+function grown(words: Uint32Array, least: number): Uint32Array {
   const larger = new Uint32Array(Math.max(least, words.length * 2))
   larger.set(words)
   return larger
