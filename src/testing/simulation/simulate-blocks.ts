@@ -2,7 +2,7 @@ import { Address } from '../../cidr/index.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
-import { IPPool, type IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
+import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { ipamError, unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import { type Allocation, allocate, blocksOperator, release } from '../../provider/blocks/index.js'
@@ -12,6 +12,7 @@ import { type BlockJob, BlockWriter, type BlockWriterWorld } from './block-write
 import { Dice } from './dice.js'
 import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
+import { PoolPlan } from './pool-plan.js'
 import { Scheduler } from './scheduler.js'
 import type { SimulationResult } from './simulate.js'
 import { Truth } from './truth.js'
@@ -423,55 +424,5 @@ class BlocksSimulation {
       )
       if (hasRoom && !plan.isStrict) this.#problems.push(`at rest: ${owner.name} has nothing, and there is room`)
     }
-  }
-}
-
-/** The pools of a simulation, and what they may be changed to: small and large ones, that overlap, and one of another domain with the same addresses. */
-class PoolPlan {
-  readonly #dice: Dice
-  readonly pools = new Map<string, IPPoolSpec>()
-  readonly grid4: { readonly blockPrefixLength: number; readonly allocationPrefixLength: number }
-  readonly grid6: { readonly blockPrefixLength: number; readonly allocationPrefixLength: number }
-  /** Whether a node with as many blocks as it may have gets nothing, although there is room. */
-  readonly isStrict: boolean
-  readonly #size: number
-
-  constructor(dice: Dice) {
-    this.#dice = dice
-    this.#size = dice.pick([10, 10, 12, 20, 50, 1000, 100_000])
-    this.grid4 = { blockPrefixLength: dice.pick([24, 28, 29, 30]), allocationPrefixLength: 32 }
-    this.grid6 = { blockPrefixLength: dice.pick([120, 124, 126]), allocationPrefixLength: 128 }
-    const affinity = dice.chance(0.3) ? { by: 'node', borrow: dice.chance(0.5), maxBlocksPerNode: 2 } : undefined
-    this.isStrict = affinity?.borrow === false
-    const rules = {
-      skipEdges: 'auto',
-      order: dice.pick(['lowest', 'lowest', 'next', 'leastRecentlyReleased'] as const),
-      reuseAfterSeconds: dice.pick([0, 0, 1]),
-      sticky: dice.chance(0.3) ? { by: dice.pick(['mac', 'owner'] as const), forSeconds: 2 } : undefined,
-      affinity: affinity as IPPoolSpec['affinity'],
-      priority: 0,
-      disabled: false,
-    } as const
-    for (const [name, domain] of [
-      ['blue', 'default'],
-      ['red', 'default'],
-      ['green', 'other'],
-    ] as const) {
-      this.pools.set(name, { domain, subnets: this.resized(name), ...rules })
-    }
-  }
-
-  /** The ranges of a pool, some of them: red begins in the midst of blue. */
-  resized(name: string): IPPoolSpec['subnets'] {
-    const half = Math.floor(this.#size / 2)
-    const first = (name === 'red' ? half : 1) + this.#dice.pick([0, 0, 3])
-    const last = first + Math.max(3, this.#size - this.#dice.pick([0, 0, 2, half]))
-    const at = (offset: number) => Address.format(Address.add(Address.parse('10.0.0.0'), offset))
-    const six = (offset: number) => Address.format(Address.add(Address.parse('fd00::'), offset))
-    const exclude = this.#dice.chance(0.3) ? [at(first + 2)] : undefined
-    return [
-      { cidr: '10.0.0.0/8', ranges: [`${at(first)}-${at(last)}`], exclude },
-      { cidr: 'fd00::/64', ranges: [`${six(first)}-${six(last)}`] },
-    ]
   }
 }
