@@ -52,6 +52,7 @@ export async function behaviour(report: Report, bench: Bench): Promise<void> {
     checkWriteLimit(server, bench.direct, NAMESPACE),
   )
   await test('connections that are cut never make a conflict of a write that was done', () => checkCuts(bench))
+  await sleep(NOTICED_MS)
   await test('conditions hold, whatever the operations do to what they are about', () => checkGuards(client))
   await test('a watch tells texts that could end a line', () => checkLines(store))
   await test('a watch of nothing outlasts its connections', () => checkQuietWatch(store))
