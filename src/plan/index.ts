@@ -19,4 +19,4 @@ export {
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
 export { isOlderVersion, Sightings } from './sightings.js'
-export type { Step, Task, TaskQuery, TaskTime } from './task.js'
+export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'

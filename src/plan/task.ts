@@ -1,4 +1,5 @@
 import type { ObjectRef } from '../crd/meta/object.js'
+import type { Effect } from './effect.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Change, PlanTime } from './planner.js'
 
@@ -16,6 +17,18 @@ export interface Task<O extends Outcome = Outcome> {
   observe(change: Change): void
   /** All objects that a `list` step has asked for were shown. */
   listed?(query: TaskQuery): void
+  /**
+   * The store refuses what an effect of the last plan would make of its object, and nothing of that effect was done: `STORE_INVALID`, also by a webhook, or
+   * `STORE_OBJECT_TOO_LARGE`. Left out, or false: the task ends with that. True: it goes on another way.
+   */
+  refused?(refusal: TaskRefusal): boolean
+}
+
+/** What the store refuses to make of an object. */
+export interface TaskRefusal {
+  readonly effect: Effect
+  readonly code: string
+  readonly message: string
 }
 
 export interface TaskTime extends PlanTime {

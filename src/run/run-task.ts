@@ -1,5 +1,5 @@
-import { ipamError } from '../errors/index.js'
-import type { Change, EventEffect, Outcome, Step, Task, TaskQuery } from '../plan/index.js'
+import { describe, ipamError } from '../errors/index.js'
+import type { Change, Effect, EventEffect, Outcome, Step, Task, TaskQuery } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
 import { runPlan } from './run-plan.js'
@@ -144,11 +144,17 @@ class TaskRun<O extends Outcome> {
         const ended = await runPlan(plan, this.#store, { onChange, onEvent: this.#options.onEvent })
         if (ended.kind === 'done') return undefined
         const { effect, failure } = ended
-        return ended.kind === 'failed'
-          ? { kind: 'failed', failure }
-          : { kind: 'conflict', failure, unsettled: { effect, failure } }
+        if (ended.kind === 'conflict') return { kind: 'conflict', failure, unsettled: { effect, failure } }
+        return this.#goesOn(effect, failure) ? undefined : { kind: 'failed', failure }
       }
     }
+  }
+
+  /** Whether the task has another way where the store refuses what would be stored. */
+  #goesOn(effect: Effect, failure: StoreFailure): boolean {
+    const { code } = failure
+    if (code !== 'STORE_INVALID' && code !== 'STORE_OBJECT_TOO_LARGE') return false
+    return this.#task.refused?.({ effect, code, message: describe(failure) }) === true
   }
 
   async #list(query: TaskQuery): Promise<StoreFailure | undefined> {

@@ -1,5 +1,5 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Change, Step, Task } from 'ipam-kit/plan'
+import type { Change, Step, Task, TaskRefusal } from 'ipam-kit/plan'
 import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -52,6 +52,34 @@ describe('a task', () => {
     expect(shown).toEqual(['absent read', 'present written', 'present written'])
     expect(task.seen).toHaveLength(3)
   })
+
+  test.each(['STORE_INVALID', 'STORE_OBJECT_TOO_LARGE', 'STORE_IO'] as const)(
+    'may have another way where the store refuses what would be stored: %s',
+    async (code) => {
+      const refusing = storeOver(store, {
+        create: async () =>
+          ({
+            STORE_INVALID: fail('STORE_INVALID', { object: 'a', path: 'data', problem: 'a webhook denies it' }),
+            STORE_OBJECT_TOO_LARGE: fail('STORE_OBJECT_TOO_LARGE', { object: 'a', sizeBytes: 2, maxBytes: 1 }),
+            STORE_IO: fail('STORE_IO', { operation: 'create', problem: 'down' }),
+          })[code],
+      })
+      const ended = { kind: 'failed', failure: { code }, requests: 2 }
+      expect(await runTask(new CountTo(), refusing, { now })).toMatchObject(ended)
+      const told: unknown[] = []
+      const stubborn = new CountTo()
+      const answers = [true, true, false]
+      const task: Task = Object.assign(stubborn, {
+        refused: (refusal: TaskRefusal) => {
+          told.push([refusal.code, refusal.effect.kind])
+          return answers.shift() as boolean
+        },
+      })
+      const isAsked = code !== 'STORE_IO'
+      expect(await runTask(task, refusing, { now })).toMatchObject({ ...ended, requests: isAsked ? 4 : 2 })
+      expect(told).toEqual(isAsked ? Array(3).fill([code, 'create']) : [])
+    },
+  )
 
   test('goes on after a conflict from what is stored, and waits before it does', async () => {
     await store.create(object)

@@ -4,8 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { refOf } from '../../crd/meta/object.js'
-import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
+import type { Change, Effect, Step, Task, TaskQuery, TaskRefusal, TaskTime } from '../../plan/index.js'
 import { addressOf, allocationOf } from './allocation.js'
 import { BlockBook, type BlockEntry } from './book.js'
 import { type Choice, chooseBlock, unitsWanted } from './choose-block.js'
@@ -13,14 +12,18 @@ import { interfaceKey, OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
+import { RefusedBlocks } from './refused-blocks.js'
 import { type AllocationRequest, assertRequest } from './request.js'
 import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
+import { Shown } from './shown.js'
 
 type Family = 4 | 6
 
 const NODE_FIELD = 'spec.node'
 /** Who is not shown changes of pools reads one again that it knows from longer ago. */
 const MOST_POOL_AGE_MS = 30_000
+/** After so many blocks that the store does not take it is no longer believed that it would take another one. */
+const MOST_REFUSED = 4
 
 /**
  * Gives an owner what it asks for: of every family, or nothing.
@@ -56,10 +59,11 @@ class AllocateTask implements Task<AllocationOutcome> {
   readonly #sent = new Map<string, Sent>()
   /** The rows that this task has added, as block and number, and what was remembered there before. */
   readonly #added = new Map<string, readonly BlockEntry[]>()
-  /** The pools and blocks that this task was shown: what is known of others may be old. */
-  readonly #shown = new Set<string>()
+  readonly #shown = new Shown()
   /** The blocks in which another writer was faster. */
   #contended: RangeSet.RangeSet = RangeSet.empty
+  /** The blocks in which the store takes no row: others are asked first. */
+  readonly #refused = new RefusedBlocks(MOST_REFUSED)
   #failed: AllocationOutcome | undefined
   #hasLookedAgain = false
   #nowMs = 0
@@ -68,12 +72,11 @@ class AllocateTask implements Task<AllocationOutcome> {
   constructor(request: AllocationRequest, known: KnownBlocks) {
     this.#request = request
     this.#known = known
-    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid) : undefined
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#shown) : undefined
   }
 
   observe(change: Change): void {
-    const { kind, name } = change.kind === 'present' ? refOf(change.object) : change.ref
-    this.#shown.add(`${kind} ${name}`)
+    this.#shown.note(change)
     this.#handle?.observe(change)
     this.#known.observe(change, { nowMs: this.#nowMs })
   }
@@ -83,7 +86,16 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (node !== undefined) this.#known.noteNode(node)
   }
 
-  next({ nowMs, conflicts }: TaskTime): Step<AllocationOutcome> {
+  refused({ effect }: TaskRefusal): boolean {
+    const block = this.#refused.blockOf(effect)
+    if (block === undefined) return false
+    this.#sent.delete(block)
+    this.#known.noteRefused(block, this.#request.owner.uid)
+    return this.#refused.add()
+  }
+
+  next(time: TaskTime): Step<AllocationOutcome> {
+    const { nowMs, conflicts } = time
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     const { pools: names, families } = this.#request
@@ -127,6 +139,8 @@ class AllocateTask implements Task<AllocationOutcome> {
       if (this.#handle?.isKnown === false) return readHandle(this.#handle)
       const again = this.#lookAgain(failed.outcome)
       if (again !== undefined) return again
+      // the store is to say itself what is wrong with the blocks that have room
+      if (this.#refused.retry()) return this.next(time)
       this.#failed = failed.outcome
       return this.#undo(places, failed.outcome, doubtful)
     }
@@ -138,6 +152,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
+    this.#refused.tries(choice)
     this.#sent.set(block, { version, sequence, replaced })
     const { uid } = this.#request.owner
     this.#known.noteSent(block, { prefix, version, uid, sequence, isBound: true }, { nowMs })
@@ -147,12 +162,12 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** Whether a pool is not known, or only as it was a while ago. */
   #isOld(name: string): boolean {
     if (this.#known.pool(name) === undefined) return true
-    if (this.#known.isComplete || this.#shown.has(`${IPPool.info.kind} ${name}`)) return false
+    if (this.#known.isComplete || this.#shown.has(IPPool.info, name)) return false
     return this.#known.poolAgeMs(name, this.#nowMs) > MOST_POOL_AGE_MS
   }
 
   #wasShown(block: string): boolean {
-    return this.#shown.has(`${IPBlock.info.kind} ${block}`)
+    return this.#shown.has(IPBlock.info, block)
   }
 
   /** Before who does not know all says that there is no room, it forgets what it knows from before, and looks once more. */
@@ -161,7 +176,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     this.#hasLookedAgain = true
     const { pools } = this.#request
     const isForgotten = this.#known.forgetBlocks(pools, (name) => this.#wasShown(name))
-    const refs = pools.filter((name) => !this.#shown.has(`${IPPool.info.kind} ${name}`)).map(poolRef)
+    const refs = pools.filter((name) => !this.#shown.has(IPPool.info, name)).map(poolRef)
     if (!isForgotten && refs.length === 0) return undefined
     return { kind: 'get', refs, why: 'there may be room by now' }
   }
@@ -332,6 +347,7 @@ class AllocateTask implements Task<AllocationOutcome> {
       doubtful,
       left: (domain) => this.#leftIn(domain),
       contended: this.#contended,
+      refused: this.#refused.set,
       nowMs: this.#nowMs,
     })
   }

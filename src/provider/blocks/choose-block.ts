@@ -30,6 +30,8 @@ export interface ChoiceInput {
   readonly left: (domain: string) => readonly Prefix.Prefix[]
   /** Blocks in which others were faster: they are taken last. */
   readonly contended: RangeSet.RangeSet
+  /** Blocks in which the store takes no row. */
+  readonly refused: RangeSet.RangeSet
   readonly nowMs: number
 }
 
@@ -204,6 +206,7 @@ function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
     for (const place of known.keptFor(key)) {
       const { book, entry } = place
       if (book.prefix.address.family !== family || !book.isOpen || entry.count !== size.count) continue
+      if (RangeSet.contains(input.refused, book.prefix)) continue
       if (!isOfGrid(book, grid)) continue
       if (book.object.spec.domain !== pool.object.spec.domain || poolOf(place) !== pool.name) continue
       const units = pool.unitsOf(book.prefix, book.name)
@@ -237,7 +240,7 @@ function poolOf({ book, entry }: Place): string {
 function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
   const { known, nowMs } = input
   const { order, domain } = pool.object.spec
-  let beside = RangeSet.empty
+  let beside = input.refused
   for (;;) {
     const prefix = nextBlock(pool, grid.family, beside, input)
     if (prefix === undefined) return undefined

@@ -7,6 +7,7 @@ import { describe } from '../../errors/index.js'
 import { type Change, type Effect, patchObject } from '../../plan/index.js'
 import { BlockBook } from './book.js'
 import { blockRef, type Known, type KnownBlocks, type Place } from './known-blocks.js'
+import type { Shown } from './shown.js'
 
 /** Whose handle it is. */
 export interface HandleOwner {
@@ -26,8 +27,7 @@ export class OwnerHandle {
   readonly ref: ObjectRef
   readonly #uid: string
   #known: Known<IPHandle>
-  /** The blocks that the task was shown. */
-  readonly #shown = new Set<string>()
+  readonly #shown: Shown
   /** The blocks in which nobody else has anything on its way: this task has put them into the handle, or looked at them. */
   readonly #own = new Set<string>()
   /** The blocks that it did not name before this task. */
@@ -43,16 +43,19 @@ export class OwnerHandle {
       }
     | undefined
 
-  /** @throws IpamError `INVALID_ARGUMENT` */
-  constructor(uid: string) {
+  /**
+   * @param shown what the task was shown
+   * @throws IpamError `INVALID_ARGUMENT`
+   */
+  constructor(uid: string, shown: Shown) {
     const { apiVersion, kind } = IPHandle.info
     this.ref = { apiVersion, kind, name: handleName(uid) }
     this.#uid = uid
+    this.#shown = shown
   }
 
   observe(change: Change): void {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
-    if (IPBlock.is(ref)) this.#shown.add(ref.name)
     if (!IPHandle.is(ref) || ref.name !== this.ref.name) return
     if (change.kind === 'absent') {
       this.#known = 'absent'
@@ -120,7 +123,7 @@ export class OwnerHandle {
 
   /** The blocks of some interfaces that the task was not shown yet. */
   unread(interfaces: readonly string[]): readonly ObjectRef[] {
-    const names = interfaces.flatMap((name) => this.#left(name)).filter((name) => !this.#shown.has(name))
+    const names = interfaces.flatMap((name) => this.#left(name)).filter((name) => !this.#shown.has(IPBlock.info, name))
     return [...new Set(names)].map(blockRef)
   }
 

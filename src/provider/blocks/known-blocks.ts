@@ -183,6 +183,11 @@ export class KnownBlocks {
     this.#underWay.set(name, { ...sent, atMs: nowMs })
   }
 
+  /** The store has not taken what was sent for an owner, and nothing of it comes later. */
+  noteRefused(name: string, uid: string): void {
+    if (this.#underWay.get(name)?.uid === uid) this.#underWay.delete(name)
+  }
+
   /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
   underWayAt(nowMs: number): RangeSet.RangeSet {
     const lately = [...this.#underWay.values()].filter(({ atMs }) => atMs + OTHERS_MS > nowMs)

@@ -2,7 +2,6 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
-import { refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { allocationOf } from './allocation.js'
@@ -13,6 +12,7 @@ import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.
 import { PoolView } from './pool-view.js'
 import type { Allocation } from './request.js'
 import { fence, takeBack } from './rows.js'
+import { Shown } from './shown.js'
 
 /** Gives back what an owner has: all of it, or the part that all of what is given says. */
 export interface ReleaseRequest {
@@ -73,8 +73,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   readonly #handle: OwnerHandle | undefined
   /** The blocks that this task writes. */
   readonly #sent = new Set<string>()
-  /** The pools and blocks that it was shown: what is known of others may be old. */
-  readonly #shown = new Set<string>()
+  readonly #shown = new Shown()
   /** Whether there was a handle when it was first read. */
   #hasHandle = false
   /** Blocks into which an earlier attempt may still write, and their version then. */
@@ -84,12 +83,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   constructor(request: ReleaseRequest, known: KnownBlocks) {
     this.#request = request
     this.#known = known
-    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid) : undefined
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#shown) : undefined
   }
 
   observe(change: Change): void {
-    const { kind, name } = change.kind === 'present' ? refOf(change.object) : change.ref
-    this.#shown.add(`${kind} ${name}`)
+    this.#shown.note(change)
     this.#handle?.observe(change)
     this.#known.observe(change, { nowMs: this.#nowMs })
   }
@@ -180,7 +178,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
       const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
       return domain === undefined ? undefined : this.#list(domain)
     }
-    const missing = [...new Set(blocks as string[])].filter((name) => !this.#shown.has(`${IPBlock.info.kind} ${name}`))
+    const missing = [...new Set(blocks as string[])].filter((name) => !this.#shown.has(IPBlock.info, name))
     if (missing.length === 0) return undefined
     return { kind: 'get', refs: missing.map(blockRef), why: 'the block of the address' }
   }

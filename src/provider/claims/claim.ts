@@ -16,12 +16,13 @@ import {
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
 import { doubtOf } from './confirm.js'
-import type { Ensured, Ledger, OutsideRequest, Place, Released, WaitReason } from './definition.js'
+import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
+import { bound, nothing, paused, RETRY_SECONDS, type SoFar, wait } from './endings.js'
 import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { advance, type Progress, startOf, statusPatch, stuck, timeText } from './status.js'
+import { advance, startOf, statusPatch, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -47,9 +48,6 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
   readonly former?: Place | undefined
 }
-
-/** Tries again after this long where nothing else tells when to. */
-const RETRY_SECONDS = 30
 
 /** A plan in the making: what is decided from, by which rules. */
 interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
@@ -132,23 +130,19 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   const now = timeText(time)
   const start = startOf(claim)
   const isNew = start.state.phase !== 'Bound'
-  const lose = (progress: Progress) => advance(progress, 'AddressLost', claim, { message: '', now })
   const isLost = !isNew && (address === undefined || !fulfils(address, claim, rules))
-  let progress = isLost ? lose(start) : start
-  const wait = (reason: WaitReason, message: string, retryAfterSeconds?: number) => {
-    const plan = waiting(claim, effects, advance(progress, events[reason], claim, { message, now }), reason, message)
-    return retryAfterSeconds === undefined ? plan : { ...plan, requeueAfterSeconds: retryAfterSeconds }
-  }
+  const progress = isLost ? advance(start, 'AddressLost', claim, { message: '', now }) : start
+  const soFar: SoFar = { claim, effects, progress, now }
 
   if (address !== undefined && isLeftOver(address, claim, rules)) {
-    return removeLeftOver(planning, address, effects, wait)
+    return removeLeftOver(planning, address, soFar)
   }
   if (address !== undefined && isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
-    return wait('AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
+    return wait(soFar, 'AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
   }
   const obstacle =
     input.addressProblem ?? whyNotOurs(planning, address) ?? (isNew ? whyShared(address, ledger) : undefined)
-  if (obstacle !== undefined) return wait('AllocationFailed', `${addressName} is in the way: ${obstacle}`)
+  if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
     if (doubt?.kind === 'ask')
@@ -157,11 +151,12 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
         effects.length > 0 ? effects : [guard(claim, 'only a claim that is there is given what is there')],
         doubt,
       )
-    if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, effects, wait)
+    if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
     const isKnown = doubt?.kind !== 'unknown'
     if (doubt !== undefined && (isNew || isKnown)) {
-      if (!isNew && !isLost) progress = lose(progress)
-      return wait('AllocationFailed', doubt.message, doubt.retryAfterSeconds)
+      const lost =
+        isNew || isLost ? soFar : { ...soFar, progress: advance(start, 'AddressLost', claim, { message: '', now }) }
+      return wait(lost, 'AllocationFailed', doubt.message, doubt.retryAfterSeconds)
     }
     const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
     if (repair !== undefined) {
@@ -172,7 +167,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   }
 
   const found = findAddress(planning)
-  if (found.kind === 'wait') return wait(found.reason, found.message, found.retryAfterSeconds)
+  if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
   // a claim that is known from an old cache alone, and is gone, must not leave an address behind
   if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
   if (found.kind === 'ask') return asking(planning, effects, found)
@@ -186,15 +181,15 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
 function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
   planning: Planning<P, L, O>,
   address: IPAddress,
-  effects: readonly Effect[],
-  wait: (reason: WaitReason, message: string) => Plan<ClaimOutcome>,
+  soFar: SoFar,
 ): Plan<ClaimOutcome> {
+  const { effects } = soFar
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
   const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
   if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
   const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
   const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
-  if (removal.length === 0) return wait('AllocationFailed', `${message}, and others hold it`)
+  if (removal.length === 0) return wait(soFar, 'AllocationFailed', `${message}, and others hold it`)
   return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
 }
 
@@ -359,33 +354,32 @@ function giveBack<P extends KubeObject, L extends Ledger<P>, O>(
   return effects
 }
 
-/** What has happened to a claim that waits for a reason. */
-const events = {
-  PoolNotReady: 'PoolUnavailable',
-  PoolExhausted: 'PoolExhausted',
-  AllocationFailed: 'AllocationFailed',
-} as const
-
 /** @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an address of another pool away */
 function assertInput<P extends KubeObject, L extends Ledger<P>>(
   input: ClaimInput<P, L>,
   reads: ClaimReads,
   time: PlanTime,
 ): void {
-  const refuse = (argument: string, expected: string, got: string) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
-  }
   if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', String(time.nowMs))
   for (const part of ['address', 'pool', 'cluster'] as const) {
     const object = input[part]
     const expected = reads[part]
     if (object === undefined || expected === undefined) continue
-    const [got, wanted] = [formatRef(refOf(object)), formatRef(expected)]
-    if (got !== wanted) refuse(part, wanted, got)
+    if (!isAt(object, expected)) refuse(part, formatRef(expected), formatRef(refOf(object)))
   }
   if (input.pool !== undefined && reads.pool !== undefined && !input.ledger.serves(input.pool)) {
     refuse('ledger', `the ledger of ${formatRef(reads.pool)}`, 'that of another pool, or of none')
   }
+}
+
+function refuse(argument: string, expected: string, got: string): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
+}
+
+/** Whether an object is the one that a reference names, whichever its API. */
+function isAt({ kind, metadata }: KubeObject, ref: ObjectRef): boolean {
+  const { name, namespace } = metadata
+  return kind === ref.kind && name === ref.name && namespace === ref.namespace
 }
 
 /** Why the IPAddress under the name of a claim is not the claim's, or `undefined`. */
@@ -405,44 +399,4 @@ function whyNotOurs<P extends KubeObject, L extends Ledger<P>, O>(
 function whyShared<P extends KubeObject>(address: IPAddress | undefined, ledger: Ledger<P>): string | undefined {
   const others = address === undefined ? [] : ledger.othersHolding(address)
   return others.length === 0 ? undefined : `its address ${address?.spec.address} is also that of ${others.join(', ')}`
-}
-
-function bound(claim: IPAddressClaim, effects: Effect[], progress: Progress, address: IPAddress): Plan<ClaimOutcome> {
-  const { address: text, prefix, gateway } = address.spec
-  const full = prefix === undefined ? text : `${text}/${prefix}`
-  pushStatus(claim, effects, progress, { type: 'Normal', reason: 'AddressAllocated', message: full })
-  return { outcome: { kind: 'bound', address: text, prefix, gateway, message: full }, effects }
-}
-
-function waiting(
-  claim: IPAddressClaim,
-  effects: Effect[],
-  progress: Progress,
-  reason: WaitReason,
-  message: string,
-): Plan<ClaimOutcome> {
-  pushStatus(claim, effects, progress, { type: 'Warning', reason, message })
-  const outcome: ClaimOutcome = { kind: 'waiting', reason, message }
-  return progress.retryLater ? { outcome, effects, requeueAfterSeconds: RETRY_SECONDS } : { outcome, effects }
-}
-
-/** The status last, and an event only where it goes with a write. */
-function pushStatus(
-  claim: IPAddressClaim,
-  effects: Effect[],
-  progress: Progress,
-  event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
-): void {
-  const patch = statusPatch(claim.status, progress.status)
-  if (patch === undefined) return
-  effects.push(patchStatus(claim, patch, `the claim is ${progress.state.phase}`))
-  effects.push(eventAbout(claim, event))
-}
-
-function nothing(outcome: ClaimOutcome): Plan<ClaimOutcome> {
-  return { outcome, effects: [] }
-}
-
-function paused(by: 'claim' | 'cluster' | 'pool', message: string): Plan<ClaimOutcome> {
-  return nothing({ kind: 'paused', by, message })
 }
