@@ -32,14 +32,20 @@ export interface BlockWriterWorld {
 const KINDS = [IPPool.info, IPBlock.info]
 
 /**
- * An agent that gives addresses to its owners: several tasks at a time, over what it knows. It knows everything, by lists and a watch that lags behind, or
- * asks for what it needs. It dies and begins again with nothing but what is stored.
+ * What a writer knows. `all`: by lists and a watch that lags behind. `asked`: what each task asks for, anew. `remembered`: what its tasks have asked for since it
+ * began, which grows old.
+ */
+export type Knowledge = 'all' | 'asked' | 'remembered'
+
+/**
+ * An agent that gives addresses to its owners: several tasks at a time, over what it knows. It dies and begins again with nothing but what is stored.
  */
 export class BlockWriter {
   readonly name: string
   readonly #world: BlockWriterWorld
   readonly #store: Store
-  readonly #knows: 'all' | 'asked'
+  readonly #knows: Knowledge
+  readonly #beginsAnew: boolean
   readonly #next: () => BlockJob | undefined
   /** How many entries of the log were told, by kind. */
   readonly #told = new Map<string, number>()
@@ -54,8 +60,9 @@ export class BlockWriter {
     world: BlockWriterWorld,
     parts: {
       readonly store: Store
-      /** `all`: by lists and watches. `asked`: what its tasks ask for, each anew. */
-      readonly knows: 'all' | 'asked'
+      readonly knows: Knowledge
+      /** Whether what has failed may be begun anew by another task. */
+      readonly beginsAnew: boolean
       readonly workers: number
       /** Takes the next job, if there is one. */
       readonly next: () => BlockJob | undefined
@@ -65,6 +72,7 @@ export class BlockWriter {
     this.#world = world
     this.#store = parts.store
     this.#knows = parts.knows
+    this.#beginsAnew = parts.beginsAnew
     this.#next = parts.next
     this.workers = parts.workers
     this.#known = this.#fresh()
@@ -119,17 +127,18 @@ export class BlockWriter {
   }
 
   async #carryOut(job: BlockJob): Promise<void> {
-    const { now, scheduler } = this.#world
-    const known = this.#knows === 'all' ? this.#known : this.#fresh()
-    const task = job.task(known)
+    const { now, scheduler, dice } = this.#world
+    const known = this.#knows === 'asked' ? this.#fresh() : this.#known
+    let task = job.task(known)
     let before: Parameters<typeof runTask>[3]
     for (;;) {
       const onStep = (step: { readonly kind: string }) => scheduler.note(this.name, `  ${job.label}: ${step.kind}`)
       const ended = await runTask(task, this.#store, { now, onStep }, before)
       before = undefined
       if (ended.kind === 'done') return job.done(ended.outcome)
-      // the same task goes on: it knows what it has sent
+      // the same task goes on, as it knows what it has sent; or another one, where that is known without it
       if (ended.kind === 'unsettled') before = ended.unsettled
+      else if (this.#beginsAnew && dice.chance(0.5)) task = job.task(known)
     }
   }
 

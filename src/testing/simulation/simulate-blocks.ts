@@ -155,11 +155,11 @@ class BlocksSimulation {
   async #startWriter(index: number, writers: number): Promise<void> {
     const { faults = ALL_FAULTS, faultProbability = 0.1, dropsConditions = false } = this.#options
     const name = `writer ${index + 1}`
-    const knows = this.#dice.chance(0.6) ? 'all' : 'asked'
-    const hasHandles = knows === 'asked' && this.#dice.chance(0.6)
+    const knows = this.#dice.chance(0.6) ? 'all' : this.#dice.pick(['asked', 'asked', 'remembered'] as const)
+    const hasHandles = knows !== 'all' && this.#dice.chance(0.6)
     if (hasHandles) this.#withHandles.add(name)
     // who dies and knows only what it asks for does not find what it has given before; and what it asks for it is told as it is now
-    const isLost = knows === 'asked' && !hasHandles
+    const isLost = knows !== 'all' && !hasHandles
     const kinds = isLost ? faults.filter((fault) => !NOT_OF_ASKERS.includes(fault)) : faults
     const world: BlockWriterWorld = {
       truth: this.#truth,
@@ -195,6 +195,7 @@ class BlocksSimulation {
     const writer: BlockWriter = new BlockWriter(name, world, {
       store: dropsConditions ? careless : store,
       knows,
+      beginsAnew: knows !== 'asked' || hasHandles,
       workers,
       next: () => this.#jobFor(name),
     })
