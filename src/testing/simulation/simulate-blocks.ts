@@ -5,7 +5,7 @@ import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { ipamError, unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
-import { type Allocation, allocate, blocksOperator, release } from '../../provider/blocks/index.js'
+import { type Allocation, allocate, BlockReadings, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
 import { BlockRules } from './block-rules.js'
 import { type BlockJob, BlockWriter, type BlockWriterWorld } from './block-writer.js'
@@ -95,6 +95,8 @@ class BlocksSimulation {
   readonly #operators: Writer[] = []
   readonly #versions = new Map<string, IPPool[]>()
   readonly #byUid = new Map<string, Owner>()
+  /** The writers lag behind each other by some versions. */
+  readonly #readings = new BlockReadings({ versions: 16 })
   /** The writers that know nothing but what handles say. */
   readonly #withHandles = new Set<string>()
   #isRough = true
@@ -166,6 +168,7 @@ class BlocksSimulation {
       scheduler: this.#scheduler,
       dice: this.#dice,
       now: () => this.#nowMs,
+      readings: this.#readings,
       isRough: () => this.#isRough && !isLost,
       ends: async (writer) => {
         // what was sent for a version that a successor has seen does no harm, whenever it comes; what is made needs no version
@@ -230,7 +233,7 @@ class BlocksSimulation {
       written: () => this.#check(),
     }
     const store = faultyStore(this.#truth, name, { scheduler: this.#scheduler, network: this.#network }, source)
-    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]) })
+    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]), readings: this.#readings })
     const operator: Writer = new Writer(name, world, { store, planner, outside: undefined })
     this.#operators.push(operator)
     await this.#scheduler.start(() => operator.live())
