@@ -38,6 +38,7 @@ import { refusalOf } from './eligible.js'
 import { KnownBlocks } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
+import type { BlockReadings } from './readings.js'
 import { type ReleaseOutcome, release } from './release.js'
 
 /** Annotation of a claim: `4` or `6`, which family it wants of a pool that has both. */
@@ -57,6 +58,8 @@ export interface BlockClaimsOptions {
    * The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims.
    */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
+  /** What others of this process have read is not read again: one {@link BlockReadings} for all of them. Left out: it reads all that it is shown. */
+  readonly readings?: BlockReadings | undefined
 }
 
 /**
@@ -97,10 +100,11 @@ class BlockClaimsPlanner implements BlockClaims {
   readonly tasks: CallTasks
   readonly #provider: Provider<IPPool, AddressLedger<IPPool>, PoolSeen>
   readonly #options: BlockClaimsOptions
-  #known = new KnownBlocks({ isComplete: true })
+  #known: KnownBlocks
 
   constructor(options: BlockClaimsOptions) {
     this.#options = options
+    this.#known = new KnownBlocks({ isComplete: true, readings: options.readings })
     this.#provider = defineProvider<IPPool, AddressLedger<IPPool>, PoolView, PoolSeen>({
       name: this.name,
       pools: [IPPool],
@@ -164,7 +168,7 @@ class BlockClaimsPlanner implements BlockClaims {
 
   reset(): void {
     this.#provider.reset()
-    this.#known = new KnownBlocks({ isComplete: true })
+    this.#known = new KnownBlocks({ isComplete: true, readings: this.#options.readings })
     this.#waiting.clear()
   }
 

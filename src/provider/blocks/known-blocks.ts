@@ -4,10 +4,10 @@ import { blockName, parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import { describe } from '../../errors/index.js'
 import { type Change, Sightings } from '../../plan/index.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
 import { PoolView } from './pool-view.js'
+import { type BlockReadings, readPool } from './readings.js'
 
 /** What is known under a name: nothing, that there is nothing, why it can not be read, or what there is. */
 export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
@@ -46,6 +46,8 @@ export interface KnownBlocksOptions {
    * known is asked for. Default false.
    */
   readonly isComplete?: boolean | undefined
+  /** What others of this process have read is not read again: one {@link BlockReadings} for all of them. Left out: it reads all that it is shown. */
+  readonly readings?: BlockReadings | undefined
 }
 
 /**
@@ -65,14 +67,16 @@ export class KnownBlocks {
   /** When pools were shown last, by those who are not shown all. */
   readonly #poolsAtMs = new Map<string, number>()
   readonly #sightings = new Sightings()
+  readonly #readings: BlockReadings | undefined
   /** The blocks for which a task has sent something, and what last. */
   readonly #underWay = new Map<string, SentRow & { readonly atMs: number }>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, { readonly prefix: Prefix.Prefix; readonly atMs: number }>()
   #nowMs = 0
 
-  constructor({ isComplete = false }: KnownBlocksOptions = {}) {
+  constructor({ isComplete = false, readings }: KnownBlocksOptions = {}) {
     this.isComplete = isComplete
+    this.#readings = readings
   }
 
   /** Takes a change of a pool or a block in; others are not looked at. What is older than what is known changes nothing. */
@@ -82,6 +86,7 @@ export class KnownBlocks {
     const isPool = IPPool.is(ref)
     if (!isPool && !IPBlock.is(ref)) return
     if (!this.#sightings.isNews(change)) return
+    if (change.kind === 'absent' && change.uid !== undefined) this.#readings?.forget(change.uid)
     if (isPool) this.#observePool(change)
     else this.#observeBlock(change)
   }
@@ -212,19 +217,19 @@ export class KnownBlocks {
       return
     }
     this.#poolsAtMs.set(name, this.#nowMs)
-    const read = IPPool.safeParse(change.object)
-    if (!read.ok) {
-      this.#pools.set(name, { unreadable: describe(read.failure) })
+    const read = this.#readings?.pool(change.object) ?? readPool(change.object)
+    if (typeof read === 'string') {
+      this.#pools.set(name, { unreadable: read })
       return
     }
     const known = this.#pools.get(name)
     let view = known instanceof PoolView ? known : undefined
-    const isOther = view?.object.metadata.uid !== read.value.metadata.uid
+    const isOther = view?.object.metadata.uid !== read.object.metadata.uid
     let hasChanged = true
     if (view === undefined || isOther) {
-      view = new PoolView(read.value)
+      view = new PoolView(read)
       this.#pools.set(name, view)
-    } else hasChanged = view.update(read.value)
+    } else hasChanged = view.update(read)
     if (!this.isComplete) view.believeStatus()
     if (!hasChanged) return
     for (const [block, each] of this.#books) {
@@ -249,7 +254,7 @@ export class KnownBlocks {
       this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
       return
     }
-    const book = BlockBook.read(change.object)
+    const book = this.#readings?.block(change.object) ?? BlockBook.read(change.object)
     if (typeof book === 'string') {
       this.#books.set(name, { unreadable: book })
       for (const pool of this.pools()) this.#markUnreadable(pool, name)

@@ -2,13 +2,14 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPPool, IPPoolFamilyStatus } from '../../crd/ipam-kit/ip-pool.js'
-import { type PoolSpace, poolSpace } from '../../crd/ipam-kit/space.js'
+import type { PoolSpace } from '../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../crd/meta/object.js'
 import type { BlockBook } from './book.js'
 import { chooseUnit } from './choose.js'
 import { DueTimes } from './due-times.js'
 import { type Grid, type UnitRange, unitsWithin } from './grid.js'
 import { firstTexts, MarkedBlocks } from './marked-blocks.js'
+import type { PoolReading } from './readings.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -42,7 +43,7 @@ interface FamilyView {
  * that does the block.
  */
 export class PoolView {
-  #object: IPPool
+  #reading: PoolReading
   #space: PoolSpace | undefined
   #problem: string | undefined
   #specProblem: string | undefined
@@ -50,23 +51,23 @@ export class PoolView {
   /** What of a block the pool gives, by its name: the blocks that are there and of which it gives something. */
   readonly #units = new Map<string, readonly UnitRange[]>()
 
-  constructor(object: IPPool) {
-    this.#object = object
+  constructor(reading: PoolReading) {
+    this.#reading = reading
     this.#read()
   }
 
   get object(): IPPool {
-    return this.#object
+    return this.#reading.object
   }
 
   get name(): string {
-    return this.#object.metadata.name
+    return this.object.metadata.name
   }
 
   /** Why nothing can be given from it, apart from room. */
   get problem(): string | undefined {
-    if (isDeleting(this.#object)) return 'the pool is being deleted'
-    if (this.#object.spec.disabled) return 'the pool is disabled'
+    if (isDeleting(this.object)) return 'the pool is being deleted'
+    if (this.object.spec.disabled) return 'the pool is disabled'
     return this.#problem
   }
 
@@ -89,10 +90,10 @@ export class PoolView {
   }
 
   /** Takes a newer version in. @returns whether what it gives has changed, so that all of its blocks are to be noted again */
-  update(object: IPPool): boolean {
-    const before = this.#object
-    this.#object = object
-    if (JSON.stringify([before.spec, gridsOf(before)]) === JSON.stringify([object.spec, gridsOf(object)])) return false
+  update(reading: PoolReading): boolean {
+    const before = this.#reading
+    this.#reading = reading
+    if (reading.gives === before.gives) return false
     this.#read()
     return true
   }
@@ -100,7 +101,7 @@ export class PoolView {
   /** Takes what the status of the pool says of its blocks for known: for who does not know the blocks themselves. */
   believeStatus(): void {
     for (const [family, view] of this.#families) {
-      const status = statusOf(this.#object, family)
+      const status = statusOf(this.object, family)
       const [full, bound] = [hint(status?.full), hint(status?.bound)]
       const last = status?.last === undefined ? undefined : Address.safeParse(status.last)
       view.full.add(full)
@@ -145,7 +146,7 @@ export class PoolView {
     view.due.delete(name)
     const atMs = hasRoom || !book.isOpen ? Number.POSITIVE_INFINITY : firstEnd(book, units)
     if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, atMs, prefix)
-    if (this.#object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
+    if (this.object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
   }
 
   /** Whether the pool has something to give in a block. */
@@ -237,7 +238,7 @@ export class PoolView {
   }
 
   #firstOf(wanted: RangeSet, family: Family, view: FamilyView): Address | undefined {
-    const last = this.#object.spec.order === 'lowest' ? undefined : (lastOf(view) ?? view.hinted)
+    const last = this.object.spec.order === 'lowest' ? undefined : (lastOf(view) ?? view.hinted)
     if (last === undefined) return firstOf(wanted, family)
     const first = Prefix.first(last)
     const all = RangeSet.fromRanges([
@@ -256,9 +257,8 @@ export class PoolView {
   }
 
   #read(): void {
-    const { spec, status } = this.#object
-    // whether it gives addresses or prefixes is said by the grid of the domain
-    const space = poolSpace(spec, { ipv4: status?.ipv4 ?? spec.ipv4, ipv6: status?.ipv6 ?? spec.ipv6 })
+    const { space, object } = this.#reading
+    const { status } = object
     this.#families.clear()
     this.#units.clear()
     this.#space = space.ok ? space.value : undefined
@@ -267,7 +267,7 @@ export class PoolView {
     this.#problem = this.#specProblem ?? (isTaken ? undefined : 'the pool was not taken into its domain yet')
     if (!space.ok || status?.domainUID === undefined) return
     for (const family of [4, 6] as const) {
-      const known = statusOf(this.#object, family)
+      const known = statusOf(this.object, family)
       const { given, reserved } = space.value
       if (known === undefined || (firstOf(given, family) ?? firstOf(reserved, family)) === undefined) continue
       const { blockPrefixLength, allocationPrefixLength } = known
@@ -304,11 +304,6 @@ function lastOf({ sequences }: FamilyView): Prefix | undefined {
   let last: { readonly prefix: Prefix; readonly sequence: number } | undefined
   for (const each of sequences.values()) if (last === undefined || each.sequence > last.sequence) last = each
   return last?.prefix
-}
-
-function gridsOf({ status }: IPPool): unknown {
-  const grid = (of: IPPoolFamilyStatus | undefined) => of && [of.blockPrefixLength, of.allocationPrefixLength]
-  return [status?.domainUID, grid(status?.ipv4), grid(status?.ipv6)]
 }
 
 function firstOf(set: RangeSet, family: Family): Address | undefined {

@@ -20,13 +20,32 @@ interface Held {
   readonly last: bigint
 }
 
+/** A block as it is stored, and where its rows lie. */
+interface Seen {
+  readonly block: IPBlock
+  readonly rows: readonly Held[]
+  readonly family: 4 | 6
+  /** The first and the last address of the block. */
+  readonly from: bigint
+  readonly to: bigint
+}
+
+/** Some addresses of a pool. */
+interface Given {
+  readonly family: 4 | 6
+  readonly first: bigint
+  readonly last: bigint
+}
+
 /**
  * What always has to hold of blocks, checked after every write, by ways that are obviously right and share no code with what is checked: a list of all rows, and
  * loops.
  */
 export class BlockRules {
   readonly #world: BlockWorld
-  readonly #blocks = new Map<string, IPBlock>()
+  readonly #blocks = new Map<string, Seen>()
+  /** What versions of pools give: they are immutable. */
+  readonly #given = new Map<IPPool, readonly Given[]>()
   /** The highest number ever seen at a place. */
   readonly #sequences = new Map<string, number>()
 
@@ -42,27 +61,31 @@ export class BlockRules {
     const before = this.#blocks.get(name)
     if (change.kind === 'absent') {
       this.#blocks.delete(name)
-      const left = before === undefined ? [] : this.#rows(before).filter(({ row }) => row.state === undefined)
+      const left = before?.rows.filter(({ row }) => row.state === undefined) ?? []
       return left.length === 0 ? undefined : `${name} went with the row of ${left[0]?.row.owner}`
     }
-    const now = IPBlock.parse(change.object)
+    const now = seen(IPBlock.parse(change.object))
     this.#blocks.set(name, now)
     const problem = this.#shape(now) ?? this.#overlaps(now) ?? this.#changes(before, now)
-    this.#sequences.set(name, Math.max(now.spec.sequence, this.#sequences.get(name) ?? 0))
+    this.#sequences.set(name, Math.max(now.block.spec.sequence, this.#sequences.get(name) ?? 0))
     return problem
   }
 
   /** The addresses that an owner has, by what is stored. */
   addressesOf(uid: string): readonly string[] {
-    const held = [...this.#blocks.values()].flatMap((block) => this.#rows(block))
-    const own = held.filter(({ row }) => row.state === undefined && row.uid === uid)
-    return own.map((each) => this.#text(each)).sort()
+    return this.#rowsOf(uid)
+      .map((each) => this.#text(each))
+      .sort()
   }
 
   /** The blocks in which an owner has something. */
   blocksOf(uid: string): readonly string[] {
-    const held = [...this.#blocks.values()].flatMap((block) => this.#rows(block))
-    return held.filter(({ row }) => row.state === undefined && row.uid === uid).map(({ block }) => block)
+    return this.#rowsOf(uid).map(({ block }) => block)
+  }
+
+  /** The owners that a block names, whether they have something in it or had. */
+  ownersIn(block: string): readonly string[] {
+    return this.#blocks.get(block)?.rows.map(({ row }) => row.uid) ?? []
   }
 
   /** How many units of a pool nobody has or waits for, of one family. Small pools only. */
@@ -71,8 +94,8 @@ export class BlockRules {
     if (!space.ok) return 0n
     let free = 0n
     const held = [...this.#blocks.values()]
-      .filter(({ spec }) => spec.domain === pool.spec.domain && Prefix.parse(spec.cidr).address.family === family)
-      .flatMap((block) => this.#rows(block))
+      .filter(({ block, family: other }) => block.spec.domain === pool.spec.domain && other === family)
+      .flatMap(({ rows }) => rows)
       .filter(({ row }) => row.state === undefined || Date.parse(row.until as string) > this.#world.now())
     for (const { first, last } of RangeSet.ranges(space.value.given)) {
       if (first.family !== family) continue
@@ -83,20 +106,14 @@ export class BlockRules {
     return free
   }
 
-  #rows(block: IPBlock): readonly Held[] {
-    const prefix = Prefix.parse(block.spec.cidr)
-    const shift = BigInt(Address.bitsOf(prefix.address.family) - block.spec.allocationPrefixLength)
-    const start = Address.toBigInt(prefix.address)
-    return Object.entries(block.spec.rows).map(([unit, row]) => {
-      const first = start + (BigInt(unit) << shift)
-      return { row, block: block.metadata.name, first, last: first + (BigInt(row.count ?? 1) << shift) - 1n }
-    })
+  /** What an owner has. */
+  #rowsOf(uid: string): readonly Held[] {
+    return [...this.#blocks.values()].flatMap(({ rows }) =>
+      rows.filter(({ row }) => row.state === undefined && row.uid === uid),
+    )
   }
 
-  #shape(block: IPBlock): string | undefined {
-    const prefix = Prefix.parse(block.spec.cidr)
-    const [from, to] = [Address.toBigInt(Prefix.first(prefix)), Address.toBigInt(Prefix.last(prefix))]
-    const rows = this.#rows(block)
+  #shape({ block, rows, from, to }: Seen): string | undefined {
     for (const { row, first, last } of rows) {
       if (first < from || last > to) return `a row of ${row.owner} lies outside of ${block.spec.cidr}`
       if (row.sequence > block.spec.sequence) return `a row of ${row.owner} has a number above that of its block`
@@ -106,12 +123,13 @@ export class BlockRules {
   }
 
   /** No address is in two rows of a domain, whichever blocks they are in. */
-  #overlaps(now: IPBlock): string | undefined {
-    const own = this.#rows(now)
+  #overlaps(now: Seen): string | undefined {
     for (const other of this.#blocks.values()) {
-      if (other.spec.domain !== now.spec.domain) continue
-      for (const right of this.#rows(other)) {
-        for (const left of own) {
+      if (other.block.spec.domain !== now.block.spec.domain) continue
+      // no row lies outside of its block: that was found before
+      if (other.from > now.to || other.to < now.from) continue
+      for (const right of other.rows) {
+        for (const left of now.rows) {
           if (left.row === right.row || (other === now && left.first === right.first)) continue
           if (left.first <= right.last && right.first <= left.last) {
             return `${this.#text(left)} is in two rows: of ${left.row.owner} and of ${right.row.owner}`
@@ -123,9 +141,8 @@ export class BlockRules {
   }
 
   /** What was bound stays, unless its owner gives it back; what is new was to be had. */
-  #changes(before: IPBlock | undefined, now: IPBlock): string | undefined {
-    const old = before === undefined ? [] : this.#rows(before)
-    const rows = this.#rows(now)
+  #changes(before: Seen | undefined, { block: now, rows }: Seen): string | undefined {
+    const old = before?.rows ?? []
     for (const { row, first } of old) {
       if (row.state !== undefined) continue
       const same = rows.find((each) => each.row.sequence === row.sequence)
@@ -155,18 +172,27 @@ export class BlockRules {
   }
 
   #isGiven(pool: string, { first, last, row }: Held): boolean {
-    return this.#world.versionsOf(pool).some(({ spec, status }) => {
-      const space = poolSpace({ ...spec, ipv4: status?.ipv4, ipv6: status?.ipv6 })
-      if (!space.ok) return false
-      const { given } = space.value
-      return RangeSet.ranges(given).some(
-        (range) =>
-          Address.toBigInt(range.first) <= first &&
-          Address.toBigInt(range.last) >= last &&
-          row.uid !== '' &&
-          this.#familyOf(first) === range.first.family,
+    const family = this.#familyOf(first)
+    return this.#world
+      .versionsOf(pool)
+      .some((version) =>
+        this.#givenBy(version).some(
+          (range) => range.first <= first && range.last >= last && row.uid !== '' && range.family === family,
+        ),
       )
+  }
+
+  #givenBy(pool: IPPool): readonly Given[] {
+    const known = this.#given.get(pool)
+    if (known !== undefined) return known
+    const { spec, status } = pool
+    const space = poolSpace({ ...spec, ipv4: status?.ipv4, ipv6: status?.ipv6 })
+    const ranges = space.ok ? RangeSet.ranges(space.value.given) : []
+    const given = ranges.map(({ first, last }) => {
+      return { family: first.family, first: Address.toBigInt(first), last: Address.toBigInt(last) }
     })
+    this.#given.set(pool, given)
+    return given
   }
 
   #familyOf(address: bigint): 4 | 6 {
@@ -175,5 +201,23 @@ export class BlockRules {
 
   #text({ first }: Held): string {
     return Address.format(Address.fromBigInt(this.#familyOf(first), first))
+  }
+}
+
+function seen(block: IPBlock): Seen {
+  const prefix = Prefix.parse(block.spec.cidr)
+  const { family } = prefix.address
+  const shift = BigInt(Address.bitsOf(family) - block.spec.allocationPrefixLength)
+  const start = Address.toBigInt(prefix.address)
+  const rows = Object.entries(block.spec.rows).map(([unit, row]) => {
+    const first = start + (BigInt(unit) << shift)
+    return { row, block: block.metadata.name, first, last: first + (BigInt(row.count ?? 1) << shift) - 1n }
+  })
+  return {
+    block,
+    rows,
+    family,
+    from: Address.toBigInt(Prefix.first(prefix)),
+    to: Address.toBigInt(Prefix.last(prefix)),
   }
 }

@@ -2,7 +2,7 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Task } from '../../plan/index.js'
-import { KnownBlocks } from '../../provider/blocks/index.js'
+import { type BlockReadings, KnownBlocks } from '../../provider/blocks/index.js'
 import { runTask } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
@@ -23,6 +23,8 @@ export interface BlockWriterWorld {
   readonly scheduler: Scheduler
   readonly dice: Dice
   readonly now: () => number
+  /** What pools and blocks come to, for all writers at once. */
+  readonly readings: BlockReadings
   readonly isRough: () => boolean
   /** Told when a writer has died, before it begins again. */
   readonly ends: (writer: string) => Promise<void>
@@ -30,6 +32,7 @@ export interface BlockWriterWorld {
 }
 
 const KINDS = [IPPool.info, IPBlock.info]
+const KIND_KEYS = KINDS.map(kindKey)
 
 /**
  * What a writer knows. `all`: by lists and a watch that lags behind. `asked`: what each task asks for, anew. `remembered`: what its tasks have asked for since it
@@ -189,9 +192,7 @@ export class BlockWriter {
       for (;;) {
         const listed = await this.#store.list({ apiVersion: kind.apiVersion, kind: kind.kind })
         if (!listed.ok) continue
-        const version = Number(listed.value.resourceVersion)
-        const at = truth.log.findIndex((entry) => entry.version > version)
-        this.#told.set(kindKey(kind), at < 0 ? truth.log.length : at)
+        this.#told.set(kindKey(kind), truth.lengthAt(Number(listed.value.resourceVersion)))
         for (const object of listed.value.items) this.#show({ kind: 'present', object })
         break
       }
@@ -201,7 +202,7 @@ export class BlockWriter {
   /** Tells what a watch has next, or something old once more. */
   #tell(): void {
     const { truth, dice, isRough } = this.#world
-    const kinds = KINDS.map(kindKey).filter((kind) => this.#newsOf(kind) >= 0)
+    const kinds = KIND_KEYS.filter((kind) => this.#newsOf(kind) >= 0)
     const kind = dice.pick(kinds)
     const at = this.#newsOf(kind)
     if (isRough() && at > this.#began && dice.chance(0.1)) {
@@ -215,18 +216,13 @@ export class BlockWriter {
   }
 
   #hasNews(): boolean {
-    return this.#knows === 'all' && KINDS.some((kind) => this.#newsOf(kindKey(kind)) >= 0)
+    return this.#knows === 'all' && KIND_KEYS.some((kind) => this.#newsOf(kind) >= 0)
   }
 
   /** Where the log has something of a kind that was not told; -1: nowhere. */
   #newsOf(kind: string): number {
-    const { log } = this.#world.truth
     const told = this.#told.get(kind)
-    if (told === undefined) return -1
-    for (let at = told; at < log.length; at++) if (log[at]?.kind === kind) return at
-    // nothing of the kind up to here
-    this.#told.set(kind, log.length)
-    return -1
+    return told === undefined ? -1 : this.#world.truth.next(kind, told)
   }
 
   #show(change: Change): void {
@@ -234,7 +230,7 @@ export class BlockWriter {
   }
 
   #fresh(): KnownBlocks {
-    return new KnownBlocks({ isComplete: this.#knows === 'all' })
+    return new KnownBlocks({ isComplete: this.#knows === 'all', readings: this.#world.readings })
   }
 }
 

@@ -91,9 +91,9 @@ export function faultyStore(
     scheduler.note(actor, `  ${words}`)
     source.happened()
   }
-  const done = async <T>(action: () => Promise<T>): Promise<T> => {
+  const done = async <T>(action: () => Promise<T>, isWrite: boolean): Promise<T> => {
     const answer = await action()
-    await source.written()
+    if (isWrite) await source.written()
     return answer
   }
   const call = async <T>(
@@ -113,13 +113,13 @@ export function faultyStore(
       case 'down':
         return fail('STORE_IO', { operation: label, problem: 'down' })
       case 'late-call':
-        network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action)) })
+        network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action, true)) })
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
       case 'lost-call':
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
     }
     if (object !== undefined) await network.passes(object)
-    const answer = await done(action)
+    const answer = await done(action, object !== undefined)
     if (fault === 'crash-after') throw new SimulatedCrash(`crashed after ${label}`)
     if (fault === 'lost-answer') {
       return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })

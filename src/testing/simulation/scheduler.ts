@@ -14,7 +14,9 @@ interface Turn {
  */
 export class Scheduler {
   readonly #dice: Dice
-  #waiting: Turn[] = []
+  readonly #waiting: Turn[] = []
+  /** Where in `#waiting` those are that can go on: used anew in each step. */
+  readonly #enabled: number[] = []
   /** Called when the actor whose turn it is waits again, or has ended. */
   #yielded: () => void = () => {}
   #error: { readonly error: unknown } | undefined
@@ -48,10 +50,10 @@ export class Scheduler {
 
   /** Gives a turn to one of those that can go on. False if none can. */
   async step(): Promise<boolean> {
-    const enabled = this.#waiting.filter(({ isEnabled }) => isEnabled())
-    if (enabled.length === 0) return false
-    const turn = this.#dice.pick(enabled)
-    this.#waiting.splice(this.#waiting.indexOf(turn), 1)
+    this.#enabled.length = 0
+    for (let at = 0; at < this.#waiting.length; at++) if (this.#waiting[at]!.isEnabled()) this.#enabled.push(at)
+    if (this.#enabled.length === 0) return false
+    const [turn] = this.#waiting.splice(this.#dice.pick(this.#enabled), 1) as [Turn]
     this.note(turn.actor, turn.label)
     await this.#untilYield(turn.resolve)
     return true

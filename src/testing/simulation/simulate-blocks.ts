@@ -5,7 +5,7 @@ import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { ipamError, unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
-import { type Allocation, allocate, blocksOperator, release } from '../../provider/blocks/index.js'
+import { type Allocation, allocate, BlockReadings, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
 import { BlockRules } from './block-rules.js'
 import { type BlockJob, BlockWriter, type BlockWriterWorld } from './block-writer.js'
@@ -13,6 +13,7 @@ import { Dice } from './dice.js'
 import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
 import { PoolPlan } from './pool-plan.js'
+import { PoolVersions } from './pool-versions.js'
 import { Scheduler } from './scheduler.js'
 import type { SimulationResult } from './simulate.js'
 import { Truth } from './truth.js'
@@ -93,8 +94,12 @@ class BlocksSimulation {
   readonly #problems: string[] = []
   readonly #owners: Owner[] = []
   readonly #operators: Writer[] = []
-  readonly #versions = new Map<string, IPPool[]>()
+  readonly #versions = new PoolVersions()
+  /** By the node that they are on. */
+  readonly #ofNode = new Map<string, Owner[]>()
   readonly #byUid = new Map<string, Owner>()
+  /** The writers lag behind each other by some versions. */
+  readonly #readings = new BlockReadings({ versions: 16 })
   /** The writers that know nothing but what handles say. */
   readonly #withHandles = new Set<string>()
   #isRough = true
@@ -107,14 +112,14 @@ class BlocksSimulation {
     this.#dice = new Dice(options.seed)
     this.#scheduler = new Scheduler(this.#dice)
     this.#network = new Network(this.#dice, this.#scheduler)
-    this.#truth = new Truth([IPDomain.info, IPPool.info, IPBlock.info, IPHandle.info], () => this.#nowMs)
+    this.#truth = new Truth([IPBlock.info, IPPool.info, IPHandle.info, IPDomain.info], () => this.#nowMs)
     this.#rules = new BlockRules({
       now: () => this.#nowMs,
       mayLose: (uid) => {
         const owner = this.#byUid.get(uid)
         return owner === undefined || owner.isReleasing || owner.told.length === 0
       },
-      versionsOf: (pool) => this.#versions.get(pool) ?? [],
+      versionsOf: (pool) => this.#versions.of(pool),
     })
   }
 
@@ -166,6 +171,7 @@ class BlocksSimulation {
       scheduler: this.#scheduler,
       dice: this.#dice,
       now: () => this.#nowMs,
+      readings: this.#readings,
       isRough: () => this.#isRough && !isLost,
       ends: async (writer) => {
         // what was sent for a version that a successor has seen does no harm, whenever it comes; what is made needs no version
@@ -231,7 +237,7 @@ class BlocksSimulation {
       written: () => this.#check(),
     }
     const store = faultyStore(this.#truth, name, { scheduler: this.#scheduler, network: this.#network }, source)
-    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]) })
+    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]), readings: this.#readings })
     const operator: Writer = new Writer(name, world, { store, planner, outside: undefined })
     this.#operators.push(operator)
     await this.#scheduler.start(() => operator.live())
@@ -257,6 +263,7 @@ class BlocksSimulation {
     }
     this.#renew(owner)
     this.#owners.push(owner)
+    this.#ofNode.set(node, [...(this.#ofNode.get(node) ?? []), owner])
   }
 
   /** Another one of the same name. */
@@ -267,7 +274,7 @@ class BlocksSimulation {
 
   /** Something to do for one of the owners of a writer. */
   #jobFor(node: string): BlockJob | undefined {
-    const candidates = this.#owners.filter((owner) => owner.node === node && !owner.isBusy && this.#hasWork(owner))
+    const candidates = this.#ofNode.get(node)?.filter((owner) => !owner.isBusy && this.#hasWork(owner)) ?? []
     if (candidates.length === 0) return undefined
     const owner = this.#dice.pick(candidates)
     owner.isBusy = true
@@ -361,10 +368,7 @@ class BlocksSimulation {
 
   async #check(): Promise<void> {
     for (const { change } of await this.#truth.catchUp()) {
-      if (change.kind === 'present' && IPPool.is(change.object)) {
-        const { name } = change.object.metadata
-        this.#versions.set(name, [...(this.#versions.get(name) ?? []), IPPool.parse(change.object)])
-      }
+      if (change.kind === 'present' && IPPool.is(change.object)) this.#versions.add(change.object)
       const problem = this.#rules.observe(change)
       if (problem !== undefined) this.#problems.push(problem)
       if (this.#withHandles.size > 0) this.#checkHandles(change)
@@ -395,8 +399,7 @@ class BlocksSimulation {
     const { name } = change.kind === 'present' ? change.object.metadata : change.ref
     const ref = change.kind === 'present' ? change.object : change.ref
     if (IPHandle.is(ref)) return [...this.#byUid.keys()].filter((uid) => handleName(uid) === name)
-    if (change.kind === 'absent' || !IPBlock.is(ref)) return []
-    return Object.values(IPBlock.parse(change.object).spec.rows).map(({ uid }) => uid)
+    return change.kind === 'present' && IPBlock.is(ref) ? this.#rules.ownersIn(name) : []
   }
 
   /** Goes on; where nobody can, time does, until what was given back lately is free. */
@@ -419,7 +422,7 @@ class BlocksSimulation {
       if (!owner.wants || owner.told.length > 0 || owner.count > 1) continue
       const hasRoom = owner.families.every((family) =>
         owner.pools.some((pool) => {
-          const version = this.#versions.get(pool)?.at(-1) as IPPool
+          const version = this.#versions.of(pool).at(-1) as IPPool
           return this.#rules.freeIn(version, family, 1n) > 0n
         }),
       )

@@ -1,5 +1,5 @@
 import { type KindInfo, type KubeObject, kindKey, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { unwrap } from '../../errors/index.js'
+import { IpamError, unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import type { ObjectList, Store } from '../../store/index.js'
 import { memoryStore } from '../../store/memory/index.js'
@@ -16,8 +16,11 @@ export class Truth {
   readonly store: Store
   readonly log: LoggedChange[] = []
   readonly #kinds: readonly KindInfo[]
+  /** Where in the log each kind has something, in order. */
+  readonly #places = new Map<string, number[]>()
   #version = 1
 
+  /** @param kinds what is written most comes first: there it is looked for changes first */
   constructor(kinds: readonly KindInfo[], now: () => number) {
     this.#kinds = kinds
     this.store = memoryStore({ now, kinds })
@@ -25,13 +28,15 @@ export class Truth {
 
   /** Takes in what was written since the last call. @returns the new entries of the log */
   async catchUp(): Promise<readonly LoggedChange[]> {
-    const first = this.#kinds[0]!
-    const now = Number(unwrap(await this.store.list({ ...first, namespace: undefined })).resourceVersion)
-    if (now === this.#version) return []
     const fresh: LoggedChange[] = []
+    let now = this.#version
     for (const { apiVersion, kind } of this.#kinds) {
       for await (const event of this.store.watch({ apiVersion, kind }, { resourceVersion: String(this.#version) })) {
-        if (!('object' in event)) break
+        if (event.type === 'ERROR') throw new IpamError(event.failure)
+        if (event.type === 'BOOKMARK') {
+          now = Number(event.resourceVersion)
+          break
+        }
         const { object } = event
         const change: Change =
           event.type === 'DELETED'
@@ -39,25 +44,51 @@ export class Truth {
             : { kind: 'present', object }
         fresh.push({ version: Number(object.metadata.resourceVersion), kind: kindKey(object), change })
       }
+      // each change has a version of its own: so these are all
+      if (fresh.length === now - this.#version) break
     }
     fresh.sort((left, right) => left.version - right.version)
-    this.log.push(...fresh)
+    for (const entry of fresh) this.#append(entry)
     this.#version = now
     return fresh
+  }
+
+  /** Where the log has something of a kind, from a place on; -1: nowhere. O(1) if nowhere, else O(log n). */
+  next(kind: string, from: number): number {
+    const places = this.#places.get(kind) ?? []
+    let [low, high] = [0, places.length]
+    if (high === 0 || (places[high - 1] as number) < from) return -1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((places[middle] as number) < from) low = middle + 1
+      else high = middle
+    }
+    return places[low] as number
+  }
+
+  /** How much of the log a list of a version has seen. */
+  lengthAt(version: number): number {
+    return this.log.findLastIndex((entry) => entry.version <= version) + 1
+  }
+
+  #append(entry: LoggedChange): void {
+    const places = this.#places.get(entry.kind)
+    if (places === undefined) this.#places.set(entry.kind, [this.log.length])
+    else places.push(this.log.length)
+    this.log.push(entry)
   }
 
   /** The objects of a kind as they were after the first `length` entries of the log. */
   listAt(kind: Pick<ObjectRef, 'apiVersion' | 'kind'>, length: number): ObjectList {
     const objects = new Map<string, KubeObject>()
-    let version = 1
-    for (const { change, kind: changed, version: at } of this.log.slice(0, length)) {
-      version = at
-      if (changed !== kindKey(kind)) continue
+    for (const place of this.#places.get(kindKey(kind)) ?? []) {
+      if (place >= length) break
+      const { change } = this.log[place] as LoggedChange
       const key = placeOf(change.kind === 'present' ? refOf(change.object) : change.ref)
       if (change.kind === 'present') objects.set(key, change.object)
       else objects.delete(key)
     }
-    return { items: [...objects.values()], resourceVersion: String(version) }
+    return { items: [...objects.values()], resourceVersion: String(this.log[length - 1]?.version ?? 1) }
   }
 
   /** The objects of a kind as they are. */

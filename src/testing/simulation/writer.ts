@@ -44,6 +44,8 @@ export class Writer {
   readonly #world: WriterWorld
   readonly #store: Store
   readonly #planner: Planner
+  /** What it watches, by the keys of the kinds. */
+  readonly #kinds: readonly string[]
   readonly #outside: OutsideCaller | undefined
   readonly #queue = new Set<string>()
   /** How many entries of the log there were when this term began. */
@@ -68,6 +70,7 @@ export class Writer {
     this.#world = world
     this.#store = parts.store
     this.#planner = parts.planner
+    this.#kinds = parts.planner.watches.map(kindKey)
     this.#outside = parts.outside
   }
 
@@ -139,10 +142,7 @@ export class Writer {
       for (;;) {
         const listed = await this.#store.list({ apiVersion: kind.apiVersion, kind: kind.kind })
         if (!listed.ok) continue
-        // where the list stands in the log
-        const version = Number(listed.value.resourceVersion)
-        const at = truth.log.findIndex((entry) => entry.version > version)
-        this.#told.set(kindKey(kind), at < 0 ? truth.log.length : at)
+        this.#told.set(kindKey(kind), truth.lengthAt(Number(listed.value.resourceVersion)))
         for (const object of listed.value.items) this.#show({ kind: 'present', object })
         break
       }
@@ -166,13 +166,10 @@ export class Writer {
       if (old.kind === kind) this.#show(old.change)
       return
     }
-    for (let at = told; at < truth.log.length; at++) {
-      const entry = truth.log[at]!
-      this.#told.set(kind, at + 1)
-      if (entry.kind !== kind) continue
-      this.#show(entry.change)
-      return
-    }
+    const at = truth.next(kind, told)
+    if (at < 0) return
+    this.#told.set(kind, at + 1)
+    this.#show(truth.log[at]!.change)
   }
 
   /** Lets the watch of a kind fall behind all others. */
@@ -252,20 +249,20 @@ export class Writer {
   }
 
   #hasWork(): boolean {
+    if (this.#isFree()) return true
     const nowMs = this.#world.now()
-    const isDue = [...this.#timers.values()].some((dueMs) => dueMs <= nowMs)
-    return isDue || this.#isFree() || this.#kindsWithNews().length > 0
+    for (const dueMs of this.#timers.values()) if (dueMs <= nowMs) return true
+    return this.#kinds.some((kind) => this.#hasNews(kind))
   }
 
   #kindsWithNews(): readonly string[] {
+    return this.#kinds.filter((kind) => this.#hasNews(kind))
+  }
+
+  #hasNews(kind: string): boolean {
     const { truth, isRough, now } = this.#world
-    const { log } = truth
-    const kinds = this.#planner.watches.map(kindKey)
-    return kinds.filter((kind) => {
-      if (isRough() && (this.#stalled.get(kind) ?? 0) > now()) return false
-      for (let at = this.#told.get(kind) ?? 0; at < log.length; at++) if (log[at]!.kind === kind) return true
-      return false
-    })
+    if (truth.next(kind, this.#told.get(kind) ?? 0) < 0) return false
+    return !isRough() || (this.#stalled.get(kind) ?? 0) <= now()
   }
 
   /** How much of the log it has seen, of any kind. */

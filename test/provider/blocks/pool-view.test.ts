@@ -3,14 +3,14 @@ import { API_VERSION, blockName, type IPBlockRow, IPPool, type IPPoolSpec } from
 import { describe, expect, test } from 'vitest'
 import { BlockBook } from '../../../src/provider/blocks/book.js'
 import { PoolView } from '../../../src/provider/blocks/pool-view.js'
+import { PoolReading } from '../../../src/provider/blocks/readings.js'
 
 const NOW = 1_000_000
 
 function view(spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>): PoolView {
   const status = { domainUID: 'd', ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 } }
-  return new PoolView(
-    IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec, status }),
-  )
+  const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec, status })
+  return new PoolView(new PoolReading(pool))
 }
 
 function book(cidr: string, rows: { readonly [unit: string]: IPBlockRow }): BlockBook {

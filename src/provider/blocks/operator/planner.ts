@@ -10,6 +10,7 @@ import { type Change, type Plan, type Planner, type PlanTime, Sightings } from '
 import { BlockBook } from '../book.js'
 import { type Known, KnownBlocks } from '../known-blocks.js'
 import { PoolView } from '../pool-view.js'
+import type { BlockReadings } from '../readings.js'
 import { isEmpty, planBlock } from './block.js'
 import { DomainCensus } from './census.js'
 import { planDomain } from './domain.js'
@@ -22,6 +23,8 @@ import { PoolTally } from './tally.js'
 export interface BlocksOperatorOptions {
   /** How long a block may be empty before it is removed, in seconds, from 0 to 86,400. Default 60. */
   readonly emptySeconds?: number | undefined
+  /** What others of this process have read is not read again: one {@link BlockReadings} for all of them. Left out: it reads all that it is shown. */
+  readonly readings?: BlockReadings | undefined
 }
 
 /**
@@ -33,19 +36,20 @@ export interface BlocksOperatorOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<OperatorOutcome> {
-  const { emptySeconds = 60 } = options
+  const { emptySeconds = 60, readings } = options
   if (!(emptySeconds >= 0 && emptySeconds <= 86_400)) {
     const got = String(emptySeconds)
     throw ipamError('INVALID_ARGUMENT', { argument: 'emptySeconds', expected: 'seconds, 0 to 86400', got })
   }
-  return new BlocksOperator(emptySeconds)
+  return new BlocksOperator(emptySeconds, readings)
 }
 
 class BlocksOperator implements Planner<OperatorOutcome> {
   readonly name = 'blocks'
   readonly watches: readonly KindInfo[] = [IPDomain.info, IPPool.info, IPBlock.info]
   readonly #emptySeconds: number
-  #known = new KnownBlocks({ isComplete: true })
+  readonly #readings: BlockReadings | undefined
+  #known: KnownBlocks
   readonly #sightings = new Sightings()
   readonly #domains = new Map<string, IPDomain | { readonly unreadable: string }>()
   readonly #censuses = new Map<string, DomainCensus>()
@@ -57,8 +61,10 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   /** The latest time of a plan. */
   #nowMs = 0
 
-  constructor(emptySeconds: number) {
+  constructor(emptySeconds: number, readings: BlockReadings | undefined) {
     this.#emptySeconds = emptySeconds
+    this.#readings = readings
+    this.#known = new KnownBlocks({ isComplete: true, readings })
   }
 
   observe(change: Change): readonly string[] {
@@ -81,7 +87,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   }
 
   reset(): void {
-    this.#known = new KnownBlocks({ isComplete: true })
+    this.#known = new KnownBlocks({ isComplete: true, readings: this.#readings })
     this.#sightings.clear()
     this.#domains.clear()
     this.#censuses.clear()

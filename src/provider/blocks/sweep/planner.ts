@@ -10,6 +10,7 @@ import { BlockBook, isBound } from '../book.js'
 import { KnownBlocks, type Place } from '../known-blocks.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
 import { PoolView } from '../pool-view.js'
+import type { BlockReadings } from '../readings.js'
 import { handOver, takeBack } from '../rows.js'
 import { HandleSweep } from './handles.js'
 import { Owners, ownerKey } from './owners.js'
@@ -25,6 +26,8 @@ export interface BlocksSweepOptions {
   readonly graceSeconds?: number | undefined
   /** Whether the handles of owners that are gone are removed too. They are then watched as well. Default false. */
   readonly handles?: boolean | undefined
+  /** What others of this process have read is not read again: one {@link BlockReadings} for all of them. Left out: it reads all that it is shown. */
+  readonly readings?: BlockReadings | undefined
 }
 
 /**
@@ -37,13 +40,13 @@ export interface BlocksSweepOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcome> {
-  const { owners, graceSeconds = 900, handles = false } = options ?? {}
+  const { owners, graceSeconds = 900, handles = false, readings } = options ?? {}
   const refuse = (argument: string, expected: string, got: unknown) => {
     throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
   }
   if (!Array.isArray(owners) || owners.length === 0) refuse('owners', 'a list of kinds, one at least', owners)
   if (!(graceSeconds >= 0 && graceSeconds <= 86_400)) refuse('graceSeconds', 'seconds, 0 to 86400', graceSeconds)
-  return new BlocksSweep({ owners, graceSeconds, handles })
+  return new BlocksSweep({ owners, graceSeconds, handles, readings })
 }
 
 /** The options, with what is left out filled in. */
@@ -51,6 +54,7 @@ interface SweepRules {
   readonly owners: readonly KindInfo[]
   readonly graceSeconds: number
   readonly handles: boolean
+  readonly readings: BlockReadings | undefined
 }
 
 /** A row that something is to be done about. */
@@ -71,11 +75,12 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   readonly #missing = new Map<string, Map<number, number>>()
   /** The unit of the row that a plan was made for last, by block. */
   readonly #turns = new Map<string, number>()
-  #known = new KnownBlocks({ isComplete: true })
+  #known: KnownBlocks
 
   constructor(options: SweepRules) {
     this.#options = options
-    const { owners, graceSeconds, handles } = options
+    const { owners, graceSeconds, handles, readings } = options
+    this.#known = new KnownBlocks({ isComplete: true, readings })
     this.#owners = new Owners(owners)
     this.#handles = new HandleSweep(graceSeconds)
     const addresses = owners.some((kind) => isClaim(kind)) ? [IPAddress.info] : []
@@ -129,7 +134,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   }
 
   reset(): void {
-    this.#known = new KnownBlocks({ isComplete: true })
+    this.#known = new KnownBlocks({ isComplete: true, readings: this.#options.readings })
     this.#sightings.clear()
     this.#owners.clear()
     this.#addresses.clear()
