@@ -1,5 +1,13 @@
 // What `npm run simulate` simulates, by name.
-import { blockClaimsSystem, inClusterSystem, type SimulationResult, simulate, simulateBlocks } from 'ipam-kit/testing'
+import {
+  blockClaimsSystem,
+  inClusterBlocksSystem,
+  inClusterSystem,
+  type SimulatedSystem,
+  type SimulationResult,
+  simulate,
+  simulateBlocks,
+} from 'ipam-kit/testing'
 
 export interface System {
   /** How many schedules a CI run has. */
@@ -19,17 +27,20 @@ export const systems: { readonly [name: string]: System } = {
   blocks: { ciSchedules: 10_000, run: (seed, writers) => simulateBlocks({ seed, writers }) },
   'block-claims': {
     ciSchedules: 1000,
-    run: (seed, writers = 2 + (seed % 4)) => {
-      const concurrency = 2 ** (seed % 3)
-      return simulate({
-        system: blockClaimsSystem(),
-        seed,
-        writers,
-        mayWrite: 'all',
-        concurrency,
-        actions: 24,
-        maxTurns: 60_000,
-      })
-    },
+    run: (seed, writers) => simulateAll(blockClaimsSystem(), seed, writers),
   },
+  'in-cluster-blocks': {
+    ciSchedules: 1000,
+    run: (seed, writers) => simulateAll(inClusterBlocksSystem(), seed, writers),
+  },
+}
+
+/** Claims that every writer serves at once. */
+function simulateAll(
+  system: SimulatedSystem,
+  seed: number,
+  writers: number = 2 + (seed % 4),
+): Promise<SimulationResult> {
+  const concurrency = 2 ** (seed % 3)
+  return simulate({ system, seed, writers, mayWrite: 'all', concurrency, actions: 24, maxTurns: 60_000 })
 }

@@ -6,6 +6,7 @@
 //   in-cluster     the in-cluster provider, 2 to 8 writers of whom one rules, each with up to four plans at a time
 //   blocks         2 to 16 writers of blocks, all at once, and one or two operators
 //   block-claims   claims of Cluster API on blocks, 2 to 5 writers, all at once
+//   in-cluster-blocks   the in-cluster provider on blocks, 2 to 5 writers, all at once
 //
 // A long run says every minute how far it is, and from which seed on it can be taken up again.
 import { type ChildProcess, fork } from 'node:child_process'

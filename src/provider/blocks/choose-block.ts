@@ -149,6 +149,8 @@ function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: Ch
       return fails({ kind: 'notReady', message })
     }
     if (book === undefined) return { kind: 'read', block: name }
+    const by = holderBeside({ prefix, grid, unit, size }, input.request)
+    if (by !== undefined) return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by })
     if (book === 'absent') return make({ pool, grid, prefix, name, unit, size }, input, 'the address that is asked for')
     if (!(book instanceof BlockBook)) return fails({ kind: 'notReady', message: book.unreadable })
     if (!book.isOpen || !isOfGrid(book, grid)) {
@@ -217,6 +219,7 @@ function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
         (doubtful !== undefined && doubtful !== book)
       )
         continue
+      if (holderBeside({ prefix: book.prefix, grid, unit: entry.unit, size }, request) !== undefined) continue
       return give({ pool, book, unit: entry.unit, size }, input, 'it was kept for who comes again')
     }
   }
@@ -248,7 +251,8 @@ function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
     const book = known.book(name)
     if (book === undefined) return { kind: 'read', block: name }
     if (book === 'absent' || (book instanceof BlockBook && isOfGrid(book, grid))) {
-      const wish = { units: pool.unitsOf(prefix, name), ...size, order, nowMs }
+      const isHeld = heldIn(prefix, grid, input.request)
+      const wish = { units: pool.unitsOf(prefix, name), ...size, order, nowMs, isHeld }
       const unit = chooseUnit(book === 'absent' ? undefined : book, wish)
       if (unit !== undefined) {
         const why = `the next one of pool ${pool.name} that is free`
@@ -260,6 +264,36 @@ function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
     // not for what is asked for here, whatever it has for others
     beside = RangeSet.union(beside, RangeSet.fromPrefixes([prefix]))
   }
+}
+
+/** Whether somebody has a unit of a block in another way than by a row. */
+function heldIn(
+  prefix: Prefix.Prefix,
+  { allocationPrefixLength }: Grid,
+  { heldBy }: AllocationRequest,
+): ((unit: number) => boolean) | undefined {
+  if (heldBy === undefined) return undefined
+  const prefixOf = (unit: number) =>
+    Prefix.of(addressOfUnit(prefix, allocationPrefixLength, unit), allocationPrefixLength)
+  return (unit) => heldBy(prefixOf(unit)) !== undefined
+}
+
+/** Who has one of some units in another way than by a row. */
+function holderBeside(
+  {
+    prefix,
+    grid,
+    unit,
+    size,
+  }: { readonly prefix: Prefix.Prefix; readonly grid: Grid; readonly unit: number; readonly size: Size },
+  { heldBy }: AllocationRequest,
+): string | undefined {
+  const { allocationPrefixLength: length } = grid
+  for (let at = unit; heldBy !== undefined && at < unit + size.count; at++) {
+    const by = heldBy(Prefix.of(addressOfUnit(prefix, length, at), length))
+    if (by !== undefined) return by
+  }
+  return undefined
 }
 
 /** The block to try next. */

@@ -11,20 +11,23 @@ export interface UnitWish {
   readonly isAligned: boolean
   readonly order: 'lowest' | 'next' | 'leastRecentlyReleased'
   readonly nowMs: number
+  /** Whether somebody has a unit that is free by its block. */
+  readonly isHeld?: ((unit: number) => boolean) | undefined
 }
 
 /** The first of the units that are to be given, if the block has such. O(units of the block). */
 export function chooseUnit(book: BlockBook | undefined, wish: UnitWish): number | undefined {
-  if (book === undefined) return lowest(() => true, wish, 0)
+  const { isHeld } = wish
+  if (book === undefined) return lowest((unit) => isHeld?.(unit) !== true, wish, 0)
   if (!book.isOpen) return undefined
   const { nowMs, order, count } = wish
-  const isFree = (unit: number) => isFreeUnit(book, unit, nowMs)
+  const isFree = (unit: number) => isFreeUnit(book, unit, nowMs) && isHeld?.(unit) !== true
   if (order === 'next') {
     const from = (book.object.spec.last ?? -1) + 1
     return lowest(isFree, wish, from) ?? lowest(isFree, wish, 0)
   }
   if (order === 'leastRecentlyReleased' && count === 1) {
-    const fresh = lowest((unit) => book.at(unit) === undefined, wish, 0)
+    const fresh = lowest((unit) => book.at(unit) === undefined && isHeld?.(unit) !== true, wish, 0)
     return fresh ?? longestFree(book, wish)
   }
   return lowest(isFree, wish, 0)
@@ -36,14 +39,14 @@ function isFreeUnit(book: BlockBook, unit: number, nowMs: number): boolean {
   return entry === undefined || entry.untilMs <= nowMs
 }
 
-function longestFree(book: BlockBook, { units, nowMs }: UnitWish): number | undefined {
+function longestFree(book: BlockBook, { units, nowMs, isHeld }: UnitWish): number | undefined {
   let best: { readonly unit: number; readonly released: string } | undefined
   for (const { unit, count, row, untilMs } of book.entries) {
     if (untilMs > nowMs) continue
     const released = row.released ?? ''
     if (best !== undefined && released >= best.released) continue
     const given = unitIn(units, unit, unit + count - 1)
-    if (given !== undefined) best = { unit: given, released }
+    if (given !== undefined && isHeld?.(given) !== true) best = { unit: given, released }
   }
   return best?.unit
 }

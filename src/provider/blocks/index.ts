@@ -4,7 +4,6 @@ export {
   type BlockClaims,
   type BlockClaimsOptions,
   blockClaims,
-  type CallTasks,
   FAMILY_ANNOTATION,
   type PoolSeen,
 } from './claims.js'
@@ -13,6 +12,15 @@ export { KnownBlocks, type KnownBlocksOptions } from './known-blocks.js'
 export type { OperatorOutcome } from './operator/outcome.js'
 export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
 export type { AllocationOutcome } from './outcome.js'
+export {
+  type BlockGift,
+  type BlockHolderQuery,
+  type BlockProvider,
+  type BlockProviderDefinition,
+  type BlockWish,
+  type CallTasks,
+  defineBlockProvider,
+} from './provider.js'
 export { BlockReadings, type BlockReadingsOptions } from './readings.js'
 export { type ReleaseOutcome, type ReleaseRequest, release } from './release.js'
 export type { Allocation, AllocationRequest, BlockOwner } from './request.js'

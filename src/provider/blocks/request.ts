@@ -48,6 +48,11 @@ export interface AllocationRequest {
    * Default false.
    */
   readonly handle?: boolean | undefined
+  /**
+   * Who has an address, or a prefix, in another way than by a row: it is given to nobody. Asked at any time for what is free by its block, one unit of the pool at a
+   * time; answers at once, and changes nothing. Left out: nobody.
+   */
+  readonly heldBy?: ((prefix: Prefix) => string | undefined) | undefined
   /** Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the pool gives. */
   readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
   /** So many in a row of each family. Not with `prefixLengths`. Default 1. */
@@ -98,6 +103,8 @@ export function assertRequest(request: AllocationRequest): void {
     }
   }
   if (count !== undefined && !(Number.isInteger(count) && count >= 1)) refuse('count', 'a whole number from 1', count)
+  const { heldBy } = request
+  if (heldBy !== undefined && typeof heldBy !== 'function') refuse('heldBy', 'a function', heldBy)
   if (count !== undefined && count !== 1 && prefixLengths !== undefined)
     refuse('count', 'nothing beside prefixLengths', count)
 }

@@ -1,6 +1,13 @@
 import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, isDeleting, refOf } from '../../crd/meta/object.js'
-import type { Ensured, EnsureInput, ProviderDefinition, Released, ReleaseInput } from '../claims/definition.js'
+import type {
+  Ensured,
+  EnsureInput,
+  OutsideRequest,
+  ProviderDefinition,
+  Released,
+  ReleaseInput,
+} from '../claims/definition.js'
 import { rulesOf } from '../claims/rules.js'
 import { choose, type Wishes } from './choice.js'
 import { PoolLedger } from './ledger.js'
@@ -69,12 +76,19 @@ function ensure({ claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, 
   }
 }
 
-function claimName({ metadata }: EnsureInput<InClusterPool, PoolLedger, undefined>['claim']): string {
+/** `namespace/name`. */
+export function claimName({ metadata }: EnsureInput<InClusterPool, PoolLedger, undefined>['claim']): string {
   return `${metadata.namespace}/${metadata.name}`
 }
 
 /** The address of a deleted claim stays in use for the grace period of its pool. Not at all if it has none, or the pool is gone or going. */
-function afterGrace({ claim, pool, address, isLeftOver, nowMs }: ReleaseInput<InClusterPool, PoolLedger>): Released {
+export function afterGrace({
+  claim,
+  pool,
+  address,
+  isLeftOver,
+  nowMs,
+}: ReleaseInput<InClusterPool, PoolLedger>): Exclude<Released, OutsideRequest> {
   if (isLeftOver || address === undefined || pool === undefined || isDeleting(pool)) return { kind: 'done' }
   const graceSeconds = pool.spec.addressReuseGracePeriodSeconds ?? 0
   if (graceSeconds <= 0) return { kind: 'done' }

@@ -122,12 +122,7 @@ class BlockClaimsRules implements SimulationRules {
     const claims = (await list(IPAddressClaim.info)).map((object) => IPAddressClaim.parse(object))
     const addresses = (await list(IPAddress.info)).map((object) => IPAddress.parse(object))
     const blocks = (await list(IPBlock.info)).map((object) => IPBlock.parse(object))
-    const rows = blocks.flatMap((block) =>
-      Object.entries(block.spec.rows).map(([unit, row]) => {
-        const address = Address.add(Prefix.first(Prefix.parse(block.spec.cidr)), Number(unit))
-        return `${row.uid} ${Address.format(address)}`
-      }),
-    )
+    const rows = rowsOfClaims(blocks).map(({ uid, address }) => `${uid} ${address}`)
     const bound = addresses.map((address) => `${ownerOf(address)} ${address.spec.address}`)
     if (rows.sort().join() !== bound.sort().join())
       return `the rows are ${rows.join(', ')}, and ${bound.join(', ')} are given`
@@ -148,6 +143,18 @@ class BlockClaimsRules implements SimulationRules {
     }
     return undefined
   }
+}
+
+/** The rows of blocks of addresses, as whose they are. */
+export function rowsOfClaims(
+  blocks: readonly IPBlock[],
+): readonly { readonly uid: string; readonly name: string; readonly address: string }[] {
+  return blocks.flatMap(({ spec }) =>
+    Object.entries(spec.rows).map(([unit, { uid, owner }]) => {
+      const address = Address.add(Prefix.first(Prefix.parse(spec.cidr)), Number(unit))
+      return { uid, name: owner.slice(owner.indexOf('/') + 1), address: Address.format(address) }
+    }),
+  )
 }
 
 function ownerOf(address: KubeObject): string | undefined {

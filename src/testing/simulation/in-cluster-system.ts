@@ -62,12 +62,22 @@ async function actOrForce(store: Store, dice: Dice): Promise<void> {
   await store.delete(ref)
 }
 
-class InClusterRules implements SimulationRules {
-  readonly #isForced: boolean
+/** What may be of the in-cluster provider, by how it is run. */
+export interface InClusterRulesOptions {
+  /** Whether claims may go without their addresses. */
+  readonly isForced: boolean
+  /** Whether an address may be the next claim's when that of a claim that goes is still there: where somebody else than IPAddress objects says whose it is. */
+  readonly isKeptBeside?: boolean | undefined
+}
 
-  /** @param isForced whether claims may go without their addresses */
-  constructor({ isForced }: { readonly isForced: boolean }) {
+/** What always has to hold of pools, claims and IPAddress objects of the in-cluster provider. */
+export class InClusterRules implements SimulationRules {
+  readonly #isForced: boolean
+  readonly #isKeptBeside: boolean
+
+  constructor({ isForced, isKeptBeside = false }: InClusterRulesOptions) {
     this.#isForced = isForced
+    this.#isKeptBeside = isKeptBeside
   }
 
   /** The uids of the IPAddress objects that have an address, by pool and address. */
@@ -137,13 +147,19 @@ class InClusterRules implements SimulationRules {
     if (owner !== undefined) this.#owners.set(uid, owner)
     const holders = this.#holders.get(place) ?? new Set<string>()
     this.#holders.set(place, holders.add(uid))
-    return holders.size > 1 ? `${place} was given to ${holders.size} claims` : undefined
+    return this.#duplicate(place)
   }
 
   readonly #owners = new Map<string, string>()
+
+  #duplicate(place: string): string | undefined {
+    const isOfClaim = (uid: string) => this.#living.has(this.#owners.get(uid) ?? '')
+    const holders = [...(this.#holders.get(place) ?? [])].filter((uid) => !this.#isKeptBeside || isOfClaim(uid))
+    return holders.length > 1 ? `${place} was given to ${holders.length} claims` : undefined
+  }
 }
 
-function isPaused({ metadata: { annotations } }: KubeObject): boolean {
+export function isPaused({ metadata: { annotations } }: KubeObject): boolean {
   return annotations !== undefined && PAUSED in annotations
 }
 

@@ -1,0 +1,468 @@
+import * as Address from '../../cidr/nouns/address.js'
+import type { Prefix } from '../../cidr/nouns/prefix.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import type { Model } from '../../crd/meta/model.js'
+import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { ipamError } from '../../errors/index.js'
+import type {
+  Answered,
+  Change,
+  Outcome,
+  OutsideAnswer,
+  OutsideCall,
+  Plan,
+  Planner,
+  PlanTime,
+  Task,
+} from '../../plan/index.js'
+import { isControlledBy } from '../claims/address-object.js'
+import {
+  type ClaimOutcome,
+  type Confirmed,
+  type ConfirmInput,
+  defineProvider,
+  type Ensured,
+  type EnsureInput,
+  type Ledger,
+  type Offer,
+  type PoolPlanInput,
+  type Provider,
+  type ProviderFinalizers,
+  type Released,
+  type ReleaseInput,
+  type Resolved,
+  type UnreadableOutcome,
+} from '../claims/index.js'
+import { allocate } from './allocate.js'
+import { addressOf } from './allocation.js'
+import { BlockBook, isBound } from './book.js'
+import { refusalOf } from './eligible.js'
+import { KnownBlocks } from './known-blocks.js'
+import type { AllocationOutcome } from './outcome.js'
+import { PoolView } from './pool-view.js'
+import type { BlockReadings } from './readings.js'
+import { type ReleaseOutcome, release } from './release.js'
+
+/** What a claim wants of a pool. */
+export type BlockWish =
+  /** Any address of a family, or this one and no other. */
+  | { readonly kind: 'wish'; readonly family: 4 | 6; readonly address?: Address.Address | undefined }
+  /** Nothing that the pool could give: the claim waits, and says why. */
+  | Extract<Ensured, { readonly kind: 'wait' }>
+
+/** What a claim was given. */
+export interface BlockGift {
+  readonly address: Address.Address
+  /** The length of the prefix that was given; of an address, that of its subnet, or of all of it. */
+  readonly prefix: number
+  readonly gateway: Address.Address | undefined
+}
+
+/** Who asks whether an address is held by somebody who has no row for it. */
+export interface BlockHolderQuery<L> {
+  /** An address as a prefix of its whole length, or a prefix as the pool gives it. */
+  readonly prefix: Prefix
+  /** `namespace/name` of the claim that is to get it. */
+  readonly claim: string
+  /** The ledger of the pool. */
+  readonly ledger: L
+}
+
+/**
+ * What a provider of Cluster API is whose addresses are rows of blocks, apart from that: its pools, and what they are to blocks.
+ *
+ * `P` are the pools as their models read them, `L` the ledger, `R` what a plan for a pool comes to.
+ */
+export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<P>, R extends Outcome> {
+  /** Tells it from other providers in logs and metrics. */
+  readonly name: string
+  /** The kinds of pools that it serves. */
+  readonly pools: readonly Model<P>[]
+  /** As in `defineProvider`. */
+  readonly poolAnnotations?: readonly string[] | undefined
+  /** Default: those of Cluster API's own library. */
+  readonly finalizers?: Partial<ProviderFinalizers> | undefined
+  /** As in `defineProvider`. */
+  readonly sweepAfterSeconds?: number | undefined
+  readonly readings?: BlockReadings | undefined
+  /** What IPAddress objects hold of one pool. */
+  ledger(): L
+  /**
+   * The pool as blocks know it, under a name of its own that never changes: also one that is being deleted, and one whose spec can not be used. Its status has the
+   * grid and a `domainUID`. Left out: the pools are of kind IPPool, and somebody runs `blocksOperator`.
+   */
+  ipPoolOf?(pool: P): IPPool
+  /** The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims. */
+  readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
+  /** What a claim wants of a pool, of which these families can be given. */
+  wish(
+    input: Pick<EnsureInput<P, L, unknown>, 'claim' | 'pool' | 'ledger'> & { readonly families: readonly (4 | 6)[] },
+  ): BlockWish
+  /** What goes with an address into its IPAddress. */
+  offer(gift: BlockGift, pool: P): Pick<Offer, 'prefix' | 'gateway'>
+  /** Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1) to O(log n), it is asked for each unit that is free. */
+  heldBy?(query: BlockHolderQuery<L>): string | undefined
+  /**
+   * Whether a claim keeps an IPAddress that its pool does not give any more, or that is no address at all, where it has no row for that. Default false: it is not
+   * Bound to it.
+   */
+  readonly keepsOutOfRange?: boolean | undefined
+  /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */
+  mayRelease?(input: ReleaseInput<P, L>): Exclude<Released, { readonly kind: 'call' }>
+  /** The affairs of a pool itself. */
+  planPool(input: PoolPlanInput<P, L>): Plan<R>
+}
+
+/** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
+export interface BlockProvider<
+  P extends KubeObject = KubeObject,
+  L extends Ledger<P> = Ledger<P>,
+  R extends Outcome = Outcome,
+> extends Planner<ClaimOutcome | UnreadableOutcome | R> {
+  /** What calls are carried out by: hand them to `taskCaller` of `ipam-kit/run`. */
+  readonly tasks: CallTasks
+  /** What is known of pools and blocks, from what this planner was shown. */
+  readonly known: KnownBlocks
+  /** The ledger of a pool, to look into. Changing it is not for callers. */
+  ledgerOf(pool: ObjectRef): L
+}
+
+/** How the calls of a planner become tasks, and their outcomes answers. */
+export interface CallTasks {
+  taskFor(call: OutsideCall): Task
+  answerOf(call: OutsideCall, outcome: Outcome): OutsideAnswer
+}
+
+/**
+ * Makes a provider of Cluster API from what is its own: the life of claims is that of every provider, and an address is a row of a block before it is an IPAddress.
+ * So any number of processes may serve the same claims at once.
+ *
+ * Two that serve a claim at the same moment may each write a row for it before one of them makes its IPAddress: seldom, as both begin at the same block. Run
+ * {@link blocksSweep} with IPAddressClaim among its owners: it takes back what a claim has beside its IPAddress. And {@link blocksOperator}: it removes blocks that
+ * are empty.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function defineBlockProvider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>(
+  definition: BlockProviderDefinition<P, L, R>,
+): BlockProvider<P, L, R> {
+  return new BlockClaimProvider(definition)
+}
+
+class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
+  implements BlockProvider<P, L, R>
+{
+  readonly name: string
+  readonly watches: readonly KindInfo[]
+  readonly tasks: CallTasks
+  readonly #definition: BlockProviderDefinition<P, L, R>
+  readonly #provider: Provider<P, L, R>
+  /** The pools by their names in blocks. */
+  readonly #pools = new Map<string, ObjectRef>()
+  /** The names in blocks of the pools, by how people know them. */
+  readonly #names = new Map<string, string>()
+  /** The claims that wait for a pool to be ready. */
+  readonly #waiting = new Set<string>()
+  #known: KnownBlocks
+
+  constructor(definition: BlockProviderDefinition<P, L, R>) {
+    const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds } = definition
+    this.#definition = definition
+    this.name = name
+    this.#known = this.#nothingKnown()
+    this.#provider = defineProvider<P, L, PoolView, R>({
+      name,
+      pools,
+      poolAnnotations,
+      finalizers,
+      sweepAfterSeconds,
+      outside: { marker: 'kept', orphans: 'swept' },
+      ledger: () => definition.ledger(),
+      resolve: ({ claim, pool }) => this.#resolve(claim, pool),
+      ensure: (input) => this.#ensure(input),
+      confirm: (input) => this.#confirm(input),
+      release: (input) => this.#release(input),
+      planPool: (input) => definition.planPool(input),
+    })
+    this.watches = [...this.#provider.watches, IPBlock.info]
+    this.tasks = {
+      taskFor: (call) => this.#taskFor(call),
+      answerOf: (call, outcome) => answerOf(call, this.#inWords(call, outcome)),
+    }
+  }
+
+  get known(): KnownBlocks {
+    return this.#known
+  }
+
+  ledgerOf(pool: ObjectRef): L {
+    return this.#provider.ledgerOf(pool)
+  }
+
+  observe(change: Change): readonly string[] {
+    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    if (IPBlock.is(ref)) return this.#observeBlock(change, ref.name)
+    if (!this.#definition.pools.some((model) => model.is(ref))) return this.#provider.observe(change)
+    const name = this.#noteName(ref, change)
+    const before = this.#readiness(name)
+    for (const each of this.#asIPPool(change, ref, name)) this.#known.observe(each, { nowMs: 0 })
+    const keys = this.#provider.observe(change)
+    // a pool becomes ready by its status, which means nothing to the life of claims
+    if (this.#readiness(name) === before) return keys
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    return [...keys, ...waiting]
+  }
+
+  hear(answered: Answered): readonly string[] {
+    return this.#provider.hear?.(answered) ?? []
+  }
+
+  plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
+    const plan = this.#provider.plan(key, time)
+    const { outcome } = plan ?? {}
+    const isWaiting = outcome?.kind === 'waiting' && 'reason' in outcome && outcome.reason === 'PoolNotReady'
+    if (isWaiting) this.#waiting.add(key)
+    return plan
+  }
+
+  reserve(plan: Plan): () => readonly string[] {
+    return this.#provider.reserve?.(plan) ?? (() => [])
+  }
+
+  isSummary(key: string): boolean {
+    return this.#provider.isSummary(key)
+  }
+
+  reset(): void {
+    this.#provider.reset()
+    this.#known = this.#nothingKnown()
+    this.#waiting.clear()
+    this.#pools.clear()
+    this.#names.clear()
+  }
+
+  #nothingKnown(): KnownBlocks {
+    return new KnownBlocks({ isComplete: true, readings: this.#definition.readings })
+  }
+
+  #observeBlock(change: Change, name: string): readonly string[] {
+    const had = claimsIn(this.#known, name)
+    this.#known.observe(change, { nowMs: 0 })
+    const has = new Set(claimsIn(this.#known, name).map(rowText))
+    // one that has not given it back gets its row again
+    return had.filter((row) => !has.has(rowText(row))).map(({ owner }) => `${IPAddressClaim.info.kind} ${owner}`)
+  }
+
+  /** The name in blocks of a pool, as far as it is known. */
+  #noteName(ref: ObjectRef, change: Change): string | undefined {
+    const { ipPoolOf, pools } = this.#definition
+    const shown = formatRef(ref)
+    if (ipPoolOf === undefined) this.#names.set(shown, ref.name)
+    else if (change.kind === 'present') {
+      const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
+      if (read?.ok) this.#names.set(shown, ipPoolOf(read.value).metadata.name)
+    }
+    const name = this.#names.get(shown)
+    if (name !== undefined) this.#pools.set(name, ref)
+    return name
+  }
+
+  /** What a change of a pool is to blocks. */
+  #asIPPool(change: Change, ref: ObjectRef, name: string | undefined): readonly Change[] {
+    const { ipPoolOf, pools } = this.#definition
+    if (ipPoolOf === undefined) return [change]
+    if (name === undefined) return []
+    if (change.kind === 'absent') {
+      const { apiVersion, kind } = IPPool.info
+      return [{ ...change, ref: { apiVersion, kind, name } }]
+    }
+    const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
+    return read?.ok ? [{ ...change, object: ipPoolOf(read.value) }] : []
+  }
+
+  #nameOf(pool: P): string {
+    return this.#names.get(formatRef(refOf(pool))) ?? pool.metadata.name
+  }
+
+  /** Whether a pool gives anything, and why not. */
+  #readiness(name: string | undefined): string | undefined {
+    const pool = name === undefined ? undefined : this.#known.pool(name)
+    return pool instanceof PoolView ? `${pool.problem} ${[...pool.families].join()}` : undefined
+  }
+
+  #resolve(claim: IPAddressClaim, pool: P): Resolved<PoolView> {
+    const view = this.#known.pool(this.#nameOf(pool))
+    if (!(view instanceof PoolView)) return { kind: 'notReady', message: `${pool.metadata.name} can not be read` }
+    const { namespaceLabels } = this.#definition
+    const labels = namespaceLabels?.(claim.metadata.namespace ?? '')
+    if (view.object.spec.namespaceSelector !== undefined && labels === undefined) {
+      return { kind: 'notReady', message: 'has a namespaceSelector, and the labels of the namespace are not known' }
+    }
+    const refusal = refusalOf(view, { namespaceLabels: labels })
+    return refusal === undefined
+      ? { kind: 'ready', offer: view }
+      : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
+  }
+
+  #ensure({ claim, pool, ledger, offer: view, answers }: EnsureInput<P, L, PoolView>): Ensured {
+    const wish = this.#definition.wish({ claim, pool, ledger, families: [...view.families] })
+    if (wish.kind === 'wait') return wish
+    const given = answers.allocate as GivenAnswer | undefined
+    if (given !== undefined) {
+      const address = Address.parse(given.address)
+      const gateway = given.gateway === undefined ? undefined : Address.parse(given.gateway)
+      const offer = this.#definition.offer({ address, prefix: given.prefix, gateway }, pool)
+      return { kind: 'address', address, ...offer, why: `it has a row in block ${given.block}` }
+    }
+    const { family, address } = wish
+    const input = {
+      ...callInput(claim, view.name, family),
+      ...(address === undefined ? {} : { address: Address.format(address) }),
+    }
+    return { kind: 'call', operation: 'allocate', input, why: 'an address for the claim' }
+  }
+
+  /** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
+  #confirm({ claim, pool, address, answers, isBound: isClaimBound }: ConfirmInput<P, L>): Confirmed {
+    const { keepsOutOfRange = false } = this.#definition
+    const problem = DENIALS.get(answers.confirm)
+    if (problem !== undefined && !(keepsOutOfRange && answers.confirm === 'outOfPool')) {
+      // what an earlier claim has left is removed, and the claim gets an address of its own
+      return { kind: isControlledBy(address, claim) ? 'no' : 'leftOver', message: problem }
+    }
+    if (answers.confirm !== undefined) return { kind: 'yes' }
+    const read = Address.safeParse(address.spec.address, { zone: 'drop' })
+    if (!read.ok) {
+      return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
+    }
+    const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
+    if (rows.some(({ book, entry }) => Address.equals(addressOf(book, entry), read.value))) return { kind: 'yes' }
+    const input = {
+      ...callInput(claim, this.#nameOf(pool), read.value.family),
+      address: Address.format(read.value),
+    }
+    return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
+  }
+
+  #release(input: ReleaseInput<P, L>): Released {
+    const { claim, address, isLeftOver, answers } = input
+    const { uid } = claim.metadata
+    const said = this.#definition.mayRelease?.(input)
+    if (said !== undefined && said.kind !== 'done') return said
+    // what an earlier claim of the name has left is in its own rows, which the sweep finds
+    if (isLeftOver || uid === undefined || answers.release !== undefined) return { kind: 'done' }
+    if (address === undefined && this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
+    const call = callInput(claim, claim.spec.poolRef.name, 4)
+    return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
+  }
+
+  #taskFor({ operation, input }: OutsideCall): Task {
+    const { uid, name, pool, family, address } = input as unknown as CallInput
+    const namespaceLabels = this.#definition.namespaceLabels?.(name.slice(0, name.indexOf('/')))
+    const owner = { uid, name, kind: KIND }
+    if (operation === 'release') return release({ owner }, this.#known)
+    if (operation !== 'allocate' && operation !== 'confirm') {
+      const expected = 'allocate, confirm or release'
+      throw ipamError('INVALID_ARGUMENT', { argument: 'operation', expected, got: operation })
+    }
+    const addresses = address === undefined ? undefined : [Address.parse(address)]
+    const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels, isContested: true }
+    // whoever had the name of the claim before is gone; and what it has it has by an IPAddress already
+    if (operation === 'confirm') return allocate({ ...request, inherits: true }, this.#known)
+    return allocate({ ...request, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }, this.#known)
+  }
+
+  /** What has become of a call, with the pool as people know it. */
+  #inWords({ input }: OutsideCall, outcome: Outcome): Outcome {
+    const { pool } = input as unknown as CallInput
+    const ref = this.#pools.get(pool)
+    if (this.#definition.ipPoolOf === undefined || ref === undefined) return outcome
+    return { ...outcome, message: outcome.message.replaceAll(pool, formatRef(ref)) }
+  }
+
+  #heldBy(pool: string, claim: string, prefix: Prefix): string | undefined {
+    const ref = this.#pools.get(pool)
+    if (ref === undefined) return undefined
+    return this.#definition.heldBy?.({ prefix, claim, ledger: this.#provider.ledgerOf(ref) })
+  }
+}
+
+/** What the owner of a row is, in a row. */
+const KIND = 'IPAddressClaim.ipam.cluster.x-k8s.io'
+
+interface CallInput {
+  readonly uid: string
+  readonly name: string
+  /** As blocks know it. */
+  readonly pool: string
+  readonly family: 4 | 6
+  readonly address?: string
+}
+
+function callInput({ metadata }: IPAddressClaim, pool: string, family: 4 | 6) {
+  const { uid, namespace, name } = metadata
+  return { uid: uid as string, name: `${namespace}/${name}`, pool, family }
+}
+
+/** What an answer to `allocate` says. */
+interface GivenAnswer {
+  readonly address: string
+  readonly prefix: number
+  readonly gateway?: string
+  readonly block: string
+}
+
+/** Why a claim can not have a row for an IPAddress, by what has become of that. */
+const DENIALS: ReadonlyMap<unknown, string> = /* @__PURE__ */ new Map([
+  ['taken', 'its address is that of somebody else'],
+  ['outOfPool', 'its address is not of the pool any more'],
+  ['different', 'the claim has been given another address'],
+])
+
+/** The rows of claims in a block. */
+function claimsIn(known: KnownBlocks, block: string): readonly IPBlockRow[] {
+  const book = known.book(block)
+  if (!(book instanceof BlockBook)) return []
+  return book.entries.filter((entry) => isBound(entry) && entry.row.kind === KIND).map(({ row }) => row)
+}
+
+function rowText({ uid, sequence }: IPBlockRow): string {
+  return `${uid} ${sequence}`
+}
+
+function answerOf({ about, operation }: OutsideCall, outcome: Outcome): OutsideAnswer {
+  const { kind, message } = outcome as AllocationOutcome | ReleaseOutcome
+  switch (kind) {
+    case 'allocated':
+    case 'already': {
+      const [allocation] = (outcome as Extract<AllocationOutcome, { kind: 'allocated' }>).allocations
+      if (allocation === undefined) throw ipamError('INVARIANT_BROKEN', { what: `${formatRef(about)}: ${message}` })
+      const { address, prefix, subnet, gateway, block } = allocation
+      const isAddress = prefix.length === Address.bitsOf(address.family)
+      const value = {
+        address: Address.format(address),
+        prefix: isAddress && subnet !== undefined ? subnet.length : prefix.length,
+        ...(gateway === undefined ? {} : { gateway: Address.format(gateway) }),
+        block,
+      }
+      return { ok: true, value }
+    }
+    case 'released':
+    case 'nothing':
+    case 'notYours':
+      return { ok: true, value: kind }
+    case 'taken':
+    case 'outOfPool':
+    case 'different':
+      return operation === 'confirm' ? { ok: true, value: kind } : { ok: false, failure: { message, retryable: true } }
+    case 'exhausted':
+      return { ok: false, failure: { message, retryable: true, reason: 'PoolExhausted' } }
+    case 'notReady':
+      return { ok: false, failure: { message, retryable: true, reason: 'PoolNotReady' } }
+    default:
+      return { ok: false, failure: { message, retryable: true } }
+  }
+}

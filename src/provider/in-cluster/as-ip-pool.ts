@@ -1,0 +1,114 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
+import { addressSpace, effectivePrefixLength, prefixSpace } from '../../crd/in-cluster/space.js'
+import { isName } from '../../crd/ipam-kit/block-name.js'
+import { gridOf } from '../../crd/ipam-kit/grid.js'
+import type { IPPool, IPPoolSubnet } from '../../crd/ipam-kit/ip-pool.js'
+import { API_VERSION, MAX_SUBNET_TEXTS } from '../../crd/ipam-kit/names.js'
+
+type RangeSet = RangeSet.RangeSet
+
+/**
+ * A pool of the in-cluster provider as blocks know it: an IPPool that gives what the pool gives, in a domain of its own, as two pools of this provider may have the
+ * same addresses. Such an IPPool is stored nowhere. Blocks have 256 addresses, or prefixes.
+ *
+ * A pool whose spec can not be used gives nothing, nor does one with more than 65,536 ranges: its `spec.subnets` is empty, or has too many.
+ *
+ * @example
+ * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
+ * const pool = InClusterIPPool.parse({
+ *   apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+ *   kind: 'InClusterIPPool',
+ *   metadata: { name: 'lab', namespace: 'default', uid: 'u' },
+ *   spec: { addresses: ['10.0.0.0/24'], prefix: 24, gateway: '10.0.0.1' },
+ * })
+ * const { metadata, spec } = ipPoolOf(pool)
+ * metadata.name // 'inclusterippools.default.lab'
+ * spec.subnets // [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.2-10.0.0.254'] }]
+ */
+export function ipPoolOf(pool: InClusterPool): IPPool {
+  const { uid, resourceVersion, generation, deletionTimestamp } = pool.metadata
+  const name = nameInBlocks(pool)
+  const { available, first, unitLength } = whatOf(pool)
+  const family = first?.family ?? 4
+  const bits = Address.bitsOf(family)
+  const grid = gridOf(family, { allocationPrefixLength: unitLength ?? bits })
+  const field = family === 4 ? 'ipv4' : 'ipv6'
+  return {
+    apiVersion: API_VERSION,
+    kind: 'IPPool',
+    metadata: { name, uid, resourceVersion, generation, deletionTimestamp },
+    spec: {
+      domain: name,
+      subnets: first === undefined ? [] : subnetsOf(available, first),
+      [field]: grid,
+      // the edges that are not given are not in the ranges
+      skipEdges: 'never',
+      order: 'lowest',
+      reuseAfterSeconds: 0,
+      priority: 0,
+      disabled: false,
+    },
+    status: { domainUID: uid ?? name, [field]: grid },
+  }
+}
+
+/** The name of a pool, and of its domain, in blocks. One that is too long for that goes by its uid. */
+function nameInBlocks({ kind, metadata }: InClusterPool): string {
+  const plural = poolModels.find(({ info }) => info.kind === kind)?.info.plural ?? kind.toLowerCase()
+  const { namespace, name, uid } = metadata
+  const full = [plural, namespace, name].filter((part) => part !== undefined).join('.')
+  return isName(full) || uid === undefined ? full : `${plural}.uid-${uid}`
+}
+
+interface Given {
+  readonly available: RangeSet
+  /** An address of the pool, given or not; `undefined` if the spec can not be used. */
+  readonly first: Address.Address | undefined
+  /** The length of the prefixes that it gives. */
+  readonly unitLength: number | undefined
+}
+
+const NOTHING: Given = { available: RangeSet.empty, first: undefined, unitLength: undefined }
+
+function whatOf(pool: InClusterPool): Given {
+  if (!isPrefixPool(pool)) {
+    const space = addressSpace(pool.spec)
+    if (!space.ok) return NOTHING
+    const { available, addresses } = space.value
+    return { available, first: RangeSet.first(addresses), unitLength: undefined }
+  }
+  const space = prefixSpace(pool.spec)
+  if (!space.ok) return NOTHING
+  const { available, parents } = space.value
+  return { available, first: RangeSet.first(parents), unitLength: effectivePrefixLength(pool.spec) }
+}
+
+/**
+ * Ranges as subnets that have them: so many at a time that a list may have them. No two of those are the same subnet: of two that follow each other only one has
+ * addresses on both sides of its middle.
+ */
+function subnetsOf(available: RangeSet, first: Address.Address): readonly IPPoolSubnet[] {
+  const ranges = [...RangeSet.ranges(available)]
+  if (ranges.length === 0) {
+    const cidr = Prefix.format(Prefix.of(first, Address.bitsOf(first.family)))
+    return [{ cidr, exclude: [cidr] }]
+  }
+  const subnets: IPPoolSubnet[] = []
+  for (let at = 0; at < ranges.length; at += MAX_SUBNET_TEXTS) {
+    const some = ranges.slice(at, at + MAX_SUBNET_TEXTS)
+    const covering = around((some[0] as Range.Range).first, (some.at(-1) as Range.Range).last)
+    subnets.push({ cidr: Prefix.format(covering), ranges: some.map((range) => Range.format(range)) })
+  }
+  return subnets
+}
+
+/** The longest prefix that has two addresses. */
+function around(first: Address.Address, last: Address.Address): Prefix.Prefix {
+  let length = Address.bitsOf(first.family)
+  while (!Prefix.contains(Prefix.of(first, length), last)) length--
+  return Prefix.masked(Prefix.of(first, length))
+}

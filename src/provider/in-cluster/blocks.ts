@@ -1,0 +1,114 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
+import { formatRef, refOf } from '../../crd/meta/object.js'
+import {
+  type BlockHolderQuery,
+  type BlockProvider,
+  type BlockReadings,
+  type BlockWish,
+  defineBlockProvider,
+} from '../blocks/index.js'
+import type { ProviderFinalizers } from '../claims/index.js'
+import { ipPoolOf } from './as-ip-pool.js'
+import { choose } from './choice.js'
+import { afterGrace, claimName } from './definition.js'
+import { PoolLedger } from './ledger.js'
+import {
+  assertOptions,
+  type InClusterOptions,
+  PREALLOCATIONS_ANNOTATION,
+  REQUESTED_ADDRESS_ANNOTATION,
+} from './options.js'
+import type { PoolOutcome } from './outcome.js'
+import { planPool } from './pool.js'
+import { preallocationsOf } from './preallocations.js'
+
+/** What the provider does beyond what upstream does. All of it is off unless it is asked for. */
+export interface InClusterBlocksOptions
+  extends Pick<InClusterOptions, 'poolConditions' | 'requestedAddress' | 'preallocations' | 'sweepAfterSeconds'> {
+  /** Default: those of Cluster API's own library. */
+  readonly finalizers?: Partial<ProviderFinalizers> | undefined
+  /** Shared with others of this process that know blocks: each version is read once for all of them. */
+  readonly readings?: BlockReadings | undefined
+}
+
+export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutcome>
+
+/**
+ * The in-cluster provider of Cluster API with blocks as its ledger: an address is a row of an IPBlock before it is an IPAddress. So any number of processes may serve
+ * the same pools at once, and no leader is elected. Everything else is as {@link inCluster} has it, which is for one writer at a time.
+ *
+ * Pools stay what they are, and need nothing: their blocks are in a domain of their own, which has the name of the pool. IPAddress objects that are there already,
+ * as those of the Go provider, keep their addresses: no one of them is given to another claim, and each gets its row when its claim is next looked at. Let no
+ * provider without blocks write at the same time.
+ *
+ * Its calls are tasks over blocks: hand `tasks` to `taskCaller` of `ipam-kit/run`. Run `blocksOperator` beside it, which removes blocks that are empty, and `blocksSweep`
+ * with IPAddressClaim among its owners.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
+ * @example
+ * import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
+ * import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+ * const planners = [inClusterBlocks(), blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info] })]
+ * planners.map(({ name }) => name) // ['in-cluster', 'blocks', 'blocks-sweep']
+ */
+export function inClusterBlocks(options: InClusterBlocksOptions = {}): InClusterBlocks {
+  assertOptions(options)
+  const { poolConditions = false, preallocations, sweepAfterSeconds, finalizers, readings } = options
+  const annotation = preallocations?.annotation ?? PREALLOCATIONS_ANNOTATION
+  return defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>({
+    name: 'in-cluster',
+    pools: poolModels,
+    poolAnnotations: preallocations === undefined ? [] : [annotation],
+    finalizers,
+    sweepAfterSeconds,
+    readings,
+    ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
+    ipPoolOf,
+    wish: (input) => wishOf(input, options),
+    offer: ({ prefix }, pool) => {
+      const { gateway } = pool.spec
+      const length = isPrefixPool(pool) ? prefix : pool.spec.prefix
+      return { prefix: length, gateway: gateway === undefined || gateway === '' ? undefined : gateway }
+    },
+    heldBy,
+    keepsOutOfRange: true,
+    mayRelease: afterGrace,
+    planPool: ({ pool, ledger, nowMs }) =>
+      planPool({ pool, ledger, ...(poolConditions ? { conditionsAt: { nowMs } } : {}) }),
+  })
+}
+
+type WishInput = Parameters<
+  Parameters<typeof defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>>[0]['wish']
+>[0]
+
+/** What is kept for the claim, or what it requests, or any. */
+function wishOf({ claim, pool, ledger, families }: WishInput, { requestedAddress }: InClusterBlocksOptions): BlockWish {
+  const name = formatRef(refOf(pool))
+  const [family] = families
+  if (family === undefined) {
+    return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
+  }
+  const annotation = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
+  const requested = annotation === undefined ? undefined : claim.metadata.annotations?.[annotation]
+  const preallocated = ledger.keptFor(claimName(claim))
+  if (requested === undefined && preallocated === undefined) return { kind: 'wish', family }
+  const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes: { preallocated, requested } })
+  switch (choice.kind) {
+    case 'offer':
+      return { kind: 'wish', family, address: choice.offer.address }
+    case 'refused':
+      return { kind: 'wait', reason: 'AllocationFailed', message: choice.message }
+    case 'exhausted':
+      return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
+  }
+}
+
+/** Who holds something by an IPAddress that has no row, or is to get it by name. */
+function heldBy({ prefix, claim, ledger }: BlockHolderQuery<PoolLedger>): string | undefined {
+  const isAddress = prefix.length === Address.bitsOf(prefix.address.family)
+  const answer = ledger.answerTo(isAddress ? Address.format(prefix.address) : Prefix.format(prefix), claim)
+  return answer.kind === 'taken' ? answer.by : undefined
+}

@@ -1,0 +1,71 @@
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
+import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
+import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import type { KindInfo, KubeObject } from '../../crd/meta/object.js'
+import { unwrap } from '../../errors/index.js'
+import type { Change, Planner } from '../../plan/index.js'
+import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
+import { type InClusterBlocks, inClusterBlocks } from '../../provider/in-cluster/index.js'
+import { taskCaller } from '../../run/index.js'
+import type { Store } from '../../store/index.js'
+import { rowsOfClaims } from './block-claims-system.js'
+import { Combined } from './combined.js'
+import { InClusterRules, inClusterSystem, isPaused } from './in-cluster-system.js'
+import type { SimulatedSystem, SimulationRules } from './simulate.js'
+
+/**
+ * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at once, and people who make, remove and pause claims, also by force,
+ * and change the pools.
+ *
+ * Always: no two claims that live have one address of a pool, and no address is taken from a claim that lives. At rest: every claim that can have an address has
+ * one, and there is a row for each of those and no other.
+ */
+export function inClusterBlocksSystem(): SimulatedSystem {
+  const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1 })
+  const providers = new WeakMap<Planner, InClusterBlocks>()
+  return {
+    kinds: [...kinds, IPDomain.info, IPPool.info, IPBlock.info],
+    planner: () => {
+      const own = inClusterBlocks({ sweepAfterSeconds: 1 })
+      const sweep = blocksSweep({ owners: [IPAddressClaim.info], graceSeconds: 1 })
+      const planner = new Combined([own, blocksOperator({ emptySeconds: 1 }), sweep])
+      providers.set(planner, own)
+      return planner
+    },
+    outsideOf: (planner, store, now) =>
+      taskCaller({ store, now, tasks: (providers.get(planner) as InClusterBlocks).tasks }),
+    prepare,
+    act,
+    rules: () => new InClusterBlocksRules(),
+  }
+}
+
+class InClusterBlocksRules implements SimulationRules {
+  readonly #rules = new InClusterRules({ isForced: true, isKeptBeside: true })
+
+  observe(change: Change): string | undefined {
+    return this.#rules.observe(change)
+  }
+
+  async atRest(store: Store): Promise<string | undefined> {
+    const problem = await this.#rules.atRest(store)
+    if (problem !== undefined) return problem
+    const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
+    const claims = await list(IPAddressClaim.info)
+    // nobody looks after what is paused
+    const isPausedHere = ({ metadata: { name } }: KubeObject) =>
+      claims.some((claim) => claim.metadata.name === name && isPaused(claim))
+    const addresses = (await list(IPAddress.info)).map((object) => IPAddress.parse(object))
+    const given = addresses
+      .filter((address) => !isPausedHere(address))
+      .map((address) => `${address.metadata.name} ${address.spec.address}`)
+    const rows = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))
+      .filter(({ name }) => !claims.some((claim) => claim.metadata.name === name && isPaused(claim)))
+      .map(({ name, address }) => `${name} ${address}`)
+    return rows.sort().join() === given.sort().join()
+      ? undefined
+      : `the rows are ${rows.join(', ')}, and ${given.join(', ')} are given`
+  }
+}
