@@ -1,4 +1,4 @@
-import { type ConditionUpdate, poolReady } from '../../../claim/index.js'
+import { type Condition, type ConditionUpdate, poolReady } from '../../../claim/index.js'
 import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
@@ -139,8 +139,11 @@ function pushStatus(
   const problem =
     refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is taken into its domain')
   const ready = poolReady({ problem, isDeleting: false, hasRoom })
-  const conditions = withConditions(pool, [ready, exhaustion(hasRoom), overlap(overlapping)], time)
-  if (conditions !== before?.conditions) status.conditions = conditions
+  const updates = [ready, exhaustion(hasRoom), overlap(overlapping)]
+  if (!updates.every((update) => isSaid(before?.conditions, update, pool.metadata.generation))) {
+    const conditions = withConditions(pool, updates, time)
+    if (conditions !== before?.conditions) status.conditions = conditions
+  }
   if (Object.keys(status).length === 0) return
   effects.push(patchStatus(pool, { status }, `its state has changed: ${Object.keys(status).join(', ')}`))
 }
@@ -170,6 +173,21 @@ function isSame(before: Field, now: Field): boolean {
   if (before === now) return true
   if (typeof before !== 'object' || typeof now !== 'object') return false
   return before.length === now.length && now.every((text, index) => text === before[index])
+}
+
+/** Whether a condition says that already: then there is nothing to write, whatever time it is. */
+function isSaid(
+  conditions: readonly Condition[] = [],
+  update: ConditionUpdate,
+  generation: number | undefined,
+): boolean {
+  const before = conditions.find(({ type }) => type === update.type)
+  return (
+    before?.status === update.status &&
+    before.reason === update.reason &&
+    before.message === update.message &&
+    before.observedGeneration === generation
+  )
 }
 
 function exhaustion(hasRoom: boolean): ConditionUpdate {
