@@ -18,6 +18,17 @@ type Family = 4 | 6
 
 /** How many prefixes a status names at most: those that are next, and it stays small. */
 const MOST_HINTS = 256
+const NO_HINTS: PoolHints = { full: [], bound: [], last: undefined }
+
+/** What a status says of the blocks of a family, for who does not know them. */
+export interface PoolHints {
+  /** The first of those that have nothing to give, as ranges. */
+  readonly full: readonly string[]
+  /** The first of those of nodes that have something to give. */
+  readonly bound: readonly string[]
+  /** Where the last row was added. */
+  readonly last: Address | undefined
+}
 
 /** What is known of one family of a pool: which of its blocks are not worth a look. */
 interface FamilyView {
@@ -36,6 +47,8 @@ interface FamilyView {
   hinted: Prefix | undefined
   /** What is given by the pool, without `full`; with and without `bound`. Of those two sets. */
   rest: { readonly of: readonly [RangeSet, RangeSet]; readonly free: RangeSet; readonly unbound: RangeSet } | undefined
+  /** What a status says, of those two sets and the last one. */
+  hints: { readonly of: readonly [RangeSet, RangeSet, Prefix | undefined]; readonly hints: PoolHints } | undefined
 }
 
 /**
@@ -215,22 +228,21 @@ export class PoolView {
     for (const view of this.#families.values()) this.#expire(view, nowMs)
   }
 
-  /** What is known of the blocks of a family, for who does not know them: the first of each kind. */
-  hints(family: Family): {
-    readonly full: readonly string[]
-    readonly bound: readonly string[]
-    readonly last: Address | undefined
-  } {
+  /** What is known of the blocks of a family, for who does not know them: the first of each kind. The same object until that changes. */
+  hints(family: Family): PoolHints {
     const view = this.#families.get(family)
-    if (view === undefined) return { full: [], bound: [], last: undefined }
-    const full = view.full.set
-    const bound = RangeSet.subtract(view.bound.set, full)
-    const last = lastOf(view)
-    return {
-      full: firstTexts(full, MOST_HINTS),
-      bound: firstTexts(bound, MOST_HINTS),
-      last: last && Prefix.first(last),
+    if (view === undefined) return NO_HINTS
+    const of = [view.full.set, view.bound.set, lastOf(view)] as const
+    const [full, bound, last] = of
+    if (view.hints === undefined || view.hints.of.some((each, index) => each !== of[index])) {
+      const hints = {
+        full: firstTexts(full, MOST_HINTS),
+        bound: firstTexts(RangeSet.subtract(bound, full), MOST_HINTS),
+        last: last && Prefix.first(last),
+      }
+      view.hints = { of, hints }
     }
+    return view.hints.hints
   }
 
   #expire(view: FamilyView, nowMs: number): void {
@@ -281,6 +293,7 @@ export class PoolView {
         strangers: new Map(),
         hinted: undefined,
         rest: undefined,
+        hints: undefined,
       })
     }
   }

@@ -216,7 +216,9 @@ export class BlockWriter {
   }
 
   #hasNews(): boolean {
-    return this.#knows === 'all' && KIND_KEYS.some((kind) => this.#newsOf(kind) >= 0)
+    if (this.#knows !== 'all') return false
+    for (const kind of KIND_KEYS) if (this.#newsOf(kind) >= 0) return true
+    return false
   }
 
   /** Where the log has something of a kind that was not told; -1: nowhere. */

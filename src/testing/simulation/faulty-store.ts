@@ -83,6 +83,7 @@ export function faultyStore(
 ): Store {
   const draw = (possible: ReadonlySet<Fault>): Fault | undefined => {
     const { kinds, probability } = source.faults()
+    if (kinds.length === 0) return undefined
     const candidates = kinds.filter((kind) => possible.has(kind))
     if (candidates.length === 0 || !source.dice.chance(probability)) return undefined
     return source.dice.pick(candidates)

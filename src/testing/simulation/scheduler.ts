@@ -15,7 +15,7 @@ interface Turn {
 export class Scheduler {
   readonly #dice: Dice
   readonly #waiting: Turn[] = []
-  /** Where in `#waiting` those are that can go on: used anew in each step. */
+  /** Where in `#waiting` those are that can go on: its first entries, written anew in each step. */
   readonly #enabled: number[] = []
   /** Called when the actor whose turn it is waits again, or has ended. */
   #yielded: () => void = () => {}
@@ -38,6 +38,7 @@ export class Scheduler {
         },
       )
     })
+    if (this.#error !== undefined) throw this.#error.error
   }
 
   /** Resolves when it is the turn of the actor, which may be never. */
@@ -50,22 +51,22 @@ export class Scheduler {
 
   /** Gives a turn to one of those that can go on. False if none can. */
   async step(): Promise<boolean> {
-    this.#enabled.length = 0
-    for (let at = 0; at < this.#waiting.length; at++) if (this.#waiting[at]!.isEnabled()) this.#enabled.push(at)
-    if (this.#enabled.length === 0) return false
-    const [turn] = this.#waiting.splice(this.#dice.pick(this.#enabled), 1) as [Turn]
+    let count = 0
+    for (let at = 0; at < this.#waiting.length; at++) if (this.#waiting[at]!.isEnabled()) this.#enabled[count++] = at
+    if (count === 0) return false
+    const [turn] = this.#waiting.splice(this.#enabled[this.#dice.below(count)]!, 1) as [Turn]
     this.note(turn.actor, turn.label)
     await this.#untilYield(turn.resolve)
+    if (this.#error !== undefined) throw this.#error.error
     return true
   }
 
-  /** Lets one actor run until it waits again or has ended. What it throws ends the run. */
-  async #untilYield(begin: () => void): Promise<void> {
-    await new Promise<void>((resolve) => {
+  /** Lets one actor run until it waits again or has ended. What it has thrown is in `#error` then, and ends the run. */
+  #untilYield(begin: () => void): Promise<void> {
+    return new Promise<void>((resolve) => {
       this.#yielded = resolve
       begin()
     })
-    if (this.#error !== undefined) throw this.#error.error
   }
 
   note(actor: string, text: string): void {

@@ -134,7 +134,7 @@ class BlocksSimulation {
     await this.#scheduler.start(() => this.#network.live())
     await this.#scheduler.start(() => this.#people(plan, actions))
     let turns = 0
-    while (this.#problems.length === 0 && (await this.#go())) {
+    while (this.#problems.length === 0 && ((await this.#scheduler.step()) || this.#skip())) {
       this.#nowMs += TURN_MS
       if (++turns >= maxTurns) this.#problems.push(`still not quiet after ${maxTurns} turns`)
     }
@@ -274,8 +274,10 @@ class BlocksSimulation {
 
   /** Something to do for one of the owners of a writer. */
   #jobFor(node: string): BlockJob | undefined {
-    const candidates = this.#ofNode.get(node)?.filter((owner) => !owner.isBusy && this.#hasWork(owner)) ?? []
-    if (candidates.length === 0) return undefined
+    const owners = this.#ofNode.get(node) ?? []
+    // asked in each turn, and most of the time there is nothing to do
+    if (!owners.some((owner) => !owner.isBusy && this.#hasWork(owner))) return undefined
+    const candidates = owners.filter((owner) => !owner.isBusy && this.#hasWork(owner))
     const owner = this.#dice.pick(candidates)
     owner.isBusy = true
     return owner.wants ? this.#allocation(owner) : this.#release(owner)
@@ -402,9 +404,8 @@ class BlocksSimulation {
     return change.kind === 'present' && IPBlock.is(ref) ? this.#rules.ownersIn(name) : []
   }
 
-  /** Goes on; where nobody can, time does, until what was given back lately is free. */
-  async #go(): Promise<boolean> {
-    if (await this.#scheduler.step()) return true
+  /** Where nobody can go on, time does, until what was given back lately is free. */
+  #skip(): boolean {
     const isWaiting = this.#owners.some((owner) => owner.wants && owner.told.length === 0)
     const dueMs = Math.min(...this.#operators.map((operator) => operator.dueMs))
     if (this.#jumps >= 5 || !(isWaiting || Number.isFinite(dueMs))) return false

@@ -55,9 +55,10 @@ export class Truth {
 
   /** Where the log has something of a kind, from a place on; -1: nowhere. O(1) if nowhere, else O(log n). */
   next(kind: string, from: number): number {
-    const places = this.#places.get(kind) ?? []
-    let [low, high] = [0, places.length]
-    if (high === 0 || (places[high - 1] as number) < from) return -1
+    const places = this.#places.get(kind)
+    if (places === undefined || (places[places.length - 1] as number) < from) return -1
+    let low = 0
+    let high = places.length
     while (low < high) {
       const middle = (low + high) >>> 1
       if ((places[middle] as number) < from) low = middle + 1

@@ -4,7 +4,7 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
-import type { KindInfo } from '../../../crd/meta/object.js'
+import type { KindInfo, KubeObject } from '../../../crd/meta/object.js'
 import { describe, ipamError } from '../../../errors/index.js'
 import { type Change, type Plan, type Planner, type PlanTime, Sightings } from '../../../plan/index.js'
 import { BlockBook } from '../book.js'
@@ -101,7 +101,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
     if (!this.#sightings.isNews(change)) return []
     const { name } = change.kind === 'present' ? change.object.metadata : change.ref
     if (change.kind === 'absent') this.#domains.delete(name)
-    else {
+    else if (!isSameVersion(this.#domains.get(name), change.object)) {
       const read = IPDomain.safeParse(change.object)
       this.#domains.set(name, read.ok ? read.value : { unreadable: describe(read.failure) })
     }
@@ -281,6 +281,15 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   #poolsOf(domain: string): readonly PoolView[] {
     return [...this.#known.pools()].filter(({ object }) => object.spec.domain === domain)
   }
+}
+
+function isSameVersion(
+  known: IPDomain | { readonly unreadable: string } | undefined,
+  { metadata }: KubeObject,
+): boolean {
+  if (known === undefined || 'unreadable' in known) return false
+  const { uid, resourceVersion } = known.metadata
+  return uid === metadata.uid && resourceVersion !== undefined && resourceVersion === metadata.resourceVersion
 }
 
 /** Where a block lies. */

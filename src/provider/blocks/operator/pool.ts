@@ -1,5 +1,4 @@
-import * as Address from '../../../cidr/nouns/address.js'
-import { type ConditionUpdate, poolReady } from '../../../claim/index.js'
+import { type Condition, type ConditionUpdate, poolReady } from '../../../claim/index.js'
 import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
@@ -133,15 +132,18 @@ function pushStatus(
       if (accepted !== undefined && before?.[field] !== undefined) status[field] = null
       continue
     }
-    const now = isTaken ? familyStatus(input, grid) : { ...onlyGrid(grid), ...NO_COUNTS }
+    const now = isTaken ? input.tally.status(grid) : { ...onlyGrid(grid), ...NO_COUNTS }
     if (isTaken && now.free === '0') hasRoom = false
     if (!sameFields(before?.[field], now)) status[field] = now
   }
   const problem =
     refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is taken into its domain')
   const ready = poolReady({ problem, isDeleting: false, hasRoom })
-  const conditions = withConditions(pool, [ready, exhaustion(hasRoom), overlap(overlapping)], time)
-  if (conditions !== before?.conditions) status.conditions = conditions
+  const updates = [ready, exhaustion(hasRoom), overlap(overlapping)]
+  if (!updates.every((update) => isSaid(before?.conditions, update, pool.metadata.generation))) {
+    const conditions = withConditions(pool, updates, time)
+    if (conditions !== before?.conditions) status.conditions = conditions
+  }
   if (Object.keys(status).length === 0) return
   effects.push(patchStatus(pool, { status }, `its state has changed: ${Object.keys(status).join(', ')}`))
 }
@@ -159,27 +161,33 @@ function disabledOf({ spec }: IPPool): string | undefined {
   return spec.disabled ? 'the pool is disabled' : undefined
 }
 
-function familyStatus({ view, tally }: PoolInput, grid: Grid): IPPoolFamilyStatus {
-  const { total, allocated, free, reserved, cooling, outOfRange } = tally.counts(grid)
-  const { full, bound, last } = view.hints(grid.family)
-  return {
-    ...onlyGrid(grid),
-    total: `${total}`,
-    allocated: `${allocated}`,
-    free: `${free}`,
-    reserved: `${reserved}`,
-    cooling: `${cooling}`,
-    outOfRange: `${outOfRange}`,
-    full,
-    bound,
-    ...(last === undefined ? {} : { last: Address.format(last) }),
-  }
-}
-
 function sameFields(before: IPPoolFamilyStatus | undefined, now: IPPoolFamilyStatus): boolean {
   if (before === undefined) return false
   const fields = Object.keys(now) as (keyof IPPoolFamilyStatus)[]
-  return fields.every((field) => JSON.stringify(before[field]) === JSON.stringify(now[field]))
+  return fields.every((field) => isSame(before[field], now[field]))
+}
+
+type Field = IPPoolFamilyStatus[keyof IPPoolFamilyStatus]
+
+function isSame(before: Field, now: Field): boolean {
+  if (before === now) return true
+  if (typeof before !== 'object' || typeof now !== 'object') return false
+  return before.length === now.length && now.every((text, index) => text === before[index])
+}
+
+/** Whether a condition says that already: then there is nothing to write, whatever time it is. */
+function isSaid(
+  conditions: readonly Condition[] = [],
+  update: ConditionUpdate,
+  generation: number | undefined,
+): boolean {
+  const before = conditions.find(({ type }) => type === update.type)
+  return (
+    before?.status === update.status &&
+    before.reason === update.reason &&
+    before.message === update.message &&
+    before.observedGeneration === generation
+  )
 }
 
 function exhaustion(hasRoom: boolean): ConditionUpdate {

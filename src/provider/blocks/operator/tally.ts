@@ -1,10 +1,11 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import type { IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { type BlockBook, isBound } from '../book.js'
 import { DueTimes } from '../due-times.js'
 import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
-import type { PoolView } from '../pool-view.js'
+import type { PoolHints, PoolView } from '../pool-view.js'
 
 type Family = 4 | 6
 
@@ -17,6 +18,17 @@ export interface PoolCounts {
   readonly outOfRange: bigint
   readonly cooling: bigint
   readonly free: bigint
+}
+
+/** What was counted of a family, and what its status is then. */
+interface Counted {
+  readonly grid: Grid
+  /** How many units the pool has of its own, whoever has something in them. */
+  readonly units: bigint
+  readonly reserved: bigint
+  /** Until something changes. */
+  counts: PoolCounts | undefined
+  status: { readonly counts: PoolCounts; readonly hints: PoolHints; readonly fields: IPPoolFamilyStatus } | undefined
 }
 
 /** What one block has of one pool. */
@@ -38,6 +50,7 @@ export class PoolTally {
   readonly #shares = new Map<string, Share>()
   readonly #timed = new DueTimes<BlockBook>()
   readonly #sums = new Map<string, number>()
+  readonly #counted = new Map<Family, Counted>()
   /** What the counts were made for: if it is another one, all blocks are to be noted again. */
   readonly space: PoolView['space']
 
@@ -86,19 +99,41 @@ export class PoolTally {
     return this.#sum(4, 'allocated') + this.#sum(6, 'allocated')
   }
 
+  /** The same object until something changes. O(1), but for the first time. */
   counts(grid: Grid): PoolCounts {
-    const { family } = grid
-    const { given = RangeSet.empty, reserved = RangeSet.empty } = this.#pool.space ?? {}
+    const counted = this.#countedOn(grid)
+    counted.counts ??= this.#count(counted)
+    return counted.counts
+  }
+
+  /** What the status of the pool says of a family: the same object until something changes. */
+  status(grid: Grid): IPPoolFamilyStatus {
+    const counted = this.#countedOn(grid)
+    const [counts, hints] = [this.counts(grid), this.#pool.hints(grid.family)]
+    if (counted.status?.counts !== counts || counted.status.hints !== hints) {
+      counted.status = { counts, hints, fields: statusOf(grid, counts, hints) }
+    }
+    return counted.status.fields
+  }
+
+  #countedOn(grid: Grid): Counted {
+    const known = this.#counted.get(grid.family)
+    if (known !== undefined && isSameGrid(known.grid, grid)) return known
+    const { given = RangeSet.empty, reserved = RangeSet.empty } = this.space ?? {}
     const units = unitsIn(given, grid)
-    const kept = unitsIn(reserved, grid)
-    const free = units - BigInt(this.#sum(family, 'busy'))
+    const counted = { grid, units, reserved: unitsIn(reserved, grid), counts: undefined, status: undefined }
+    this.#counted.set(grid.family, counted)
+    return counted
+  }
+
+  #count({ grid: { family }, units, reserved }: Counted): PoolCounts {
     return {
-      total: units + kept,
-      reserved: kept,
+      total: units + reserved,
+      reserved,
       allocated: BigInt(this.#sum(family, 'allocated')),
       outOfRange: BigInt(this.#sum(family, 'outOfRange')),
       cooling: BigInt(this.#sum(family, 'cooling')),
-      free,
+      free: units - BigInt(this.#sum(family, 'busy')),
     }
   }
 
@@ -107,6 +142,8 @@ export class PoolTally {
   }
 
   #add(share: Share, sign: 1 | -1): void {
+    const counted = this.#counted.get(share.family)
+    if (counted !== undefined) counted.counts = undefined
     for (const field of ['allocated', 'outOfRange', 'cooling', 'busy'] as const) {
       const key = `${field} ${share.family}`
       this.#sums.set(key, (this.#sums.get(key) ?? 0) + sign * share[field])
@@ -153,6 +190,29 @@ function overlap(ranges: readonly UnitRange[], unit: number, count: number): num
     sum += Math.max(0, Math.min(last, unit + count - 1) - Math.max(first, unit) + 1)
   }
   return sum
+}
+
+function isSameGrid(left: Grid, right: Grid): boolean {
+  return (
+    left.blockPrefixLength === right.blockPrefixLength && left.allocationPrefixLength === right.allocationPrefixLength
+  )
+}
+
+function statusOf(grid: Grid, counts: PoolCounts, { full, bound, last }: PoolHints): IPPoolFamilyStatus {
+  const { total, allocated, free, reserved, cooling, outOfRange } = counts
+  return {
+    blockPrefixLength: grid.blockPrefixLength,
+    allocationPrefixLength: grid.allocationPrefixLength,
+    total: `${total}`,
+    allocated: `${allocated}`,
+    free: `${free}`,
+    reserved: `${reserved}`,
+    cooling: `${cooling}`,
+    outOfRange: `${outOfRange}`,
+    full,
+    bound,
+    ...(last === undefined ? {} : { last: Address.format(last) }),
+  }
 }
 
 /** How many whole units a set has, of one family. O(ranges). */
