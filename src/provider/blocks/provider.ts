@@ -178,7 +178,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       poolAnnotations,
       finalizers,
       sweepAfterSeconds,
-      outside: { marker: 'kept', orphans: 'swept' },
+      outside: { marker: 'claim', orphans: 'swept' },
       ledger: () => definition.ledger(),
       resolve: ({ claim, pool }) => this.#resolve(claim, pool),
       ensure: (input) => this.#ensure(input),

@@ -212,7 +212,7 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   }
   const resolved = rules.resolve({ claim, pool, ledger })
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
-  const key = markerOf(claim, pool, undefined) ?? ''
+  const key = markerOf(rules.outside, claim, { pool }) ?? ''
   const { offer } = resolved
   const { nowMs } = time
   const said = converse<Exclude<Ensured, OutsideRequest>>(
@@ -227,7 +227,8 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   }
   const ensured = said.value
   if (ensured.kind === 'wait') return ensured
-  const marker = said.hasAsked ? key : undefined
+  // what is known by the claim alone needs no word of it on the IPAddress
+  const marker = said.hasAsked && rules.outside?.marker !== 'claim' ? key : undefined
   const address = newIPAddress(claim, pool, ensured, rules.finalizers.address, marker)
   // what was given back outside is free there before its IPAddress has gone
   const shared = said.hasAsked ? whyShared(address, ledger) : undefined
@@ -278,7 +279,8 @@ function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Pla
   }
   const text = address?.spec.address
   const message = text === undefined ? 'the claim has no address' : `${text} is released`
-  const isLost = rules.outside !== undefined && mayHaveSome && markerOf(claim, pool, address) === undefined
+  const isLost =
+    rules.outside !== undefined && mayHaveSome && markerOf(rules.outside, claim, { pool, address }) === undefined
   const leak = isLost ? { leakPossible: true as const } : {}
   return { outcome: { kind: 'released', address: text, message, ...leak }, effects }
 }
@@ -294,7 +296,7 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
   const { claim, ledger, heard } = input
   const { nowMs } = time
   const pool = leftOver ? (input.addressPool ?? input.pool) : input.pool
-  const key = markerOf(claim, pool, address)
+  const key = markerOf(rules.outside, claim, { pool, address })
   const said = converse<Exclude<Released, OutsideRequest>>(
     (answers) => rules.release!({ claim, pool, address, isLeftOver: leftOver, ledger, key, answers, nowMs }),
     (operation) => heard?.(operation, key ?? ''),

@@ -22,12 +22,12 @@ interface DoubtInput<P extends KubeObject> {
 
 /** Why a claim is not Bound to an IPAddress that is there, as the provider has it, or what is to be asked first; `undefined`: it may be. */
 export function doubtOf<P extends KubeObject, L extends Ledger<P>, O>(
-  { confirm }: ClaimRules<P, L, O>,
+  { confirm, outside }: ClaimRules<P, L, O>,
   { claim, ledger, heard }: ClaimInput<P, L>,
   { pool, address, isBound, nowMs }: DoubtInput<P>,
 ): Asked | Doubt | undefined {
   if (confirm === undefined) return undefined
-  const key = markerOf(claim, pool, undefined) ?? ''
+  const key = markerOf(outside, claim, { pool }) ?? ''
   const said = converse<Exclude<Confirmed, OutsideRequest>>(
     (answers) => confirm({ claim, pool, address, ledger, isBound, key, answers, nowMs }),
     (operation) => heard?.(operation, key),

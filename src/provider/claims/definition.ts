@@ -93,9 +93,10 @@ export interface OutsideOptions {
    * Whether they keep the marker of a call, together with what they do for it:
    *
    * - `kept`: a call that is repeated finds what the first one has done. Nothing is given twice and nothing lost
+   * - `claim`: as `kept`, by the uid of the claim alone: it is the marker, and stands on no IPAddress. Also when its pool is gone, all of it can be given back
    * - `none`: a call whose answer was lost has perhaps given an address that nobody will ever give back. Outcomes say so: `leakPossible`
    */
-  readonly marker: 'kept' | 'none'
+  readonly marker: 'kept' | 'claim' | 'none'
   /**
    * What becomes of an IPAddress whose claim is gone. `left`: it stays, because only with its claim is it known what is to be given back outside. `swept`: it
    * goes as others do; what it had outside is found there by other means, and no sooner than it has gone. Default `left`.
@@ -160,7 +161,7 @@ export type Resolved<O> =
 export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
   /** What `resolve` has found. */
   readonly offer: O
-  /** The marker of the calls for this claim: the uids of pool and claim. */
+  /** The marker of the calls for this claim: the uids of pool and claim, or that of the claim. */
   readonly key: string
   readonly answers: Answers
   /**

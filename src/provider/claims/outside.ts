@@ -3,7 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { Answered, OutsideAnswer, OutsideFailure } from '../../plan/index.js'
-import type { Answers, OutsideRequest } from './definition.js'
+import type { Answers, OutsideOptions, OutsideRequest } from './definition.js'
 
 /** Annotation of an IPAddress that an outside system has given: the marker under which that system keeps it. */
 export const MARKER_ANNOTATION = 'ipam-kit/marker'
@@ -92,13 +92,14 @@ export function heardNow({ answer, atMs }: Answered, before: Heard | undefined):
 
 /**
  * The marker of a claim: uids of pool and claim, because names come again. That of an address that was given under another one, as before a move to
- * another cluster, is written on it. `undefined` where the pool is gone and no address tells.
+ * another cluster, is written on it. `undefined` where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
  */
 export function markerOf(
+  outside: OutsideOptions | undefined,
   claim: IPAddressClaim,
-  pool: KubeObject | undefined,
-  address: IPAddress | undefined,
+  { pool, address }: { readonly pool: KubeObject | undefined; readonly address?: IPAddress | undefined },
 ): string | undefined {
+  if (outside?.marker === 'claim') return claim.metadata.uid
   const written = address?.metadata.annotations?.[MARKER_ANNOTATION]
   if (written !== undefined && written !== '') return written
   return pool?.metadata.uid === undefined ? undefined : `${pool.metadata.uid}/${claim.metadata.uid}`

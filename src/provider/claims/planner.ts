@@ -26,10 +26,10 @@ import { fulfils, isControlledBy, salvage } from './address-object.js'
 import { planClaim } from './claim.js'
 import { ClaimLine } from './claim-line.js'
 import type { Ledger, Place, ProviderDefinition } from './definition.js'
+import { Hearings } from './hearings.js'
 import { addressIn, heldNow } from './held.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
-import { callKey, type Heard, heardNow } from './outside.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { type ProviderRules, rulesOf } from './rules.js'
@@ -57,6 +57,8 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
 
 /** Why a claim waits that is tried again when an address of its pool goes. */
 const waitsForRoom: readonly string[] = ['PoolExhausted', 'AllocationFailed']
+/** The same where an outside system gives addresses: who is being asked may be told in a moment that there was no room. */
+const waitsForOutside: readonly string[] = ['PoolExhausted', 'OutsideCall']
 
 class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> implements Provider<P, L, R> {
   readonly name: string
@@ -71,8 +73,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   readonly #pools = new Map<string, PoolRecord<P, L>>()
   /** Keys of claims by the key of the Cluster that they name. */
   readonly #claimsByCluster = new Map<string, ClaimLine>()
-  /** What was heard from outside systems: by claim, then by operation and marker. */
-  readonly #heard = new Map<string, Map<string, Heard>>()
+  readonly #heard = new Hearings()
   /** Takes answers in, where verbs make calls. */
   readonly hear?: (answered: Answered) => readonly string[]
   /** Claims and pools that can not be read, by key, and why. */
@@ -159,14 +160,13 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const record = reads.pool && this.#record(formatRef(reads.pool))
     const address = this.#addresses.get(formatRef(reads.address))
     const addressPool = address && poolOfAddress(address, this.#rules)
-    const heard = this.#heard.get(key)
     const plan = planClaim(
       this.#rules,
       {
         claim,
         address,
         addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
-        heard: heard && ((operation, marker) => heard.get(callKey(operation, marker))),
+        heard: this.#heard.of(key),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
         clusterProblem: reads.cluster && this.#unreadable.get(formatRef(reads.cluster)),
@@ -178,7 +178,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       time,
     )
     // what failed may go well when an address goes: it may be the one that the claim has to have
-    const reasons = this.#rules.outside === undefined ? waitsForRoom : ['PoolExhausted']
+    const reasons = this.#rules.outside === undefined ? waitsForRoom : waitsForOutside
     const waits = plan.outcome.kind === 'waiting' && reasons.includes(plan.outcome.reason)
     if (waits) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
@@ -186,22 +186,16 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   }
 
   #hear(answered: Answered): readonly string[] {
-    const { about, operation, key: marker } = answered.call
-    const key = formatRef(about)
+    const key = formatRef(answered.call.about)
     if (!this.#claims.has(key)) return []
-    const heard = this.#heard.get(key) ?? new Map<string, Heard>()
-    this.#heard.set(key, heard)
-    const call = callKey(operation, marker)
-    heard.set(call, heardNow(answered, heard.get(call)))
+    this.#heard.hear(key, answered)
     return [key]
   }
 
-  /** Something has changed that may have an outside system answer otherwise: those that it has refused are asked again. */
-  #retry(keys: readonly string[]): readonly string[] {
-    for (const key of keys) {
-      const heard = this.#heard.get(key)
-      for (const [call, { answer }] of heard ?? []) if (!answer.ok) heard?.delete(call)
-    }
+  /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
+  #retry({ asking }: PoolRecord<P, L>, claims: Iterable<string>): readonly string[] {
+    const keys = [...claims]
+    this.#heard.doubt(keys, (key) => asking.has(key))
     return keys
   }
 
@@ -212,6 +206,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (pool === undefined) return []
     const { asking } = this.#record(formatRef(pool))
     asking.add(key)
+    this.#heard.ask(key)
     return [() => (asking.delete(key) ? this.#poolThatWaits(claim) : [])]
   }
 
@@ -282,7 +277,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const before = this.#claims.get(key)
     if (before !== undefined) this.#unlink(key, before)
-    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.delete(key)
+    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.forget(key)
     if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
     if (claim === undefined) this.#claims.delete(key)
     else {
@@ -316,7 +311,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const claimKey = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
     // what was said before the address came or went is used up
-    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.delete(claimKey)
+    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.forget(claimKey)
     if (address === undefined) this.#addresses.delete(key)
     else this.#addresses.set(key, address)
 
@@ -340,7 +335,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
       if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
-        wanted.push(poolKey, ...this.#retry([...record.exhausted]))
+        wanted.push(poolKey, ...this.#retry(record, record.exhausted))
       }
     }
     const { memory } = this.#rules
@@ -382,7 +377,8 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       record.ledger.setPool(pool, problem === undefined ? [] : [problem])
       others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
-    const wanted = isSameProblem && isSameSpec && standsAsBefore(before, pool) ? [] : this.#retry([...record.claims])
+    const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
+    const wanted = isAsBefore ? [] : this.#retry(record, record.claims)
     return [key, ...wanted, ...this.#wakeAll(others)]
   }
 

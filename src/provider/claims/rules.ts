@@ -50,7 +50,7 @@ export function rulesOf<P extends KubeObject, L extends Ledger<P>, O, R extends 
 }
 
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
-const MARKERS: readonly unknown[] = ['kept', 'none']
+const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
@@ -73,7 +73,7 @@ function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extend
     if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
   }
   if (outside !== undefined && !MARKERS.includes(outside?.marker))
-    refuse('outside.marker', 'kept, none', outside?.marker)
+    refuse('outside.marker', 'kept, claim, none', outside?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
     refuse('sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }

@@ -148,11 +148,11 @@ class BlockClaimsRules implements SimulationRules {
 /** The rows of blocks of addresses, as whose they are. */
 export function rowsOfClaims(
   blocks: readonly IPBlock[],
-): readonly { readonly uid: string; readonly name: string; readonly address: string }[] {
+): readonly { readonly uid: string; readonly name: string; readonly pool: string; readonly address: string }[] {
   return blocks.flatMap(({ spec }) =>
-    Object.entries(spec.rows).map(([unit, { uid, owner }]) => {
+    Object.entries(spec.rows).map(([unit, { uid, owner, pool = spec.pool }]) => {
       const address = Address.add(Prefix.first(Prefix.parse(spec.cidr)), Number(unit))
-      return { uid, name: owner.slice(owner.indexOf('/') + 1), address: Address.format(address) }
+      return { uid, pool, name: owner.slice(owner.indexOf('/') + 1), address: Address.format(address) }
     }),
   )
 }

@@ -3,7 +3,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import type { KindInfo, KubeObject } from '../../crd/meta/object.js'
+import type { KindInfo } from '../../crd/meta/object.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
@@ -50,22 +50,35 @@ class InClusterBlocksRules implements SimulationRules {
   }
 
   async atRest(store: Store): Promise<string | undefined> {
-    const problem = await this.#rules.atRest(store)
-    if (problem !== undefined) return problem
     const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
     const claims = await list(IPAddressClaim.info)
     // nobody looks after what is paused
-    const isPausedHere = ({ metadata: { name } }: KubeObject) =>
-      claims.some((claim) => claim.metadata.name === name && isPaused(claim))
+    const isPausedHere = (name: string) => claims.some((claim) => claim.metadata.name === name && isPaused(claim))
+    const all = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))
+    const left = all.filter(({ name }) => isPausedHere(name)).map(held)
+    const problem = await this.#rules.atRest(store, left)
+    if (problem !== undefined) return problem
     const addresses = (await list(IPAddress.info)).map((object) => IPAddress.parse(object))
-    const given = addresses
-      .filter((address) => !isPausedHere(address))
-      .map((address) => `${address.metadata.name} ${address.spec.address}`)
-    const rows = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))
-      .filter(({ name }) => !claims.some((claim) => claim.metadata.name === name && isPaused(claim)))
-      .map(({ name, address }) => `${name} ${address}`)
+    const given = addresses.filter(({ metadata }) => !isPausedHere(metadata.name)).map(textOf)
+    const rows = all.filter(({ name }) => !isPausedHere(name)).map((row) => textOf(held(row)))
     return rows.sort().join() === given.sort().join()
       ? undefined
       : `the rows are ${rows.join(', ')}, and ${given.join(', ')} are given`
   }
+}
+
+/** What a row holds, as an IPAddress would. */
+function held({ name, pool, address }: ReturnType<typeof rowsOfClaims>[number]): IPAddress {
+  const { apiVersion, kind } = IPAddress.info
+  const poolRef = {
+    apiGroup: 'ipam.cluster.x-k8s.io',
+    kind: 'InClusterIPPool',
+    name: pool.slice(pool.lastIndexOf('.') + 1),
+  }
+  const metadata = { namespace: 'rows', name }
+  return { apiVersion, kind, metadata, spec: { claimRef: { name }, poolRef, address, prefix: 24 } }
+}
+
+function textOf({ metadata, spec }: IPAddress): string {
+  return `${metadata.name} ${spec.address}`
 }

@@ -92,7 +92,8 @@ export class InClusterRules implements SimulationRules {
     return IPAddress.is(ref) ? this.#observeAddress(change) : undefined
   }
 
-  async atRest(store: Store): Promise<string | undefined> {
+  /** @param beside what is held otherwise than by the IPAddress objects that are stored */
+  async atRest(store: Store, beside: readonly IPAddress[] = []): Promise<string | undefined> {
     const list = async (kind: ObjectKind) =>
       unwrap(await store.list({ apiVersion: kind.apiVersion, kind: kind.kind })).items
     const claims = (await list(IPAddressClaim.info)).map((object) => IPAddressClaim.parse(object))
@@ -118,7 +119,7 @@ export class InClusterRules implements SimulationRules {
       const from = pools.find(({ metadata }) => metadata.name === it.spec.poolRef.name)!
       const ledger = PoolLedger.build(
         from,
-        addresses.filter(({ spec }) => spec.poolRef.name === from.metadata.name),
+        [...addresses, ...beside].filter(({ spec }) => spec.poolRef.name === from.metadata.name),
       )
       if (ledger.next() !== undefined) return `${name} waits, and ${from.metadata.name} has free addresses`
     }

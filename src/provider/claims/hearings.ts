@@ -1,0 +1,53 @@
+import type { Answered } from '../../plan/index.js'
+import { callKey, type Heard, type HeardOf, heardNow } from './outside.js'
+
+/** What was heard from outside systems, by claim. */
+export class Hearings {
+  /** By claim, then by operation and marker. */
+  readonly #heard = new Map<string, Map<string, Heard>>()
+  /** The claims that are asked for, and for which it is about to be answered what was so before. */
+  readonly #outdated = new Set<string>()
+
+  /** What was heard for a claim. */
+  of(claim: string): HeardOf | undefined {
+    const heard = this.#heard.get(claim)
+    return heard && ((operation, marker) => heard.get(callKey(operation, marker)))
+  }
+
+  /** A call for a claim is about to be made. */
+  ask(claim: string): void {
+    this.#outdated.delete(claim)
+  }
+
+  hear(claim: string, answered: Answered): void {
+    if (this.#outdated.delete(claim) && !answered.answer.ok) return
+    const { operation, key: marker } = answered.call
+    const heard = this.#heard.get(claim) ?? new Map<string, Heard>()
+    this.#heard.set(claim, heard)
+    const call = callKey(operation, marker)
+    heard.set(call, heardNow(answered, heard.get(call)))
+  }
+
+  /**
+   * Something has changed that may have an outside system answer otherwise: what it has refused is not believed any more.
+   *
+   * @param isAsking whether the answer to a call for a claim is still to come: if it refuses, it does for what was so before
+   */
+  doubt(claims: readonly string[], isAsking: (claim: string) => boolean): void {
+    for (const claim of claims) {
+      if (isAsking(claim)) this.#outdated.add(claim)
+      const heard = this.#heard.get(claim)
+      for (const [call, { answer }] of heard ?? []) if (!answer.ok) heard?.delete(call)
+    }
+  }
+
+  forget(claim: string): void {
+    this.#heard.delete(claim)
+    this.#outdated.delete(claim)
+  }
+
+  clear(): void {
+    this.#heard.clear()
+    this.#outdated.clear()
+  }
+}
