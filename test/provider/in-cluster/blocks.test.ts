@@ -1,0 +1,305 @@
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
+import { IPPool, poolSpace } from 'ipam-kit/crd/ipam-kit'
+import { unwrap } from 'ipam-kit/errors'
+import { inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster'
+import { Controller, taskCaller } from 'ipam-kit/run'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { VirtualTimers } from '../../run/virtual-timers.js'
+import { BlocksWorld, outcomeOf } from './blocks-world.js'
+import { addressRef, claim, claimRef, pool, poolOf, poolRef } from './world.js'
+
+let world: BlocksWorld
+beforeEach(() => {
+  world = new BlocksWorld()
+})
+
+/** What a claim has, or why it has nothing. */
+async function state(name: string): Promise<string> {
+  const { metadata, status } = await world.claim(name)
+  const found = await world.store.get(addressRef(metadata.name))
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  if (!found.ok || status?.addressRef === undefined) return `${ready?.reason}: ${ready?.message}`
+  const { address, prefix, gateway } = IPAddress.parse(found.value).spec
+  return [`${address}/${prefix}`, ...(gateway === undefined ? [] : [gateway])].join(' via ')
+}
+
+/** An IPAddress as a provider has made it that knows no blocks. */
+async function leave(name: string, address: string, { uid }: { readonly uid?: string | undefined } = {}) {
+  const { apiVersion, kind } = IPAddress.info
+  const owner = { apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', name, controller: true }
+  await world.create({
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace: 'default',
+      finalizers: ['ipam.cluster.x-k8s.io/ProtectAddress'],
+      ...(uid === undefined ? {} : { ownerReferences: [{ ...owner, uid }] }),
+    },
+    spec: {
+      claimRef: { name },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'pool' },
+      address,
+      prefix: 24,
+    },
+  })
+}
+
+describe('pools on blocks', () => {
+  test('give addresses with their prefix and gateway, count them, and get them back', async () => {
+    await world.create(pool(['10.0.0.0/30'], { gateway: '10.0.0.1' }), claim('a'), claim('b'))
+    await world.runOnBlocks()
+    expect(await state('a')).toBe('10.0.0.2/24 via 10.0.0.1')
+    // the network of the pool is the /24: its last address is not in these four
+    expect(await state('b')).toBe('10.0.0.3/24 via 10.0.0.1')
+    expect((await world.pool()).status?.ipAddresses).toEqual({ total: 2, free: 0, used: 2, outOfRange: 0 })
+    expect(await world.rows()).toEqual([
+      'inclusterippools.default.pool-4-0a000000-24 2 default/a',
+      'inclusterippools.default.pool-4-0a000000-24 3 default/b',
+    ])
+    await world.create(claim('c'))
+    await world.runOnBlocks()
+    expect(await state('c')).toBe('PoolExhausted: no IPv4 available in InClusterIPPool default/pool')
+    await world.delete('claim', 'a')
+    await world.runOnBlocks()
+    expect(await state('c')).toBe('10.0.0.2/24 via 10.0.0.1')
+    expect((await world.address('c')).metadata.annotations).toBeUndefined()
+  })
+
+  test('that have the same addresses both give them', async () => {
+    await world.create(pool(['10.0.0.5']), pool(['10.0.0.5'], {}, 'other'))
+    await world.create(claim('a'), claim('b', { poolRef: { name: 'other' } }))
+    await world.runOnBlocks()
+    expect([await state('a'), await state('b')]).toEqual(['10.0.0.5/24', '10.0.0.5/24'])
+  })
+
+  test('of which nothing can be given say so', async () => {
+    await world.create(pool(['10.0.0.4/31'], { prefix: 31 }), pool(['nonsense'], {}, 'bad'))
+    await world.create(claim('a'), claim('b', { poolRef: { name: 'bad' } }))
+    await world.runOnBlocks()
+    expect(await state('a')).toBe('PoolExhausted: no address available in InClusterIPPool default/pool')
+    expect(await state('b')).toMatch(/^PoolNotReady: InClusterIPPool default\/bad is invalid: spec\.addresses/)
+  })
+
+  test('keep an address for the grace period of the pool', async () => {
+    await world.create(pool(['10.0.0.5'], { addressReuseGracePeriodSeconds: 60 }), claim('a'))
+    await world.runOnBlocks()
+    await world.delete('claim', 'a')
+    await world.create(claim('b'))
+    await world.runOnBlocks()
+    expect(await world.rows()).toHaveLength(1)
+    expect(await state('b')).toMatch(/^PoolExhausted/)
+    world.nowMs += 61_000
+    await world.runOnBlocks()
+    await world.runOnBlocks()
+    expect(await state('b')).toBe('10.0.0.5/24')
+  })
+
+  test('have their blocks under their names, or their uid where that is too long for one', async () => {
+    const long = 'x'.repeat(200)
+    await world.create(pool(['10.0.0.5'], {}, long), claim('a', { poolRef: { name: long } }))
+    await world.runOnBlocks()
+    const { uid } = (await world.pool(long)).metadata
+    expect(await state('a')).toBe('10.0.0.5/24')
+    expect(await world.rows()).toEqual([`inclusterippools.uid-${uid}-4-0a000000-24 5 default/a`])
+  })
+})
+
+describe('IPAddress objects that are there already', () => {
+  test('keep their addresses, also before their claims have rows for them', async () => {
+    await world.create(pool(['10.0.0.2-10.0.0.5']), claim('old'))
+    const { uid } = (await world.claim('old')).metadata
+    await leave('old', '10.0.0.2', { uid })
+    await leave('orphan', '10.0.0.3')
+    await world.create(claim('new'), { ...claim('paused', { annotations: { 'cluster.x-k8s.io/paused': '' } }) })
+    await leave('paused', '10.0.0.4', { uid: (await world.claim('paused')).metadata.uid })
+    await world.runOnBlocks()
+    expect(await state('old')).toBe('10.0.0.2/24')
+    expect(await state('new')).toBe('10.0.0.5/24')
+    expect((await world.rows()).map((row) => row.split(' ')[2])).toEqual(['default/old', 'default/new'])
+    await world.create(claim('late'))
+    await world.runOnBlocks()
+    expect(await state('late')).toMatch(/^PoolExhausted/)
+  })
+
+  test('stay where the pool gives their addresses no more, or where they are none', async () => {
+    await world.create(pool(['10.0.0.2-10.0.0.5']), claim('out'), claim('odd'))
+    await leave('out', '10.9.9.9', { uid: (await world.claim('out')).metadata.uid })
+    await leave('odd', 'nonsense', { uid: (await world.claim('odd')).metadata.uid })
+    await world.runOnBlocks()
+    expect([await state('out'), await state('odd')]).toEqual(['10.9.9.9/24', 'nonsense/24'])
+    expect(await world.rows()).toEqual([])
+    // and when it gives them again
+    await world.patch(poolRef(), { spec: { addresses: ['10.9.9.9-10.9.9.10'] } })
+    await world.create(claim('new'))
+    await world.runOnBlocks()
+    expect([await state('out'), await state('new')]).toEqual(['10.9.9.9/24', '10.9.9.10/24'])
+    expect(await world.rows()).toHaveLength(2)
+  })
+
+  test('of which two have one address: one of them has a row, and the other claim says so', async () => {
+    await world.create(pool(['10.0.0.2-10.0.0.5']), claim('a'), claim('b'))
+    for (const name of ['a', 'b']) await leave(name, '10.0.0.2', { uid: (await world.claim(name)).metadata.uid })
+    await world.runOnBlocks()
+    const states = await Promise.all(['a', 'b'].map(state))
+    expect(states.filter((text) => text.startsWith('AllocationFailed'))).toHaveLength(2)
+    await world.create(claim('c'))
+    await world.runOnBlocks()
+    expect(await state('c')).toBe('10.0.0.3/24')
+  })
+
+  test('that somebody removes: the claim gets the same address again', async () => {
+    await world.create(pool(['10.0.0.2-10.0.0.5']), claim('a'), claim('b'))
+    await world.runOnBlocks()
+    await world.patch(addressRef('b'), { metadata: { finalizers: [] } })
+    await world.delete('address', 'b')
+    await world.delete('claim', 'a')
+    await world.runOnBlocks()
+    expect(await state('b')).toBe('10.0.0.3/24')
+  })
+})
+
+describe('what claims want', () => {
+  const options = { requestedAddress: {}, preallocations: {} }
+  const wants = (address: string) => ({ annotations: { 'ipam-kit.dev/address': address } })
+
+  test('they get, or nothing', async () => {
+    world.restart(options)
+    await world.create(pool(['10.0.0.2-10.0.0.9']), claim('a', wants('10.0.0.7')), claim('b'))
+    await world.runOnBlocks()
+    await world.create(claim('c', wants('10.0.0.7')), claim('d', wants('10.0.1.7')), claim('e', wants('x')))
+    await world.runOnBlocks()
+    expect([await state('a'), await state('b')]).toEqual(['10.0.0.7/24', '10.0.0.2/24'])
+    expect(await state('c')).toBe(
+      'AllocationFailed: the requested 10.0.0.7 of InClusterIPPool default/pool is in use by default/a',
+    )
+    expect(await state('d')).toMatch(/^AllocationFailed: the requested 10\.0\.1\.7 is not one that/)
+    expect(await state('e')).toMatch(/^AllocationFailed: the requested "x" is not what/)
+  })
+
+  test('is kept for them where the pool says so', async () => {
+    world.restart(options)
+    const kept = JSON.stringify({ a: '10.0.0.2' })
+    const made = pool(['10.0.0.2-10.0.0.3'])
+    await world.create(
+      { ...made, metadata: { ...made.metadata, annotations: { 'ipam-kit.dev/preallocations': kept } } },
+      claim('b'),
+      claim('c'),
+    )
+    await world.runOnBlocks()
+    await world.create(claim('a'))
+    await world.runOnBlocks()
+    expect([await state('a'), await state('b')]).toEqual(['10.0.0.2/24', '10.0.0.3/24'])
+    expect(await state('c')).toMatch(/^PoolExhausted/)
+  })
+
+  test.each([
+    [{ sweepAfterSeconds: 0 }, /sweepAfterSeconds/],
+    [{ poolConditions: 'yes' }, /poolConditions/],
+  ])('options that mean nothing are refused: %j', (wrong, message) => {
+    expect(() => inClusterBlocks(wrong as object)).toThrow(message)
+  })
+})
+
+test('prefixes of both families', async () => {
+  await world.create(
+    poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'], excludedPrefixes: ['fd00:0:0:1::5'] }, 'six'),
+    poolOf('GlobalInClusterPrefixPool', { prefixes: ['10.0.0.0/26'], allocationPrefixLength: 28, gateway: '10.9.9.9' }),
+  )
+  const six = { poolRef: { kind: 'InClusterPrefixPool', name: 'six' } }
+  const four = { poolRef: { kind: 'GlobalInClusterPrefixPool' } }
+  await world.create(claim('a', six), claim('b', six), claim('c', four), claim('d', four))
+  await world.runOnBlocks()
+  expect(await Promise.all(['a', 'b', 'c', 'd'].map(state))).toEqual([
+    'fd00::/64',
+    'fd00:0:0:2::/64',
+    '10.0.0.0/28 via 10.9.9.9',
+    '10.0.0.16/28 via 10.9.9.9',
+  ])
+})
+
+test('three processes serve 60 claims of one pool at once, and none of them leads', async () => {
+  const timers = new VirtualTimers(world.nowMs)
+  const problems: unknown[] = []
+  await world.create(pool(['10.0.0.0/26'], { prefix: 26 }))
+  const controllers = [1, 2, 3].map(() => {
+    const provider = inClusterBlocks()
+    return new Controller({
+      store: world.store,
+      planners: [provider],
+      timers,
+      outside: taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks }),
+      onProblem: (problem) => void problems.push(problem),
+    })
+  })
+  const running = controllers.map((controller) => controller.run())
+  for (let n = 0; n < 60; n++) unwrap(await world.store.create(claim(`c${n}`)))
+  await timers.pass(120_000)
+  const claims = await world.claims()
+  expect(claims.filter(({ status }) => status?.addressRef !== undefined)).toHaveLength(60)
+  const all = Object.values(await world.bindings())
+  expect([all.length, new Set(all).size, new Set(await world.rows()).size]).toEqual([60, 60, 60])
+  for (const name of claims.map(({ metadata }) => metadata.name)) await world.delete('claim', name)
+  await timers.pass(600_000)
+  expect([await world.claims(), await world.addresses(), await world.rows()]).toEqual([[], [], []])
+  for (const controller of controllers) controller.stop()
+  await Promise.all(running)
+  expect(problems).toEqual([])
+})
+
+test('a pool that is deleted goes with its last address, and comes again with nothing in use', async () => {
+  await world.create(pool(['10.0.0.2']), claim('a'))
+  await world.runOnBlocks()
+  await world.delete('pool', 'pool')
+  await world.runOnBlocks()
+  expect((await world.pool()).metadata.deletionTimestamp).toBeDefined()
+  await world.delete('claim', 'a')
+  await world.runOnBlocks()
+  expect((await world.store.get(poolRef())).ok).toBe(false)
+  expect(await world.blocks()).toEqual([])
+  await world.create(pool(['10.0.0.2']), claim('b'))
+  await world.runOnBlocks()
+  expect(await state('b')).toBe('10.0.0.2/24')
+})
+
+test('a claim whose pool has gone gives its row back all the same', async () => {
+  await world.create(pool(['10.0.0.2']), claim('a'))
+  await world.runOnBlocks()
+  for (const ref of [addressRef('a'), poolRef()]) {
+    await world.patch(ref, { metadata: { finalizers: [] } })
+    unwrap(await world.store.delete(ref))
+  }
+  await world.runOnBlocks()
+  expect(await state('a')).toMatch(/^PoolNotReady/)
+  expect(await world.rows()).toEqual(['inclusterippools.default.pool-4-0a000000-24 2 default/a'])
+  unwrap(await world.store.delete(claimRef('a')))
+  await world.runOnBlocks()
+  expect([await world.rows(), await world.claims()]).toEqual([[], []])
+})
+
+test('a pool of many ranges is one of blocks too', () => {
+  const addresses = Array.from({ length: 5000 }, (_, n) => `10.${n >> 7}.${(n & 127) * 2}.7`)
+  const read = InClusterIPPool.parse({ ...pool(addresses), metadata: { name: 'pool', namespace: 'default', uid: 'u' } })
+  const { spec } = ipPoolOf(read)
+  expect(spec.subnets).toHaveLength(20)
+  expect(new Set(spec.subnets.map(({ cidr }) => cidr)).size).toBe(20)
+  expect(poolSpace(spec).ok).toBe(true)
+  const texts = [...addresses].sort(byNumber).map((text) => `${text}-${text}`)
+  expect(spec.subnets.flatMap(({ ranges = [] }) => ranges)).toEqual(texts)
+  expect(IPPool.safeParse(ipPoolOf(read)).ok).toBe(true)
+})
+
+function byNumber(left: string, right: string): number {
+  const [a, b] = [left, right].map((text) => text.split('.').map(Number)) as [number[], number[]]
+  for (let at = 0; at < 4; at++) if (a[at] !== b[at]) return (a[at] as number) - (b[at] as number)
+  return 0
+}
+
+test('says the same of its pools as the provider without blocks', async () => {
+  await world.create(pool(['10.0.0.2-10.0.0.4']), claim('a'), claim('b'))
+  await world.runOnBlocks()
+  expect(await outcomeOf(world)).toMatchObject({
+    'InClusterIPPool pool': { ipAddresses: { total: 3, free: 1, used: 2, outOfRange: 0 } },
+  })
+})
