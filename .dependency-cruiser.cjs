@@ -3,7 +3,7 @@
  *
  *   6 testing                 everything below; imported by nobody
  *   5 run, render             plan, store contract, allocator, cidr, errors, types of crd/meta
- *   4 provider                plan, claim, allocator, crd, cidr, errors; never each other, but for provider/claims and provider/blocks
+ *   4 provider                plan, claim, allocator, crd, cidr, errors; never each other, but for provider/claims; in-cluster-blocks is made of two
  *   3 plan                    types of crd, errors
  *   3 store contract          crd/meta, errors
  *   3 store rules, engine     the contract, crd/meta, bytes, errors; the engine: the rules too
@@ -77,17 +77,17 @@ module.exports = {
     {
       name: 'layer-provider-room',
       comment:
-        'A provider imports no other provider. Two of them are what others are built on: provider/claims, the life of claims, and provider/blocks, a ledger for any number of writers.',
+        'A provider imports no other provider. provider/claims is the life of claims that those of Cluster API are built on; in-cluster-blocks is the in-cluster provider on blocks.',
       severity: 'error',
-      from: { path: '^src/provider/([^/]+)/' },
-      to: { path: '^src/provider/', pathNot: ['^src/provider/$1/', '^src/provider/(claims|blocks)/'] },
+      from: { path: '^src/provider/([^/]+)/', pathNot: '^src/provider/in-cluster-blocks/' },
+      to: { path: '^src/provider/', pathNot: ['^src/provider/$1/', '^src/provider/claims/'] },
     },
     {
-      name: 'layer-provider-claims',
-      comment: 'The life of claims knows no provider.',
+      name: 'layer-provider-in-cluster-blocks',
+      comment: 'The in-cluster provider on blocks: these two, and the life of claims.',
       severity: 'error',
-      from: { path: '^src/provider/claims/' },
-      to: { path: '^src/provider/', pathNot: '^src/provider/claims/' },
+      from: { path: '^src/provider/in-cluster-blocks/' },
+      to: { path: '^src/provider/', pathNot: '^src/provider/(in-cluster-blocks|in-cluster|blocks|claims)/' },
     },
     layer(
       'store-contract',

@@ -71,6 +71,7 @@ test.each([
   ['cidr', ['cidr']],
   ['allocators', ['allocators']],
   ['consumer', ['consumer']],
+  ['in-cluster', ['in-cluster-blocks']],
   ['webhooks', ['webhook']],
   ['blocks', ['blocks/main', 'blocks/requests', 'blocks/claims']],
 ])('docs/guides/%s.md shows what its examples print', async (name, shown) => {

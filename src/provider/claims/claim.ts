@@ -17,12 +17,12 @@ import {
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
 import { doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
-import { bound, nothing, paused, RETRY_SECONDS, type SoFar, wait } from './endings.js'
+import { bound, nothing, paused, RETRY_SECONDS, type SoFar, step, wait } from './endings.js'
 import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { advance, startOf, statusPatch, stuck, timeText } from './status.js'
+import { startOf, statusPatch, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -88,7 +88,7 @@ export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
       message: `no pool kind of this provider: ${kind} of group ${JSON.stringify(apiGroup)}`,
     })
   }
-  if (hasPausedAnnotation(claim)) return paused('claim', 'the claim is paused')
+  if (hasPausedAnnotation(claim)) return paused('claim', claim)
   const clusterName = clusterNameOf(claim)
   if (input.clusterProblem !== undefined) {
     const message = `Cluster ${claim.metadata.namespace}/${clusterName} can not be read: ${input.clusterProblem}`
@@ -99,10 +99,10 @@ export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
     return nothing({ kind: 'waiting', reason: 'ClusterNotFound', message })
   }
   if (clusterName !== undefined && cluster !== undefined && isClusterPaused(cluster)) {
-    return paused('cluster', `${formatRef(refOf(cluster))} is paused`)
+    return paused('cluster', cluster)
   }
   if (deleting) {
-    if (pool !== undefined && hasPausedAnnotation(pool)) return paused('pool', `${formatRef(refOf(pool))} is paused`)
+    if (pool !== undefined && hasPausedAnnotation(pool)) return paused('pool', pool)
     const problem = input.poolProblem ?? input.addressProblem
     if (problem !== undefined)
       return nothing({ kind: 'waiting', reason: 'AllocationFailed', message: `not released: ${problem}` })
@@ -114,7 +114,7 @@ export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
     effects.push(addFinalizer(claim, rules.finalizers.claim, 'the claim must not go before its address'))
   }
   if (pool !== undefined && hasPausedAnnotation(pool)) {
-    return { ...paused('pool', `${formatRef(refOf(pool))} is paused`), effects }
+    return { ...paused('pool', pool), effects }
   }
   return planAddress(planning, effects)
 }
@@ -127,12 +127,11 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   const { rules, input, reads, time } = planning
   const { claim, address, pool, ledger } = input
   const addressName = formatRef(reads.address)
-  const now = timeText(time)
   const start = startOf(claim)
   const isNew = start.state.phase !== 'Bound'
   const isLost = !isNew && (address === undefined || !fulfils(address, claim, rules))
-  const progress = isLost ? advance(start, 'AddressLost', claim, { message: '', now }) : start
-  const soFar: SoFar = { claim, effects, progress, now }
+  const before: SoFar = { claim, effects, progress: start, now: timeText(time) }
+  const soFar = isLost ? step(before, 'AddressLost') : before
 
   if (address !== undefined && isLeftOver(address, claim, rules)) {
     return removeLeftOver(planning, address, soFar)
@@ -154,15 +153,18 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
     if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
     const isKnown = doubt?.kind !== 'unknown'
     if (doubt !== undefined && (isNew || isKnown)) {
-      const lost =
-        isNew || isLost ? soFar : { ...soFar, progress: advance(start, 'AddressLost', claim, { message: '', now }) }
-      return wait(lost, 'AllocationFailed', doubt.message, doubt.retryAfterSeconds)
+      return wait(
+        isNew || isLost ? soFar : step(soFar, 'AddressLost'),
+        'AllocationFailed',
+        doubt.message,
+        doubt.retryAfterSeconds,
+      )
     }
     const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
     if (repair !== undefined) {
       effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
     }
-    const plan = bound(claim, effects, advance(progress, 'AddressAllocated', claim, { message: '', now }), address)
+    const plan = bound(soFar, address)
     return isKnown ? plan : { ...plan, requeueAfterSeconds: doubt.retryAfterSeconds ?? RETRY_SECONDS }
   }
 
@@ -172,9 +174,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
   if (found.kind === 'ask') return asking(planning, effects, found)
   effects.push({ kind: 'create', object: found.address, why: found.why })
-  const ready =
-    progress.state.phase === 'Error' ? advance(progress, 'PoolHasRoom', claim, { message: '', now }) : progress
-  return bound(claim, effects, advance(ready, 'AddressAllocated', claim, { message: '', now }), found.address)
+  return bound(soFar.progress.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
 
 /** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */

@@ -1,5 +1,7 @@
+import type { ClaimEvent } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { type Effect, eventAbout, type Plan, patchStatus } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -16,54 +18,36 @@ export interface SoFar {
   readonly now: string
 }
 
+/** One event further. */
+export function step(soFar: SoFar, event: ClaimEvent, message = ''): SoFar {
+  const { claim, progress, now } = soFar
+  return { ...soFar, progress: advance(progress, event, claim, { message, now }) }
+}
+
 /** The claim waits, and says why. */
 export function wait(
-  { claim, effects, progress, now }: SoFar,
+  soFar: SoFar,
   reason: WaitReason,
   message: string,
   retryAfterSeconds?: number,
 ): Plan<ClaimOutcome> {
-  const plan = waiting(claim, effects, advance(progress, events[reason], claim, { message, now }), reason, message)
-  return retryAfterSeconds === undefined ? plan : { ...plan, requeueAfterSeconds: retryAfterSeconds }
+  const now = step(soFar, reason === 'PoolNotReady' ? 'PoolUnavailable' : reason, message)
+  pushStatus(now, { type: 'Warning', reason, message })
+  const seconds = retryAfterSeconds ?? (now.progress.retryLater ? RETRY_SECONDS : undefined)
+  return { outcome: { kind: 'waiting', reason, message }, effects: now.effects, requeueAfterSeconds: seconds }
 }
-
-/** What has happened to a claim that waits for a reason. */
-const events = {
-  PoolNotReady: 'PoolUnavailable',
-  PoolExhausted: 'PoolExhausted',
-  AllocationFailed: 'AllocationFailed',
-} as const
 
 /** The claim has its address. */
-export function bound(
-  claim: IPAddressClaim,
-  effects: Effect[],
-  progress: Progress,
-  address: IPAddress,
-): Plan<ClaimOutcome> {
-  const { address: text, prefix, gateway } = address.spec
-  const full = prefix === undefined ? text : `${text}/${prefix}`
-  pushStatus(claim, effects, progress, { type: 'Normal', reason: 'AddressAllocated', message: full })
-  return { outcome: { kind: 'bound', address: text, prefix, gateway, message: full }, effects }
-}
-
-function waiting(
-  claim: IPAddressClaim,
-  effects: Effect[],
-  progress: Progress,
-  reason: WaitReason,
-  message: string,
-): Plan<ClaimOutcome> {
-  pushStatus(claim, effects, progress, { type: 'Warning', reason, message })
-  const outcome: ClaimOutcome = { kind: 'waiting', reason, message }
-  return progress.retryLater ? { outcome, effects, requeueAfterSeconds: RETRY_SECONDS } : { outcome, effects }
+export function bound(soFar: SoFar, { spec: { address, prefix, gateway } }: IPAddress): Plan<ClaimOutcome> {
+  const now = step(soFar, 'AddressAllocated')
+  const message = prefix === undefined ? address : `${address}/${prefix}`
+  pushStatus(now, { type: 'Normal', reason: 'AddressAllocated', message })
+  return { outcome: { kind: 'bound', address, prefix, gateway, message }, effects: now.effects }
 }
 
 /** The status last, and an event only where it goes with a write. */
 function pushStatus(
-  claim: IPAddressClaim,
-  effects: Effect[],
-  progress: Progress,
+  { claim, effects, progress }: SoFar,
   event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
 ): void {
   const patch = statusPatch(claim.status, progress.status)
@@ -77,6 +61,7 @@ export function nothing(outcome: ClaimOutcome): Plan<ClaimOutcome> {
   return { outcome, effects: [] }
 }
 
-export function paused(by: 'claim' | 'cluster' | 'pool', message: string): Plan<ClaimOutcome> {
+export function paused(by: 'claim' | 'cluster' | 'pool', object: KubeObject): Plan<ClaimOutcome> {
+  const message = `${by === 'claim' ? 'the claim' : formatRef(refOf(object))} is paused`
   return nothing({ kind: 'paused', by, message })
 }

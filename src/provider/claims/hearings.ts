@@ -1,5 +1,5 @@
 import type { Answered } from '../../plan/index.js'
-import { callKey, type Heard, type HeardOf, heardNow } from './outside.js'
+import type { Heard, HeardOf } from './outside.js'
 
 /** What was heard from outside systems, by claim. */
 export class Hearings {
@@ -11,7 +11,7 @@ export class Hearings {
   /** What was heard for a claim. */
   of(claim: string): HeardOf | undefined {
     const heard = this.#heard.get(claim)
-    return heard && ((operation, marker) => heard.get(callKey(operation, marker)))
+    return heard && ((operation, marker) => heard.get(`${operation} ${marker}`))
   }
 
   /** A call for a claim is about to be made. */
@@ -19,25 +19,24 @@ export class Hearings {
     this.#outdated.delete(claim)
   }
 
-  hear(claim: string, answered: Answered): void {
-    if (this.#outdated.delete(claim) && !answered.answer.ok) return
-    const { operation, key: marker } = answered.call
+  hear(claim: string, { call, answer, atMs }: Answered): void {
+    if (this.#outdated.delete(claim) && !answer.ok) return
     const heard = this.#heard.get(claim) ?? new Map<string, Heard>()
     this.#heard.set(claim, heard)
-    const call = callKey(operation, marker)
-    heard.set(call, heardNow(answered, heard.get(call)))
+    const key = `${call.operation} ${call.key}`
+    heard.set(key, { answer, atMs, failures: answer.ok ? 0 : (heard.get(key)?.failures ?? 0) + 1 })
   }
 
   /**
    * Something has changed that may have an outside system answer otherwise: what it has refused is not believed any more.
    *
-   * @param isAsking whether the answer to a call for a claim is still to come: if it refuses, it does for what was so before
+   * @param asking the claims for which an answer is still to come: if it refuses, it does for what was so before
    */
-  doubt(claims: readonly string[], isAsking: (claim: string) => boolean): void {
+  doubt(claims: readonly string[], asking: ReadonlySet<string>): void {
     for (const claim of claims) {
-      if (isAsking(claim)) this.#outdated.add(claim)
-      const heard = this.#heard.get(claim)
-      for (const [call, { answer }] of heard ?? []) if (!answer.ok) heard?.delete(call)
+      if (asking.has(claim)) this.#outdated.add(claim)
+      const heard = this.#heard.get(claim) ?? new Map<string, Heard>()
+      for (const [call, { answer }] of heard) if (!answer.ok) heard.delete(call)
     }
   }
 

@@ -2,7 +2,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
-import type { Answered, OutsideAnswer, OutsideFailure } from '../../plan/index.js'
+import type { OutsideAnswer, OutsideFailure } from '../../plan/index.js'
 import type { Answers, OutsideOptions, OutsideRequest } from './definition.js'
 
 /** Annotation of an IPAddress that an outside system has given: the marker under which that system keeps it. */
@@ -85,11 +85,6 @@ function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: OutsideFa
   return Math.max(0, Math.ceil((atMs + waitSeconds * 1000 - nowMs) / 1000))
 }
 
-/** What is known of a call after an answer. */
-export function heardNow({ answer, atMs }: Answered, before: Heard | undefined): Heard {
-  return { answer, atMs, failures: answer.ok ? 0 : (before?.failures ?? 0) + 1 }
-}
-
 /**
  * The marker of a claim: uids of pool and claim, because names come again. That of an address that was given under another one, as before a move to
  * another cluster, is written on it. `undefined` where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
@@ -101,11 +96,6 @@ export function markerOf(
 ): string | undefined {
   if (outside?.marker === 'claim') return claim.metadata.uid
   const written = address?.metadata.annotations?.[MARKER_ANNOTATION]
-  if (written !== undefined && written !== '') return written
+  if (written) return written
   return pool?.metadata.uid === undefined ? undefined : `${pool.metadata.uid}/${claim.metadata.uid}`
-}
-
-/** Under which what was heard of a call is remembered. */
-export function callKey(operation: string, marker: string): string {
-  return `${operation} ${marker}`
 }

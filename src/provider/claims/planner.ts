@@ -55,11 +55,6 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
   return new ClaimProvider(rulesOf(definition))
 }
 
-/** Why a claim waits that is tried again when an address of its pool goes. */
-const waitsForRoom: readonly string[] = ['PoolExhausted', 'AllocationFailed']
-/** The same where an outside system gives addresses: who is being asked may be told in a moment that there was no room. */
-const waitsForOutside: readonly string[] = ['PoolExhausted', 'OutsideCall']
-
 class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> implements Provider<P, L, R> {
   readonly name: string
   readonly watches: readonly KindInfo[]
@@ -177,10 +172,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       },
       time,
     )
-    // what failed may go well when an address goes: it may be the one that the claim has to have
-    const reasons = this.#rules.outside === undefined ? waitsForRoom : waitsForOutside
-    const waits = plan.outcome.kind === 'waiting' && reasons.includes(plan.outcome.reason)
-    if (waits) record?.exhausted.add(key, claim)
+    const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
+    // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
+    const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
+    if (reason === 'PoolExhausted' || reason === other) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
   }
@@ -195,7 +190,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
   #retry({ asking }: PoolRecord<P, L>, claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
-    this.#heard.doubt(keys, (key) => asking.has(key))
+    this.#heard.doubt(keys, asking)
     return keys
   }
 

@@ -73,7 +73,7 @@ function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extend
     if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
   }
   if (outside !== undefined && !MARKERS.includes(outside?.marker))
-    refuse('outside.marker', 'kept, claim, none', outside?.marker)
+    refuse('outside.marker', MARKERS.join(', '), outside?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
     refuse('sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }

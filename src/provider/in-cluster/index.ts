@@ -1,8 +1,6 @@
 export type { Offer } from '../claims/definition.js'
 export type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 export { type ClaimReads, clusterNameOf } from '../claims/references.js'
-export { ipPoolOf } from './as-ip-pool.js'
-export { type InClusterBlocks, type InClusterBlocksOptions, inClusterBlocks } from './blocks.js'
 export { type ClaimInput, claimReads, fulfils, newIPAddress, planClaim, poolRefOf } from './claim.js'
 export type { Random } from './draw.js'
 export { type Duplicate, type LedgerAnswer, type LedgerEntry, PoolLedger } from './ledger.js'

@@ -10,19 +10,19 @@ import {
   defineBlockProvider,
 } from '../blocks/index.js'
 import type { ProviderFinalizers } from '../claims/index.js'
-import { ipPoolOf } from './as-ip-pool.js'
-import { choose } from './choice.js'
-import { afterGrace, claimName } from './definition.js'
-import { PoolLedger } from './ledger.js'
+import { choose } from '../in-cluster/choice.js'
+import { afterGrace, claimName } from '../in-cluster/definition.js'
+import { PoolLedger } from '../in-cluster/ledger.js'
 import {
   assertOptions,
   type InClusterOptions,
   PREALLOCATIONS_ANNOTATION,
   REQUESTED_ADDRESS_ANNOTATION,
-} from './options.js'
-import type { PoolOutcome } from './outcome.js'
-import { planPool } from './pool.js'
-import { preallocationsOf } from './preallocations.js'
+} from '../in-cluster/options.js'
+import type { PoolOutcome } from '../in-cluster/outcome.js'
+import { planPool } from '../in-cluster/pool.js'
+import { preallocationsOf } from '../in-cluster/preallocations.js'
+import { ipPoolOf } from './as-ip-pool.js'
 
 /** What the provider does beyond what upstream does. All of it is off unless it is asked for. */
 export interface InClusterBlocksOptions
@@ -37,7 +37,7 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
 
 /**
  * The in-cluster provider of Cluster API with blocks as its ledger: an address is a row of an IPBlock before it is an IPAddress. So any number of processes may serve
- * the same pools at once, and no leader is elected. Everything else is as {@link inCluster} has it, which is for one writer at a time.
+ * the same pools at once, and no leader is elected. Everything else is as `inCluster` of `ipam-kit/provider/in-cluster` has it, which is for one writer at a time.
  *
  * Pools stay what they are, and need nothing: their blocks are in a domain of their own, which has the name of the pool. IPAddress objects that are there already,
  * as those of the Go provider, keep their addresses: no one of them is given to another claim, and each gets its row when its claim is next looked at. Let no

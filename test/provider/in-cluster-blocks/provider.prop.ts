@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { expect, test } from 'vitest'
-import { BlocksWorld, outcomeOf } from './blocks-world.js'
-import { claim, claimRef, poolOf, World } from './world.js'
+import { claim, claimRef, poolOf, World } from '../in-cluster/world.js'
+import { BlocksWorld, outcomeOf } from './world.js'
 
 const CLAIMS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 

@@ -2,12 +2,12 @@ import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { IPPool, poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import { inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster'
+import { inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, taskCaller } from 'ipam-kit/run'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { VirtualTimers } from '../../run/virtual-timers.js'
-import { BlocksWorld, outcomeOf } from './blocks-world.js'
-import { addressRef, claim, claimRef, pool, poolOf, poolRef } from './world.js'
+import { addressRef, claim, claimRef, pool, poolOf, poolRef, World } from '../in-cluster/world.js'
+import { BlocksWorld, outcomeOf } from './world.js'
 
 let world: BlocksWorld
 beforeEach(() => {
@@ -303,3 +303,33 @@ test('says the same of its pools as the provider without blocks', async () => {
     'InClusterIPPool pool': { ipAddresses: { total: 3, free: 1, used: 2, outOfRange: 0 } },
   })
 })
+
+test('costs one write more than without blocks for a claim, and one more when it goes', async () => {
+  const plain = new World()
+  const writes = async (one: World, run: () => Promise<unknown>) => {
+    const before = await version(one)
+    await run()
+    return (await version(one)) - before
+  }
+  const counts: number[] = []
+  for (const [one, run] of [
+    [plain, () => plain.run()],
+    [world, () => world.runOnBlocks()],
+  ] as const) {
+    await one.create(pool(['10.0.0.2-10.0.0.9']), claim('first'))
+    await run()
+    await one.create(claim('a'))
+    counts.push(await writes(one, run))
+    await one.delete('claim', 'a')
+    counts.push(await writes(one, run))
+  }
+  const [given, back, givenByRow, backByRow] = counts as [number, number, number, number]
+  expect([givenByRow - given, backByRow - back]).toEqual([1, 1])
+})
+
+/** Goes up by one with each write. */
+async function version(one: World): Promise<number> {
+  return Number(unwrap(await one.store.list({ ...kindOfClaims })).resourceVersion)
+}
+
+const kindOfClaims = { apiVersion: IPAddressClaim.info.apiVersion, kind: IPAddressClaim.info.kind }

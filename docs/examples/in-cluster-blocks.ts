@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+// In-cluster pools, served by three processes at once: tsx docs/examples/in-cluster-blocks.ts
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { InClusterIPPool, poolModels } from 'ipam-kit/crd/in-cluster'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { unwrap } from 'ipam-kit/errors'
+import type { Outcome } from 'ipam-kit/plan'
+import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
+import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
+import { Controller, taskCaller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+
+/** One process of any number: each serves every pool, and none of them leads. */
+function controllerOn(store: Store): Controller {
+  const inCluster = inClusterBlocks()
+  const sweep = blocksSweep({ owners: [IPAddressClaim.info] })
+  return new Controller<Outcome>({
+    store,
+    planners: [inCluster, blocksOperator(), sweep],
+    outside: taskCaller({ store, tasks: inCluster.tasks, now: Date.now }),
+    timers: {
+      now: Date.now,
+      after: (ms, action) => {
+        const timer = setTimeout(action, ms)
+        return () => clearTimeout(timer)
+      },
+    },
+    onProblem: (problem) => console.error(problem),
+  })
+}
+
+const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels, IPDomain, IPPool, IPBlock].map(({ info }) => info)
+const store = memoryStore({ now: Date.now, kinds })
+const namespace = 'default'
+const lab = { apiVersion: InClusterIPPool.info.apiVersion, kind: 'InClusterIPPool' }
+const spec = { addresses: ['10.0.0.0/24'], prefix: 24, gateway: '10.0.0.1' }
+unwrap(await store.create({ ...lab, metadata: { namespace, name: 'lab' }, spec }))
+const { apiVersion, kind } = IPAddressClaim.info
+const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }
+for (let n = 1; n <= 60; n++) {
+  unwrap(await store.create({ apiVersion, kind, metadata: { namespace, name: `web-${n}` }, spec: { poolRef } }))
+}
+
+const controllers = [controllerOn(store), controllerOn(store), controllerOn(store)]
+const running = controllers.map((controller) => controller.run())
+const pool = async () => {
+  const ref = { ...lab, namespace, name: 'lab' }
+  return InClusterIPPool.parse(unwrap(await store.get(ref)))
+}
+while ((await pool()).status?.ipAddresses?.used !== 60) await new Promise((resolve) => setTimeout(resolve, 10))
+for (const controller of controllers) controller.stop()
+await Promise.all(running)
+
+const { items } = unwrap(await store.list({ apiVersion, kind: 'IPAddress' }))
+const addresses = items.map((object) => IPAddress.parse(object).spec.address)
+console.log(`${addresses.length} claims, ${new Set(addresses).size} addresses`)
+console.log(`pool lab: ${JSON.stringify((await pool()).status?.ipAddresses)}`)
