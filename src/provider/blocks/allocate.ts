@@ -90,7 +90,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const block = this.#refused.blockOf(effect)
     if (block === undefined) return false
     this.#sent.delete(block)
-    this.#known.noteRefused(block, this.#request.owner.uid)
+    this.#known.noteRefused(block, this.#identity)
     return this.#refused.add()
   }
 
@@ -113,7 +113,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const left = this.#reviewHandle()
     if (left !== undefined) return left
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
-    for (const { name, version } of this.#known.doubts(this.#request.owner.uid)) {
+    for (const { name, version } of this.#known.doubts(this.#request.owner.uid, { name: this.#request.interface })) {
       if (!this.#sent.has(name)) this.#sent.set(name, { version })
     }
     const doubtful = this.#review()
@@ -154,9 +154,13 @@ class AllocateTask implements Task<AllocationOutcome> {
     const { block, prefix, version, sequence, replaced } = choice
     this.#refused.tries(choice)
     this.#sent.set(block, { version, sequence, replaced })
-    const { uid } = this.#request.owner
-    this.#known.noteSent(block, { prefix, version, uid, sequence, isBound: true }, { nowMs })
+    this.#known.noteSent(block, { prefix, version, ...this.#identity, sequence, isBound: true }, { nowMs })
     return write(choice.effect)
+  }
+
+  /** Whose it is. */
+  get #identity(): { readonly uid: string; readonly interface: string | undefined } {
+    return { uid: this.#request.owner.uid, interface: this.#request.interface }
   }
 
   /** Whether a pool is not known, or only as it was a while ago. */
@@ -195,7 +199,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const { name, prefix, version, object } = place.book
     const sequence = object.spec.sequence + 1
     this.#sent.set(name, { version, sequence })
-    const sent = { prefix, version, uid: owner.uid, sequence, isBound: true }
+    const sent = { prefix, version, ...this.#identity, sequence, isBound: true }
     this.#known.noteSent(name, sent, { nowMs: this.#nowMs })
     return write(changeRow(place, wanted, `${owner.name} has it in another container, or with another MAC`))
   }

@@ -24,6 +24,7 @@ export interface SentRow {
   /** The version of the block that it is for; `undefined`: the block is made. */
   readonly version: string | undefined
   readonly uid: string
+  readonly interface: string | undefined
   readonly sequence: number
   readonly isBound: boolean
 }
@@ -68,8 +69,8 @@ export class KnownBlocks {
   readonly #poolsAtMs = new Map<string, number>()
   readonly #sightings = new Sightings()
   readonly #readings: BlockReadings | undefined
-  /** The blocks for which a task has sent something, and what last. */
-  readonly #underWay = new Map<string, SentRow & { readonly atMs: number }>()
+  /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
+  readonly #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, { readonly prefix: Prefix.Prefix; readonly atMs: number }>()
   #nowMs = 0
@@ -179,23 +180,37 @@ export class KnownBlocks {
   }
 
   /** What was sent for an owner and may still be done, as far as is known: for which version of which block. */
-  doubts(uid: string): readonly { readonly name: string; readonly version: string | undefined }[] {
-    return [...this.#underWay].flatMap(([name, sent]) => (sent.uid === uid ? [{ name, version: sent.version }] : []))
+  doubts(
+    uid: string,
+    interfaceName?: { readonly name: string | undefined },
+  ): readonly { readonly name: string; readonly version: string | undefined }[] {
+    return [...this.#underWay].flatMap(([name, sent]) =>
+      sent
+        .filter((each) => each.uid === uid && (interfaceName === undefined || each.interface === interfaceName.name))
+        .map(({ version }) => ({ name, version })),
+    )
   }
 
   /** A task is about to write a block. */
   noteSent(name: string, sent: SentRow, { nowMs }: { readonly nowMs: number }): void {
-    this.#underWay.set(name, { ...sent, atMs: nowMs })
+    const others = this.#underWay.get(name)?.filter((each) => !isOfSame(each, sent)) ?? []
+    this.#underWay.set(name, [...others, { ...sent, atMs: nowMs }])
   }
 
   /** The store has not taken what was sent for an owner, and nothing of it comes later. */
-  noteRefused(name: string, uid: string): void {
-    if (this.#underWay.get(name)?.uid === uid) this.#underWay.delete(name)
+  noteRefused(name: string, owner: Pick<SentRow, 'uid' | 'interface'>): void {
+    this.#setUnderWay(name, (sent) => !isOfSame(sent, owner))
+  }
+
+  #setUnderWay(name: string, stays: (sent: SentRow) => boolean): void {
+    const left = this.#underWay.get(name)?.filter(stays) ?? []
+    if (left.length === 0) this.#underWay.delete(name)
+    else this.#underWay.set(name, left)
   }
 
   /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
   underWayAt(nowMs: number): RangeSet.RangeSet {
-    const lately = [...this.#underWay.values()].filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
+    const lately = [...this.#underWay.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
     return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
   }
 
@@ -230,8 +245,9 @@ export class KnownBlocks {
       view = new PoolView(read)
       this.#pools.set(name, view)
     } else hasChanged = view.update(read)
-    if (!this.isComplete) view.believeStatus()
-    if (!hasChanged) return
+    // what the status said before of blocks that are not known is not so any more
+    if (!this.isComplete) view.forget()
+    else if (!hasChanged) return
     for (const [block, each] of this.#books) {
       if (each instanceof BlockBook) this.#note(view, each)
       else if (each !== 'absent') this.#markUnreadable(view, block)
@@ -245,7 +261,7 @@ export class KnownBlocks {
     if (before instanceof BlockBook && change.kind === 'present' && isSame(before.object, change.object)) return
     const version = change.kind === 'present' ? change.object.metadata.resourceVersion : undefined
     const sent = this.#underWay.get(name)
-    if (sent?.version !== version) this.#underWay.delete(name)
+    if (sent !== undefined) this.#setUnderWay(name, (each) => each.version === version)
     if (before instanceof BlockBook) this.#unindex(before)
     if (change.kind === 'absent') {
       this.#others.delete(name)
@@ -261,7 +277,7 @@ export class KnownBlocks {
       return
     }
     this.#books.set(name, book)
-    if (!isDone(sent, book) && this.#isNews(book, before)) {
+    if (!sent?.some((each) => isDone(each, book)) && this.#isNews(book, before)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs })
     }
@@ -341,10 +357,13 @@ export function blockRef(name: string): ObjectRef {
   return { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name }
 }
 
+/** Whether two are about one interface of one owner. */
+function isOfSame(left: Pick<SentRow, 'uid' | 'interface'>, right: Pick<SentRow, 'uid' | 'interface'>): boolean {
+  return left.uid === right.uid && left.interface === right.interface
+}
+
 /** Whether it was this that has changed a block, as far as can be seen. */
-function isDone(sent: SentRow | undefined, { entries }: BlockBook): boolean {
-  if (sent === undefined) return false
-  const { uid, sequence, isBound: isWanted } = sent
+function isDone({ uid, sequence, isBound: isWanted }: SentRow, { entries }: BlockBook): boolean {
   return (
     entries.some((entry) => isBound(entry) && entry.row.uid === uid && entry.row.sequence === sequence) === isWanted
   )

@@ -99,7 +99,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   next({ nowMs, conflicts }: TaskTime): Step<ReleaseOutcome> {
     this.#nowMs = nowMs
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
-    for (const { name, version } of this.#known.doubts(this.#request.owner.uid)) {
+    for (const { name, version } of this.#doubts()) {
       if (!this.#sent.has(name)) this.#suspects.set(name, version)
     }
     const left = this.#reviewHandle(conflicts)
@@ -110,14 +110,20 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
     const { name, prefix, version } = place.book
-    const { uid, sequence } = place.entry.row
+    const { uid, sequence, interface: interfaceName } = place.entry.row
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)
-    this.#known.noteSent(name, { prefix, version, uid, sequence, isBound: false }, { nowMs })
+    const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
+    this.#known.noteSent(name, sent, { nowMs })
     const pool = this.#known.pool(allocation.pool)
     const rules = pool instanceof PoolView ? pool.object.spec : undefined
     const effect = takeBack(place, rules, { nowMs, why: `its owner ${place.entry.row.owner} gives it back` })
     return write(effect)
+  }
+
+  #doubts(): ReturnType<KnownBlocks['doubts']> {
+    const { owner, interface: name } = this.#request
+    return this.#known.doubts(owner.uid, name === undefined ? undefined : { name })
   }
 
   /** What the handle names that was not looked at yet. */

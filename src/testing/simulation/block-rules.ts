@@ -1,14 +1,14 @@
-import { Address, Prefix, RangeSet } from '../../cidr/index.js'
+import { Address, Prefix } from '../../cidr/index.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { poolSpace } from '../../crd/ipam-kit/space.js'
 import type { Change } from '../../plan/index.js'
+import { type Span, spansGivenBy } from './naive-space.js'
 
 /** What the rules ask of the world. */
 export interface BlockWorld {
   readonly now: () => number
   /** Whether what an owner has may be taken from it now: it gives it back, or was not told of it yet. */
-  readonly mayLose: (uid: string) => boolean
+  readonly mayLose: (uid: string, interfaceName: string | undefined) => boolean
   /** Every version that a pool ever had. */
   readonly versionsOf: (pool: string) => readonly IPPool[]
 }
@@ -30,11 +30,11 @@ interface Seen {
   readonly to: bigint
 }
 
-/** Some addresses of a pool. */
-interface Given {
+/** For whom there has to be room. */
+export interface Seeker {
   readonly family: 4 | 6
-  readonly first: bigint
-  readonly last: bigint
+  /** Where the pool gives its blocks to nodes, and nobody takes of those of others. */
+  readonly node?: { readonly name: string; readonly maxBlocks: number; readonly blockPrefixLength: number } | undefined
 }
 
 /**
@@ -45,7 +45,7 @@ export class BlockRules {
   readonly #world: BlockWorld
   readonly #blocks = new Map<string, Seen>()
   /** What versions of pools give: they are immutable. */
-  readonly #given = new Map<IPPool, readonly Given[]>()
+  readonly #given = new Map<IPPool, readonly Span[]>()
   /** The highest number ever seen at a place. */
   readonly #sequences = new Map<string, number>()
 
@@ -71,9 +71,10 @@ export class BlockRules {
     return problem
   }
 
-  /** The addresses that an owner has, by what is stored. */
-  addressesOf(uid: string): readonly string[] {
+  /** The addresses that an interface of an owner has, by what is stored. */
+  addressesOf(uid: string, interfaceName: string | undefined): readonly string[] {
     return this.#rowsOf(uid)
+      .filter(({ row }) => row.interface === interfaceName)
       .map((each) => this.#text(each))
       .sort()
   }
@@ -88,22 +89,37 @@ export class BlockRules {
     return this.#blocks.get(block)?.rows.map(({ row }) => row.uid) ?? []
   }
 
-  /** How many units of a pool nobody has or waits for, of one family. Small pools only. */
-  freeIn(pool: IPPool, family: 4 | 6, most: bigint): bigint {
-    const space = poolSpace(pool.spec)
-    if (!space.ok) return 0n
-    let free = 0n
+  /** Whether a pool has an address that nobody has or waits for. */
+  hasRoom(pool: IPPool, { family, node }: Seeker): boolean {
     const held = [...this.#blocks.values()]
       .filter(({ block, family: other }) => block.spec.domain === pool.spec.domain && other === family)
       .flatMap(({ rows }) => rows)
       .filter(({ row }) => row.state === undefined || Date.parse(row.until as string) > this.#world.now())
-    for (const { first, last } of RangeSet.ranges(space.value.given)) {
-      if (first.family !== family) continue
-      for (let at = Address.toBigInt(first); at <= Address.toBigInt(last) && free < most; at++) {
-        if (!held.some((each) => each.first <= at && each.last >= at)) free++
+    for (const span of spansGivenBy(pool.spec)) {
+      if (span.family !== family) continue
+      for (let at = span.first; at <= span.last; at++) {
+        const closedTo = node && this.#closedTo(at, pool, { family, node })
+        // nothing of that block
+        if (closedTo !== undefined) at = closedTo
+        else if (!held.some((each) => each.first <= at && each.last >= at)) return true
       }
     }
-    return free
+    return false
+  }
+
+  /** The last address of the block that one lies in, if the node may have nothing of that. */
+  #closedTo(at: bigint, pool: IPPool, { family, node }: Required<Seeker>): bigint | undefined {
+    if (node === undefined) return undefined
+    const { name, maxBlocks, blockPrefixLength } = node
+    const size = 1n << BigInt(Address.bitsOf(family) - blockPrefixLength)
+    const last = at - (at % size) + size - 1n
+    const ofDomain = [...this.#blocks.values()].filter(
+      (seen) => seen.family === family && seen.block.spec.domain === pool.spec.domain,
+    )
+    const there = ofDomain.find(({ from, to }) => from <= at && to >= at)?.block.spec
+    if (there?.node !== undefined) return there.node === name && there.pool === pool.metadata.name ? undefined : last
+    const own = ofDomain.filter(({ block: { spec } }) => spec.node === name && spec.pool === pool.metadata.name)
+    return own.length < maxBlocks ? undefined : last
   }
 
   /** What an owner has. */
@@ -143,12 +159,12 @@ export class BlockRules {
   /** What was bound stays, unless its owner gives it back; what is new was to be had. */
   #changes(before: Seen | undefined, { block: now, rows }: Seen): string | undefined {
     const old = before?.rows ?? []
-    for (const { row, first } of old) {
+    for (const one of old) {
+      const { row } = one
       if (row.state !== undefined) continue
-      const same = rows.find((each) => each.row.sequence === row.sequence)
-      const isKept =
-        same !== undefined && same.first === first && same.row.uid === row.uid && same.row.state === undefined
-      if (!isKept && !this.#world.mayLose(row.uid)) return `${row.owner} lost what it had in ${now.metadata.name}`
+      const isKept = rows.some((each) => isSameGift(one, each) && each.row.sequence >= row.sequence)
+      if (!isKept && !this.#world.mayLose(row.uid, row.interface))
+        return `${row.owner} lost what it had in ${now.metadata.name}`
     }
     const highest = this.#sequences.get(now.metadata.name) ?? -1
     for (const each of rows) {
@@ -156,7 +172,7 @@ export class BlockRules {
       if (row.state !== undefined || old.some((other) => other.row.sequence === row.sequence)) continue
       if (row.sequence <= highest) return `the number ${row.sequence} was used before in ${now.metadata.name}`
       const blocker = old.find(
-        (other) => other.first <= each.last && other.last >= each.first && !this.#mayFollow(other, row),
+        (other) => other.first <= each.last && other.last >= each.first && !this.#mayFollow(other, each),
       )
       if (blocker !== undefined) return `${this.#text(each)} was given while it was ${blocker.row.state ?? 'bound'}`
       const pool = row.pool ?? now.spec.pool
@@ -165,10 +181,12 @@ export class BlockRules {
     return undefined
   }
 
-  #mayFollow({ row: old }: Held, row: IPBlockRow): boolean {
-    if (old.state === undefined) return false
+  #mayFollow(before: Held, now: Held): boolean {
+    const [old, row] = [before.row, now.row]
+    if (old.state === undefined) return isRenewed(before, now)
     if (Date.parse(old.until as string) <= this.#world.now()) return true
-    return old.state === 'held' && (old.owner === row.owner || (old.mac !== undefined && old.mac === row.mac))
+    const isOfSame = old.owner === row.owner && old.interface === row.interface
+    return old.state === 'held' && (isOfSame || (old.mac !== undefined && old.mac === row.mac))
   }
 
   #isGiven(pool: string, { first, last, row }: Held): boolean {
@@ -182,15 +200,10 @@ export class BlockRules {
       )
   }
 
-  #givenBy(pool: IPPool): readonly Given[] {
+  #givenBy(pool: IPPool): readonly Span[] {
     const known = this.#given.get(pool)
     if (known !== undefined) return known
-    const { spec, status } = pool
-    const space = poolSpace({ ...spec, ipv4: status?.ipv4, ipv6: status?.ipv6 })
-    const ranges = space.ok ? RangeSet.ranges(space.value.given) : []
-    const given = ranges.map(({ first, last }) => {
-      return { family: first.family, first: Address.toBigInt(first), last: Address.toBigInt(last) }
-    })
+    const given = spansGivenBy(pool.spec)
     this.#given.set(pool, given)
     return given
   }
@@ -202,6 +215,17 @@ export class BlockRules {
   #text({ first }: Held): string {
     return Address.format(Address.fromBigInt(this.#familyOf(first), first))
   }
+}
+
+/** Whether two rows give the same to the same. */
+function isSameGift(left: Held, right: Held): boolean {
+  const isOfSame = left.row.uid === right.row.uid && left.row.interface === right.row.interface
+  return isOfSame && left.first === right.first && left.last === right.last && left.row.state === right.row.state
+}
+
+/** Whether a row is one before it under a new number: its owner has it in another container. */
+function isRenewed(before: Held, now: Held): boolean {
+  return isSameGift(before, now) && now.row.sequence > before.row.sequence
 }
 
 function seen(block: IPBlock): Seen {

@@ -16,6 +16,7 @@ import type { Truth } from './truth.js'
  * - `lost-answer`, `lost-call`, `late-call`: a time-out, with the write done, not done, or done later, as late as before the next write of that
  *   object: the writer is told that it is unknown
  * - `down`: the store answers that it can not
+ * - `refused`: a write is denied by a webhook, and not done
  * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
  *   client has seen
  */
@@ -27,8 +28,10 @@ export type Fault =
   | 'lost-call'
   | 'late-call'
   | 'down'
+  | 'refused'
   | 'stale-list'
 
+/** All that every system has to live with. */
 export const ALL_FAULTS: readonly Fault[] = [
   'crash-before',
   'crash-after',
@@ -49,6 +52,7 @@ const OF_WRITES: ReadonlySet<Fault> = new Set([
   'lost-call',
   'late-call',
   'down',
+  'refused',
 ])
 const OF_READS: ReadonlySet<Fault> = new Set(['crash-before', 'crash-after', 'down'])
 
@@ -113,6 +117,8 @@ export function faultyStore(
         return fail('STORE_CONFLICT', { object: label, expected: 'luck', actual: 'none' })
       case 'down':
         return fail('STORE_IO', { operation: label, problem: 'down' })
+      case 'refused':
+        return fail('STORE_INVALID', { object: label, path: 'spec', problem: 'a webhook denies it' })
       case 'late-call':
         network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action, true)) })
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })

@@ -1,5 +1,6 @@
 import { Address } from '../../cidr/index.js'
 import type { IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
+import type { Seeker } from './block-rules.js'
 import type { Dice } from './dice.js'
 
 /** The pools of a simulation, and what they may be changed to: small and large ones, that overlap, and one of another domain with the same addresses. */
@@ -8,9 +9,9 @@ export class PoolPlan {
   readonly pools = new Map<string, IPPoolSpec>()
   readonly grid4: { readonly blockPrefixLength: number; readonly allocationPrefixLength: number }
   readonly grid6: { readonly blockPrefixLength: number; readonly allocationPrefixLength: number }
-  /** Whether a node with as many blocks as it may have gets nothing, although there is room. */
-  readonly isStrict: boolean
   readonly #size: number
+  /** How many blocks a node has at most, where it gets nothing beside those. */
+  readonly #maxBlocks: number | undefined
 
   constructor(dice: Dice) {
     this.#dice = dice
@@ -18,7 +19,7 @@ export class PoolPlan {
     this.grid4 = { blockPrefixLength: dice.pick([24, 28, 29, 30]), allocationPrefixLength: 32 }
     this.grid6 = { blockPrefixLength: dice.pick([120, 124, 126]), allocationPrefixLength: 128 }
     const affinity = dice.chance(0.3) ? { by: 'node', borrow: dice.chance(0.5), maxBlocksPerNode: 2 } : undefined
-    this.isStrict = affinity?.borrow === false
+    this.#maxBlocks = affinity?.borrow === false ? affinity.maxBlocksPerNode : undefined
     const rules = {
       skipEdges: 'auto',
       order: dice.pick(['lowest', 'lowest', 'next', 'leastRecentlyReleased'] as const),
@@ -35,6 +36,12 @@ export class PoolPlan {
     ] as const) {
       this.pools.set(name, { domain, subnets: this.resized(name), ...rules })
     }
+  }
+
+  /** What a node may have, where it gets nothing of the blocks of others. */
+  nodeOf(name: string, family: 4 | 6): Seeker['node'] {
+    const { blockPrefixLength } = family === 4 ? this.grid4 : this.grid6
+    return this.#maxBlocks === undefined ? undefined : { name, maxBlocks: this.#maxBlocks, blockPrefixLength }
   }
 
   /** The ranges of a pool, some of them: red begins in the midst of blue. */

@@ -7,6 +7,7 @@ import { ipamError, unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import { type Allocation, allocate, BlockReadings, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
+import { type BlockOwner, BlockOwners } from './block-owners.js'
 import { BlockRules } from './block-rules.js'
 import { type BlockJob, BlockWriter, type BlockWriterWorld } from './block-writer.js'
 import { Dice } from './dice.js'
@@ -63,27 +64,6 @@ export async function simulateBlocks(options: BlocksSimulationOptions): Promise<
   return new BlocksSimulation(options).run()
 }
 
-/** Who wants addresses, and what it was told. */
-interface Owner {
-  uid: string
-  readonly name: string
-  readonly mac: string
-  readonly pools: readonly string[]
-  readonly families: readonly (4 | 6)[]
-  /** How many addresses in a row. */
-  readonly count: number
-  readonly node: string
-  wants: boolean
-  /** What it was told that it has. */
-  told: readonly Allocation[]
-  isBusy: boolean
-  /** It was told that there is nothing, after so many changes of what is stored, and then. */
-  refused: { readonly length: number; readonly atMs: number } | undefined
-  /** It may have something since it was last sure that it has nothing. */
-  mayHave: boolean
-  isReleasing: boolean
-}
-
 class BlocksSimulation {
   readonly #options: BlocksSimulationOptions
   readonly #dice: Dice
@@ -92,31 +72,30 @@ class BlocksSimulation {
   readonly #truth: Truth
   readonly #rules: BlockRules
   readonly #problems: string[] = []
-  readonly #owners: Owner[] = []
+  readonly #owners: BlockOwners
   readonly #operators: Writer[] = []
   readonly #versions = new PoolVersions()
-  /** By the node that they are on. */
-  readonly #ofNode = new Map<string, Owner[]>()
-  readonly #byUid = new Map<string, Owner>()
   /** The writers lag behind each other by some versions. */
   readonly #readings = new BlockReadings({ versions: 16 })
   /** The writers that know nothing but what handles say. */
   readonly #withHandles = new Set<string>()
+  /** The writers that find what an owner has, whatever has become of them since. */
+  readonly #finds = new Set<string>()
   #isRough = true
   #nowMs = START_MS
   #faults = 0
-  #uids = 0
 
   constructor(options: BlocksSimulationOptions) {
     this.#options = options
     this.#dice = new Dice(options.seed)
+    this.#owners = new BlockOwners(this.#dice)
     this.#scheduler = new Scheduler(this.#dice)
     this.#network = new Network(this.#dice, this.#scheduler)
     this.#truth = new Truth([IPBlock.info, IPPool.info, IPHandle.info, IPDomain.info], () => this.#nowMs)
     this.#rules = new BlockRules({
       now: () => this.#nowMs,
-      mayLose: (uid) => {
-        const owner = this.#byUid.get(uid)
+      mayLose: (uid, name) => {
+        const owner = this.#owners.of(uid).find((each) => each.interface === name)
         return owner === undefined || owner.isReleasing || owner.told.length === 0
       },
       versionsOf: (pool) => this.#versions.of(pool),
@@ -158,11 +137,12 @@ class BlocksSimulation {
   }
 
   async #startWriter(index: number, writers: number): Promise<void> {
-    const { faults = ALL_FAULTS, faultProbability = 0.1, dropsConditions = false } = this.#options
+    const { faults = [...ALL_FAULTS, 'refused'], faultProbability = 0.1, dropsConditions = false } = this.#options
     const name = `writer ${index + 1}`
     const knows = this.#dice.chance(0.6) ? 'all' : this.#dice.pick(['asked', 'asked', 'remembered'] as const)
     const hasHandles = knows !== 'all' && this.#dice.chance(0.6)
     if (hasHandles) this.#withHandles.add(name)
+    if (hasHandles || knows === 'all') this.#finds.add(name)
     // who dies and knows only what it asks for does not find what it has given before; and what it asks for it is told as it is now
     const isLost = knows !== 'all' && !hasHandles
     const kinds = isLost ? faults.filter((fault) => !NOT_OF_ASKERS.includes(fault)) : faults
@@ -176,7 +156,7 @@ class BlocksSimulation {
       ends: async (writer) => {
         // what was sent for a version that a successor has seen does no harm, whenever it comes; what is made needs no version
         await this.#network.ends(writer, hasHandles ? 'create' : '')
-        for (const owner of this.#owners) if (owner.node === name) owner.isBusy = false
+        for (const owner of this.#owners.all) if (owner.node === name) owner.isBusy = false
       },
       failed: (problem) => void this.#problems.push(problem),
     }
@@ -208,7 +188,7 @@ class BlocksSimulation {
     await this.#scheduler.start(() => writer.live())
     for (let n = 1; n <= workers; n++) await this.#scheduler.start(() => writer.work(`${name}.${n}`))
     const count = Math.ceil((4 + this.#dice.below(12)) / writers)
-    for (let n = 0; n < count; n++) this.#addOwner(name, n)
+    for (let n = 0; n < count; n++) this.#owners.add(name, n)
   }
 
   async #startOperator(name: string): Promise<void> {
@@ -243,38 +223,9 @@ class BlocksSimulation {
     await this.#scheduler.start(() => operator.live())
   }
 
-  #addOwner(node: string, n: number): void {
-    const pools = this.#dice.pick([['blue'], ['red'], ['blue', 'red'], ['green']])
-    const families = this.#dice.pick<readonly (4 | 6)[]>([[4], [4], [6], [4, 6]])
-    const owner: Owner = {
-      uid: '',
-      name: `ns/${node.replace(' ', '-')}-${n}`,
-      mac: `02:00:00:00:${node.slice(-1).charCodeAt(0).toString(16)}:${n.toString(16).padStart(2, '0')}`,
-      pools,
-      families,
-      count: this.#dice.pick([1, 1, 1, 1, 2, 3]),
-      node,
-      wants: this.#dice.chance(0.5),
-      told: [],
-      isBusy: false,
-      refused: undefined,
-      mayHave: false,
-      isReleasing: false,
-    }
-    this.#renew(owner)
-    this.#owners.push(owner)
-    this.#ofNode.set(node, [...(this.#ofNode.get(node) ?? []), owner])
-  }
-
-  /** Another one of the same name. */
-  #renew(owner: Owner): void {
-    owner.uid = `owner-${++this.#uids}`
-    this.#byUid.set(owner.uid, owner)
-  }
-
   /** Something to do for one of the owners of a writer. */
   #jobFor(node: string): BlockJob | undefined {
-    const owners = this.#ofNode.get(node) ?? []
+    const owners = this.#owners.ofNode(node)
     // asked in each turn, and most of the time there is nothing to do
     if (!owners.some((owner) => !owner.isBusy && this.#hasWork(owner))) return undefined
     const candidates = owners.filter((owner) => !owner.isBusy && this.#hasWork(owner))
@@ -283,67 +234,82 @@ class BlocksSimulation {
     return owner.wants ? this.#allocation(owner) : this.#release(owner)
   }
 
-  #hasWork(owner: Owner): boolean {
+  #hasWork(owner: BlockOwner): boolean {
     if (!owner.wants) return owner.mayHave
-    if (owner.told.length > 0) return false
+    if (owner.told.length > 0) return owner.isAgain
     const { refused } = owner
     return refused === undefined || refused.length !== this.#truth.log.length || refused.atMs + 60_000 <= this.#nowMs
   }
 
-  #allocation(owner: Owner): BlockJob {
-    const { uid, name, mac, pools, families, count, node } = owner
+  #allocation(owner: BlockOwner): BlockJob {
+    const { identity, name, interface: interfaceName, mac, pools, families, count, node } = owner
+    const before = owner.told
+    if (owner.isAgain) owner.container++
+    owner.isAgain = false
     owner.mayHave = true
     const length = this.#truth.log.length
-    const handle = this.#withHandles.has(node)
-    const request = { owner: { uid, name }, interface: 'net1', mac, count, pools, families, handle }
+    const request = {
+      owner: { uid: identity.uid, name },
+      interface: interfaceName,
+      container: `c${owner.container}`,
+      mac,
+      count,
+      pools,
+      families,
+      node: { name: node.replace(' ', '-') },
+      handle: this.#withHandles.has(node),
+    }
     return {
-      label: `gives to ${name}`,
-      task: (known) => allocate({ ...request, node: { name: node.replace(' ', '-') } }, known),
+      label: `gives to ${name} ${interfaceName}`,
+      task: (known) => allocate(request, known),
       done: (outcome) => {
         owner.isBusy = false
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
         if (!('allocations' in outcome)) {
           owner.refused = { length, atMs: this.#nowMs }
-          if (outcome.kind !== 'exhausted' && outcome.kind !== 'notReady')
-            this.#problems.push(`${name} was told ${outcome.kind}`)
+          const isNews = before.length > 0 || (outcome.kind !== 'exhausted' && outcome.kind !== 'notReady')
+          if (isNews) this.#problems.push(`${name} was told ${outcome.kind}`)
           return
         }
         owner.refused = undefined
         owner.told = outcome.allocations as readonly Allocation[]
+        if (before.length > 0 && textOf(owner.told) !== textOf(before)) {
+          this.#problems.push(`${name} was told of ${textOf(owner.told)}, and of ${textOf(before)} before`)
+        }
         this.#checkTold(owner)
       },
     }
   }
 
-  #release(owner: Owner): BlockJob {
-    const { uid, name, node, pools } = owner
+  #release(owner: BlockOwner): BlockJob {
+    const { identity, name, interface: interfaceName, node, pools } = owner
+    const { uid } = identity
     owner.isReleasing = true
+    owner.isAgain = false
     owner.told = []
+    const where = this.#withHandles.has(node) ? { handle: true } : { pools }
     return {
-      label: `takes from ${name}`,
-      task: (known) =>
-        release({ owner: { uid }, ...(this.#withHandles.has(node) ? { handle: true } : { pools }) }, known),
+      label: `takes from ${name} ${interfaceName}`,
+      task: (known) => release({ owner: { uid }, interface: interfaceName, ...where }, known),
       done: (outcome) => {
         owner.isBusy = false
         owner.isReleasing = false
         owner.mayHave = false
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
-        const left = this.#rules.addressesOf(uid)
+        const left = this.#rules.addressesOf(uid, interfaceName)
         if (left.length > 0) this.#problems.push(`${name} has given all back, and has ${left.join(', ')}`)
-        this.#renew(owner)
+        this.#owners.gone(owner)
       },
     }
   }
 
   /** What an owner is told of is what is stored for it, and no more. */
-  #checkTold(owner: Owner): void {
+  #checkTold(owner: BlockOwner): void {
     // what an attempt has left that died, or had no room for all, goes when it is given back
     if (owner.told.length === 0 && owner.mayHave) return
-    const told = owner.told.map(({ address }) => Address.format(address)).sort()
-    const stored = this.#rules.addressesOf(owner.uid)
-    if (told.join() !== stored.join()) {
-      this.#problems.push(`${owner.name} was told of ${told.join(', ')} and has ${stored.join(', ')}`)
-    }
+    const told = textOf(owner.told)
+    const stored = this.#rules.addressesOf(owner.identity.uid, owner.interface).join(', ')
+    if (told !== stored) this.#problems.push(`${owner.name} was told of ${told} and has ${stored}`)
   }
 
   /** People do what they do; when they have done it, nothing goes wrong any more, and at last everybody gives back. */
@@ -351,14 +317,19 @@ class BlocksSimulation {
     for (let i = 0; i < actions; i++) {
       await this.#scheduler.turn('people', `act ${i + 1}`)
       if (this.#dice.chance(0.15)) await this.#resize(plan)
-      else {
-        const owner = this.#dice.pick(this.#owners)
-        if (!owner.isBusy) owner.wants = !owner.wants
-      }
+      else this.#changeMind(this.#dice.pick(this.#owners.all))
       for (let pause = this.#dice.below(12); pause > 0; pause--) await this.#scheduler.turn('people', 'wait')
     }
     this.#isRough = false
-    if (this.#dice.chance(0.5)) for (const owner of this.#owners) owner.wants = false
+    if (this.#dice.chance(0.5)) for (const owner of this.#owners.all) owner.wants = false
+  }
+
+  /** An owner comes or goes, or its container is made anew. */
+  #changeMind(owner: BlockOwner): void {
+    if (owner.isBusy) return
+    const isRestart = owner.told.length > 0 && this.#finds.has(owner.node) && this.#dice.chance(0.3)
+    if (isRestart && owner.wants) owner.isAgain = true
+    else owner.wants = !owner.wants
   }
 
   async #resize(plan: PoolPlan): Promise<void> {
@@ -384,7 +355,7 @@ class BlocksSimulation {
       this.#handles.set(change.object.metadata.name, new Set(Object.values(spec.blocks).flat()))
     } else if (change.kind === 'absent' && IPHandle.is(change.ref)) this.#handles.delete(change.ref.name)
     for (const uid of this.#concerned(change)) {
-      const owner = this.#byUid.get(uid)
+      const [owner] = this.#owners.of(uid)
       if (owner === undefined || !this.#withHandles.has(owner.node)) continue
       const named = this.#handles.get(handleName(uid))
       for (const block of this.#rules.blocksOf(uid)) {
@@ -400,13 +371,13 @@ class BlocksSimulation {
   #concerned(change: Change): readonly string[] {
     const { name } = change.kind === 'present' ? change.object.metadata : change.ref
     const ref = change.kind === 'present' ? change.object : change.ref
-    if (IPHandle.is(ref)) return [...this.#byUid.keys()].filter((uid) => handleName(uid) === name)
+    if (IPHandle.is(ref)) return [...this.#owners.uids].filter((uid) => handleName(uid) === name)
     return change.kind === 'present' && IPBlock.is(ref) ? this.#rules.ownersIn(name) : []
   }
 
   /** Where nobody can go on, time does, until what was given back lately is free. */
   #skip(): boolean {
-    const isWaiting = this.#owners.some((owner) => owner.wants && owner.told.length === 0)
+    const isWaiting = this.#owners.all.some((owner) => owner.wants && owner.told.length === 0)
     const dueMs = Math.min(...this.#operators.map((operator) => operator.dueMs))
     if (this.#jumps >= 5 || !(isWaiting || Number.isFinite(dueMs))) return false
     this.#jumps++
@@ -417,17 +388,24 @@ class BlocksSimulation {
   #jumps = 0
 
   async #checkRest(plan: PoolPlan): Promise<void> {
-    for (const owner of this.#owners) {
+    for (const owner of this.#owners.all) {
       if (owner.isBusy) this.#problems.push(`at rest: ${owner.name} is still busy`)
       this.#checkTold(owner)
       if (!owner.wants || owner.told.length > 0 || owner.count > 1) continue
       const hasRoom = owner.families.every((family) =>
         owner.pools.some((pool) => {
           const version = this.#versions.of(pool).at(-1) as IPPool
-          return this.#rules.freeIn(version, family, 1n) > 0n
+          return this.#rules.hasRoom(version, { family, node: plan.nodeOf(owner.node.replace(' ', '-'), family) })
         }),
       )
-      if (hasRoom && !plan.isStrict) this.#problems.push(`at rest: ${owner.name} has nothing, and there is room`)
+      if (hasRoom) this.#problems.push(`at rest: ${owner.name} has nothing, and there is room`)
     }
   }
+}
+
+function textOf(allocations: readonly Allocation[]): string {
+  return allocations
+    .map(({ address }) => Address.format(address))
+    .sort()
+    .join(', ')
 }

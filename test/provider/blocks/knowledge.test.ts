@@ -86,6 +86,23 @@ describe('what is known may be old', () => {
     expect(textOf(await give('d', agent))).toBe('allocated 10.0.0.3')
   })
 
+  test.each(['full', 'bound'])('nor what the status of a pool said before of its blocks: %s', async (hint) => {
+    const { apiVersion } = IPPool.info
+    const affinity = { by: 'node', borrow: false } as const
+    await change('IPPool', 'blue', hint === 'bound' ? { affinity } : {})
+    const say = async (hints: readonly string[]) => {
+      const status = { ipv4: { [hint]: hints } }
+      unwrap(await store.patch({ apiVersion, kind: 'IPPool', name: 'blue' }, { status }, { subresource: 'status' }))
+    }
+    const agent = new KnownBlocks()
+    const node = { name: 'n1' }
+    await say(['10.0.0.0/24'])
+    expect(textOf(await give('a', agent, { node }))).toBe('exhausted')
+    await say([])
+    nowMs += 60_000
+    expect(textOf(await give('a', agent, { node }))).toBe('allocated 10.0.0.1')
+  })
+
   test('a pool is read again after half a minute', async () => {
     const agent = new KnownBlocks()
     await give('a', agent)
@@ -256,6 +273,32 @@ describe('a task that has failed', () => {
     await run(release({ owner: { uid: 'a' }, pools: ['blue'] }, known))
     expect(await patching.arrive()).toBe(false)
     expect((await rows()).filter((row) => row.includes(' a '))).toEqual([])
+  })
+
+  test('leaves it also when somebody else was about to write the same version, and could not', async () => {
+    const known = new KnownBlocks()
+    await give('z', known)
+    const { store: bad, arrive } = failing('patch')
+    await runTask(allocate(request('a'), known), bad, { now: () => nowMs })
+    const denied = storeOver(store, {
+      create: async () => fail('STORE_INVALID', { object: 'x', path: '', problem: 'denied' }),
+      patch: async () => fail('STORE_INVALID', { object: 'x', path: '', problem: 'denied' }),
+    })
+    await runTask(allocate(request('b'), known), denied, { now: () => nowMs })
+    expect([known.doubts('a').length, known.doubts('b').length]).toEqual([1, 0])
+    await run(allocate(request('a'), known))
+    expect(await arrive()).toBe(false)
+    expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(1)
+  })
+
+  test('leaves it to its own interface, and to who gives all back', async () => {
+    const known = new KnownBlocks()
+    await give('z', known)
+    const { store: bad } = failing('patch')
+    await runTask(allocate(request('a', { interface: 'net1' }), known), bad, { now: () => nowMs })
+    const doubts = (name: string | undefined) => known.doubts('a', { name }).map((doubt) => doubt.name)
+    expect([doubts('net1'), doubts('net2'), doubts(undefined)]).toEqual([[FIRST], [], []])
+    expect(known.doubts('a')).toHaveLength(1)
   })
 
   test('keeps others from its block for a while only', async () => {
