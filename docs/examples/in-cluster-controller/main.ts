@@ -1,17 +1,22 @@
 #!/usr/bin/env node
 // The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an API server, through @kubernetes/client-node.
 //
-//   KUBECONFIG=... tsx main.ts [--metrics PORT] [--concurrency N]
+//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--metrics PORT] [--concurrency N]
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period S]]
 //
-// With --leader-elect any number of these may run, and one of them works; without it no other may. Ends on SIGTERM and SIGINT when everything
+// With IPAddress objects as the ledger one of these works at a time: with --leader-elect any number may run, without it no other may. With blocks as the
+// ledger all of them work at once, and none leads. Ends on SIGTERM and SIGINT when everything
 // that it has begun is ended; with status 1 when it has lost its lease, with 2 for flags that can not be. rbac.yaml is what it may do.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
+import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { describe } from 'ipam-kit/errors'
+import type { Outcome, Planner } from 'ipam-kit/plan'
+import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { Controller, LEASE, LeaderElection, type LeaderTerm, type Timers } from 'ipam-kit/run'
+import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
+import { Controller, LEASE, LeaderElection, type LeaderTerm, type Timers, taskCaller } from 'ipam-kit/run'
 import { openStore } from '../open-store.js'
 import { EVENT, EventRecorder } from './events.js'
 import { Metrics, problemLine, serveMetrics } from './metrics.js'
@@ -30,6 +35,8 @@ const log = (text: string) => console.error(`${new Date().toISOString()} ${text}
 
 const { values } = parseArgs({
   options: {
+    /** What says which address is whose: IPAddress objects, or blocks. */
+    ledger: { type: 'string', default: 'objects' },
     'leader-elect': { type: 'boolean', default: false },
     /** Of the Lease. */
     namespace: { type: 'string', default: 'ipam-system' },
@@ -52,10 +59,21 @@ if (!(leaseDurationSeconds - renewDeadlineSeconds >= 2)) {
 }
 const writeTimeoutSeconds = Math.ceil(leaseDurationSeconds - renewDeadlineSeconds) - 1
 
-const planner = inCluster()
+if (!['objects', 'blocks'].includes(values.ledger) || (values.ledger === 'blocks' && values['leader-elect'])) {
+  log(`--ledger (${values.ledger}) is objects or blocks, and with blocks nobody leads: leave --leader-elect out`)
+  process.exit(2)
+}
+
+const onBlocks = values.ledger === 'blocks' ? inClusterBlocks() : undefined
+const planners: readonly Planner<Outcome>[] =
+  onBlocks === undefined ? [inCluster()] : [onBlocks, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info] })]
 const { store, close } = await openStore(
   { engine: 'kubernetes', place: '' },
-  { kinds: [...planner.watches, EVENT, LEASE], load: (name) => import(name), writeTimeoutSeconds },
+  {
+    kinds: [...planners.flatMap(({ watches }) => watches), EVENT, LEASE],
+    load: (name) => import(name),
+    writeTimeoutSeconds,
+  },
 )
 const metrics = new Metrics()
 const server = values.metrics === '0' ? undefined : serveMetrics(metrics, Number(values.metrics))
@@ -64,9 +82,10 @@ const events = new EventRecorder({ store, component: NAME, now: Date.now, unique
 /** Works until it has to end, and ends what it has begun. */
 async function lead({ ending, lost }: LeaderTerm): Promise<void> {
   log('leading')
-  const controller = new Controller({
+  const controller = new Controller<Outcome>({
     store,
-    planners: [planner],
+    planners,
+    outside: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now }),
     timers,
     concurrency: Number(values.concurrency),
     onProblem: (problem) => {

@@ -110,7 +110,7 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<
    */
   readonly keepsOutOfRange?: boolean | undefined
   /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */
-  mayRelease?(input: ReleaseInput<P, L>): Exclude<Released, { readonly kind: 'call' }>
+  mayRelease?(input: ReleaseInput<P, L>): Extract<Released, { readonly kind: 'done' | 'wait' }>
   /** The affairs of a pool itself. */
   planPool(input: PoolPlanInput<P, L>): Plan<R>
 }
@@ -217,7 +217,12 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   }
 
   hear(answered: Answered): readonly string[] {
-    return this.#provider.hear?.(answered) ?? []
+    const keys = this.#provider.hear?.(answered) ?? []
+    const { operation, input } = answered.call
+    const pool = this.#pools.get((input as unknown as CallInput).pool)
+    const isFreed = operation === 'release' && answered.answer.ok && pool !== undefined
+    // others may get what it had; a change of its block is no news here, as the task has shown it
+    return isFreed ? [...keys, ...this.#provider.retry(pool)] : keys
   }
 
   plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
@@ -249,11 +254,17 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   }
 
   #observeBlock(change: Change, name: string): readonly string[] {
+    const before = this.#known.book(name)
     const had = claimsIn(this.#known, name)
     this.#known.observe(change, { nowMs: 0 })
     const has = new Set(claimsIn(this.#known, name).map(rowText))
-    // one that has not given it back gets its row again
-    return had.filter((row) => !has.has(rowText(row))).map(({ owner }) => `${IPAddressClaim.info.kind} ${owner}`)
+    const gone = had.filter((row) => !has.has(rowText(row)))
+    if (gone.length === 0 || !(before instanceof BlockBook)) return []
+    const { domain } = before.object.spec
+    const pools = [...this.#pools].filter(([pool]) => domainOf(this.#known.pool(pool)) === domain)
+    // one that has not given it back gets its row again, and others may get what it had
+    const losers = gone.map(({ owner }) => `${IPAddressClaim.info.kind} ${owner}`)
+    return [...losers, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
   }
 
   /** The name in blocks of a pool, as far as it is known. */
@@ -354,8 +365,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (said !== undefined && said.kind !== 'done') return said
     // what an earlier claim of the name has left is in its own rows, which the sweep finds
     if (isLeftOver || uid === undefined || answers.release !== undefined) return { kind: 'done' }
-    if (address === undefined && this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
-    const call = callInput(claim, claim.spec.poolRef.name, 4)
+    // nobody else is given it while there is an IPAddress that has it
+    if (address !== undefined) return { kind: 'later' }
+    if (this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
+    const call = callInput(claim, input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool), 4)
     return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
   }
 
@@ -388,6 +401,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (ref === undefined) return undefined
     return this.#definition.heldBy?.({ prefix, claim, ledger: this.#provider.ledgerOf(ref) })
   }
+}
+
+function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
+  return pool instanceof PoolView ? pool.object.spec.domain : undefined
 }
 
 /** What the owner of a row is, in a row. */

@@ -147,7 +147,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
     if (doubt?.kind === 'ask')
       return asking(
         planning,
-        effects.length > 0 ? effects : [guard(claim, 'only a claim that is there is given what is there')],
+        effects.length > 0 ? effects : [guard(claim, 'no address for a claim that is gone')],
         doubt,
       )
     if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
@@ -244,7 +244,7 @@ function asking<P extends KubeObject, L extends Ledger<P>, O>(
 ): Plan<ClaimOutcome> {
   const { operation, input: value, why } = request
   if (rules.outside === undefined) {
-    const expected = 'outside in the definition of a provider whose verbs make calls'
+    const expected = 'outside in a definition whose verbs make calls'
     throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected, got: 'undefined' })
   }
   const message = `the outside is asked to ${operation}`
@@ -263,24 +263,24 @@ function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledge
   return isDeleting(pool) ? 'is being deleted' : undefined
 }
 
+const RELEASED = 'its claim no longer needs it'
+
 /** Gives the address back: the address object first, then the claim's own finalizer. */
 function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Planning<P, L, O>): Plan<ClaimOutcome> {
   const { rules, input } = planning
   const { claim, pool } = input
-  const isOurs =
-    input.address !== undefined && (fulfils(input.address, claim, rules) || isControlledBy(input.address, claim))
-  const address = isOurs ? input.address : undefined
+  const found = input.address
+  const address = found && (fulfils(found, claim, rules) || isControlledBy(found, claim)) ? found : undefined
   const mayHaveSome = address !== undefined || hasFinalizer(claim, rules.finalizers.claim)
   const heldUp = mayHaveSome ? holdUp(planning, address, { isLeftOver: false }) : undefined
   if (heldUp !== undefined) return heldUp
-  const effects: Effect[] = address === undefined ? [] : giveBack(planning, address, 'its claim no longer needs it')
+  const effects: Effect[] = address === undefined ? [] : giveBack(planning, address, RELEASED)
   if (hasFinalizer(claim, rules.finalizers.claim)) {
     effects.push(removeFinalizer(claim, rules.finalizers.claim, 'its address is released'))
   }
   const text = address?.spec.address
   const message = text === undefined ? 'the claim has no address' : `${text} is released`
-  const isLost =
-    rules.outside !== undefined && mayHaveSome && markerOf(rules.outside, claim, { pool, address }) === undefined
+  const isLost = rules.outside && mayHaveSome && markerOf(rules.outside, claim, { pool, address }) === undefined
   const leak = isLost ? { leakPossible: true as const } : {}
   return { outcome: { kind: 'released', address: text, message, ...leak }, effects }
 }
@@ -302,15 +302,17 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
     (operation) => heard?.(operation, key ?? ''),
     nowMs,
   )
-  if (said.kind === 'settled' && said.value.kind === 'done') return undefined
-  if (said.kind === 'settled' && said.value.kind === 'wait') {
-    const { remainingSeconds } = said.value
+  if (said.kind === 'settled') {
+    const { value } = said
+    if (value.kind === 'done') return undefined
+    const remainingSeconds = value.kind === 'wait' ? value.remainingSeconds : 0
+    const effects = remainingSeconds > 0 || address === undefined ? [] : giveBack(planning, address, RELEASED)
     const message = `${address?.spec.address ?? 'what it has'} stays in use for another ${remainingSeconds} s`
     const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
-    return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
+    return { outcome, effects, requeueAfterSeconds: remainingSeconds || undefined }
   }
   if (said.kind === 'failed') return stuckPlan(planning, said)
-  if (said.kind !== 'ask' || key === undefined) return undefined
+  if (key === undefined) return undefined
   return asking(planning, [guard(claim, 'only what this claim had is given back')], { ...said, key })
 }
 
@@ -370,7 +372,7 @@ function assertInput<P extends KubeObject, L extends Ledger<P>>(
     if (!isAt(object, expected)) refuse(part, formatRef(expected), formatRef(refOf(object)))
   }
   if (input.pool !== undefined && reads.pool !== undefined && !input.ledger.serves(input.pool)) {
-    refuse('ledger', `the ledger of ${formatRef(reads.pool)}`, 'that of another pool, or of none')
+    refuse('ledger', `that of ${formatRef(reads.pool)}`, 'another one')
   }
 }
 

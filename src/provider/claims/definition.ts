@@ -247,6 +247,8 @@ export type Released =
   | { readonly kind: 'done' }
   /** Not yet: look again after so many whole seconds, from 1. */
   | { readonly kind: 'wait'; readonly remainingSeconds: number }
+  /** It may, and what the claim has is given back after that: the claim stays, and the verb is asked again when its IPAddress has gone. */
+  | { readonly kind: 'later' }
   | OutsideRequest
 
 export interface PoolPlanInput<P, L> {

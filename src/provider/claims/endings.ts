@@ -62,6 +62,5 @@ export function nothing(outcome: ClaimOutcome): Plan<ClaimOutcome> {
 }
 
 export function paused(by: 'claim' | 'cluster' | 'pool', object: KubeObject): Plan<ClaimOutcome> {
-  const message = `${by === 'claim' ? 'the claim' : formatRef(refOf(object))} is paused`
-  return nothing({ kind: 'paused', by, message })
+  return nothing({ kind: 'paused', by, message: `${formatRef(refOf(object))} is paused` })
 }

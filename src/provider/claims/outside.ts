@@ -54,7 +54,7 @@ export function converse<T extends { readonly kind: string }>(
     if (!isRequest(said)) return { kind: 'settled', value: said, hasAsked: Object.keys(answers).length > 0 }
     const { operation } = said
     if (Object.hasOwn(answers, operation)) {
-      const expected = `something else than ${operation}, whose answer it was given`
+      const expected = 'something that was not answered'
       throw ipamError('INVALID_ARGUMENT', { argument: 'verb', expected, got: operation })
     }
     const heard = heardOf(operation)

@@ -39,6 +39,8 @@ export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends O
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
+  /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */
+  retry(pool: ObjectRef): readonly string[]
 }
 
 /**
@@ -148,6 +150,11 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   ledgerOf(pool: ObjectRef): L {
     return this.#record(formatRef(pool)).ledger
+  }
+
+  retry(pool: ObjectRef): readonly string[] {
+    const record = this.#record(formatRef(pool))
+    return this.#retry(record, record.exhausted)
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {

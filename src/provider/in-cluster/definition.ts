@@ -1,13 +1,6 @@
 import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, isDeleting, refOf } from '../../crd/meta/object.js'
-import type {
-  Ensured,
-  EnsureInput,
-  OutsideRequest,
-  ProviderDefinition,
-  Released,
-  ReleaseInput,
-} from '../claims/definition.js'
+import type { Ensured, EnsureInput, ProviderDefinition, Released, ReleaseInput } from '../claims/definition.js'
 import { rulesOf } from '../claims/rules.js'
 import { choose, type Wishes } from './choice.js'
 import { PoolLedger } from './ledger.js'
@@ -88,7 +81,7 @@ export function afterGrace({
   address,
   isLeftOver,
   nowMs,
-}: ReleaseInput<InClusterPool, PoolLedger>): Exclude<Released, OutsideRequest> {
+}: ReleaseInput<InClusterPool, PoolLedger>): Extract<Released, { readonly kind: 'done' | 'wait' }> {
   if (isLeftOver || address === undefined || pool === undefined || isDeleting(pool)) return { kind: 'done' }
   const graceSeconds = pool.spec.addressReuseGracePeriodSeconds ?? 0
   if (graceSeconds <= 0) return { kind: 'done' }

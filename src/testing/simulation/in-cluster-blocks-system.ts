@@ -43,7 +43,7 @@ export function inClusterBlocksSystem(): SimulatedSystem {
 }
 
 class InClusterBlocksRules implements SimulationRules {
-  readonly #rules = new InClusterRules({ isForced: true, isKeptBeside: true })
+  readonly #rules = new InClusterRules({ isForced: true })
 
   observe(change: Change): string | undefined {
     return this.#rules.observe(change)

@@ -62,22 +62,13 @@ async function actOrForce(store: Store, dice: Dice): Promise<void> {
   await store.delete(ref)
 }
 
-/** What may be of the in-cluster provider, by how it is run. */
-export interface InClusterRulesOptions {
-  /** Whether claims may go without their addresses. */
-  readonly isForced: boolean
-  /** Whether an address may be the next claim's when that of a claim that goes is still there: where somebody else than IPAddress objects says whose it is. */
-  readonly isKeptBeside?: boolean | undefined
-}
-
 /** What always has to hold of pools, claims and IPAddress objects of the in-cluster provider. */
 export class InClusterRules implements SimulationRules {
   readonly #isForced: boolean
-  readonly #isKeptBeside: boolean
 
-  constructor({ isForced, isKeptBeside = false }: InClusterRulesOptions) {
+  /** @param isForced whether claims may go without their addresses */
+  constructor({ isForced }: { readonly isForced: boolean }) {
     this.#isForced = isForced
-    this.#isKeptBeside = isKeptBeside
   }
 
   /** The uids of the IPAddress objects that have an address, by pool and address. */
@@ -148,16 +139,10 @@ export class InClusterRules implements SimulationRules {
     if (owner !== undefined) this.#owners.set(uid, owner)
     const holders = this.#holders.get(place) ?? new Set<string>()
     this.#holders.set(place, holders.add(uid))
-    return this.#duplicate(place)
+    return holders.size > 1 ? `${place} was given to ${holders.size} claims` : undefined
   }
 
   readonly #owners = new Map<string, string>()
-
-  #duplicate(place: string): string | undefined {
-    const isOfClaim = (uid: string) => this.#living.has(this.#owners.get(uid) ?? '')
-    const holders = [...(this.#holders.get(place) ?? [])].filter((uid) => !this.#isKeptBeside || isOfClaim(uid))
-    return holders.length > 1 ? `${place} was given to ${holders.length} claims` : undefined
-  }
 }
 
 export function isPaused({ metadata: { annotations } }: KubeObject): boolean {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { poolModels } from 'ipam-kit/crd/in-cluster'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { AnyObject } from '../servers/kube-api.js'
@@ -31,7 +32,8 @@ export interface Ground {
 
 /** @param bare without kube-controller-manager */
 export async function startGround(definitions: Definitions, { bare = false } = {}): Promise<Ground> {
-  const server = await startKubernetes({ crds: definitionsOf(definitions), bare })
+  const blocks = [IPBlock, IPDomain, IPPool].map((model) => crdManifest(model))
+  const server = await startKubernetes({ crds: [...definitionsOf(definitions), ...blocks], bare })
   try {
     for (const object of manifestsIn(readFileSync(join(EXAMPLE, 'rbac.yaml'), 'utf8'))) await server.apply(object)
     const kubeconfig = join(server.folder, 'account.kubeconfig')

@@ -15,6 +15,7 @@ export const controller: Part = {
     await installClients()
     const program = await bundle(MAIN, 'controller')
     await Promise.all((['upstream', 'generated'] as const).map((definitions) => lives(report, program, definitions)))
+    await lives(report, program, 'generated', 'blocks')
     await report.test('a database that is restored to an earlier state ends the controller', () => restores(program))
     await replays(report, program)
   },
