@@ -9,7 +9,7 @@ import { addressOf, allocationOf } from './allocation.js'
 import { BlockBook, type BlockEntry } from './book.js'
 import { type Choice, chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
-import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
+import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
 import { RefusedBlocks } from './refused-blocks.js'
@@ -52,7 +52,10 @@ interface Sent {
 
 class AllocateTask implements Task<AllocationOutcome> {
   readonly #request: AllocationRequest
-  readonly #known: KnownBlocks
+  /** What the tasks of this process know together. */
+  readonly #common: KnownBlocks
+  /** What this one goes by: the same, or only what it was shown itself, where that has to be so. */
+  #known: KnownBlocks
   /** Where who knows nothing finds what the owner has, if that is wanted. */
   readonly #handle: OwnerHandle | undefined
   /** What was sent: for which version of which block, and which number its row has, if it was this task. */
@@ -71,6 +74,7 @@ class AllocateTask implements Task<AllocationOutcome> {
 
   constructor(request: AllocationRequest, known: KnownBlocks) {
     this.#request = request
+    this.#common = known
     this.#known = known
     this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#shown) : undefined
   }
@@ -78,19 +82,19 @@ class AllocateTask implements Task<AllocationOutcome> {
   observe(change: Change): void {
     this.#shown.note(change)
     this.#handle?.observe(change)
-    this.#known.observe(change, { nowMs: this.#nowMs })
+    for (const known of this.#bothKnown) known.observe(change, { nowMs: this.#nowMs })
   }
 
   listed({ fields }: TaskQuery): void {
     const node = fields[NODE_FIELD]
-    if (node !== undefined) this.#known.noteNode(node)
+    if (node !== undefined) for (const known of this.#bothKnown) known.noteNode(node)
   }
 
   refused({ effect }: TaskRefusal): boolean {
     const block = this.#refused.blockOf(effect)
     if (block === undefined) return false
     this.#sent.delete(block)
-    this.#known.noteRefused(block, this.#identity)
+    for (const known of this.#bothKnown) known.noteRefused(block, this.#identity)
     return this.#refused.add()
   }
 
@@ -154,8 +158,18 @@ class AllocateTask implements Task<AllocationOutcome> {
     const { block, prefix, version, sequence, replaced } = choice
     this.#refused.tries(choice)
     this.#sent.set(block, { version, sequence, replaced })
-    this.#known.noteSent(block, { prefix, version, ...this.#identity, sequence, isBound: true }, { nowMs })
+    this.#noteSent(block, { prefix, version, sequence })
     return write(choice.effect)
+  }
+
+  /** What tells others, and this task, what there is. */
+  get #bothKnown(): ReadonlySet<KnownBlocks> {
+    return new Set([this.#common, this.#known])
+  }
+
+  #noteSent(block: string, sent: Pick<SentRow, 'prefix' | 'version' | 'sequence'>): void {
+    const row = { ...sent, ...this.#identity, isBound: true }
+    for (const known of this.#bothKnown) known.noteSent(block, row, { nowMs: this.#nowMs })
   }
 
   /** Whose it is. */
@@ -174,14 +188,15 @@ class AllocateTask implements Task<AllocationOutcome> {
     return this.#shown.has(IPBlock.info, block)
   }
 
-  /** Before who does not know all says that there is no room, it forgets what it knows from before, and looks once more. */
+  /** Before who does not know all says that there is no room, it looks once more, and goes by nothing that it was not shown itself. */
   #lookAgain(outcome: AllocationOutcome): Step<AllocationOutcome> | undefined {
     if (this.#known.isComplete || this.#hasLookedAgain || outcome.kind !== 'exhausted') return undefined
     this.#hasLookedAgain = true
     const { pools } = this.#request
-    const isForgotten = this.#known.forgetBlocks(pools, (name) => this.#wasShown(name))
+    const fresh = this.#known.fresh(pools, (kind, name) => this.#shown.has(kind, name))
+    if (fresh === undefined) return undefined
+    this.#known = fresh
     const refs = pools.filter((name) => !this.#shown.has(IPPool.info, name)).map(poolRef)
-    if (!isForgotten && refs.length === 0) return undefined
     return { kind: 'get', refs, why: 'there may be room by now' }
   }
 
@@ -199,8 +214,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const { name, prefix, version, object } = place.book
     const sequence = object.spec.sequence + 1
     this.#sent.set(name, { version, sequence })
-    const sent = { prefix, version, ...this.#identity, sequence, isBound: true }
-    this.#known.noteSent(name, sent, { nowMs: this.#nowMs })
+    this.#noteSent(name, { prefix, version, sequence })
     return write(changeRow(place, wanted, `${owner.name} has it in another container, or with another MAC`))
   }
 

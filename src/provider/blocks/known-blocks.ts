@@ -3,7 +3,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName, parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import { type Change, Sightings } from '../../plan/index.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
 import { PoolView } from './pool-view.js'
@@ -156,27 +156,26 @@ export class KnownBlocks {
   }
 
   /**
-   * Forgets the blocks of the domains of some pools, but those that are to stay: they are asked for again. For who is not shown changes.
+   * The same without what may be old: knows no pools and blocks but those that are fresh. For a task that is not shown changes; what others know stays.
    *
-   * @returns whether there were any
+   * @param isFresh whether what is known of the pool or block of a name is as it was shown to the task
+   * @returns nothing where all of that is fresh, as far as the domains of these pools go
    */
-  forgetBlocks(pools: readonly string[], stays: (name: string) => boolean): boolean {
-    let isForgotten = false
+  fresh(pools: readonly string[], isFresh: (kind: KindInfo, name: string) => boolean): KnownBlocks | undefined {
     const views = pools.map((name) => this.pool(name)).filter((pool) => pool instanceof PoolView)
     const domains = new Set(views.map(({ object }) => object.spec.domain))
+    const isOld = (name: string) => !isFresh(IPBlock.info, name) && domains.has(parseBlockName(name)?.domain ?? '')
+    const hasOld = [...this.#books.keys()].some(isOld) || views.some(({ name }) => !isFresh(IPPool.info, name))
+    if (!hasOld) return undefined
+    const known = new KnownBlocks({ readings: this.#readings })
+    const show = (object: KubeObject) => known.observe({ kind: 'present', object }, { nowMs: this.#nowMs })
+    for (const view of this.pools()) if (isFresh(IPPool.info, view.name)) show(view.object)
+    for (const book of this.books()) if (isFresh(IPBlock.info, book.name)) show(book.object)
     for (const [name, book] of this.#books) {
-      if (stays(name) || !domains.has(parseBlockName(name)?.domain ?? '')) continue
-      if (book instanceof BlockBook) this.#unindex(book)
-      this.#books.delete(name)
-      isForgotten = true
+      if (book === 'absent' && isFresh(IPBlock.info, name)) known.#books.set(name, book)
     }
-    if (!isForgotten) return false
-    this.#listedNodes.clear()
-    for (const view of views) {
-      view.forget()
-      for (const book of this.books()) this.#note(view, book)
-    }
-    return true
+    for (const [name, sent] of this.#underWay) known.#underWay.set(name, sent)
+    return known
   }
 
   /** What was sent for an owner and may still be done, as far as is known: for which version of which block. */

@@ -377,3 +377,50 @@ test.each<[string, object]>([
     `argument ${argument}: expected`,
   )
 })
+
+describe('tasks that know together', () => {
+  /** Carries a task out, and another one whole after each of its writes. */
+  async function amid<O extends Outcome>(task: Task<O>, other: () => Promise<unknown>): Promise<O> {
+    const amidst = async <T>(written: Promise<T>) => {
+      await written
+      await other()
+      return written
+    }
+    const on = storeOver(store, {
+      create: (object) => amidst(store.create(object)),
+      patch: (ref, patch, options) => amidst(store.patch(ref, patch, options)),
+      delete: (ref, options) => amidst(store.delete(ref, options)),
+    })
+    return run(task, on)
+  }
+
+  const families = [4, 6] as const
+
+  beforeEach(async () => {
+    await poolIn(store, 'tight', { domain: 'tight', subnets: [{ cidr: '10.9.0.0/30' }, { cidr: 'fd09::/126' }] })
+  })
+
+  test.each([true, false])(
+    'take nothing from what another one goes by when there is no room: handle %s',
+    async (handle) => {
+      const known = new KnownBlocks()
+      const pools = ['tight']
+      for (const uid of ['a', 'b']) await give(uid, known, { pools, families, handle })
+      const noRoom = async () => expect((await give('c', known, { pools, count: 2 })).kind).toBe('exhausted')
+      nowMs += 60_000
+      const outcome = await amid(release({ owner: { uid: 'a' }, ...(handle ? { handle } : { pools }) }, known), noRoom)
+      expect(outcome.kind).toBe('released')
+      expect((await rows()).filter((row) => row.includes(' a '))).toEqual([])
+    },
+  )
+
+  test('nor an address twice to one owner', async () => {
+    const known = new KnownBlocks()
+    const pools = ['tight', 'blue']
+    const noRoom = async () => expect((await give('c', known, { pools: ['tight'], count: 3 })).kind).toBe('exhausted')
+    await poolIn(store, 'six', { domain: 'six', subnets: [{ cidr: 'fd10::/126' }] })
+    const outcome = await amid(allocate(request('a', { pools: [...pools, 'six'], families }), known), noRoom)
+    expect(outcome.kind).toBe('allocated')
+    expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(2)
+  })
+})
