@@ -70,6 +70,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   #failed: AllocationOutcome | undefined
   #hasLookedAgain = false
   #nowMs = 0
+  /** How much was known when the last step began. */
+  #since = 0
   #conflicts = 0
 
   constructor(request: AllocationRequest, known: KnownBlocks) {
@@ -80,9 +82,12 @@ class AllocateTask implements Task<AllocationOutcome> {
   }
 
   observe(change: Change): void {
+    const isSo = this.#common.observe(change, { nowMs: this.#nowMs, since: this.#since })
+    // another task of this process has met it since
+    if (!isSo) return
     this.#shown.note(change)
     this.#handle?.observe(change)
-    for (const known of this.#bothKnown) known.observe(change, { nowMs: this.#nowMs })
+    if (this.#known !== this.#common) this.#known.observe(change, { nowMs: this.#nowMs })
   }
 
   listed({ fields }: TaskQuery): void {
@@ -102,6 +107,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const { nowMs, conflicts } = time
     this.#nowMs = nowMs
     this.#conflicts = conflicts
+    this.#since = this.#common.changes
     const { pools: names, families } = this.#request
     const unknown = names.filter((name) => this.#isOld(name))
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }

@@ -41,6 +41,12 @@ export interface UnreadableBlock {
 /** Who has written a block in this time may well be about to write it again. */
 const OTHERS_MS = 10_000
 
+export interface ObserveOptions {
+  readonly nowMs: number
+  /** How many changes were taken in when this one was asked for. Left out: all of them. */
+  readonly since?: number | undefined
+}
+
 export interface KnownBlocksOptions {
   /**
    * Whether every pool and block that there is was shown, and is shown when it changes: by a controller that lists and watches. Without, what is not
@@ -68,6 +74,9 @@ export class KnownBlocks {
   /** When pools were shown last, by those who are not shown all. */
   readonly #poolsAtMs = new Map<string, number>()
   readonly #sightings = new Sightings()
+  #changes = 0
+  /** After how many changes blocks came that are there. */
+  readonly #cameAt = new Map<string, number>()
   readonly #readings: BlockReadings | undefined
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
   readonly #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
@@ -80,16 +89,31 @@ export class KnownBlocks {
     this.#readings = readings
   }
 
-  /** Takes a change of a pool or a block in; others are not looked at. What is older than what is known changes nothing. */
-  observe(change: Change, { nowMs }: { readonly nowMs: number }): void {
+  /** How many changes were taken in. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /**
+   * Takes a change of a pool or a block in; others are not looked at. What is older than what is known changes nothing.
+   *
+   * @returns false: it says of a block that there is none, and the block has come since that was asked for. It may well be there
+   */
+  observe(change: Change, { nowMs, since = this.#changes }: ObserveOptions): boolean {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     const ref = change.kind === 'present' ? change.object : change.ref
     const isPool = IPPool.is(ref)
-    if (!isPool && !IPBlock.is(ref)) return
-    if (!this.#sightings.isNews(change)) return
+    if (!isPool && !IPBlock.is(ref)) return true
+    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
+    if (change.kind === 'absent' && (this.#cameAt.get(name) ?? 0) > since) return false
+    if (!this.#sightings.isNews(change)) return true
+    this.#changes++
+    if (change.kind === 'absent') this.#cameAt.delete(name)
+    else if (!isPool && !(this.#books.get(name) instanceof BlockBook)) this.#cameAt.set(name, this.#changes)
     if (change.kind === 'absent' && change.uid !== undefined) this.#readings?.forget(change.uid)
     if (isPool) this.#observePool(change)
     else this.#observeBlock(change)
+    return true
   }
 
   /** A pool by its name. */

@@ -79,6 +79,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   /** Blocks into which an earlier attempt may still write, and their version then. */
   readonly #suspects = new Map<string, string | undefined>()
   #nowMs = 0
+  /** How much was known when the last step began. */
+  #since = 0
 
   constructor(request: ReleaseRequest, known: KnownBlocks) {
     this.#request = request
@@ -87,9 +89,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   }
 
   observe(change: Change): void {
+    const isSo = this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
+    // another task of this process has met it since
+    if (!isSo) return
     this.#shown.note(change)
     this.#handle?.observe(change)
-    this.#known.observe(change, { nowMs: this.#nowMs })
   }
 
   listed({ fields }: TaskQuery): void {
@@ -98,6 +102,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
 
   next({ nowMs, conflicts }: TaskTime): Step<ReleaseOutcome> {
     this.#nowMs = nowMs
+    this.#since = this.#known.changes
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
     for (const { name, version } of this.#doubts()) {
       if (!this.#sent.has(name)) this.#suspects.set(name, version)

@@ -414,6 +414,22 @@ describe('tasks that know together', () => {
     },
   )
 
+  test('do not believe that a block is absent that has come while one of them asked for it', async () => {
+    const known = new KnownBlocks()
+    await poolIn(store, 'both', { domain: 'both', subnets: [{ cidr: '10.8.0.0/28' }, { cidr: 'fd08::/124' }] })
+    const { apiVersion, kind } = IPBlock.info
+    const ref = { apiVersion, kind, name: 'both-4-0a080000-28' }
+    const since = known.changes
+    const late = async () => known.observe({ kind: 'absent', ref, confirmed: true }, { nowMs, since })
+    const outcome = await amid(allocate(request('a', { pools: ['both'], families }), known), late)
+    expect(textOf(outcome)).toBe('allocated 10.8.0.1 fd08::1')
+    expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(2)
+    expect([await late(), known.book(ref.name) === 'absent']).toEqual([false, false])
+    // asked for since then it is believed
+    expect(known.observe({ kind: 'absent', ref, confirmed: true }, { nowMs })).toBe(true)
+    expect(known.book(ref.name)).toBe('absent')
+  })
+
   test('nor an address twice to one owner', async () => {
     const known = new KnownBlocks()
     const pools = ['tight', 'blue']
