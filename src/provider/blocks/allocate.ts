@@ -68,6 +68,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** The blocks in which the store takes no row: others are asked first. */
   readonly #refused = new RefusedBlocks(MOST_REFUSED)
   #failed: AllocationOutcome | undefined
+  /** Whether something was on its way to a block already when it was written last. */
+  #wasInDoubt = false
   #hasLookedAgain = false
   #nowMs = 0
   /** How much was known when the last step began. */
@@ -97,7 +99,8 @@ class AllocateTask implements Task<AllocationOutcome> {
 
   refused({ effect }: TaskRefusal): boolean {
     const block = this.#refused.blockOf(effect)
-    if (block === undefined) return false
+    // of what was sent before for the same version it is still not known what has become
+    if (block === undefined || this.#wasInDoubt) return false
     this.#sent.delete(block)
     for (const known of this.#bothKnown) known.noteRefused(block, this.#identity)
     return this.#refused.add()
@@ -163,6 +166,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
     this.#refused.tries(choice)
+    this.#wasInDoubt = this.#sent.has(block)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
     return write(choice.effect)

@@ -145,7 +145,8 @@ class BlocksSimulation {
     if (hasHandles || knows === 'all') this.#finds.add(name)
     // who dies and knows only what it asks for does not find what it has given before; and what it asks for it is told as it is now
     const isLost = knows !== 'all' && !hasHandles
-    const kinds = isLost ? faults.filter((fault) => !NOT_OF_ASKERS.includes(fault)) : faults
+    const impossible = isLost ? NOT_OF_ASKERS : knows === 'all' ? [] : ['stale-list']
+    const kinds = faults.filter((fault) => !impossible.includes(fault))
     const world: BlockWriterWorld = {
       truth: this.#truth,
       scheduler: this.#scheduler,
