@@ -1,22 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { alias, exclude, include, setupFiles } from './vitest.shared.js'
+
+/** Tests that replace modules for all that is loaded after them. */
+const withModulesOfTheirOwn = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.(test|prop)\.ts$/u.test(name) && !name.includes('node_modules'))
+  .map((name) => join('test', name))
+  .filter((name) => /\bvi\.(mock|doMock|resetModules)\(/u.test(readFileSync(name, 'utf8')))
 
 export default defineConfig({
   resolve: { alias },
   test: {
-    include,
-    exclude,
-    setupFiles,
-    testTimeout: 30_000,
     // of two cores one would be left to the reporter
     maxWorkers: '100%',
-    typecheck: {
-      enabled: true,
-      include: ['test/**/*.test-d.ts'],
-      exclude,
-      tsconfig: './tsconfig.json',
-    },
     reporters: ['default', './scripts/summary-reporter.mjs'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'shared modules',
+          include,
+          exclude: [...exclude, ...withModulesOfTheirOwn],
+          setupFiles,
+          testTimeout: 30_000,
+          // loading the sources for each file anew takes as long as the tests; no module of theirs keeps anything, which test/architecture/no-io.test.ts sees to
+          isolate: false,
+          typecheck: {
+            enabled: true,
+            include: ['test/**/*.test-d.ts'],
+            exclude,
+            tsconfig: './tsconfig.json',
+          },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'own modules',
+          include: withModulesOfTheirOwn,
+          exclude,
+          setupFiles,
+          testTimeout: 30_000,
+        },
+      },
+    ],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

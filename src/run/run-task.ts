@@ -77,6 +77,7 @@ class TaskRun<O extends Outcome> {
   readonly #store: Store
   readonly #options: TaskLimits
   #requests = 0
+  /** Of the task, and not of this run: it tells by them what was done of what it has planned. */
   #conflicts = 0
 
   constructor(task: Task<O>, store: Store, options: TaskLimits) {
@@ -88,10 +89,13 @@ class TaskRun<O extends Outcome> {
   async run(before: Unsettled | undefined): Promise<TaskResult<O>> {
     const { now, onStep, pause, maxConflicts, maxSteps } = this.#options
     let unsettled = before
+    // what is unsettled has met one at least
+    this.#conflicts = before === undefined ? 0 : (before.conflicts ?? 1)
+    const most = this.#conflicts + maxConflicts
     for (let steps = 0; ; steps++) {
       if (unsettled !== undefined) {
         const failure = await this.#settle(unsettled)
-        if (failure !== undefined) return { kind: 'unsettled', failure, unsettled, requests: this.#requests }
+        if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
         unsettled = undefined
       }
       const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts })
@@ -103,7 +107,7 @@ class TaskRun<O extends Outcome> {
       if (step.kind === 'done') return { kind: 'done', outcome: step.outcome, requests: this.#requests }
       const ended = await this.#do(step)
       if (ended === undefined) continue
-      if (ended.kind === 'failed' || this.#conflicts >= maxConflicts) {
+      if (ended.kind === 'failed' || this.#conflicts >= most) {
         const { failure } = ended
         if (ended.kind === 'failed' || failure.code !== 'STORE_OUTCOME_UNKNOWN')
           return { kind: 'failed', failure, requests: this.#requests }
@@ -112,6 +116,11 @@ class TaskRun<O extends Outcome> {
       if (ended.kind === 'conflict') unsettled = ended.unsettled
       await pause?.(this.#conflicts)
     }
+  }
+
+  #endUnsettled(failure: StoreFailure, { effect, failure: before }: Unsettled): TaskResult<O> {
+    const unsettled = { effect, failure: before, conflicts: this.#conflicts }
+    return { kind: 'unsettled', failure, unsettled, requests: this.#requests }
   }
 
   async #do(

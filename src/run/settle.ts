@@ -7,6 +7,8 @@ import type { Store, StoreErrorCode, StoreFailure } from '../store/index.js'
 export interface Unsettled {
   readonly effect: Effect
   readonly failure: StoreFailure
+  /** Of a task: how many of its plans have met a conflict until then, this one too. */
+  readonly conflicts?: number | undefined
 }
 
 /**

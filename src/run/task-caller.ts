@@ -1,5 +1,5 @@
 import { describe } from '../errors/index.js'
-import type { Change, Outcome, OutsideAnswer, OutsideCall, Task } from '../plan/index.js'
+import type { Change, Outcome, OutsideAnswer, OutsideCall, PlanTime, Task } from '../plan/index.js'
 import type { Store } from '../store/index.js'
 import type { OutsideCaller } from './run-plan.js'
 import { type RunTaskOptions, runTask } from './run-task.js'
@@ -9,7 +9,7 @@ export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' 
   /** How calls become tasks, and outcomes answers: the provider has it. */
   readonly tasks: {
     taskFor(call: OutsideCall): Task
-    answerOf(call: OutsideCall, outcome: Outcome): OutsideAnswer
+    answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
   }
   /** Receives every change that a task learns of: show it to the planners that have these kinds. */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
@@ -23,7 +23,7 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
   const { store, tasks, ...limits } = options
   return async (call) => {
     const ended = await runTask(tasks.taskFor(call), store, limits)
-    if (ended.kind === 'done') return tasks.answerOf(call, ended.outcome)
+    if (ended.kind === 'done') return tasks.answerOf(call, ended.outcome, { nowMs: options.now() })
     return { ok: false, failure: { message: describe(ended.failure), retryable: true, retryAfterSeconds: 1 } }
   }
 }

@@ -7,6 +7,7 @@ import { blockName } from './block-name.js'
 import { gridProblem } from './grid.js'
 import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 import type { IPDomain } from './ip-domain.js'
+import { MAX_BLOCK_SIZE } from './names.js'
 import { type PlacedRow, placedRows, unitsOf } from './rows.js'
 import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
 
@@ -137,6 +138,7 @@ function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldEr
     if (after[field] !== before[field]) errors.push(invalidField(`spec.${field}`, after[field], NEVER_CHANGES))
   }
   if (after.sequence < before.sequence) errors.push(invalidField('spec.sequence', after.sequence, NEVER_FALLS))
+  const holders = holdersIn(before)
   for (const [key, row] of Object.entries(after.rows)) {
     const path = `spec.rows.${key}`
     const old = Object.hasOwn(before.rows, key) ? before.rows[key] : undefined
@@ -145,13 +147,36 @@ function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldEr
         const detail = `a row that is added has one above ${before.sequence}`
         errors.push(invalidField(`${path}.sequence`, row.sequence, detail))
       }
-      if (old !== undefined && old.state === undefined) errors.push(...successorErrors(path, old, row))
+      // what was given and is remembered again, of whoever had it before, is nobody's
+      if (row.state !== undefined) continue
+      for (const holder of holdersOf(holders, key, row)) errors.push(...successorErrors(path, holder, row))
     } else if (old.state === undefined) errors.push(...holderErrors(path, old, row))
     else if (row.state === undefined) {
       errors.push(invalidField(`${path}.sequence`, row.sequence, 'who gets what was given back has a row of its own'))
     }
   }
   return errors
+}
+
+/** Who had each unit: a row of several units has those behind its key as well. */
+function holdersIn(spec: IPBlockSpec): ReadonlyMap<number, IPBlockRow> {
+  const holders = new Map<number, IPBlockRow>()
+  for (const { row, first, end } of placedRows({ spec })) {
+    if (row.state !== undefined) continue
+    // what was stored before there were rules may say any number
+    for (let unit = first; unit < Math.min(end, MAX_BLOCK_SIZE); unit++) holders.set(unit, row)
+  }
+  return holders
+}
+
+/** Who had the units that a row is for. */
+function holdersOf(holders: ReadonlyMap<number, IPBlockRow>, key: string, row: IPBlockRow): ReadonlySet<IPBlockRow> {
+  const found = new Set<IPBlockRow>()
+  for (let unit = Number(key); unit < Number(key) + (row.count ?? 1); unit++) {
+    const holder = holders.get(unit)
+    if (holder !== undefined) found.add(holder)
+  }
+  return found
 }
 
 /** A row in place of one that was not released is one of the same owner, as its name tells it: of another container, or of an object that was made anew. */

@@ -15,7 +15,7 @@ export interface PlacedRow {
 const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')
 
 /** The rows of a block whose key is the number of a unit, in order. Not necessarily one of the block. O(n log n). */
-export function placedRows({ spec }: IPBlock): readonly PlacedRow[] {
+export function placedRows({ spec }: Pick<IPBlock, 'spec'>): readonly PlacedRow[] {
   const placed = Object.entries(spec.rows).flatMap(([key, row]) =>
     UNIT.test(key) ? [{ key, row, first: Number(key), end: Number(key) + (row.count ?? 1) }] : [],
   )

@@ -177,8 +177,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     return new Set([this.#common, this.#known])
   }
 
-  #noteSent(block: string, sent: Pick<SentRow, 'prefix' | 'version' | 'sequence'>): void {
-    const row = { ...sent, ...this.#identity, isBound: true }
+  #noteSent(block: string, sent: Pick<SentRow, 'prefix' | 'version' | 'sequence'>, isBound = true): void {
+    const row = { ...sent, ...this.#identity, isBound }
     for (const known of this.#bothKnown) known.noteSent(block, row, { nowMs: this.#nowMs })
   }
 
@@ -305,8 +305,11 @@ class AllocateTask implements Task<AllocationOutcome> {
   ): Step<AllocationOutcome> {
     for (const place of places) {
       const replaced = place && this.#added.get(`${place.book.name} ${place.entry.row.sequence}`)
-      if (replaced === undefined) continue
-      return write(undoGiving(place as Place, replaced, `not all of it can be given: ${outcome.message}`))
+      if (place === undefined || replaced === undefined) continue
+      const { name, prefix, version } = place.book
+      // whoever is given the same next is not to lose it to this, should it come late
+      this.#noteSent(name, { prefix, version, sequence: place.entry.row.sequence }, false)
+      return write(undoGiving(place, replaced, `not all of it can be given: ${outcome.message}`))
     }
     return doubtful === undefined ? this.#end(places, outcome) : write(fence(doubtful))
   }

@@ -49,10 +49,11 @@ export class BlockBook {
         problems.push(`row ${key} is not in the block`)
         return
       }
-      for (let at = unit; at < unit + count; at++) {
-        if (this.#entryOf[at] !== 0) problems.push(`row ${key} overlaps another one`)
-        this.#entryOf[at] = index + 1
+      const last = unit + count
+      if (this.#entryOf.subarray(unit, last).some((other) => other !== 0)) {
+        problems.push(`row ${key} overlaps another one`)
       }
+      this.#entryOf.fill(index + 1, unit, last)
     })
     this.problems = problems
   }

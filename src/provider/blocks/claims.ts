@@ -3,7 +3,8 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { Outcome } from '../../plan/index.js'
 import { AddressLedger, type ProviderFinalizers } from '../claims/index.js'
-import { type BlockProvider, type BlockWish, defineBlockProvider } from './provider.js'
+import type { BlockWish } from './definition.js'
+import { type BlockProvider, defineBlockProvider } from './provider.js'
 import type { BlockReadings } from './readings.js'
 
 /** Annotation of a claim: `4` or `6`, which family it wants of a pool that has both. */

@@ -69,15 +69,18 @@ export class OwnerHandle {
 
   /** Looks at what has become of what was sent: it was done if the handle is another one since, and nothing has met a conflict. */
   review(conflicts: number): void {
-    const version = this.#object?.metadata.resourceVersion
-    if (this.#sent?.conflicts === conflicts && version !== undefined && this.#sent.version !== version) {
-      this.#written = this.#sent.blocks
-      for (const block of this.#sent.blocks) {
-        if (!this.#sent.before.has(block)) this.#fresh.add(block)
-        this.#own.add(block)
-      }
-    }
+    const sent = this.#sent
+    if (sent === undefined) return
     this.#sent = undefined
+    const version = this.#object?.metadata.resourceVersion
+    const isDone = sent.conflicts === conflicts && version !== undefined && sent.version !== version
+    // one of which that is not known may yet be done, in place of what was written before
+    this.#written = isDone ? sent.blocks : new Set()
+    if (!isDone) return
+    for (const block of sent.blocks) {
+      if (!sent.before.has(block)) this.#fresh.add(block)
+      this.#own.add(block)
+    }
   }
 
   /** Whether it was read. */

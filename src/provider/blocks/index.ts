@@ -7,20 +7,13 @@ export {
   FAMILY_ANNOTATION,
   type PoolSeen,
 } from './claims.js'
+export type { BlockGift, BlockHolderQuery, BlockProviderDefinition, BlockWish } from './definition.js'
 export { poolsFor } from './eligible.js'
 export { KnownBlocks, type KnownBlocksOptions } from './known-blocks.js'
 export type { OperatorOutcome } from './operator/outcome.js'
 export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
 export type { AllocationOutcome } from './outcome.js'
-export {
-  type BlockGift,
-  type BlockHolderQuery,
-  type BlockProvider,
-  type BlockProviderDefinition,
-  type BlockWish,
-  type CallTasks,
-  defineBlockProvider,
-} from './provider.js'
+export { type BlockProvider, type CallTasks, defineBlockProvider } from './provider.js'
 export { BlockReadings, type BlockReadingsOptions } from './readings.js'
 export { type ReleaseOutcome, type ReleaseRequest, release } from './release.js'
 export type { Allocation, AllocationRequest, BlockOwner } from './request.js'

@@ -79,7 +79,7 @@ export class KnownBlocks {
   readonly #cameAt = new Map<string, number>()
   readonly #readings: BlockReadings | undefined
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
-  readonly #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
+  #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, { readonly prefix: Prefix.Prefix; readonly atMs: number }>()
   #nowMs = 0
@@ -199,6 +199,17 @@ export class KnownBlocks {
       if (book === 'absent' && isFresh(IPBlock.info, name)) known.#books.set(name, book)
     }
     for (const [name, sent] of this.#underWay) known.#underWay.set(name, sent)
+    return known
+  }
+
+  /**
+   * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be done it knows all the same, also of tasks that go on with this
+   * one. What was read before is read again.
+   */
+  anew(): KnownBlocks {
+    this.#readings?.clear()
+    const known = new KnownBlocks({ isComplete: this.isComplete, readings: this.#readings })
+    known.#underWay = this.#underWay
     return known
   }
 

@@ -1,9 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import type { Model } from '../../crd/meta/model.js'
 import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type {
@@ -26,10 +25,7 @@ import {
   type Ensured,
   type EnsureInput,
   type Ledger,
-  type Offer,
-  type PoolPlanInput,
   type Provider,
-  type ProviderFinalizers,
   type Released,
   type ReleaseInput,
   type Resolved,
@@ -37,83 +33,15 @@ import {
 } from '../claims/index.js'
 import { allocate } from './allocate.js'
 import { addressOf } from './allocation.js'
-import { BlockBook, isBound } from './book.js'
+import { BlockBook, type BlockEntry, isBound } from './book.js'
+import { answerOf, type GivenAnswer, type ReleasedAnswer } from './call-answers.js'
+import type { BlockProviderDefinition } from './definition.js'
 import { refusalOf } from './eligible.js'
+import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
-import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
-import type { BlockReadings } from './readings.js'
-import { type ReleaseOutcome, release } from './release.js'
-
-/** What a claim wants of a pool. */
-export type BlockWish =
-  /** Any address of a family, or this one and no other. */
-  | { readonly kind: 'wish'; readonly family: 4 | 6; readonly address?: Address.Address | undefined }
-  /** Nothing that the pool could give: the claim waits, and says why. */
-  | Extract<Ensured, { readonly kind: 'wait' }>
-
-/** What a claim was given. */
-export interface BlockGift {
-  readonly address: Address.Address
-  /** The length of the prefix that was given; of an address, that of its subnet, or of all of it. */
-  readonly prefix: number
-  readonly gateway: Address.Address | undefined
-}
-
-/** Who asks whether an address is held by somebody who has no row for it. */
-export interface BlockHolderQuery<L> {
-  /** An address as a prefix of its whole length, or a prefix as the pool gives it. */
-  readonly prefix: Prefix
-  /** `namespace/name` of the claim that is to get it. */
-  readonly claim: string
-  /** The ledger of the pool. */
-  readonly ledger: L
-}
-
-/**
- * What a provider of Cluster API is whose addresses are rows of blocks, apart from that: its pools, and what they are to blocks.
- *
- * `P` are the pools as their models read them, `L` the ledger, `R` what a plan for a pool comes to.
- */
-export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<P>, R extends Outcome> {
-  /** Tells it from other providers in logs and metrics. */
-  readonly name: string
-  /** The kinds of pools that it serves. */
-  readonly pools: readonly Model<P>[]
-  /** As in `defineProvider`. */
-  readonly poolAnnotations?: readonly string[] | undefined
-  /** Default: those of Cluster API's own library. */
-  readonly finalizers?: Partial<ProviderFinalizers> | undefined
-  /** As in `defineProvider`. */
-  readonly sweepAfterSeconds?: number | undefined
-  readonly readings?: BlockReadings | undefined
-  /** What IPAddress objects hold of one pool. */
-  ledger(): L
-  /**
-   * The pool as blocks know it, under a name of its own that never changes: also one that is being deleted, and one whose spec can not be used. Its status has the
-   * grid and a `domainUID`. Left out: the pools are of kind IPPool, and somebody runs `blocksOperator`.
-   */
-  ipPoolOf?(pool: P): IPPool
-  /** The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims. */
-  readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
-  /** What a claim wants of a pool, of which these families can be given. */
-  wish(
-    input: Pick<EnsureInput<P, L, unknown>, 'claim' | 'pool' | 'ledger'> & { readonly families: readonly (4 | 6)[] },
-  ): BlockWish
-  /** What goes with an address into its IPAddress. */
-  offer(gift: BlockGift, pool: P): Pick<Offer, 'prefix' | 'gateway'>
-  /** Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1) to O(log n), it is asked for each unit that is free. */
-  heldBy?(query: BlockHolderQuery<L>): string | undefined
-  /**
-   * Whether a claim keeps an IPAddress that its pool does not give any more, or that is no address at all, where it has no row for that. Default false: it is not
-   * Bound to it.
-   */
-  readonly keepsOutOfRange?: boolean | undefined
-  /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */
-  mayRelease?(input: ReleaseInput<P, L>): Extract<Released, { readonly kind: 'done' | 'wait' }>
-  /** The affairs of a pool itself. */
-  planPool(input: PoolPlanInput<P, L>): Plan<R>
-}
+import { release } from './release.js'
+import { WantedAddresses } from './wanted.js'
 
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
 export interface BlockProvider<
@@ -132,7 +60,8 @@ export interface BlockProvider<
 /** How the calls of a planner become tasks, and their outcomes answers. */
 export interface CallTasks {
   taskFor(call: OutsideCall): Task
-  answerOf(call: OutsideCall, outcome: Outcome): OutsideAnswer
+  /** @param time when the task has ended */
+  answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
 }
 
 /**
@@ -165,13 +94,15 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   readonly #names = new Map<string, string>()
   /** The claims that wait for a pool to be ready. */
   readonly #waiting = new Set<string>()
+  /** The claims that were refused the address that they ask for. */
+  readonly #wanted = new WantedAddresses()
   #known: KnownBlocks
 
   constructor(definition: BlockProviderDefinition<P, L, R>) {
     const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds } = definition
     this.#definition = definition
     this.name = name
-    this.#known = this.#nothingKnown()
+    this.#known = new KnownBlocks({ isComplete: true, readings: definition.readings })
     this.#provider = defineProvider<P, L, PoolView, R>({
       name,
       pools,
@@ -189,7 +120,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     this.watches = [...this.#provider.watches, IPBlock.info]
     this.tasks = {
       taskFor: (call) => this.#taskFor(call),
-      answerOf: (call, outcome) => answerOf(call, this.#inWords(call, outcome)),
+      answerOf: (call, outcome, time) => answerOf(call, this.#inWords(call, outcome), time),
     }
   }
 
@@ -204,6 +135,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   observe(change: Change): readonly string[] {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     if (IPBlock.is(ref)) return this.#observeBlock(change, ref.name)
+    if (change.kind === 'absent' && IPAddressClaim.is(ref)) this.#wanted.forget(formatRef(ref))
     if (!this.#definition.pools.some((model) => model.is(ref))) return this.#provider.observe(change)
     const name = this.#noteName(ref, change)
     const before = this.#readiness(name)
@@ -218,11 +150,17 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
 
   hear(answered: Answered): readonly string[] {
     const keys = this.#provider.hear?.(answered) ?? []
-    const { operation, input } = answered.call
-    const pool = this.#pools.get((input as unknown as CallInput).pool)
-    const isFreed = operation === 'release' && answered.answer.ok && pool !== undefined
+    const { call, answer } = answered
+    const { pool, address } = call.input as unknown as CallInput
+    if (call.operation === 'allocate' && address !== undefined) {
+      const key = formatRef(call.about)
+      if (answer.ok) this.#wanted.forget(key)
+      else this.#wanted.note(key, address)
+    }
+    const ref = this.#pools.get(pool)
+    if (call.operation !== 'release' || !answer.ok || ref === undefined) return keys
     // others may get what it had; a change of its block is no news here, as the task has shown it
-    return isFreed ? [...keys, ...this.#provider.retry(pool)] : keys
+    return [...keys, ...this.#wake(answer.value as ReleasedAnswer), ...this.#provider.retry(ref)]
   }
 
   plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
@@ -243,28 +181,36 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
 
   reset(): void {
     this.#provider.reset()
-    this.#known = this.#nothingKnown()
+    this.#known = this.#known.anew()
     this.#waiting.clear()
+    this.#wanted.clear()
     this.#pools.clear()
     this.#names.clear()
   }
 
-  #nothingKnown(): KnownBlocks {
-    return new KnownBlocks({ isComplete: true, readings: this.#definition.readings })
-  }
-
   #observeBlock(change: Change, name: string): readonly string[] {
     const before = this.#known.book(name)
-    const had = claimsIn(this.#known, name)
     this.#known.observe(change, { nowMs: 0 })
-    const has = new Set(claimsIn(this.#known, name).map(rowText))
-    const gone = had.filter((row) => !has.has(rowText(row)))
-    if (gone.length === 0 || !(before instanceof BlockBook)) return []
+    if (!(before instanceof BlockBook)) return []
+    const after = this.#known.book(name)
+    const has = new Set(after instanceof BlockBook ? after.entries.filter(isBound).map(rowText) : [])
+    const gone = before.entries.filter((entry) => isBound(entry) && !has.has(rowText(entry)))
+    if (gone.length === 0) return []
     const { domain } = before.object.spec
     const pools = [...this.#pools].filter(([pool]) => domainOf(this.#known.pool(pool)) === domain)
-    // one that has not given it back gets its row again, and others may get what it had
-    const losers = gone.map(({ owner }) => `${IPAddressClaim.info.kind} ${owner}`)
-    return [...losers, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
+    // one that has not given it back gets its row again, whatever it was told before, and others may get what it had
+    const claims = gone.filter(({ row }) => row.kind === KIND)
+    const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
+    this.#provider.disbelieve(losers)
+    const heirs = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
+    return [...losers, ...heirs, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
+  }
+
+  /** Addresses are somebody's no more: those who ask for them ask again. */
+  #wake(addresses: readonly string[]): readonly string[] {
+    const keys = addresses.flatMap((address) => this.#wanted.take(address))
+    this.#provider.disbelieve(keys)
+    return keys
   }
 
   /** The name in blocks of a pool, as far as it is known. */
@@ -424,14 +370,6 @@ function callInput({ metadata }: IPAddressClaim, pool: string, family: 4 | 6) {
   return { uid: uid as string, name: `${namespace}/${name}`, pool, family }
 }
 
-/** What an answer to `allocate` says. */
-interface GivenAnswer {
-  readonly address: string
-  readonly prefix: number
-  readonly gateway?: string
-  readonly block: string
-}
-
 /** Why a claim can not have a row for an IPAddress, by what has become of that. */
 const DENIALS: ReadonlyMap<unknown, string> = /* @__PURE__ */ new Map([
   ['taken', 'its address is that of somebody else'],
@@ -439,47 +377,14 @@ const DENIALS: ReadonlyMap<unknown, string> = /* @__PURE__ */ new Map([
   ['different', 'the claim has been given another address'],
 ])
 
-/** The rows of claims in a block. */
-function claimsIn(known: KnownBlocks, block: string): readonly IPBlockRow[] {
-  const book = known.book(block)
-  if (!(book instanceof BlockBook)) return []
-  return book.entries.filter((entry) => isBound(entry) && entry.row.kind === KIND).map(({ row }) => row)
+/** The addresses of a row. */
+function addressesOf({ prefix, object }: BlockBook, { unit, count }: BlockEntry): readonly string[] {
+  const { allocationPrefixLength } = object.spec
+  return Array.from({ length: count }, (_, nth) =>
+    Address.format(addressOfUnit(prefix, allocationPrefixLength, unit + nth)),
+  )
 }
 
-function rowText({ uid, sequence }: IPBlockRow): string {
+function rowText({ row: { uid, sequence } }: BlockEntry): string {
   return `${uid} ${sequence}`
-}
-
-function answerOf({ about, operation }: OutsideCall, outcome: Outcome): OutsideAnswer {
-  const { kind, message } = outcome as AllocationOutcome | ReleaseOutcome
-  switch (kind) {
-    case 'allocated':
-    case 'already': {
-      const [allocation] = (outcome as Extract<AllocationOutcome, { kind: 'allocated' }>).allocations
-      if (allocation === undefined) throw ipamError('INVARIANT_BROKEN', { what: `${formatRef(about)}: ${message}` })
-      const { address, prefix, subnet, gateway, block } = allocation
-      const isAddress = prefix.length === Address.bitsOf(address.family)
-      const value = {
-        address: Address.format(address),
-        prefix: isAddress && subnet !== undefined ? subnet.length : prefix.length,
-        ...(gateway === undefined ? {} : { gateway: Address.format(gateway) }),
-        block,
-      }
-      return { ok: true, value }
-    }
-    case 'released':
-    case 'nothing':
-    case 'notYours':
-      return { ok: true, value: kind }
-    case 'taken':
-    case 'outOfPool':
-    case 'different':
-      return operation === 'confirm' ? { ok: true, value: kind } : { ok: false, failure: { message, retryable: true } }
-    case 'exhausted':
-      return { ok: false, failure: { message, retryable: true, reason: 'PoolExhausted' } }
-    case 'notReady':
-      return { ok: false, failure: { message, retryable: true, reason: 'PoolNotReady' } }
-    default:
-      return { ok: false, failure: { message, retryable: true } }
-  }
 }

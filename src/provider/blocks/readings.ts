@@ -15,8 +15,8 @@ export interface BlockReadingsOptions {
  * What pools and blocks come to when they are read: parsed, checked, and their space computed. Several parts of one process that share it read each version of
  * an object once for all of them. It changes nothing else: each of them knows what it was shown, and no more.
  *
- * Versions are told by `uid` and `resourceVersion`, and never change; what has one of them not is read each time. What nobody was shown is not kept, and what
- * was seen to go is forgotten.
+ * Versions are told by `uid` and `resourceVersion`, and never change; what has one of them not is read each time. What nobody was shown is not kept, what was seen
+ * to go is forgotten, and so is all of it with a `reset` of one of those that share it.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
@@ -53,6 +53,12 @@ export class BlockReadings {
   forget(uid: string): void {
     this.#pools.forget(uid)
     this.#blocks.forget(uid)
+  }
+
+  /** Nothing of it is believed any more: after the database below was restored to an earlier state a version names something else. */
+  clear(): void {
+    this.#pools.clear()
+    this.#blocks.clear()
   }
 }
 
@@ -122,6 +128,10 @@ class Versions<T> {
 
   forget(uid: string): void {
     this.#of.delete(uid)
+  }
+
+  clear(): void {
+    this.#of.clear()
   }
 
   #keep(uid: string, version: Version<T>): void {

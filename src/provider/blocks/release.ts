@@ -114,13 +114,14 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const [place] = this.#places()
     if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
+    const pool = this.#known.pool(allocation.pool)
+    if (pool === undefined) return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
     const { name, prefix, version } = place.book
     const { uid, sequence, interface: interfaceName } = place.entry.row
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)
     const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
     this.#known.noteSent(name, sent, { nowMs })
-    const pool = this.#known.pool(allocation.pool)
     const rules = pool instanceof PoolView ? pool.object.spec : undefined
     const effect = takeBack(place, rules, { nowMs, why: `its owner ${place.entry.row.owner} gives it back` })
     return write(effect)

@@ -76,19 +76,22 @@ export function takeBack(
 }
 
 /**
- * Takes a row back as if it had never been given: what was remembered there, of whoever had the units before, is remembered again.
+ * Takes a row back as if it had never been given: what was remembered there, of whoever had the units before, is remembered again,
+ * as far as nobody else has got one of them since.
  *
  * @param replaced what was remembered
  */
 export function undoGiving({ book, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
   let { sequence } = book.object.spec
   const rows: { [key: string]: unknown } = { [entry.key]: null }
-  for (const { key, row } of replaced) {
+  for (const { key, unit, count, row } of replaced) {
+    // of several units others may have got some meanwhile: two rows over one unit would close the block
+    if (entriesAt(book, unit, count).some((other) => other !== entry)) continue
     sequence++
     const kept = { ...row, sequence }
     rows[key] = key === entry.key ? { ...nulls(entry.row), ...kept } : kept
   }
-  return patchBlock(book.object, replaced.length === 0 ? { rows } : { sequence, rows }, why)
+  return patchBlock(book.object, { sequence, rows }, why)
 }
 
 /** Writes another uid to a row: its owner was made anew, and has what it had. */

@@ -53,6 +53,6 @@ class Watch implements BlocksWatch {
   }
 
   reset(): void {
-    this.known = new KnownBlocks({ isComplete: true })
+    this.known = this.known.anew()
   }
 }

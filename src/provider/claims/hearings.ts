@@ -35,8 +35,10 @@ export class Hearings {
   doubt(claims: readonly string[], asking: ReadonlySet<string>): void {
     for (const claim of claims) {
       if (asking.has(claim)) this.#outdated.add(claim)
-      const heard = this.#heard.get(claim) ?? new Map<string, Heard>()
-      for (const [call, { answer }] of heard) if (!answer.ok) heard.delete(call)
+      const heard = this.#heard.get(claim)
+      heard?.forEach(({ answer }, call) => {
+        if (!answer.ok) heard.delete(call)
+      })
     }
   }
 

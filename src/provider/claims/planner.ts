@@ -41,6 +41,8 @@ export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends O
   ledgerOf(pool: ObjectRef): L
   /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */
   retry(pool: ObjectRef): readonly string[]
+  /** What was said for the claims of these keys is not so any more: when they are planned next they are asked for again. */
+  disbelieve(claims: readonly string[]): void
 }
 
 /**
@@ -155,6 +157,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   retry(pool: ObjectRef): readonly string[] {
     const record = this.#record(formatRef(pool))
     return this.#retry(record, record.exhausted)
+  }
+
+  disbelieve(claims: readonly string[]): void {
+    for (const key of claims) this.#heard.forget(key)
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {

@@ -15,7 +15,8 @@ type RangeSet = RangeSet.RangeSet
  * A pool of the in-cluster provider as blocks know it: an IPPool that gives what the pool gives, in a domain of its own, as two pools of this provider may have the
  * same addresses. Such an IPPool is stored nowhere. Blocks have 256 addresses, or prefixes.
  *
- * A pool whose spec can not be used gives nothing, nor does one with more than 65,536 ranges: its `spec.subnets` is empty, or has too many.
+ * A pool whose spec can not be used gives nothing: its `spec.subnets` is empty. Nor does one with more than 65,536 ranges, or with a range that begins or ends at
+ * IPv4 within IPv6 (`::ffff:10.0.0.1`): that is none for an IPPool.
  *
  * @example
  * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
@@ -56,12 +57,12 @@ export function ipPoolOf(pool: InClusterPool): IPPool {
   }
 }
 
-/** The name of a pool, and of its domain, in blocks. One that is too long for that goes by its uid. */
+/** The name of a pool, and of its domain, in blocks. One that is too long for that goes by its uid, in front, where no other has it. */
 function nameInBlocks({ kind, metadata }: InClusterPool): string {
   const plural = poolModels.find(({ info }) => info.kind === kind)?.info.plural ?? kind.toLowerCase()
   const { namespace, name, uid } = metadata
   const full = [plural, namespace, name].filter((part) => part !== undefined).join('.')
-  return isName(full) || uid === undefined ? full : `${plural}.uid-${uid}`
+  return isName(full) || uid === undefined ? full : `uid-${uid}.${plural}`
 }
 
 interface Given {

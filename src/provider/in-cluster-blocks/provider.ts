@@ -1,8 +1,10 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
+import { effectivePrefixLength } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
 import {
+  type BlockGift,
   type BlockHolderQuery,
   type BlockProvider,
   type BlockReadings,
@@ -67,10 +69,9 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     ipPoolOf,
     wish: (input) => wishOf(input, options),
-    offer: ({ prefix }, pool) => {
+    offer: (gift, pool) => {
       const { gateway } = pool.spec
-      const length = isPrefixPool(pool) ? prefix : pool.spec.prefix
-      return { prefix: length, gateway: gateway === undefined || gateway === '' ? undefined : gateway }
+      return { prefix: lengthOf(gift, pool), gateway: gateway === undefined || gateway === '' ? undefined : gateway }
     },
     heldBy,
     keepsOutOfRange: true,
@@ -78,6 +79,13 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     planPool: ({ pool, ledger, nowMs }) =>
       planPool({ pool, ledger, ...(poolConditions ? { conditionsAt: { nowMs } } : {}) }),
   })
+}
+
+/** What the IPAddress has as its prefix length. A prefix of one address is none of the subnet in which the pool has it. */
+function lengthOf({ address, prefix }: BlockGift, pool: InClusterPool): number {
+  if (!isPrefixPool(pool)) return pool.spec.prefix
+  const bits = Address.bitsOf(address.family)
+  return effectivePrefixLength(pool.spec) === bits ? bits : prefix
 }
 
 type WishInput = Parameters<

@@ -26,6 +26,8 @@ export interface BlockOwner {
   /** It may have something since it was last sure that it has nothing. */
   mayHave: boolean
   isReleasing: boolean
+  /** It gives back what it was told of. */
+  isReturning: boolean
 }
 
 /** Who there is in a simulation of blocks: owners of one interface, and of two. */
@@ -101,6 +103,7 @@ export class BlockOwners {
       refused: undefined,
       mayHave: false,
       isReleasing: false,
+      isReturning: false,
     }
   }
 }

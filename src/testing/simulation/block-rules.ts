@@ -9,6 +9,8 @@ export interface BlockWorld {
   readonly now: () => number
   /** Whether what an owner has may be taken from it now: it gives it back, or was not told of it yet. */
   readonly mayLose: (uid: string, interfaceName: string | undefined) => boolean
+  /** Whether an interface of an owner gives back what it was told that it has. */
+  readonly isReturning: (uid: string, interfaceName: string | undefined) => boolean
   /** Every version that a pool ever had. */
   readonly versionsOf: (pool: string) => readonly IPPool[]
 }
@@ -21,7 +23,7 @@ interface Held {
 }
 
 /** A block as it is stored, and where its rows lie. */
-interface Seen {
+export interface SeenBlock {
   readonly block: IPBlock
   readonly rows: readonly Held[]
   readonly family: 4 | 6
@@ -43,7 +45,7 @@ export interface Seeker {
  */
 export class BlockRules {
   readonly #world: BlockWorld
-  readonly #blocks = new Map<string, Seen>()
+  readonly #blocks = new Map<string, SeenBlock>()
   /** What versions of pools give: they are immutable. */
   readonly #given = new Map<IPPool, readonly Span[]>()
   /** The highest number ever seen at a place. */
@@ -61,14 +63,19 @@ export class BlockRules {
     const before = this.#blocks.get(name)
     if (change.kind === 'absent') {
       this.#blocks.delete(name)
-      const left = before?.rows.filter(({ row }) => row.state === undefined) ?? []
-      return left.length === 0 ? undefined : `${name} went with the row of ${left[0]?.row.owner}`
+      const left = before?.rows.find(({ row }) => row.state === undefined || this.#isKept(row))
+      return left && `${name} went with the row of ${left.row.owner}`
     }
     const now = seen(IPBlock.parse(change.object))
     this.#blocks.set(name, now)
     const problem = this.#shape(now) ?? this.#overlaps(now) ?? this.#changes(before, now)
     this.#sequences.set(name, Math.max(now.block.spec.sequence, this.#sequences.get(name) ?? 0))
     return problem
+  }
+
+  /** The blocks as they are stored. */
+  get blocks(): readonly SeenBlock[] {
+    return [...this.#blocks.values()]
   }
 
   /** The addresses that an interface of an owner has, by what is stored. */
@@ -91,10 +98,12 @@ export class BlockRules {
 
   /** Whether a pool has an address that nobody has or waits for. */
   hasRoom(pool: IPPool, { family, node }: Seeker): boolean {
-    const held = [...this.#blocks.values()]
-      .filter(({ block, family: other }) => block.spec.domain === pool.spec.domain && other === family)
-      .flatMap(({ rows }) => rows)
-      .filter(({ row }) => row.state === undefined || Date.parse(row.until as string) > this.#world.now())
+    const blocks = this.blocks.filter((seen) => seen.block.spec.domain === pool.spec.domain && seen.family === family)
+    const held = blocks.flatMap(({ block, rows, from, to }) => {
+      // of one that goes nothing is given
+      if (block.metadata.deletionTimestamp !== undefined) return [{ first: from, last: to }]
+      return rows.filter(({ row }) => row.state === undefined || this.#isKept(row))
+    })
     for (const span of spansGivenBy(pool.spec)) {
       if (span.family !== family) continue
       for (let at = span.first; at <= span.last; at++) {
@@ -129,7 +138,7 @@ export class BlockRules {
     )
   }
 
-  #shape({ block, rows, from, to }: Seen): string | undefined {
+  #shape({ block, rows, from, to }: SeenBlock): string | undefined {
     for (const { row, first, last } of rows) {
       if (first < from || last > to) return `a row of ${row.owner} lies outside of ${block.spec.cidr}`
       if (row.sequence > block.spec.sequence) return `a row of ${row.owner} has a number above that of its block`
@@ -139,7 +148,7 @@ export class BlockRules {
   }
 
   /** No address is in two rows of a domain, whichever blocks they are in. */
-  #overlaps(now: Seen): string | undefined {
+  #overlaps(now: SeenBlock): string | undefined {
     for (const other of this.#blocks.values()) {
       if (other.block.spec.domain !== now.block.spec.domain) continue
       // no row lies outside of its block: that was found before
@@ -157,7 +166,7 @@ export class BlockRules {
   }
 
   /** What was bound stays, unless its owner gives it back; what is new was to be had. */
-  #changes(before: Seen | undefined, { block: now, rows }: Seen): string | undefined {
+  #changes(before: SeenBlock | undefined, { block: now, rows }: SeenBlock): string | undefined {
     const old = before?.rows ?? []
     for (const one of old) {
       const { row } = one
@@ -165,6 +174,8 @@ export class BlockRules {
       const isKept = rows.some((each) => isSameGift(one, each) && each.row.sequence >= row.sequence)
       if (!isKept && !this.#world.mayLose(row.uid, row.interface))
         return `${row.owner} lost what it had in ${now.metadata.name}`
+      if (!isKept && this.#world.isReturning(row.uid, row.interface) && !this.#rests(one, { block: now, rows }))
+        return `${this.#text(one)} does not rest as ${row.pool ?? now.spec.pool} says`
     }
     const highest = this.#sequences.get(now.metadata.name) ?? -1
     for (const each of rows) {
@@ -179,6 +190,24 @@ export class BlockRules {
       if (!this.#isGiven(pool, each)) return `${this.#text(each)} is none that ${pool} ever gave`
     }
     return undefined
+  }
+
+  /** Whether what was given back waits for as long, and for whom, as its pool says. */
+  #rests({ row, first, last }: Held, { block, rows }: Pick<SeenBlock, 'block' | 'rows'>): boolean {
+    const { reuseAfterSeconds = 0, sticky } = this.#world.versionsOf(row.pool ?? block.spec.pool).at(-1)?.spec ?? {}
+    const seconds = Math.max(reuseAfterSeconds, sticky?.forSeconds ?? 0)
+    if (seconds === 0) return true
+    return rows.some(({ row: left, ...place }) => {
+      const isThere = place.first === first && place.last === last && left.uid === row.uid
+      const waitMs = Date.parse(left.until ?? '') - Date.parse(left.released ?? '')
+      const state = sticky === undefined ? 'cooling' : 'held'
+      return isThere && left.state === state && waitMs >= seconds * 1000
+    })
+  }
+
+  /** Whether something that was given back waits still. */
+  #isKept({ state, until }: IPBlockRow): boolean {
+    return state !== undefined && Date.parse(until as string) > this.#world.now()
   }
 
   #mayFollow(before: Held, now: Held): boolean {
@@ -228,7 +257,7 @@ function isRenewed(before: Held, now: Held): boolean {
   return isSameGift(before, now) && now.row.sequence > before.row.sequence
 }
 
-function seen(block: IPBlock): Seen {
+function seen(block: IPBlock): SeenBlock {
   const prefix = Prefix.parse(block.spec.cidr)
   const { family } = prefix.address
   const shift = BigInt(Address.bitsOf(family) - block.spec.allocationPrefixLength)

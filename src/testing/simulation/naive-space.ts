@@ -24,7 +24,8 @@ export function spansGivenBy({ subnets, skipEdges }: IPPoolSpec): readonly Span[
   return merged(kept.reduce<readonly Span[]>((left, cut) => left.flatMap((span) => without(span, cut)), given))
 }
 
-function spanOf(text: string): Span {
+/** An address, a range or a CIDR. */
+export function spanOf(text: string): Span {
   const [first, last] = text.includes('-') ? edgesOf(Range.parse(text)) : edgesOf(prefixOf(text))
   return { family: first.family, first: Address.toBigInt(first), last: Address.toBigInt(last) }
 }

@@ -8,6 +8,7 @@ import type { Change } from '../../plan/index.js'
 import { type Allocation, allocate, BlockReadings, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
 import { type BlockOwner, BlockOwners } from './block-owners.js'
+import { restProblems } from './block-rest.js'
 import { BlockRules } from './block-rules.js'
 import { type BlockJob, BlockWriter, type BlockWriterWorld } from './block-writer.js'
 import { Dice } from './dice.js'
@@ -46,7 +47,7 @@ const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-l
  * and give them back, and who resize pools. Then, without faults, until everything is quiet.
  *
  * Found: whatever {@link BlockRules} say after a write; an owner who was told of an address that it has not; who has none although there is room; what is left
- * when all is given back.
+ * when all is given back; at rest, what {@link restProblems} say of the status of pools and of empty blocks.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
@@ -97,6 +98,9 @@ class BlocksSimulation {
       mayLose: (uid, name) => {
         const owner = this.#owners.of(uid).find((each) => each.interface === name)
         return owner === undefined || owner.isReleasing || owner.told.length === 0
+      },
+      isReturning: (uid, name) => {
+        return this.#owners.of(uid).some((owner) => owner.interface === name && owner.isReturning)
       },
       versionsOf: (pool) => this.#versions.of(pool),
     })
@@ -286,6 +290,7 @@ class BlocksSimulation {
     const { identity, name, interface: interfaceName, node, pools } = owner
     const { uid } = identity
     owner.isReleasing = true
+    owner.isReturning = owner.told.length > 0
     owner.isAgain = false
     owner.told = []
     const where = this.#withHandles.has(node) ? { handle: true } : { pools }
@@ -295,6 +300,7 @@ class BlocksSimulation {
       done: (outcome) => {
         owner.isBusy = false
         owner.isReleasing = false
+        owner.isReturning = false
         owner.mayHave = false
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
         const left = this.#rules.addressesOf(uid, interfaceName)
@@ -318,6 +324,7 @@ class BlocksSimulation {
     for (let i = 0; i < actions; i++) {
       await this.#scheduler.turn('people', `act ${i + 1}`)
       if (this.#dice.chance(0.15)) await this.#resize(plan)
+      else if (this.#dice.chance(0.05)) await this.#deleteBlock()
       else this.#changeMind(this.#dice.pick(this.#owners.all))
       for (let pause = this.#dice.below(12); pause > 0; pause--) await this.#scheduler.turn('people', 'wait')
     }
@@ -337,6 +344,13 @@ class BlocksSimulation {
     const name = this.#dice.pick([...plan.pools.keys()])
     const { apiVersion, kind } = IPPool.info
     await this.#truth.store.patch({ apiVersion, kind, name }, { spec: { subnets: plan.resized(name) } })
+    await this.#check()
+  }
+
+  async #deleteBlock(): Promise<void> {
+    if (this.#rules.blocks.length === 0) return
+    const { apiVersion, kind, metadata } = this.#dice.pick(this.#rules.blocks).block
+    unwrap(await this.#truth.store.delete({ apiVersion, kind, name: metadata.name }))
     await this.#check()
   }
 
@@ -379,16 +393,24 @@ class BlocksSimulation {
   /** Where nobody can go on, time does, until what was given back lately is free. */
   #skip(): boolean {
     const isWaiting = this.#owners.all.some((owner) => owner.wants && owner.told.length === 0)
-    const dueMs = Math.min(...this.#operators.map((operator) => operator.dueMs))
-    if (this.#jumps >= 5 || !(isWaiting || Number.isFinite(dueMs))) return false
+    const isDue = Number.isFinite(this.#dueMs)
+    if (this.#jumps >= (isDue ? 10 : 5) || !(isWaiting || isDue)) return false
     this.#jumps++
-    this.#nowMs = Math.max(this.#nowMs + 120_000, Number.isFinite(dueMs) ? dueMs : 0)
+    this.#nowMs = Math.max(this.#nowMs + 120_000, isDue ? this.#dueMs : 0)
     return true
+  }
+
+  /** When the first of the operators has something to do. */
+  get #dueMs(): number {
+    return Math.min(...this.#operators.map((operator) => operator.dueMs))
   }
 
   #jumps = 0
 
   async #checkRest(plan: PoolPlan): Promise<void> {
+    const pools = (await this.#truth.objects(IPPool.info)).map((object) => IPPool.parse(object))
+    this.#problems.push(...restProblems({ blocks: this.#rules.blocks, pools, nowMs: this.#nowMs }))
+    if (Number.isFinite(this.#dueMs)) this.#problems.push('at rest: an operator has something to do later')
     for (const owner of this.#owners.all) {
       if (owner.isBusy) this.#problems.push(`at rest: ${owner.name} is still busy`)
       this.#checkTold(owner)

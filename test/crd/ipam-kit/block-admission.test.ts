@@ -99,6 +99,22 @@ describe('changing a block', () => {
       { rows: { 0: row(9) } },
       { sequence: 10, rows: { 0: row(10, { uid: 'u-1', container: 'c2' }) } },
     ],
+    [
+      'giving back, and remembering who had it before',
+      { rows: { 0: row(9), 4: row(8, { count: 3 }) } },
+      {
+        sequence: 11,
+        rows: {
+          0: row(10, { owner: 'lab/web-1', uid: 'u-1', state: 'cooling', ...back }),
+          5: row(11, { owner: 'lab/web-1', uid: 'u-1', state: 'held', ...back }),
+        },
+      },
+    ],
+    [
+      'giving what lies beside',
+      { rows: { 2: row(9) } },
+      { sequence: 10, rows: { 2: row(9), 0: row(10, { count: 2 }) } },
+    ],
     ['noting which was last', {}, { last: 255 }],
   ])('is allowed: %s', (_, before, after) => {
     expect(updated(before, after)).toEqual([])
@@ -124,6 +140,17 @@ describe('changing a block', () => {
       ['spec.rows.0.owner: lab/web-0 has the unit, and has not given it back'],
       { rows: { 0: row(9) } },
       { sequence: 10, rows: { 0: row(10, { owner: 'lab/web-1', uid: 'u-1' }) } },
+    ],
+    // at another key, and the row of who has the unit goes in the same step
+    [
+      ['spec.rows.1.owner: lab/web-0 has the unit, and has not given it back'],
+      { rows: { 2: row(9) } },
+      { sequence: 10, rows: { 1: row(10, { owner: 'lab/web-1', uid: 'u-1', count: 2 }) } },
+    ],
+    [
+      ['spec.rows.2.owner: lab/web-0 has the unit, and has not given it back'],
+      { rows: { 1: row(9, { count: 3 }) } },
+      { sequence: 10, rows: { 1: row(9), 2: row(10, { owner: 'lab/web-1', uid: 'u-1' }) } },
     ],
     [
       ['spec.rows.0.interface: lab/web-0 has the unit, and has not given it back'],

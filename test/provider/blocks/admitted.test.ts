@@ -91,6 +91,35 @@ test('all that tasks write to blocks is admitted', async () => {
   expect(writes).toBeGreaterThan(10)
 })
 
+test('what is taken back because another family had no room is admitted: it is as it was, of whoever had it before', async () => {
+  await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/30' }, { cidr: 'fd00::/126' }], reuseAfterSeconds: 1 })
+  for (const uid of ['a', 'b']) expect(await give(uid)).toBe('allocated')
+  expect(await give('x', { families: [6] })).toBe('allocated')
+  await take('a')
+  nowMs += 2000
+  let isFaster = true
+  const racing = storeOver(store, {
+    patch: async (ref, patch, options) => {
+      if (isFaster && ref.name.includes('-6-')) {
+        isFaster = false
+        await give('z', { families: [6] })
+      }
+      return store.patch(ref, patch, options)
+    },
+  })
+  const ended = await runTask(allocate(request('c', { families: [4, 6] }), new KnownBlocks()), racing, {
+    now: () => nowMs,
+  })
+  expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'exhausted' } })
+  const blocks = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items
+  const rows = blocks.map((block) => Object.values(IPBlock.parse(block).spec.rows))
+  expect(rows[0]?.map(({ uid, state }) => [uid, state])).toEqual([
+    ['a', 'cooling'],
+    ['b', undefined],
+  ])
+  expect(refusals).toEqual([])
+})
+
 test('all that claims, the operator and the sweep write to blocks is admitted', async () => {
   const { apiVersion, kind } = IPPool.info
   unwrap(

@@ -1,9 +1,11 @@
+import { Address } from 'ipam-kit/cidr'
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import type { JsonObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import type { Outcome, Planner } from 'ipam-kit/plan'
-import { blockClaims, blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
-import { Controller, runUntilQuiet, taskCaller } from 'ipam-kit/run'
+import type { Outcome, OutsideAnswer, Planner } from 'ipam-kit/plan'
+import { allocate, blockClaims, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { Controller, runTask, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -30,6 +32,32 @@ async function run(): Promise<void> {
   const planners: readonly Planner[] = [claims, blocksOperator({ emptySeconds: 0 }), sweep]
   const { failures } = await runUntilQuiet(store, planners, { now: () => nowMs, outside })
   expect(failures).toEqual([])
+}
+
+/**
+ * A process serves claims, in a time that passes when it is told to.
+ *
+ * @param sent receives the calls that it makes
+ * @returns ends it
+ */
+function serve(timers: VirtualTimers, sent: string[] = []): () => Promise<void> {
+  const claims = blockClaims()
+  const caller = taskCaller({ store, now: () => timers.now(), tasks: claims.tasks })
+  const controller = new Controller<Outcome>({
+    store,
+    planners: [claims, blocksOperator()],
+    timers,
+    outside: (call) => {
+      sent.push(`${call.operation} ${call.about.name}`)
+      return caller(call)
+    },
+    onProblem: (problem) => expect(problem).toBeUndefined(),
+  })
+  const running = controller.run()
+  return async () => {
+    controller.stop()
+    await running
+  }
 }
 
 async function makePool(name: string, spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>): Promise<void> {
@@ -168,25 +196,170 @@ describe('claims on blocks', () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')
     const timers = new VirtualTimers(nowMs)
-    const claims = blockClaims()
-    const controller = new Controller<Outcome>({
-      store,
-      planners: [claims, blocksOperator()],
-      timers,
-      outside: taskCaller({ store, now: () => timers.now(), tasks: claims.tasks }),
-      onProblem: (problem) => expect(problem).toBeUndefined(),
-    })
-    const running = controller.run()
+    const stop = serve(timers)
     await timers.pass(10_000)
     const before = await rows()
     expect(before).toHaveLength(1)
     const [block] = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items
+    // also again and again: what was said before the row went is not believed any more
+    for (const seconds of [5, 120, 5, 5]) {
+      unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: null } } }))
+      expect(await rows()).toEqual([])
+      await timers.pass(seconds * 1000)
+      expect(await rows()).toEqual(before)
+    }
+    await stop()
+  })
+
+  test('that wait for room get it as soon as a row goes, whoever takes it back', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/30', exclude: ['10.0.0.2'] }] })
+    await claim('a')
+    await run()
+    // by force: the row stays
+    unwrap(await store.patch(of('IPAddress', 'a'), { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(of('IPAddress', 'a')))
+    unwrap(await store.patch(of('IPAddressClaim', 'a'), { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(of('IPAddressClaim', 'a')))
+    await claim('b')
+    const timers = new VirtualTimers(nowMs)
+    const stop = serve(timers)
+    // by now it waits for minutes before it asks again
+    await timers.pass(1_000_000)
+    expect(await state('b')).toBe('PoolExhausted: no IPv4 available in blue')
+    const [block] = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items
     unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: null } } }))
-    expect(await rows()).toEqual([])
-    await timers.pass(120_000)
-    expect(await rows()).toEqual(before)
-    controller.stop()
-    await running
+    await timers.pass(2_000)
+    expect(await state('b')).toBe('10.0.0.1/30')
+    await stop()
+  })
+
+  test.each([
+    ['what a Pod has had, as soon as that goes', 0],
+    ['what is not to be given again before some time, as soon as that has passed', 200],
+  ])('get %s', async (_, reuseAfterSeconds) => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/30', exclude: ['10.0.0.2'] }], reuseAfterSeconds })
+    await run()
+    const timers = new VirtualTimers(nowMs)
+    const known = new KnownBlocks()
+    const owner = { uid: 'p', name: 'ns/p' }
+    const request = { owner, pools: ['blue'], families: [4] as const }
+    const now = () => timers.now()
+    expect(await runTask(allocate(request, known), store, { now })).toMatchObject({ outcome: { kind: 'allocated' } })
+    await claim('b')
+    const stop = serve(timers)
+    // by now it waits for minutes before it asks again
+    await timers.pass(1_000_000)
+    expect(await runTask(release({ owner, pools: ['blue'] }, known), store, { now })).toMatchObject({
+      outcome: { kind: 'released' },
+    })
+    expect(await state('b')).toBe('PoolExhausted: no IPv4 available in blue')
+    await timers.pass(reuseAfterSeconds * 1000 + 2000)
+    expect(await state('b')).toBe('10.0.0.1/30')
+    await stop()
+  })
+
+  test.each(['a Pod', 'a claim'])('get the address that they ask for as soon as %s has it no more', async (holder) => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    const wish = { 'ipam-kit.dev/address': '10.0.0.9' }
+    await claim('b')
+    await run()
+    const timers = new VirtualTimers(nowMs)
+    const now = () => timers.now()
+    const pod = { owner: { uid: 'p', name: 'ns/p' }, pools: ['blue'], families: [4] as const }
+    const others = new KnownBlocks()
+    if (holder === 'a claim') await claim('a', wish)
+    else await runTask(allocate({ ...pod, addresses: [Address.parse('10.0.0.9')] }, others), store, { now })
+    await run()
+    await claim('c', wish)
+    const sent: string[] = []
+    const stop = serve(timers, sent)
+    // by now it waits for minutes before it asks again
+    await timers.pass(1_000_000)
+    expect(await state('c')).toMatch(/^AllocationFailed: 10\.0\.0\.9 is in use by /)
+    sent.length = 0
+    // what others had is not what it asks for
+    unwrap(await store.delete(of('IPAddressClaim', 'b')))
+    await timers.pass(1000)
+    expect(sent).toEqual(['release b'])
+    if (holder === 'a claim') unwrap(await store.delete(of('IPAddressClaim', 'a')))
+    else await runTask(release(pod, others), store, { now })
+    await timers.pass(2000)
+    expect(await state('c')).toBe('10.0.0.9/24')
+    await stop()
+  })
+
+  test('ask again for an address as soon as it is known that a call has freed it, and for no other', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('c')
+    const claims = blockClaims()
+    claims.observe({ kind: 'present', object: unwrap(await store.get(of('IPPool', 'blue'))) })
+    claims.observe({ kind: 'present', object: unwrap(await store.get(of('IPAddressClaim', 'c'))) })
+    const hear = (operation: string, name: string, input: JsonObject, answer: OutsideAnswer) => {
+      const call = { operation, key: 'k', about: of('IPAddressClaim', name), input: { pool: 'blue', ...input } }
+      return claims.hear?.({ call, answer, atMs: nowMs })
+    }
+    const taken = { ok: false, failure: { message: 'in use', retryable: true } } as const
+    hear('allocate', 'c', { address: '10.0.0.9' }, taken)
+    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.8'] })).toEqual([])
+    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual(['IPAddressClaim default/c'])
+    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
+    hear('allocate', 'c', { address: '10.0.0.9' }, taken)
+    hear('allocate', 'c', { address: '10.0.0.7' }, taken)
+    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
+    claims.observe({ kind: 'absent', ref: of('IPAddressClaim', 'c') })
+    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.7'] })).toEqual([])
+  })
+
+  test('are not served by a pool for some namespaces while nobody says what namespaces there are', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }], namespaceSelector: {} })
+    await claim('a')
+    await run()
+    expect(await state('a')).toBe('10.0.0.1/24')
+    await claim('b')
+    const claims = blockClaims()
+    const outside = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
+    await runUntilQuiet(store, [claims], { now: () => nowMs, outside })
+    expect(await state('b')).toBe(
+      'PoolNotReady: has a namespaceSelector, and the labels of the namespace are not known',
+    )
+  })
+
+  /** An IPAddress that this very claim is the controller of. */
+  async function leave(name: string, address: string): Promise<void> {
+    const uid = unwrap(await store.get(of('IPAddressClaim', name))).metadata.uid as string
+    const owner = { apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', name, uid, controller: true }
+    const { apiVersion, kind, namespace } = of('IPAddress', name)
+    const poolRef = { apiGroup: 'ipam-kit.dev', kind: 'IPPool', name: 'blue' }
+    const metadata = { namespace, name, ownerReferences: [owner] }
+    unwrap(
+      await store.create({ apiVersion, kind, metadata, spec: { claimRef: { name }, poolRef, address, prefix: 24 } }),
+    )
+  }
+
+  test('are not Bound to an IPAddress of their own whose address is that of somebody else, and it stays', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    await run()
+    // a row is all that says so
+    unwrap(await store.patch(of('IPAddress', 'a'), { metadata: { finalizers: [] } }))
+    unwrap(
+      await store.patch(of('IPAddressClaim', 'a'), { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } }),
+    )
+    unwrap(await store.delete(of('IPAddress', 'a')))
+    await claim('b')
+    await leave('b', '10.0.0.1')
+    await run()
+    expect(await state('b')).toBe('AllocationFailed: its address is that of somebody else')
+    expect((await store.get(of('IPAddress', 'b'))).ok).toBe(true)
+    expect(await rows()).toEqual(['default/a uid-2'])
+  })
+
+  test('are not Bound to an IPAddress whose address can not be read', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    await leave('a', 'nonsense')
+    await run()
+    expect(await state('a')).toBe('AllocationFailed: the address of its IPAddress can not be read')
   })
 
   test('that wait for a pool are woken once, however often they were planned', async () => {
@@ -201,6 +374,10 @@ describe('claims on blocks', () => {
     for (let n = 0; n < 3; n++) expect(claims.plan(key, { nowMs })?.outcome.kind).toBe('waiting')
     const status = { domainUID: 'domain', ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 } }
     unwrap(await store.patch(of('IPPool', 'blue'), { status }, { subresource: 'status' }))
+    expect((await show('IPPool', 'blue')).filter((woken) => woken === key)).toEqual([key])
+    const disabled = { spec: { disabled: true } }
+    unwrap(await store.patch(of('IPPool', 'blue'), disabled))
+    // once for the spec of its pool, and not for having waited for that before
     expect((await show('IPPool', 'blue')).filter((woken) => woken === key)).toEqual([key])
   })
 

@@ -1,6 +1,7 @@
+import { Address } from 'ipam-kit/cidr'
 import { handleName, IPBlock, IPHandle, IPPool, type IPPoolFamilyStatus } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { type AllocationOutcome, allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, type TaskResult } from 'ipam-kit/run'
@@ -80,12 +81,36 @@ async function reshape(spec: object, status: { readonly ipv4?: IPPoolFamilyStatu
 const FIRST = 'default-4-0a000000-28'
 const SECOND = 'default-4-0a000010-28'
 
+describe('what is given back by who knows nothing but the handle', () => {
+  test.each([
+    ['rests', { reuseAfterSeconds: 60 }, 'cooling'],
+    ['is kept for who comes again', { sticky: { by: 'owner', forSeconds: 60 } }, 'held'],
+  ] as const)('%s, as the pool says', async (_, spec, state) => {
+    await reshape(spec)
+    expect((await run(give('a'))).kind).toBe('allocated')
+    expect((await run(take('a'))).kind).toBe('released')
+    const [block] = await blocksIn(store)
+    expect(block?.spec.rows).toMatchObject({ 1: { uid: 'a', state, until: new Date(now() + 60_000).toISOString() } })
+    expect(await run(give('b'))).toMatchObject({ allocations: [{ address: Address.parse('10.0.0.2') }] })
+  })
+
+  test('is free at once if its pool is gone', async () => {
+    await reshape({ reuseAfterSeconds: 60 })
+    expect((await run(give('a'))).kind).toBe('allocated')
+    const { apiVersion, kind } = IPPool.info
+    unwrap(await store.delete({ apiVersion, kind, name: 'blue' }))
+    expect((await run(take('a'))).kind).toBe('released')
+    expect(await ownersIn()).toEqual([])
+  })
+})
+
 describe('what a handle costs', () => {
   test('a write more for what is new, a read for what is there, and no list', async () => {
     expect(await cost(give('a'), 'allocated')).toBe('2 + 0 + 2')
     expect(await handlesIn()).toEqual({ 'uid-a': { '': [FIRST] } })
     expect(await cost(give('a'), 'already')).toBe('3 + 0 + 0')
-    expect(await cost(take('a'), 'released')).toBe('2 + 0 + 2')
+    // the handle, the block, and the pool: how long it rests
+    expect(await cost(take('a'), 'released')).toBe('3 + 0 + 2')
     expect(await handlesIn()).toEqual({})
     expect(await cost(take('a'), 'nothing')).toBe('1 + 0 + 0')
   })
@@ -94,7 +119,7 @@ describe('what a handle costs', () => {
     const families = [4, 6] as const
     expect(await cost(give('a', { families }), 'allocated')).toBe('3 + 0 + 3')
     expect(await handlesIn()).toEqual({ 'uid-a': { '': [FIRST, `default-6-fd${'0'.repeat(30)}-124`] } })
-    expect(await cost(take('a'), 'released')).toBe('3 + 0 + 3')
+    expect(await cost(take('a'), 'released')).toBe('4 + 0 + 3')
     expect(await ownersIn()).toEqual([])
   })
 
@@ -328,6 +353,60 @@ test('a handle that names the same block is still that of another attempt, with 
   expect(outcome).toMatchObject({ kind: 'allocated', allocations: [{ block: SECOND }] })
   expect(await dying.arrive()).toBe(false)
   expect(await ownersIn()).toEqual([`${FIRST} 1: b`, `${SECOND} 1: a`])
+})
+
+test('who meets his own write of the handle names a block of before once more', async () => {
+  await reshape({ subnets: [{ cidr: '10.0.0.0/27' }] })
+  for (let n = 0; n < 13; n++) await run(give(`other-${n}`))
+  const known = new KnownBlocks()
+  const met = new Set<string>()
+  const isFirst = (kind: string) => !met.has(kind) && met.add(kind) !== undefined
+  const isNamed: (boolean | undefined)[] = []
+  const meets = storeOver(store, {
+    patch: async (ref, patch, options) => {
+      if (IPBlock.is(ref)) {
+        isNamed.push((await handlesIn())['uid-a']?.['']?.includes(ref.name))
+        if (isFirst(ref.kind)) await run(give('faster'))
+      }
+      if (IPHandle.is(ref) && isFirst(ref.kind)) {
+        // somebody on the way asks twice, and others have filled the second block, as another task of the process has seen
+        unwrap(await store.patch(ref, patch, options))
+        for (let n = 16; n < 32; n++) await run(give(`more-${n}`, { addresses: [Address.parse(`10.0.0.${n}`)] }))
+        const { apiVersion, kind } = IPBlock.info
+        const object = unwrap(await store.get({ apiVersion, kind, name: SECOND }))
+        known.observe({ kind: 'present', object }, { nowMs: now() })
+      }
+      return store.patch(ref, patch, options)
+    },
+  })
+  const outcome = await run(allocate(request('a', { handle: true }), known), meets)
+  expect(outcome).toMatchObject({ kind: 'allocated', allocations: [{ block: FIRST }] })
+  expect(isNamed).toEqual([true, true, true])
+})
+
+test('a handle that was not written after all is written before the row, also where the task has to be run again to know that', async () => {
+  const task = give('a', { interface: 'eth0' })
+  const isHandle = (ref: { readonly kind: string }) => ref.kind === IPHandle.info.kind
+  const lost = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: handleName('a'), problem: 'cut' })
+  const bad = storeOver(store, { create: async (object) => (isHandle(object) ? lost : store.create(object)) })
+  const first = await runTask(task, bad, { now })
+  if (first.kind !== 'unsettled') throw new Error(first.kind)
+  // for another interface it is made by another one
+  await run(give('a', { interface: 'net1' }))
+  const named: unknown[] = []
+  const watched = storeOver(store, {
+    patch: async (ref, patch, options) => {
+      if (!isHandle(ref)) named.push((await handlesIn())[handleName('a')]?.eth0)
+      return store.patch(ref, patch, options)
+    },
+    create: async (object) => {
+      if (!isHandle(object)) named.push((await handlesIn())[handleName('a')]?.eth0)
+      return store.create(object)
+    },
+  })
+  expect((await runTask(task, watched, { now }, first.unsettled)).kind).toBe('done')
+  expect(named.length).toBeGreaterThan(0)
+  for (const blocks of named) expect(blocks).toEqual([FIRST])
 })
 
 test.each(['', 'u'.repeat(61), 'Ü'.repeat(61)])('a uid that no name can hold is refused: %s', (uid) => {

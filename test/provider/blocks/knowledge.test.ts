@@ -1,4 +1,4 @@
-import { Address } from 'ipam-kit/cidr'
+import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
@@ -136,6 +136,56 @@ describe('the container of an owner', () => {
     const before = await blocksIn(store)
     expect(textOf(await give('a'))).toBe('already 10.0.0.1')
     expect(await blocksIn(store)).toEqual(before)
+  })
+})
+
+describe('a release', () => {
+  const spec = { cidr: '10.7.0.0/28', domain: 'far', allocationPrefixLength: 32, pool: 'far', sequence: 1 }
+  const unreadable = (name: string, cidr: string, domain: string) =>
+    store.create({
+      apiVersion: IPBlock.info.apiVersion,
+      kind: IPBlock.info.kind,
+      metadata: { name },
+      spec: { ...spec, cidr, domain, rows: { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } } },
+    })
+
+  test('of some pools leaves what the owner has of others', async () => {
+    await poolIn(store, 'red', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await give('a')
+    await give('a', undefined, { pools: ['red'], interface: 'net2' })
+    expect((await take('a', { pools: ['red'] })).kind).toBe('released')
+    expect(await rows()).toEqual([`${FIRST} 1 a bound`])
+  })
+
+  test('of what somebody else has given back says that there is nothing, and not who has it', async () => {
+    await change('IPPool', 'blue', { reuseAfterSeconds: 3600 })
+    await give('a')
+    const address = Address.parse('10.0.0.1')
+    expect(await take('b', { address })).toMatchObject({ kind: 'notYours', by: 'ns/a' })
+    await take('a')
+    expect((await take('b', { address })).kind).toBe('nothing')
+  })
+
+  test('is not kept by a block that can not be read where nothing of that can be: of another domain, or place', async () => {
+    await poolIn(store, 'far', { domain: 'far', subnets: [{ cidr: '10.7.0.0/28' }] })
+    await give('a')
+    const known = new KnownBlocks({ isComplete: true })
+    unwrap(await unreadable('far-4-0a070000-28', '10.7.0.0/28', 'far'))
+    unwrap(await unreadable('default-4-0a0000f0-28', '10.0.0.240/28', 'default'))
+    for (const { apiVersion, kind } of [IPPool.info, IPBlock.info]) {
+      for (const object of unwrap(await store.list({ apiVersion, kind })).items) {
+        known.observe({ kind: 'present', object }, { nowMs })
+      }
+    }
+    const kindOf = async (more: object) => (await take('b', more, known)).kind
+    expect(await kindOf({ address: Address.parse('10.0.0.2') })).toBe('nothing')
+    expect(await kindOf({ address: Address.parse('10.0.0.241') })).toBe('notReady')
+    await change('IPBlock', 'default-4-0a0000f0-28', { rows: { 9: null } })
+    for (const object of unwrap(await store.list(IPBlock.info)).items)
+      known.observe({ kind: 'present', object }, { nowMs })
+    expect(await kindOf({})).toBe('nothing')
+    expect(await kindOf({ pools: ['far'] })).toBe('notReady')
+    expect(await kindOf({ pools: ['gone'] })).toBe('notReady')
   })
 })
 
@@ -329,6 +379,14 @@ describe('what an owner has and does not ask for', () => {
     expect(textOf(await give('a', undefined, { count: 4 }))).toBe('allocated 10.0.0.1')
     await take('a')
     expect(textOf(await give('a', undefined, { prefixLengths: { ipv4: 30 } }))).toBe('allocated 10.0.0.8')
+  })
+
+  test('that was kept is not given again while somebody has it without a row', async () => {
+    await change('IPPool', 'blue', { sticky: { by: 'owner', forSeconds: 3600 } })
+    expect(textOf(await give('a'))).toBe('allocated 10.0.0.1')
+    await take('a')
+    const heldBy = (prefix: Prefix) => (Prefix.format(prefix) === '10.0.0.1/32' ? 'ns/x' : undefined)
+    expect(textOf(await give('a', undefined, { heldBy }))).toBe('allocated 10.0.0.2')
   })
 
   test('comes back as it was when not all of it can be given', async () => {

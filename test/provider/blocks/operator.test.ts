@@ -1,8 +1,9 @@
-import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { Address } from 'ipam-kit/cidr'
+import { admitIPPool, IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { Change, Outcome, Planner } from 'ipam-kit/plan'
+import type { Change, Outcome, Plan, Planner } from 'ipam-kit/plan'
 import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
-import { runTask, runUntilQuiet } from 'ipam-kit/run'
+import { runPlan, runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { blockStore, blocksIn, request } from './world.js'
@@ -106,6 +107,73 @@ describe('the operator', () => {
     expect((await pool('red')).status?.ipv4).toMatchObject({ total: '2', allocated: '0', free: '0' })
   })
 
+  test('says that pools overlap also where one of them only gives it to who asks', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/28' }] })
+    await make(
+      { subnets: [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.4', '10.0.0.64/26'], reserved: ['10.0.0.4'] }] },
+      'red',
+    )
+    await operate()
+    for (const name of ['blue', 'red']) {
+      expect(conditionsOf(await pool(name))).toMatchObject({ Overlaps: 'True OverlappingPools' })
+    }
+    // as the admission does
+    const [object, other] = [await pool('red'), await pool()]
+    expect(admitIPPool({ operation: 'CREATE', object, others: [other] })).toMatchObject({
+      warnings: ['has addresses in common with blue: what one of them gives, no other gives'],
+    })
+    unwrap(
+      await store.patch(poolRef('red'), { spec: { subnets: [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.64/26'] }] } }),
+    )
+    await operate()
+    expect(conditionsOf(await pool())).toMatchObject({ Overlaps: 'False Disjoint' })
+  })
+
+  test('counts nothing as free in a block of which nothing is given', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/29' }], ipv4: { blockPrefixLength: 29 } })
+    await operate()
+    await give(request('a'))
+    const [block] = await blocksIn(store)
+    const ref = { ...poolRef(block?.metadata.name), kind: 'IPBlock' }
+    // by hand: one lies over another, or out of the block
+    const row = { owner: 'ns/x', uid: 'x', sequence: 1 }
+    for (const rows of [
+      { 2: { ...row, count: 5 }, 3: row },
+      { 2: null, 3: null, 9: row },
+    ]) {
+      unwrap(await store.patch(ref, { spec: { rows } }))
+      await operate()
+      expect((await give(request('b'))).outcome.kind).toBe('exhausted')
+      expect((await pool()).status?.ipv4).toMatchObject({ free: '0', full: ['10.0.0.0/29'] })
+      expect(conditionsOf(await pool())).toMatchObject({ Exhausted: 'True PoolExhausted' })
+    }
+    unwrap(await store.patch(ref, { spec: { rows: { 9: null } } }))
+    await operate()
+    expect((await pool()).status?.ipv4).toMatchObject({ allocated: '1', free: '5', full: [] })
+    // and one that goes
+    unwrap(await store.delete(ref))
+    await operate()
+    expect((await give(request('b'))).outcome.kind).toBe('exhausted')
+    expect((await pool()).status?.ipv4).toMatchObject({ allocated: '1', free: '0', full: ['10.0.0.0/29'] })
+    await giveBack('a')
+    await operate()
+    expect((await pool()).status?.ipv4).toMatchObject({ allocated: '0', free: '6', full: [] })
+  })
+
+  test('counts what is given of a pool that is deleted', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    for (const uid of ['a', 'b']) await give(request(uid))
+    await operate()
+    unwrap(await store.delete(poolRef()))
+    await operate()
+    expect((await pool()).status?.ipv4?.allocated).toBe('2')
+    await giveBack('a')
+    await operate()
+    expect((await pool()).status?.ipv4).toMatchObject({ allocated: '1', free: '253' })
+    expect(conditionsOf(await pool())).toMatchObject({ Ready: 'False PoolNotReady' })
+  })
+
   test('removes a block that is empty for a while, but not the last one with room', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/27' }], ipv4: { blockPrefixLength: 29 } })
     const planner = blocksOperator({ emptySeconds: 10 })
@@ -165,6 +233,40 @@ describe('the operator', () => {
     }
   })
 
+  test('keeps a domain while there is a block of it, also without any pool', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    await give(request('a'))
+    unwrap(await store.patch(poolRef(), { metadata: { finalizers: [] } }))
+    for (const ref of [poolRef(), { ...poolRef('default'), kind: 'IPDomain' }]) unwrap(await store.delete(ref))
+    await operate()
+    expect((await store.get(poolRef())).ok).toBe(false)
+    expect((await store.get({ ...poolRef('default'), kind: 'IPDomain' })).ok).toBe(true)
+  })
+
+  test('holds a domain that people have made', async () => {
+    const { apiVersion, kind, name } = { ...poolRef('default'), kind: 'IPDomain' }
+    const grid = { blockPrefixLength: 28, allocationPrefixLength: 32 }
+    const spec = { ipv4: grid, ipv6: { blockPrefixLength: 120, allocationPrefixLength: 128 } }
+    unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec }))
+    await operate()
+    const domain = unwrap(await store.get({ apiVersion, kind, name }))
+    expect(domain.metadata.finalizers).toEqual(['ipam-kit.dev/blocks'])
+  })
+
+  test('says nothing of a family that a pool has no more, and counts what it reserves as its own', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24', reserved: ['10.0.0.9'] }, { cidr: 'fd00::/64' }] })
+    await operate()
+    await give(request('a', { addresses: [Address.parse('10.0.0.9')] }))
+    await operate()
+    expect((await pool()).status?.ipv4).toMatchObject({ allocated: '1', outOfRange: '0', reserved: '1', free: '253' })
+    unwrap(await store.patch(poolRef(), { spec: { subnets: [{ cidr: 'fd00::/64' }] } }))
+    await operate()
+    const { status } = await pool()
+    expect(status?.ipv4).toBeUndefined()
+    expect(status?.ipv6).toMatchObject({ allocated: '0' })
+  })
+
   test('makes a domain anew on the grid of its blocks', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 28 } })
     await operate()
@@ -176,6 +278,120 @@ describe('the operator', () => {
     await operate()
     expect(IPDomain.parse(unwrap(await store.get(domainRef))).spec.ipv4.blockPrefixLength).toBe(28)
     expect((await give(request('b'))).outcome.kind).toBe('allocated')
+  })
+})
+
+describe('what the operator has seen may be old', () => {
+  const domainRef = { ...poolRef('default'), kind: 'IPDomain' }
+  const shown = async (planner: Planner<Outcome>) => {
+    for (const { apiVersion, kind } of planner.watches) {
+      for (const object of unwrap(await store.list({ apiVersion, kind })).items)
+        planner.observe({ kind: 'present', object })
+    }
+  }
+  const remake = async (blockPrefixLength: number) => {
+    unwrap(await store.patch(domainRef, { metadata: { finalizers: [] } }))
+    unwrap(await store.delete(domainRef))
+    const spec = {
+      ipv4: { blockPrefixLength, allocationPrefixLength: 32 },
+      ipv6: { blockPrefixLength: 120, allocationPrefixLength: 128 },
+    }
+    const { apiVersion, kind, name } = domainRef
+    unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec }))
+  }
+  const readyOf = async (name: string) => (await pool(name)).status?.conditions?.find(({ type }) => type === 'Ready')
+
+  test('an empty block into which somebody has just written does not even begin to go', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/26' }], affinity: { by: 'node', borrow: false } })
+    await operate()
+    await give(request('a', { node: { name: 'n' } }))
+    await giveBack('a')
+    const planner = blocksOperator({ emptySeconds: 0 })
+    await shown(planner)
+    const [block] = await blocksIn(store)
+    const plan = planner.plan(`IPBlock ${block?.metadata.name}`, { nowMs })
+    expect(plan?.effects).toMatchObject([{ kind: 'delete' }])
+    await give(request('b', { node: { name: 'n' } }))
+    expect(await runPlan(plan as Plan, store)).toMatchObject({ failure: { code: 'STORE_CONFLICT' } })
+    expect((await blocksIn(store))[0]?.metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  test('a pool is not taken into a domain that was made anew on another grid meanwhile', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    await make({ subnets: [{ cidr: '10.0.1.0/24' }] }, 'red')
+    const planner = blocksOperator()
+    await shown(planner)
+    await remake(28)
+    const plan = planner.plan('IPPool red', { nowMs })
+    expect(await runPlan(plan as Plan, store)).toMatchObject({ failure: { code: 'STORE_CONFLICT' } })
+    expect((await pool('red')).status?.domainUID).toBeUndefined()
+    await operate()
+    expect((await pool('red')).status?.ipv4?.blockPrefixLength).toBe(28)
+  })
+
+  test('nor into one that is being deleted, and those that are in it stay', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    unwrap(await store.delete(domainRef))
+    await make({ subnets: [{ cidr: '10.0.1.0/24' }] }, 'red')
+    await operate()
+    expect(await readyOf('red')).toMatchObject({ status: 'False', message: 'domain default is being deleted' })
+    expect((await pool('red')).status?.domainUID).toBeUndefined()
+    expect(await readyOf('blue')).toMatchObject({ status: 'True' })
+    expect((await give(request('a'))).outcome.kind).toBe('allocated')
+  })
+
+  test('nor into one on whose grid its blocks do not lie, or that has no grid at all', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 28 } })
+    await operate()
+    await give(request('a'))
+    await make({ subnets: [{ cidr: '10.0.1.0/24' }] }, 'red')
+    await remake(26)
+    await operate()
+    expect(await readyOf('red')).toMatchObject({
+      status: 'False',
+      message: 'block default-4-0a000000-28 does not lie on the grid of domain default',
+    })
+    expect((await give(request('b', { pools: ['red'] }))).outcome.kind).toBe('notReady')
+    await remake(16)
+    await operate()
+    expect(await readyOf('red')).toMatchObject({
+      status: 'False',
+      message: 'spec.ipv4: a block has 65536 units, and at most 1024',
+    })
+    const domain = IPDomain.parse(unwrap(await store.get(domainRef)))
+    expect(domain.status?.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', message: 'spec.ipv4: a block has 65536 units, and at most 1024' },
+    ])
+  })
+
+  test('a block that lies off the grid, and has come later, keeps no pool from what it has', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ipv4: { blockPrefixLength: 28 } })
+    await operate()
+    const { apiVersion, kind } = IPBlock.info
+    const spec = { cidr: '10.1.0.0/26', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1 }
+    const metadata = { name: 'default-4-0a010000-26' }
+    unwrap(await store.create({ apiVersion, kind, metadata, spec: { ...spec, rows: {} } }))
+    await operate()
+    expect(await readyOf('blue')).toMatchObject({ status: 'True' })
+    expect((await give(request('a'))).outcome.kind).toBe('allocated')
+  })
+
+  test('a block that was written is empty anew', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/26' }], affinity: { by: 'node', borrow: true } })
+    await operate()
+    await give(request('a', { node: { name: 'n' } }))
+    await giveBack('a')
+    const planner = blocksOperator({ emptySeconds: 10 })
+    await shown(planner)
+    const key = `IPBlock ${(await blocksIn(store))[0]?.metadata.name}`
+    expect(planner.plan(key, { nowMs })).toMatchObject({ effects: [], requeueAfterSeconds: 10 })
+    nowMs += 9000
+    await give(request('b', { node: { name: 'n' } }))
+    await giveBack('b')
+    await shown(planner)
+    expect(planner.plan(key, { nowMs })).toMatchObject({ effects: [], requeueAfterSeconds: 10 })
   })
 })
 

@@ -2,6 +2,7 @@ import { API_VERSION, IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import {
   BlockReadings,
   type BlockReadingsOptions,
+  blockClaims,
   blocksOperator,
   blocksSweep,
   KnownBlocks,
@@ -150,6 +151,24 @@ test('several of one process share what they have read, and each knows what it w
   expect(other.pool('blue')).not.toBe(one.pool('blue'))
   one.observe({ kind: 'present', object: pool('3', { cidr: '10.0.0.0/25' }) }, { nowMs: 0 })
   expect(spaceOf(other)).not.toEqual(spaceOf(one))
+})
+
+test('with a reset nothing of it is believed: a version of before a restore of the database may be another one after it', () => {
+  const readings = new BlockReadings()
+  const planners = [
+    blockClaims({ readings }),
+    blocksOperator({ readings }),
+    blocksSweep({ owners: [IPPool.info], readings }),
+  ] as const
+  const taken = { ...block(), spec: { ...spec, rows: { 1: { owner: 'ns/a', uid: 'a', sequence: 1 } } } }
+  for (const planner of planners) {
+    planner.observe({ kind: 'present', object: block() })
+    planner.reset()
+    planner.observe({ kind: 'present', object: taken })
+    const book = readings.block(taken)
+    expect(book instanceof BlockBook && book.entries.length, planner.name).toBe(1)
+    readings.clear()
+  }
 })
 
 test('planners of one process share what they have read', () => {

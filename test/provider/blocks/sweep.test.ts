@@ -96,6 +96,33 @@ describe('rows', () => {
     expect(await uidsIn()).toHaveLength(1)
   })
 
+  test('stay when their owner is first missed, also without a grace period', async () => {
+    sweep = blocksSweep({ owners: [POD], graceSeconds: 0 })
+    await give('a', 'gone')
+    await look()
+    expect(planOf(FIRST)).toMatchObject({ effects: [], requeueAfterSeconds: 1 })
+    nowMs += 1
+    expect(await work(FIRST)).toBe('ready')
+    expect(await uidsIn()).toEqual([])
+  })
+
+  test.each([
+    ['rest as long as their pool says', { reuseAfterSeconds: 100 }, 'cooling'],
+    ['are kept for who comes again as long as their pool says', { sticky: { by: 'owner', forSeconds: 100 } }, 'held'],
+  ] as const)('that go %s', async (_, rules, state) => {
+    const { apiVersion, kind } = IPPool.info
+    unwrap(await store.patch({ apiVersion, kind, name: 'blue' }, { spec: rules }))
+    sweep = blocksSweep({ owners: [POD], graceSeconds: 0 })
+    await give('a', 'gone')
+    await look()
+    expect(await work(FIRST)).toBe('waiting')
+    nowMs += 1000
+    expect(await work(FIRST)).toBe('ready')
+    const [block] = await blocksIn(store)
+    const until = new Date(nowMs + 100_000).toISOString()
+    expect(Object.values(block?.spec.rows ?? {})).toMatchObject([{ state, until }])
+  })
+
   test('stay if the owner is there after all: it is asked for right before', async () => {
     const { metadata } = await pod('a')
     await give('a', metadata.uid as string)

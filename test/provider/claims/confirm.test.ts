@@ -83,6 +83,26 @@ describe('a claim that finds an IPAddress of its name', () => {
     )
   })
 
+  test('is not Bound to it while it can not be found out whose it is, and has it asked again', async () => {
+    await address()
+    await claim()
+    const planner = provider(({ answers }) =>
+      answers.look === undefined
+        ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }
+        : { kind: 'yes' },
+    )
+    const outside = async () =>
+      ({ ok: false, failure: { message: 'down', retryable: true, retryAfterSeconds: 7 } }) as const
+    await runUntilQuiet(store, [planner], { now: () => 0, outside })
+    const read = IPAddressClaim.parse(unwrap(await store.get({ ...at, kind: 'IPAddressClaim' })))
+    expect(read.status?.addressRef).toBeUndefined()
+    const plan = planner.plan('IPAddressClaim default/a', { nowMs: 0 })
+    expect(plan).toMatchObject({
+      outcome: { kind: 'waiting', reason: 'AllocationFailed', message: 'down' },
+      requeueAfterSeconds: 7,
+    })
+  })
+
   test('gets another one if it was left by an earlier claim', async () => {
     await address()
     await claim()
@@ -114,6 +134,11 @@ describe('a claim that is Bound', () => {
       '10.0.0.9: AllocationFailed somebody else has it',
     )
     expect(await run(() => ({ kind: 'yes' }))).toBe('10.0.0.9: AddressAllocated')
+  })
+
+  test('keeps its IPAddress if the provider says that an earlier one has left it: that is as no', async () => {
+    const said = await run(({ isBound }) => ({ kind: isBound ? 'leftOver' : 'no', message: 'it is old' }))
+    expect(said).toBe('10.0.0.9: AllocationFailed it is old')
   })
 
   test('stays Bound while it can not be found out, and is asked about again', async () => {

@@ -1,7 +1,8 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
+import { GlobalInClusterIPPool, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { IPPool, poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
+import { BlockReadings } from 'ipam-kit/provider/blocks'
 import { inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, taskCaller } from 'ipam-kit/run'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -102,7 +103,19 @@ describe('pools on blocks', () => {
     await world.runOnBlocks()
     const { uid } = (await world.pool(long)).metadata
     expect(await state('a')).toBe('10.0.0.5/24')
-    expect(await world.rows()).toEqual([`inclusterippools.uid-${uid}-4-0a000000-24 5 default/a`])
+    expect(await world.rows()).toEqual([`uid-${uid}.inclusterippools-4-0a000000-24 5 default/a`])
+  })
+
+  test('have no block in common with a pool that has the uid of the other one as its name', async () => {
+    const long = 'x'.repeat(200)
+    const kind = 'GlobalInClusterIPPool'
+    await world.create(poolOf(kind, { addresses: ['10.0.0.5'], prefix: 24 }, long))
+    const { uid } = (await world.get({ ...GlobalInClusterIPPool.info, name: long })).metadata
+    await world.create(poolOf(kind, { addresses: ['10.6.6.6'], prefix: 24 }, `uid-${uid}`))
+    await world.create(claim('a', { poolRef: { kind, name: long } }))
+    await world.create(claim('b', { poolRef: { kind, name: `uid-${uid}` } }))
+    await world.runOnBlocks()
+    expect([await state('a'), await state('b')]).toEqual(['10.0.0.5/24', '10.6.6.6/24'])
   })
 })
 
@@ -194,6 +207,17 @@ describe('what claims want', () => {
     expect(await state('c')).toMatch(/^PoolExhausted/)
   })
 
+  test('is kept for them by an annotation that comes later, and they get that and not the lowest', async () => {
+    world.restart(options)
+    await world.create(pool(['10.0.0.2-10.0.0.9']))
+    await world.runOnBlocks()
+    const kept = JSON.stringify({ a: '10.0.0.5', c: '10.0.0.2' })
+    await world.patch(poolRef(), { metadata: { annotations: { 'ipam-kit.dev/preallocations': kept } } })
+    await world.create(claim('a'), claim('b'))
+    await world.runOnBlocks()
+    expect([await state('a'), await state('b')]).toEqual(['10.0.0.5/24', '10.0.0.3/24'])
+  })
+
   test.each([
     [{ sweepAfterSeconds: 0 }, /sweepAfterSeconds/],
     [{ poolConditions: 'yes' }, /poolConditions/],
@@ -263,6 +287,17 @@ test('a pool that is deleted goes with its last address, and comes again with no
   expect(await state('b')).toBe('10.0.0.2/24')
 })
 
+test('a pool that has gone is one of blocks no more: what is asked for it by then is not given', async () => {
+  await world.create(pool(['10.0.0.2']))
+  const provider = inClusterBlocks()
+  const object = await world.get(poolRef())
+  provider.observe({ kind: 'present', object })
+  const { name } = ipPoolOf(await world.pool()).metadata
+  expect(provider.known.pool(name)).toMatchObject({ name })
+  provider.observe({ kind: 'absent', ref: poolRef(), uid: object.metadata.uid })
+  expect(provider.known.pool(name)).toBe('absent')
+})
+
 test('a claim whose pool has gone gives its row back all the same', async () => {
   await world.create(pool(['10.0.0.2']), claim('a'))
   await world.runOnBlocks()
@@ -295,6 +330,63 @@ function byNumber(left: string, right: string): number {
   for (let at = 0; at < 4; at++) if (a[at] !== b[at]) return (a[at] as number) - (b[at] as number)
   return 0
 }
+
+describe('a process is told', () => {
+  test('what finalizers it puts on claims and addresses', async () => {
+    world.restart({ finalizers: { claim: 'example.com/claim', address: 'example.com/address' } })
+    await world.create(pool(['10.0.0.2']), claim('a'))
+    await world.runOnBlocks()
+    expect((await world.claim('a')).metadata.finalizers).toEqual(['example.com/claim'])
+    expect((await world.address('a')).metadata.finalizers).toEqual(['example.com/address'])
+  })
+
+  test('to say in conditions how its pools are', async () => {
+    world.restart({ poolConditions: true })
+    await world.create(pool(['10.0.0.2']), claim('a'))
+    await world.runOnBlocks()
+    const conditions = (await world.pool()).status?.conditions ?? []
+    expect(conditions.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
+      'Ready PoolExhausted',
+      'AddressesUnique Unique',
+    ])
+  })
+
+  test('when to remove an IPAddress whose claim is gone', async () => {
+    await world.create(pool(['10.0.0.2']), claim('a'))
+    await world.runOnBlocks()
+    const provider = inClusterBlocks({ sweepAfterSeconds: 60 })
+    for (const ref of [poolRef(), addressRef('a')]) provider.observe({ kind: 'present', object: await world.get(ref) })
+    const outcomeAt = (nowMs: number) => provider.plan('IPAddressClaim default/a', { nowMs })?.outcome.kind
+    expect([outcomeAt(0), outcomeAt(59_000), outcomeAt(60_000)]).toEqual(['orphaned', 'orphaned', 'swept'])
+  })
+
+  test('who has read pools and blocks before', async () => {
+    const readings = new BlockReadings()
+    await world.create(pool(['10.0.0.2']))
+    const known = [1, 2].map(() => {
+      const provider = inClusterBlocks({ readings })
+      return { provider, name: 'inclusterippools.default.pool' }
+    })
+    const object = await world.get(poolRef())
+    const spaces = known.map(({ provider, name }) => {
+      provider.observe({ kind: 'present', object })
+      const view = provider.known.pool(name)
+      return typeof view === 'object' && 'space' in view ? view.space : undefined
+    })
+    expect(spaces[0]).toBeDefined()
+    expect(spaces[1]).toBe(spaces[0])
+  })
+})
+
+test('a pool is the same one in blocks, and is being deleted there when it is', async () => {
+  await world.create(pool(['10.0.0.2']), claim('a'))
+  await world.runOnBlocks()
+  await world.delete('pool', 'pool')
+  const found = await world.pool()
+  const { uid, deletionTimestamp } = found.metadata
+  expect(deletionTimestamp).toBeDefined()
+  expect(ipPoolOf(found)).toMatchObject({ metadata: { uid, deletionTimestamp }, status: { domainUID: uid } })
+})
 
 test('says the same of its pools as the provider without blocks', async () => {
   await world.create(pool(['10.0.0.2-10.0.0.4']), claim('a'), claim('b'))

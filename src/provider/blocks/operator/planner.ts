@@ -4,6 +4,7 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
+import type { PoolSpace } from '../../../crd/ipam-kit/space.js'
 import type { KindInfo, KubeObject } from '../../../crd/meta/object.js'
 import { describe, ipamError } from '../../../errors/index.js'
 import { type Change, type Plan, type Planner, type PlanTime, Sightings } from '../../../plan/index.js'
@@ -48,7 +49,6 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   readonly name = 'blocks'
   readonly watches: readonly KindInfo[] = [IPDomain.info, IPPool.info, IPBlock.info]
   readonly #emptySeconds: number
-  readonly #readings: BlockReadings | undefined
   #known: KnownBlocks
   readonly #sightings = new Sightings()
   readonly #domains = new Map<string, IPDomain | { readonly unreadable: string }>()
@@ -63,7 +63,6 @@ class BlocksOperator implements Planner<OperatorOutcome> {
 
   constructor(emptySeconds: number, readings: BlockReadings | undefined) {
     this.#emptySeconds = emptySeconds
-    this.#readings = readings
     this.#known = new KnownBlocks({ isComplete: true, readings })
   }
 
@@ -87,7 +86,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   }
 
   reset(): void {
-    this.#known = new KnownBlocks({ isComplete: true, readings: this.#readings })
+    this.#known = this.#known.anew()
     this.#sightings.clear()
     this.#domains.clear()
     this.#censuses.clear()
@@ -273,7 +272,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   #overlapping({ name, space, object }: PoolView): readonly string[] {
     if (space === undefined) return []
     const others = this.#poolsOf(object.spec.domain).filter((other) => {
-      return other.name !== name && other.space !== undefined && RangeSet.overlaps(space.given, other.space.given)
+      return other.name !== name && other.space !== undefined && haveInCommon(space, other.space)
     })
     return others.map((other) => other.name)
   }
@@ -290,6 +289,12 @@ function isSameVersion(
   if (known === undefined || 'unreadable' in known) return false
   const { uid, resourceVersion } = known.metadata
   return uid === metadata.uid && resourceVersion !== undefined && resourceVersion === metadata.resourceVersion
+}
+
+/** Whether two pools have addresses in common, also such as one of them gives only to who asks. */
+function haveInCommon(left: PoolSpace, right: PoolSpace): boolean {
+  const parts = [left.given, left.reserved]
+  return parts.some((part) => RangeSet.overlaps(part, right.given) || RangeSet.overlaps(part, right.reserved))
 }
 
 /** Where a block lies. */

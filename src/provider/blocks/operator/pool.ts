@@ -208,11 +208,17 @@ function planEnd({ view, tally, census }: PoolInput, time: PlanTime): Plan<Opera
   const unreadable = census?.firstUnreadable
   if (tally.allocated > 0 || unreadable !== undefined) {
     const effects: Effect[] = []
+    const status: { -readonly [field in keyof IPPoolStatus]: IPPoolStatus[field] } = {}
+    for (const family of [4, 6] as const) {
+      const grid = view.grid(family)
+      const counts = grid && tally.status(grid)
+      const field = family === 4 ? 'ipv4' : 'ipv6'
+      if (counts !== undefined && !sameFields(pool.status?.[field], counts)) status[field] = counts
+    }
     const ready = poolReady({ isDeleting: true, hasRoom: false })
     const conditions = withConditions(pool, [ready], time)
-    if (conditions !== pool.status?.conditions) {
-      effects.push(patchStatus(pool, { status: { conditions } }, 'it is being deleted'))
-    }
+    if (conditions !== pool.status?.conditions) status.conditions = conditions
+    if (Object.keys(status).length > 0) effects.push(patchStatus(pool, { status }, 'it is being deleted'))
     // whoever has something in it may have it of this pool, wherever the block lies: pools may have shrunk
     const why = tally.allocated > 0 ? `${tally.allocated} are given` : `block ${unreadable} can not be read`
     return { outcome: { kind: 'kept', message: `kept while ${why}` }, effects }

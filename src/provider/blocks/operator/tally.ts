@@ -38,7 +38,7 @@ interface Share {
   readonly allocated: number
   readonly outOfRange: number
   readonly cooling: number
-  /** Of what the pool gives, and somebody has or waits for, whichever pool that is of. */
+  /** Of what the pool gives, and somebody has or waits for, whichever pool that is of; all of it where nothing is given. */
   readonly busy: number
   /** When the first of those that wait is free. */
   readonly dueMs: number
@@ -74,7 +74,7 @@ export class PoolTally {
     this.forget(name)
     const { family } = prefix.address
     if (this.#pool.grid(family)?.blockPrefixLength !== prefix.length) return
-    const busy = this.#pool.unitsOf(prefix, name).reduce((sum, { first, last }) => sum + last - first + 1, 0)
+    const busy = countOf(this.#pool.unitsOf(prefix, name))
     const share = { family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }
     this.#shares.set(name, share)
     this.#add(share, 1)
@@ -127,13 +127,15 @@ export class PoolTally {
   }
 
   #count({ grid: { family }, units, reserved }: Counted): PoolCounts {
+    const free = units - BigInt(this.#sum(family, 'busy'))
     return {
       total: units + reserved,
       reserved,
       allocated: BigInt(this.#sum(family, 'allocated')),
       outOfRange: BigInt(this.#sum(family, 'outOfRange')),
       cooling: BigInt(this.#sum(family, 'cooling')),
-      free: units - BigInt(this.#sum(family, 'busy')),
+      // blocks that lie over each other count what they have in common twice
+      free: free > 0n ? free : 0n,
     }
   }
 
@@ -175,12 +177,19 @@ function shareOf(book: BlockBook, pool: PoolView, nowMs: number): Share | undefi
       outOfRange += count - inGiven - overlap(reserved, unit, count)
     }
   }
+  // nothing is given in one that goes, or that has rows which can not be
+  if (!book.isOpen) busy = countOf(given)
   if (allocated + cooling + busy === 0) return undefined
   return { family, allocated, outOfRange, cooling, busy, dueMs }
 }
 
 function reservedIn({ prefix, object }: BlockBook, { space }: PoolView): readonly UnitRange[] {
   return space === undefined ? [] : unitsWithin(space.reserved, prefix, object.spec.allocationPrefixLength)
+}
+
+/** How many units there are in ranges of units. */
+function countOf(ranges: readonly UnitRange[]): number {
+  return ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0)
 }
 
 /** How many of `count` units from `unit` lie in ranges of units. */

@@ -134,7 +134,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   }
 
   reset(): void {
-    this.#known = new KnownBlocks({ isComplete: true, readings: this.#options.readings })
+    this.#known = this.#known.anew()
     this.#sightings.clear()
     this.#owners.clear()
     this.#addresses.clear()

@@ -1,0 +1,40 @@
+/** Who waits for which address, that somebody else has. All in O(1) for each address or key. */
+export class WantedAddresses {
+  readonly #byAddress = new Map<string, Set<string>>()
+  readonly #addresses = new Map<string, string>()
+
+  /** From here on it is this address that somebody waits for. */
+  note(key: string, address: string): void {
+    this.forget(key)
+    this.#addresses.set(key, address)
+    const keys = this.#byAddress.get(address)
+    if (keys === undefined) this.#byAddress.set(address, new Set([key]))
+    else keys.add(key)
+  }
+
+  /** He waits no more. */
+  forget(key: string): void {
+    const address = this.#addresses.get(key)
+    if (address === undefined) return
+    this.#addresses.delete(key)
+    const keys = this.#byAddress.get(address) as Set<string>
+    keys.delete(key)
+    if (keys.size === 0) this.#byAddress.delete(address)
+  }
+
+  /** @returns those who have waited for an address: they are forgotten */
+  take(address: string): readonly string[] {
+    const keys = [...(this.#byAddress.get(address) ?? [])]
+    for (const key of keys) this.forget(key)
+    return keys
+  }
+
+  get isEmpty(): boolean {
+    return this.#addresses.size === 0
+  }
+
+  clear(): void {
+    this.#byAddress.clear()
+    this.#addresses.clear()
+  }
+}

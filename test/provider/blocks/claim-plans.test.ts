@@ -1,0 +1,142 @@
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { unwrap } from 'ipam-kit/errors'
+import type { Plan, Planner } from 'ipam-kit/plan'
+import { type BlockClaims, blockClaims, blocksOperator } from 'ipam-kit/provider/blocks'
+import { runUntilQuiet, taskCaller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { beforeEach, describe, expect, test } from 'vitest'
+
+const models = [IPAddressClaim, IPAddress, Cluster, IPDomain, IPPool, IPBlock]
+const now = () => 1_000_000
+const at = { apiVersion: IPAddressClaim.info.apiVersion, namespace: 'default', name: 'a' }
+const claimRef = { ...at, kind: 'IPAddressClaim' }
+const addressRef = { ...at, kind: 'IPAddress' }
+const key = 'IPAddressClaim default/a'
+
+let store: Store
+
+/** A claim that is Bound to its IPAddress, and has a row for it. */
+beforeEach(async () => {
+  store = memoryStore({ kinds: models.map(({ info }) => info), now })
+  const { apiVersion, kind } = IPPool.info
+  unwrap(
+    await store.create({ apiVersion, kind, metadata: { name: 'blue' }, spec: { subnets: [{ cidr: '10.0.0.0/24' }] } }),
+  )
+  const { namespace, name } = at
+  const spec = { poolRef: { apiGroup: 'ipam-kit.dev', kind: 'IPPool', name: 'blue' } }
+  unwrap(await store.create({ apiVersion: at.apiVersion, kind: 'IPAddressClaim', metadata: { namespace, name }, spec }))
+  const claims = blockClaims()
+  const outside = taskCaller({ store, now, tasks: claims.tasks })
+  const planners: readonly Planner[] = [claims, blocksOperator()]
+  await runUntilQuiet(store, planners, { now, outside })
+  expect((await store.get(addressRef)).ok).toBe(true)
+})
+
+/** Shows a process all that is stored, but these kinds. */
+async function show(claims: BlockClaims, without: readonly string[] = []): Promise<void> {
+  for (const { apiVersion, kind } of models.map(({ info }) => info)) {
+    if (without.includes(kind)) continue
+    const { items } = unwrap(await store.list({ apiVersion, kind }))
+    for (const object of items) claims.observe({ kind: 'present', object })
+  }
+}
+
+/** The plan for the claim of a process that is shown all. */
+async function planned(): Promise<Plan> {
+  const claims = blockClaims()
+  await show(claims)
+  return claims.plan(key, { nowMs: now() }) as Plan
+}
+
+/** What a plan does, one after the other. */
+function deeds({ effects }: Plan): readonly string[] {
+  return effects.map((effect) => (effect.kind === 'outside' ? effect.call.operation : effect.kind))
+}
+
+async function changeRows(rows: object): Promise<void> {
+  const { apiVersion, kind } = IPBlock.info
+  const [block] = unwrap(await store.list({ apiVersion, kind })).items
+  unwrap(await store.patch({ apiVersion, kind, name: block?.metadata.name ?? '' }, { spec: { rows } }))
+}
+
+test('a claim that is Bound and has a row for its address costs nothing', async () => {
+  const plan = await planned()
+  expect([plan.outcome.kind, plan.effects]).toEqual(['bound', []])
+})
+
+test('a claim that is Bound and has a row for another address is asked for', async () => {
+  const { uid } = unwrap(await store.get(claimRef)).metadata
+  const row = { owner: 'default/a', uid, kind: 'IPAddressClaim.ipam.cluster.x-k8s.io', sequence: 5 }
+  await changeRows({ 1: null, 7: row })
+  expect(deeds(await planned())).toContain('confirm')
+})
+
+test('a claim that is not Bound yet is asked for, also where a row for its address is known: it may have gone', async () => {
+  unwrap(await store.patch(claimRef, { status: { addressRef: null, conditions: [] } }, { subresource: 'status' }))
+  const plan = await planned()
+  expect([plan.outcome.kind, deeds(plan).at(-1)]).toEqual(['waiting', 'confirm'])
+})
+
+test('a claim that is deleted gives its row back when its IPAddress has gone, and not before', async () => {
+  unwrap(await store.delete(claimRef))
+  const plan = await planned()
+  expect(deeds(plan)).toContain('delete')
+  expect(deeds(plan)).not.toContain('release')
+  unwrap(await store.patch(addressRef, { metadata: { finalizers: [] } }))
+  unwrap(await store.delete(addressRef))
+  expect(deeds(await planned()).at(-1)).toBe('release')
+})
+
+test('a claim that is deleted and has no row goes without a call', async () => {
+  unwrap(await store.patch(addressRef, { metadata: { finalizers: [] } }))
+  unwrap(await store.delete(addressRef))
+  await changeRows({ 1: null })
+  unwrap(await store.delete(claimRef))
+  const plan = await planned()
+  expect([plan.outcome.kind, deeds(plan)]).toEqual(['released', ['patch']])
+})
+
+test('what was known before a reset is not known any more', async () => {
+  const claims = blockClaims()
+  await show(claims)
+  claims.reset?.()
+  await show(claims, ['IPBlock'])
+  expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toContain('confirm')
+})
+
+describe('an address that was given', () => {
+  let claims: BlockClaims
+  beforeEach(async () => {
+    claims = blockClaims()
+    await show(claims, ['IPAddress'])
+    const [, outside] = claims.plan(key, { nowMs: now() })?.effects ?? []
+    if (outside?.kind !== 'outside') throw new Error('nobody is asked')
+    const answer = await taskCaller({ store, now, tasks: claims.tasks })(outside.call)
+    claims.hear?.({ call: outside.call, answer, atMs: now() })
+  })
+
+  test('is written only if the claim is still there', async () => {
+    const plan = claims.plan(key, { nowMs: now() }) as Plan
+    expect(deeds(plan).slice(0, 2)).toEqual(['patch', 'create'])
+    const { uid, resourceVersion } = unwrap(await store.get(claimRef)).metadata
+    expect(plan.effects[0]).toMatchObject({ kind: 'patch', if: { uid, resourceVersion } })
+  })
+
+  test('is not written while an IPAddress of another claim has it', async () => {
+    const object = unwrap(await store.get(addressRef))
+    const other = { ...object.metadata, name: 'b', uid: 'b' }
+    claims.observe({ kind: 'present', object: { ...object, metadata: other } })
+    const plan = claims.plan(key, { nowMs: now() }) as Plan
+    expect(deeds(plan)).not.toContain('create')
+    expect(plan.outcome).toMatchObject({ message: 'its address 10.0.0.1 is also that of default/b' })
+  })
+
+  test('is asked for again when an IPAddress has come and gone since: its row may be that of another one', async () => {
+    const object = unwrap(await store.get(addressRef))
+    claims.observe({ kind: 'present', object })
+    claims.observe({ kind: 'absent', ref: addressRef, uid: object.metadata.uid })
+    expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['patch', 'allocate'])
+  })
+})
