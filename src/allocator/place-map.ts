@@ -9,13 +9,14 @@ const MOST_EMPTY = 1024
  * a table while it is not. No hashing, and no table that is built anew as it grows. All operations O(1) amortised.
  */
 export class PlaceMap<K, V> implements Entries<K, V> {
-  #slots: (V | undefined)[] = []
+  /** `null` for a slot that was used and is empty, nothing for one that never was. */
+  #slots: (V | null | undefined)[] = []
   readonly #others = new ReusableMap<K, V>()
   #size = 0
   #empty = 0
 
   get(key: K): V | undefined {
-    return isSlot(key) ? this.#slots[key] : this.#others.get(key)
+    return isSlot(key) ? (this.#slots[key] ?? undefined) : this.#others.get(key)
   }
 
   /** Adds a key that is not there. */
@@ -24,6 +25,7 @@ export class PlaceMap<K, V> implements Entries<K, V> {
       this.#others.add(key, value)
       return
     }
+    if (this.#slots[key] === null) this.#empty--
     this.#slots[key] = value
     this.#size++
   }
@@ -40,7 +42,7 @@ export class PlaceMap<K, V> implements Entries<K, V> {
       this.#others.remove(key)
       return
     }
-    this.#slots[key] = undefined
+    this.#slots[key] = null
     this.#size--
     if (++this.#empty > 2 * this.#size + MOST_EMPTY) this.#rebuild()
   }
@@ -50,15 +52,18 @@ export class PlaceMap<K, V> implements Entries<K, V> {
     // only slots that were ever used, however far they lie apart
     for (const slot in this.#slots) {
       const value = this.#slots[slot]
-      if (value !== undefined) yield value
+      if (value !== undefined && value !== null) yield value
     }
     yield* this.#others.values()
   }
 
-  /** Many slots are empty, or were counted so and are used again. */
+  /** Many slots are empty. */
   #rebuild(): void {
-    const kept: (V | undefined)[] = []
-    for (const slot in this.#slots) if (this.#slots[slot] !== undefined) kept[Number(slot)] = this.#slots[slot]
+    const kept: (V | null)[] = []
+    for (const slot in this.#slots) {
+      const value = this.#slots[slot]
+      if (value !== undefined && value !== null) kept[Number(slot)] = value
+    }
     this.#slots = kept
     this.#empty = 0
   }

@@ -3,7 +3,7 @@
  *
  * The `Map` of V8 keeps a deleted entry in its hash chain until the table is rebuilt, so that setting and deleting one key over and over
  * walks an ever longer chain: 26 µs an operation where 30 ns would do. Here a deleted key keeps its place, empty, to be filled again; when
- * more places are empty than not, the table is made anew. All operations O(1) amortised, and one look-up each: whoever writes has just read, and
+ * two thirds of the places are empty, the table is made anew. All operations O(1) amortised, and one look-up each: whoever writes has just read, and
  * knows whether the key is there.
  */
 export class ReusableMap<K, V> {
@@ -33,7 +33,7 @@ export class ReusableMap<K, V> {
   remove(key: K): void {
     this.#places.set(key, undefined)
     this.#size--
-    if (this.#places.size > 2 * this.#size + 32) this.#rebuild()
+    if (this.#places.size > 3 * this.#size + 32) this.#rebuild()
   }
 
   /** The values, in no order to rely on. */
