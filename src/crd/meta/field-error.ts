@@ -70,10 +70,17 @@ export function forbiddenField(path: string, detail: string): FieldError {
   return { type: 'Forbidden', path, value: null, detail }
 }
 
-/** Errors as one text, each once: `ToAggregate` of Kubernetes. */
+/** So many errors are told in one text. Kubernetes tells all, and has no object that can have so many. */
+const MOST_TOLD = 256
+
+/** Errors as one text, each once: `ToAggregate` of Kubernetes. Of more than 256 the first ones, and how many more there are. */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
-  const messages = [...new Set(errors.map(formatFieldError))]
-  return messages.length === 1 ? (messages[0] as string) : `[${messages.join(', ')}]`
+  const messages = new Set<string>()
+  let told = 0
+  for (; told < errors.length && messages.size < MOST_TOLD; told++) messages.add(formatFieldError(errors[told]!))
+  const more = errors.length - told
+  if (messages.size === 1 && more === 0) return [...messages][0] as string
+  return `[${[...messages, ...(more > 0 ? [`${more} more`] : [])].join(', ')}]`
 }
 
 /** A value as Go prints it: texts with `%q`, lists of texts with `%#v`, the rest as JSON. */

@@ -4,6 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import type { IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { Effect } from '../../plan/index.js'
+import { listed } from '../claims/status.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
 import { chooseUnit } from './choose.js'
 import { refusalOf } from './eligible.js'
@@ -93,10 +94,10 @@ export function chooseBlock(input: ChoiceInput): Choice {
   if (pools.length > 0) {
     const times = pools.flatMap(({ pool }) => pool.dueMs(family) ?? [])
     const freeAtMs = times.length === 0 ? undefined : Math.max(nowMs, Math.min(...times))
-    const names = pools.map(({ pool }) => pool.name).join(', ')
+    const names = namesOf(pools)
     return fails({ kind: 'exhausted', message: `no IPv${family} available in ${names}`, family, freeAtMs })
   }
-  const message = [...refusals.map((refusal) => refusal.message), ...unfit].join('; ')
+  const message = listed([...refusals.map((refusal) => refusal.message), ...unfit], '; ')
   return fails({ kind: refusals.length > 0 ? 'notReady' : 'refused', message })
 }
 
@@ -168,7 +169,7 @@ function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: Ch
   }
   return fails({
     kind: 'outOfPool',
-    message: `${text} is not given by ${pools.map(({ pool }) => pool.name).join(', ')}`,
+    message: `${text} is not given by ${namesOf(pools)}`,
   })
 }
 
@@ -435,4 +436,11 @@ function rowOf({ owner, interface: name, container, mac }: AllocationRequest, { 
 
 function fails(outcome: AllocationOutcome): Choice {
   return { kind: 'fails', outcome }
+}
+
+function namesOf(pools: readonly Wanted[]): string {
+  return listed(
+    pools.map(({ pool }) => pool.name),
+    ', ',
+  )
 }

@@ -22,7 +22,7 @@ import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { startOf, statusPatch, stuck, timeText } from './status.js'
+import { listed, startOf, statusPatch, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -258,7 +258,7 @@ function asking<P extends KubeObject, L extends Ledger<P>, O>(
 
 /** Why nothing can be allocated from a pool, or `undefined`. */
 function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledger<P>): string | undefined {
-  if (ledger.problems.length > 0) return `is invalid: ${ledger.problems.join('; ')}`
+  if (ledger.problems.length > 0) return `is invalid: ${listed(ledger.problems, '; ')}`
   if (pool === undefined) return 'not found'
   return isDeleting(pool) ? 'is being deleted' : undefined
 }

@@ -35,7 +35,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   if (isDeleting(pool)) return planEnd(input, effects)
   const { problems } = ledger
   if (counts === undefined || problems.length > 0) {
-    return { outcome: { kind: 'invalid', problems, message: problems.join('; ') }, effects }
+    return { outcome: { kind: 'invalid', problems, message: listed(problems, '; ') }, effects }
   }
   const { total, free, used } = counts
   return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free` }, effects }
@@ -48,7 +48,7 @@ function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, e
   if (counts !== undefined && !sameCounts(pool.status?.ipAddresses, counts)) status.ipAddresses = counts
   const unique = uniqueness(input)
   if (conditionsAt !== undefined) {
-    const [problem] = ledger.problems.length === 0 ? [] : [ledger.problems.join('; ')]
+    const [problem] = ledger.problems.length === 0 ? [] : [listed(ledger.problems, '; ')]
     const ready = poolReady({ problem, isDeleting: isDeleting(pool), hasRoom: ledger.next() !== undefined })
     const conditions = withConditions(pool, [ready, unique], conditionsAt)
     if (conditions !== undefined && conditions !== pool.status?.conditions) status.conditions = conditions

@@ -243,6 +243,15 @@ describe('a preallocated address', () => {
     await host.run()
     expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5' })
   })
+
+  test('with many faults tells the first ones and how many more there are', async () => {
+    const kept = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`other/${index}`, '10.0.0.5']))
+    const { world } = await start({ ...options, poolConditions: true }, keeps(['10.0.0.5-10.0.0.7'], kept), claim('a'))
+    const of = (index: number) => `preallocation for "other/${index}": a claim of this pool is a name of its namespace`
+    const told = `${[0, 1, 2, 3, 4].map(of).join('; ')}; 2 more`
+    expect(await readyOf(world, 'a')).toBe(`False PoolNotReady InClusterIPPool default/pool is invalid: ${told}`)
+    expect((await world.pool()).status?.conditions?.[0]).toMatchObject({ reason: 'PoolNotReady', message: told })
+  })
 })
 
 describe('a claim that comes again', () => {
