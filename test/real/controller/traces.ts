@@ -202,7 +202,10 @@ async function differencesIn(name: string, ours: Recording): Promise<readonly Di
       const lines = (await run('bash', args)).trim().split('\n')
       assert.match(lines.at(-1) ?? '', /^[01] passed, [01] failed$/)
       const told = lines.slice(1, -1).map((line) => line.trim())
-      assert(told.length < MAX_TOLD, `${theirs.id}: only the first ${MAX_TOLD} differences are told`)
+      assert(
+        told.length < MAX_TOLD,
+        [`${theirs.id}: no more than ${MAX_TOLD} differences are told`, ...told].join('\n'),
+      )
       differences.push(...told.map((line) => ({ id: theirs.id, line })))
     }
     return differences
