@@ -218,6 +218,18 @@ describe('what claims want', () => {
     expect([await state('a'), await state('b')]).toEqual(['10.0.0.5/24', '10.0.0.3/24'])
   })
 
+  test('is kept for nobody any more when the annotation goes, and who waits gets it', async () => {
+    world.restart(options)
+    const made = pool(['10.0.0.2'])
+    const annotations = { 'ipam-kit.dev/preallocations': JSON.stringify({ a: '10.0.0.2' }) }
+    await world.create({ ...made, metadata: { ...made.metadata, annotations } }, claim('b'))
+    await world.runOnBlocks()
+    expect(await state('b')).toMatch(/^PoolExhausted/)
+    await world.patch(poolRef(), { metadata: { annotations: null } })
+    await world.runOnBlocks()
+    expect(await state('b')).toBe('10.0.0.2/24')
+  })
+
   test.each([
     [{ sweepAfterSeconds: 0 }, /sweepAfterSeconds/],
     [{ poolConditions: 'yes' }, /poolConditions/],
