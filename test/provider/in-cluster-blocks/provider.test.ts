@@ -218,16 +218,29 @@ describe('what claims want', () => {
     expect([await state('a'), await state('b')]).toEqual(['10.0.0.5/24', '10.0.0.3/24'])
   })
 
-  test('is kept for nobody any more when the annotation goes, and who waits gets it', async () => {
-    world.restart(options)
+  test('is kept for nobody any more when the annotation goes, and who waits gets it at once', async () => {
+    const timers = new VirtualTimers(world.nowMs)
+    const provider = inClusterBlocks(options)
+    const controller = new Controller({
+      store: world.store,
+      planners: [provider],
+      timers,
+      outside: taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks }),
+      onProblem: (problem) => {
+        throw problem
+      },
+    })
     const made = pool(['10.0.0.2'])
     const annotations = { 'ipam-kit.dev/preallocations': JSON.stringify({ a: '10.0.0.2' }) }
     await world.create({ ...made, metadata: { ...made.metadata, annotations } }, claim('b'))
-    await world.runOnBlocks()
+    const running = controller.run()
+    await timers.pass(600_000)
     expect(await state('b')).toMatch(/^PoolExhausted/)
     await world.patch(poolRef(), { metadata: { annotations: null } })
-    await world.runOnBlocks()
+    await timers.pass(0)
     expect(await state('b')).toBe('10.0.0.2/24')
+    controller.stop()
+    await running
   })
 
   test.each([
