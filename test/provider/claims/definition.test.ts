@@ -14,7 +14,10 @@ const ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 /** A provider that gives 10.20.0.1: what it is asked for outside is not looked at. One that can fail says so with the reason AllocationFailed. */
-function provider(outside: OutsideOptions | undefined, { fails = false } = {}) {
+function provider(
+  outside: OutsideOptions | undefined,
+  { fails = false, seen = [] as string[] }: { readonly fails?: boolean; readonly seen?: string[] } = {},
+) {
   return defineProvider({
     name: 'sample',
     pools: [InfobloxPool],
@@ -29,7 +32,8 @@ function provider(outside: OutsideOptions | undefined, { fails = false } = {}) {
       }
       return { kind: 'address', address: Address.parse('10.20.0.1'), prefix: 30, why: 'it is the only one' }
     },
-    release({ answers }) {
+    release({ pool, isLeftOver, answers }) {
+      seen.push(`${isLeftOver ? 'left over' : 'its own'}, of ${pool?.metadata.name}`)
       if (outside === undefined || answers.release !== undefined) return { kind: 'done' }
       return { kind: 'call', operation: 'release', input: {}, why: 'its claim no longer needs it' }
     },
@@ -100,6 +104,22 @@ describe('an IPAddress without its claim', () => {
     ['let go', DELETED],
   ])('is not %s where an outside system has it: nobody knows what is to be given back there', (_, metadata) => {
     expect(planOf(provider(OUTSIDE), metadata)).toBeUndefined()
+  })
+})
+
+describe('an IPAddress that an earlier claim of the name has left', () => {
+  const left = address('a', {
+    ownerReferences: [
+      { apiVersion: IPAddress.info.apiVersion, kind: 'IPAddressClaim', name: 'a', uid: 'before', controller: true },
+    ],
+  })
+
+  test('is given back to the pool that it is of, and not to that of the claim', () => {
+    const seen: string[] = []
+    const planner = provider(undefined, { seen })
+    show(planner, stored(pool()), stored(pool('10.21.0.0/30', 'other')), stored(claim('a', {}, 'other')), left)
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'AllocationFailed' })
+    expect(seen).toEqual(['left over, of lab'])
   })
 })
 
