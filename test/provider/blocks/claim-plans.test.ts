@@ -140,3 +140,21 @@ describe('an address that was given', () => {
     expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['patch', 'allocate'])
   })
 })
+
+test.each([
+  [{ kind: 'notReady', message: 'it is being deleted' }, 'PoolNotReady'],
+  [{ kind: 'exhausted', message: 'no IPv4', family: 4 }, 'PoolExhausted'],
+  [{ kind: 'refused', message: 'it has no IPv6' }, undefined],
+] as const)('what has become of a task is the reason of its claim: %j', (outcome, reason) => {
+  const { tasks } = blockClaims()
+  const call = { operation: 'allocate', key: 'k', about: claimRef, input: {} }
+  expect(tasks.answerOf(call, outcome, { nowMs: now() })).toEqual({
+    ok: false,
+    failure: {
+      message: expect.stringContaining(outcome.message),
+      retryable: true,
+      reason,
+      retryAfterSeconds: undefined,
+    },
+  })
+})
