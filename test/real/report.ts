@@ -5,6 +5,8 @@ export interface Part {
   readonly name: string
   /** What holds if it passes, in one line. */
   readonly about: string
+  /** Most of it is waiting: where there are several such parts they run side by side. */
+  readonly waits?: true
   run(report: Report): Promise<void>
 }
 
@@ -31,12 +33,19 @@ export class Report {
   /** Runs a part. What it throws outside of its tests is one failure more, and so is a part without a test. */
   async run(part: Part): Promise<void> {
     console.log(`${part.name}: ${part.about}`)
-    const before = this.#passed + this.#failed
-    try {
+    await this.guard(part.name, async () => {
+      const before = this.#passed + this.#failed
       await part.run(this)
       if (this.#passed + this.#failed === before) throw new Error('it has no test')
+    })
+  }
+
+  /** What is thrown is one failure more. */
+  async guard(name: string, action: () => Promise<void>): Promise<void> {
+    try {
+      await action()
     } catch (error) {
-      this.#fail(part.name, error)
+      this.#fail(name, error)
     }
   }
 
@@ -57,6 +66,16 @@ export class Report {
       this.#fail(name, error)
       return false
     }
+  }
+
+  /** Adds what another process has reported: its last line is a summary. */
+  add(output: string): void {
+    const lines = output.trimEnd().split('\n')
+    const [, passed, failed] = /^(\d+) passed, (\d+) failed, 0 skipped$/.exec(lines.pop() ?? '') ?? []
+    console.log(lines.join('\n'))
+    if (passed === undefined || failed === undefined) throw new Error('it has ended without a summary')
+    this.#passed += Number(passed)
+    this.#failed += Number(failed)
   }
 
   summary(): string {

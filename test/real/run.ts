@@ -6,6 +6,9 @@
 // With --results, how the conformance suite ended on each store is written into files there: see scripts/write-stores-doc.ts.
 //
 // To add a part: a folder with a `part.ts` that exports a `Part`, and a line here.
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { blocksPart } from './blocks/part.js'
 import { browser } from './browser/part.js'
@@ -54,10 +57,32 @@ async function main(args: string[]): Promise<number> {
     return 2
   }
   const report = new Report()
-  for (const part of parts) {
-    if (wanted.length === 0 || wanted.includes(part.name)) await report.run(part)
-  }
+  const chosen = parts.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
+  const [waiting, others] = [chosen.filter((part) => part.waits), chosen.filter((part) => !part.waits)]
+  for (const part of others) await report.run(part)
+  // all that they need is there: it is not built twice
+  if (waiting.length > 1 && chosen.includes(servers)) await runBeside(report, waiting, values.results)
+  else for (const part of waiting) await report.run(part)
   if (values.results !== undefined) writeResults(values.results, report.results)
   console.log(report.summary())
   return report.failed === 0 ? 0 : 1
+}
+
+/** Runs each part in a process of its own, two at a time, and says what it has said when it has ended. */
+async function runBeside(report: Report, waiting: readonly Part[], results: string | undefined): Promise<void> {
+  const left = [...waiting]
+  const lane = async () => {
+    for (let part = left.shift(); part !== undefined; part = left.shift()) {
+      const { name } = part
+      await report.guard(name, async () => report.add(await inItsOwnProcess(name, results)))
+    }
+  }
+  await Promise.all([lane(), lane()])
+}
+
+async function inItsOwnProcess(name: string, results: string | undefined): Promise<string> {
+  const program = [...process.execArgv, fileURLToPath(import.meta.url)]
+  const args = results === undefined ? [name] : ['--results', results, name]
+  const child = spawn(process.execPath, [...program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return text(child.stdout)
 }

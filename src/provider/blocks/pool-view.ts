@@ -4,7 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPPool, IPPoolFamilyStatus } from '../../crd/ipam-kit/ip-pool.js'
 import type { PoolSpace } from '../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../crd/meta/object.js'
-import { listed } from '../claims/status.js'
+import { list } from '../../errors/quote.js'
 import type { BlockBook } from './book.js'
 import { chooseUnit } from './choose.js'
 import { DueTimes } from './due-times.js'
@@ -275,7 +275,7 @@ export class PoolView {
     this.#families.clear()
     this.#units.clear()
     this.#space = space.ok ? space.value : undefined
-    this.#specProblem = space.ok ? undefined : listed(space.failure.context.problems, '; ')
+    this.#specProblem = space.ok ? undefined : list(space.failure.context.problems)
     const isTaken = status?.domainUID !== undefined
     this.#problem = this.#specProblem ?? (isTaken ? undefined : 'the pool was not taken into its domain yet')
     if (!space.ok || status?.domainUID === undefined) return

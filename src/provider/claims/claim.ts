@@ -3,6 +3,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
+import { list } from '../../errors/quote.js'
 import {
   addFinalizer,
   type Effect,
@@ -22,7 +23,7 @@ import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { listed, startOf, statusPatch, stuck, timeText } from './status.js'
+import { startOf, statusPatch, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -144,12 +145,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
-    if (doubt?.kind === 'ask')
-      return asking(
-        planning,
-        effects.length > 0 ? effects : [guard(claim, 'no address for a claim that is gone')],
-        doubt,
-      )
+    if (doubt?.kind === 'ask') return asking(planning, guarded(effects, claim), doubt)
     if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
     const isKnown = doubt?.kind !== 'unknown'
     if (doubt !== undefined && (isNew || isKnown)) {
@@ -170,11 +166,16 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
 
   const found = findAddress(planning)
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
-  // a claim that is known from an old cache alone, and is gone, must not leave an address behind
-  if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
+  guarded(effects, claim)
   if (found.kind === 'ask') return asking(planning, effects, found)
   effects.push({ kind: 'create', object: found.address, why: found.why })
   return bound(soFar.progress.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
+}
+
+/** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */
+function guarded(effects: Effect[], claim: IPAddressClaim): Effect[] {
+  if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
+  return effects
 }
 
 /** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */
@@ -187,7 +188,7 @@ function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
   const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
   if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
-  const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
+  const removal = giveBack(planning, address, 'it is left from an earlier claim of this name')
   const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
   if (removal.length === 0) return wait(soFar, 'AllocationFailed', `${message}, and others hold it`)
   return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
@@ -258,7 +259,7 @@ function asking<P extends KubeObject, L extends Ledger<P>, O>(
 
 /** Why nothing can be allocated from a pool, or `undefined`. */
 function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledger<P>): string | undefined {
-  if (ledger.problems.length > 0) return `is invalid: ${listed(ledger.problems, '; ')}`
+  if (ledger.problems.length > 0) return `is invalid: ${list(ledger.problems)}`
   if (pool === undefined) return 'not found'
   return isDeleting(pool) ? 'is being deleted' : undefined
 }

@@ -2,6 +2,7 @@ import { type Condition, type ConditionUpdate, poolReady } from '../../claim/ind
 import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
+import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
 import { listed, withConditions } from '../claims/status.js'
 import type { PoolLedger } from './ledger.js'
@@ -35,7 +36,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   if (isDeleting(pool)) return planEnd(input, effects)
   const { problems } = ledger
   if (counts === undefined || problems.length > 0) {
-    return { outcome: { kind: 'invalid', problems, message: listed(problems, '; ') }, effects }
+    return { outcome: { kind: 'invalid', problems, message: list(problems) }, effects }
   }
   const { total, free, used } = counts
   return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free` }, effects }
@@ -48,7 +49,7 @@ function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, e
   if (counts !== undefined && !sameCounts(pool.status?.ipAddresses, counts)) status.ipAddresses = counts
   const unique = uniqueness(input)
   if (conditionsAt !== undefined) {
-    const [problem] = ledger.problems.length === 0 ? [] : [listed(ledger.problems, '; ')]
+    const [problem] = ledger.problems.length === 0 ? [] : [list(ledger.problems)]
     const ready = poolReady({ problem, isDeleting: isDeleting(pool), hasRoom: ledger.next() !== undefined })
     const conditions = withConditions(pool, [ready, unique], conditionsAt)
     if (conditions !== undefined && conditions !== pool.status?.conditions) status.conditions = conditions

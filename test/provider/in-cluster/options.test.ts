@@ -245,10 +245,11 @@ describe('a preallocated address', () => {
   })
 
   test('with many faults tells the first ones and how many more there are', async () => {
-    const kept = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`other/${index}`, '10.0.0.5']))
+    const kept = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`other/${index + 10}`, '10.0.0.5']))
     const { world } = await start({ ...options, poolConditions: true }, keeps(['10.0.0.5-10.0.0.7'], kept), claim('a'))
-    const of = (index: number) => `preallocation for "other/${index}": a claim of this pool is a name of its namespace`
-    const told = `${[0, 1, 2, 3, 4].map(of).join('; ')}; 2 more`
+    const of = (index: number) =>
+      `preallocation for "other/${index + 10}": a claim of this pool is a name of its namespace`
+    const told = `${Array.from({ length: 20 }, (_, index) => of(index)).join('; ')}; and 2 more`
     expect(await readyOf(world, 'a')).toBe(`False PoolNotReady InClusterIPPool default/pool is invalid: ${told}`)
     expect((await world.pool()).status?.conditions?.[0]).toMatchObject({ reason: 'PoolNotReady', message: told })
   })

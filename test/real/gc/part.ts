@@ -19,6 +19,7 @@ const REST_MS = 3000
 export const gc: Part = {
   name: 'gc',
   about: 'gcPlanner on a store in memory leaves what the garbage collector of kube-controller-manager leaves',
+  waits: true,
   async run(report) {
     const controllerFlags = ['--kube-api-qps=1000', '--kube-api-burst=1000']
     const server = await startKubernetes({ crds: kinds.map(definitionOf), controllerFlags })

@@ -22,6 +22,7 @@ import { compareStores } from './differential.js'
 export const kubernetes: Part = {
   name: 'kubernetes',
   about: 'the store over @kubernetes/client-node and a real API server keeps the contract',
+  waits: true,
   async run(report) {
     await installClients()
     await checkTypes(report)
