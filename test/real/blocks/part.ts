@@ -45,14 +45,9 @@ export const blocksPart: Part = {
     await installClients()
     const program = await bundle(fileURLToPath(new URL('writer.ts', import.meta.url)), 'blocks-writer')
     await writeOn(report, program, { ...(await onKubernetes()), size: WIDE })
-    const tight = async (start: () => Promise<Ground>) => writeOn(report, program, { ...(await start()), size: TIGHT })
-    // two at a time: much of it is waiting for disks
-    await Promise.all([
-      tight(onKubernetes),
-      tight(onEtcd)
-        .then(() => tight(onPostgres))
-        .then(() => tight(onRedis)),
-    ])
+    for (const start of [onKubernetes, onPostgres, onRedis, onEtcd]) {
+      await writeOn(report, program, { ...(await start()), size: TIGHT })
+    }
   },
 }
 
