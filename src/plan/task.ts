@@ -34,6 +34,8 @@ export interface TaskRefusal {
 export interface TaskTime extends PlanTime {
   /** How many plans have met a conflict since the task began. */
   readonly conflicts: number
+  /** Whether a step of kind `turn` is waited for. Left out: it is not, and no task asks for one. */
+  readonly takesTurns?: boolean | undefined
 }
 
 /** All objects of a kind with these values in selectable fields. */
@@ -47,6 +49,8 @@ export type Step<O extends Outcome = Outcome> =
   /** Read these objects, and show what is stored: also that one is absent. */
   | { readonly kind: 'get'; readonly refs: readonly ObjectRef[]; readonly why: string }
   | { readonly kind: 'list'; readonly query: TaskQuery; readonly why: string }
+  /** Another task of this process writes this object, and the two would meet: go on when one of them has written something. Only where {@link TaskTime.takesTurns}. */
+  | { readonly kind: 'turn'; readonly ref: ObjectRef; readonly why: string }
   /** Carry this out, show what was written, and go on, also after a conflict. */
   | { readonly kind: 'write'; readonly plan: Plan }
   | { readonly kind: 'done'; readonly outcome: O }

@@ -4,6 +4,7 @@ import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
 import { runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
+import type { TaskTurns } from './task-turns.js'
 
 export interface RunTaskOptions {
   /** The clock: milliseconds since 1970. */
@@ -18,6 +19,8 @@ export interface RunTaskOptions {
    * write. Left out: nobody waits.
    */
   readonly pause?: ((conflicts: number) => Promise<void>) | undefined
+  /** Of the tasks that know the same, in this process: those that would meet wait for each other ({@link taskTurns}). Left out: they meet. */
+  readonly turns?: TaskTurns | undefined
   /** After how many conflicts it gives up, a whole number from 0. Default 100. */
   readonly maxConflicts?: number | undefined
   /** How often it asks what has become of a write that nobody knows of before it ends as `unsettled`, a whole number from 1. Default 5. */
@@ -87,6 +90,16 @@ class TaskRun<O extends Outcome> {
   }
 
   async run(before: Unsettled | undefined): Promise<TaskResult<O>> {
+    const { turns } = this.#options
+    turns?.begin()
+    try {
+      return await this.#run(before)
+    } finally {
+      turns?.end()
+    }
+  }
+
+  async #run(before: Unsettled | undefined): Promise<TaskResult<O>> {
     const { now, onStep, pause, maxConflicts, maxSteps } = this.#options
     let unsettled = before
     // what is unsettled has met one at least
@@ -97,8 +110,13 @@ class TaskRun<O extends Outcome> {
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
         unsettled = undefined
+        this.#options.turns?.pass()
       }
-      const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts })
+      const step = this.#task.next({
+        nowMs: now(),
+        conflicts: this.#conflicts,
+        takesTurns: this.#options.turns !== undefined,
+      })
       onStep?.(step)
       if (steps >= maxSteps) {
         const stillBusy = [step.kind === 'write' ? step.plan.outcome.message : step.kind]
@@ -146,12 +164,19 @@ class TaskRun<O extends Outcome> {
         const failure = await this.#list(step.query)
         return failure === undefined ? undefined : { kind: 'failed', failure }
       }
+      case 'turn': {
+        await this.#options.turns?.wait()
+        return undefined
+      }
       case 'write': {
         const { plan } = step
         this.#requests += plan.effects.filter(({ kind }) => kind !== 'event').length
         const onChange = (change: Change) => this.#show(change, 'written')
         const ended = await runPlan(plan, this.#store, { onChange, onEvent: this.#options.onEvent })
-        if (ended.kind === 'done') return undefined
+        if (ended.kind === 'done') {
+          this.#options.turns?.pass()
+          return undefined
+        }
         const { effect, failure } = ended
         if (ended.kind === 'conflict') return { kind: 'conflict', failure, unsettled: { effect, failure } }
         return this.#goesOn(effect, failure) ? undefined : { kind: 'failed', failure }

@@ -16,6 +16,7 @@ import { RefusedBlocks } from './refused-blocks.js'
 import { type AllocationRequest, assertRequest } from './request.js'
 import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
 import { Shown } from './shown.js'
+import { Turns } from './turns.js'
 
 type Family = 4 | 6
 
@@ -71,6 +72,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** Whether something was on its way to a block already when it was written last. */
   #wasInDoubt = false
   #hasLookedAgain = false
+  readonly #turns = new Turns()
+  #takesTurns = false
   #nowMs = 0
   /** How much was known when the last step began. */
   #since = 0
@@ -107,7 +110,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   }
 
   next(time: TaskTime): Step<AllocationOutcome> {
-    const { nowMs, conflicts } = time
+    const { nowMs, conflicts, takesTurns = false } = time
+    this.#takesTurns = takesTurns
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     this.#since = this.#common.changes
@@ -165,6 +169,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
+    const turn = this.#turns.before(block, { version, ...this.#identity }, this.#known, time)
+    if (turn !== undefined) return turn
     this.#refused.tries(choice)
     this.#wasInDoubt = this.#sent.has(block)
     this.#sent.set(block, { version, sequence, replaced })
@@ -380,6 +386,7 @@ class AllocateTask implements Task<AllocationOutcome> {
       contended: this.#contended,
       refused: this.#refused.set,
       nowMs: this.#nowMs,
+      takesTurns: this.#takesTurns,
     })
   }
 }

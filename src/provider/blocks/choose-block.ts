@@ -6,6 +6,7 @@ import type { IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { Effect } from '../../plan/index.js'
 import { listed } from '../claims/status.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
+import { type Busy, busyOf, NOBODY } from './busy-blocks.js'
 import { chooseUnit } from './choose.js'
 import { refusalOf } from './eligible.js'
 import { addressOfUnit, blockAround, blockSize, type Grid, unitOf, unitsWithin } from './grid.js'
@@ -34,6 +35,8 @@ export interface ChoiceInput {
   /** Blocks in which the store takes no row. */
   readonly refused: RangeSet.RangeSet
   readonly nowMs: number
+  /** Whether it is waited for a block that another task of this process writes. */
+  readonly takesTurns: boolean
 }
 
 /** Where a row of one family is to be written, or what has to be read to know that, or why there is nowhere. */
@@ -302,12 +305,10 @@ function nextBlock(
   pool: PoolView,
   family: Family,
   beside: RangeSet.RangeSet,
-  { known, request, doubtful, left, contended, nowMs }: ChoiceInput,
+  input: ChoiceInput,
 ): Prefix.Prefix | undefined {
-  const busy: Busy =
-    request.isContested === true
-      ? [RangeSet.empty, RangeSet.empty]
-      : [RangeSet.union(contended, known.underWayAt(nowMs)), known.othersAt(nowMs)]
+  const { known, request, doubtful, left, nowMs } = input
+  const busy = request.isContested === true ? NOBODY : busyOf(input)
   const isFit = (book: BlockBook | undefined) =>
     book !== undefined &&
     book.prefix.address.family === family &&
@@ -325,7 +326,7 @@ function nextBlock(
   if (affinity !== undefined && node !== undefined) {
     const own = known.booksOfNode(node.name).filter((book) => book.object.spec.pool === pool.name && isFit(book))
     const ordered = own.toSorted((left, right) => Prefix.compare(left.prefix, right.prefix))
-    const first = ordered.find(({ prefix }) => !RangeSet.contains(busy[0], prefix)) ?? ordered[0]
+    const first = ordered.find(({ prefix }) => !RangeSet.contains(busy.met, prefix)) ?? ordered[0]
     if (first !== undefined) return first.prefix
     const ofFamily = known
       .booksOfNode(node.name)
@@ -349,17 +350,14 @@ function isBlockOf(pool: PoolView, prefix: Prefix.Prefix): boolean {
   return isOnGrid && pool.unitsOf(prefix, blockName(pool.object.spec.domain, prefix)).length > 0
 }
 
-/** Blocks that somebody writes: this process, or a writer that this task has met; and others lately. */
-type Busy = readonly [RangeSet.RangeSet, RangeSet.RangeSet]
-
 /** The first block in which there may be room, and rather one that nobody else writes. */
 function firstOf(
   pool: PoolView,
   family: Family,
   query: { readonly nowMs: number; readonly beside: RangeSet.RangeSet; readonly withBound: boolean },
-  [own, others]: Busy,
+  { tries }: Busy,
 ): Prefix.Prefix | undefined {
-  for (const busy of [RangeSet.union(own, others), own]) {
+  for (const busy of tries()) {
     if (RangeSet.isEmpty(busy)) continue
     const quiet = pool.candidate(family, { ...query, beside: RangeSet.union(query.beside, busy) })
     if (quiet !== undefined) return quiet

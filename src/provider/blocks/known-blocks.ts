@@ -242,19 +242,30 @@ export class KnownBlocks {
     else this.#underWay.set(name, left)
   }
 
+  /** Whether a task for somebody else writes this version of a block. */
+  isUnderWay(
+    name: string,
+    sent: Pick<SentRow, 'version' | 'uid' | 'interface'>,
+    { nowMs }: { readonly nowMs: number },
+  ): boolean {
+    const isOther = (each: SentRow & { readonly atMs: number }) =>
+      each.version === sent.version && !isOfSame(each, sent)
+    return this.#underWay.get(name)?.some((each) => isOther(each) && each.atMs + OTHERS_MS > nowMs) === true
+  }
+
   /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
   underWayAt(nowMs: number): RangeSet.RangeSet {
     const lately = [...this.#underWay.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
     return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
   }
 
-  /** The blocks that others have written lately, and may write again. */
-  othersAt(nowMs: number): RangeSet.RangeSet {
+  /** The blocks that others have written lately, after this process, and may write again: the last one at the end. */
+  othersAt(nowMs: number): readonly Prefix.Prefix[] {
     for (const [name, { atMs }] of this.#others) {
       if (atMs + OTHERS_MS > nowMs) break
       this.#others.delete(name)
     }
-    return RangeSet.fromPrefixes([...this.#others.values()].map(({ prefix }) => prefix))
+    return [...this.#others.values()].map(({ prefix }) => prefix)
   }
 
   #observePool(change: Change): void {
@@ -311,7 +322,8 @@ export class KnownBlocks {
       return
     }
     this.#books.set(name, book)
-    if (!sent?.some((each) => isDone(each, book)) && this.#isNews(book, before)) {
+    if (sent?.some((each) => isDone(each, book))) this.#others.delete(name)
+    else if (this.#isNews(book, before)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs })
     }

@@ -14,6 +14,7 @@ import type { Store } from '../../store/index.js'
 import { Combined } from './combined.js'
 import type { Dice } from './dice.js'
 import type { SimulatedSystem, SimulationRules } from './simulate.js'
+import { NO_TURNS } from './simulated-turns.js'
 
 const NAMESPACE = 'default'
 const CLAIMS = 5
@@ -42,7 +43,7 @@ export function blockClaimsSystem(): SimulatedSystem {
       return planner
     },
     outsideOf: (planner, store, now): OutsideCaller => {
-      return taskCaller({ store, now, tasks: (claims.get(planner) as BlockClaims).tasks })
+      return taskCaller({ store, now, turns: NO_TURNS, tasks: (claims.get(planner) as BlockClaims).tasks })
     },
     prepare: async (store) => {
       for (const [name, [ranges = '']] of Object.entries(POOLS)) {

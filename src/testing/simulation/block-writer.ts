@@ -8,6 +8,7 @@ import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
 import type { Scheduler } from './scheduler.js'
+import { simulatedTurns } from './simulated-turns.js'
 import type { Truth } from './truth.js'
 
 /** What a writer of blocks has to do, one owner at a time. */
@@ -49,6 +50,7 @@ export class BlockWriter {
   readonly #store: Store
   readonly #knows: Knowledge
   readonly #beginsAnew: boolean
+  readonly #takesTurns: boolean
   readonly #next: () => BlockJob | undefined
   /** How many entries of the log were told, by kind. */
   readonly #told = new Map<string, number>()
@@ -66,6 +68,8 @@ export class BlockWriter {
       readonly knows: Knowledge
       /** Whether what has failed may be begun anew by another task. */
       readonly beginsAnew: boolean
+      /** Whether its tasks wait for each other. */
+      readonly takesTurns: boolean
       readonly workers: number
       /** Takes the next job, if there is one. */
       readonly next: () => BlockJob | undefined
@@ -76,6 +80,7 @@ export class BlockWriter {
     this.#store = parts.store
     this.#knows = parts.knows
     this.#beginsAnew = parts.beginsAnew
+    this.#takesTurns = parts.takesTurns
     this.#next = parts.next
     this.workers = parts.workers
     this.#known = this.#fresh()
@@ -120,7 +125,7 @@ export class BlockWriter {
       await scheduler.turn(name, 'takes a job', () => this.#jobs.length > 0 && !this.#isDead)
       const job = this.#jobs.shift() as BlockJob
       try {
-        await this.#carryOut(job)
+        await this.#carryOut(job, name)
       } catch (error) {
         this.#isDead = true
         if (!(error instanceof SimulatedCrash)) failed(`${name} has thrown ${textOf(error)}`)
@@ -129,14 +134,16 @@ export class BlockWriter {
     }
   }
 
-  async #carryOut(job: BlockJob): Promise<void> {
+  async #carryOut(job: BlockJob, worker: string): Promise<void> {
     const { now, scheduler, dice } = this.#world
     const known = this.#knows === 'asked' ? this.#fresh() : this.#known
     let task = job.task(known)
+    const wait = () => scheduler.turn(worker, 'waits for another')
+    const turns = this.#takesTurns ? simulatedTurns(wait) : undefined
     let before: Parameters<typeof runTask>[3]
     for (;;) {
       const onStep = (step: { readonly kind: string }) => scheduler.note(this.name, `  ${job.label}: ${step.kind}`)
-      const ended = await runTask(task, this.#store, { now, onStep }, before)
+      const ended = await runTask(task, this.#store, { now, onStep, turns }, before)
       before = undefined
       if (ended.kind === 'done') return job.done(ended.outcome)
       // the same task goes on, as it knows what it has sent; or another one, where that is known without it

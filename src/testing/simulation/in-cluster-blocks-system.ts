@@ -14,6 +14,7 @@ import { rowsOfClaims } from './block-claims-system.js'
 import { Combined } from './combined.js'
 import { InClusterRules, inClusterSystem, isPaused } from './in-cluster-system.js'
 import type { SimulatedSystem, SimulationRules } from './simulate.js'
+import { NO_TURNS } from './simulated-turns.js'
 
 /**
  * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at once, and people who make, remove and pause claims, also by force,
@@ -35,7 +36,7 @@ export function inClusterBlocksSystem(): SimulatedSystem {
       return planner
     },
     outsideOf: (planner, store, now) =>
-      taskCaller({ store, now, tasks: (providers.get(planner) as InClusterBlocks).tasks }),
+      taskCaller({ store, now, turns: NO_TURNS, tasks: (providers.get(planner) as InClusterBlocks).tasks }),
     prepare,
     act,
     rules: () => new InClusterBlocksRules(),

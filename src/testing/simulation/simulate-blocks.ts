@@ -187,6 +187,7 @@ class BlocksSimulation {
       store: dropsConditions ? careless : store,
       knows,
       beginsAnew: knows !== 'asked' || hasHandles,
+      takesTurns: workers > 1 && this.#dice.chance(0.5),
       workers,
       next: () => this.#jobFor(name),
     })

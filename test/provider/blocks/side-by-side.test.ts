@@ -1,7 +1,7 @@
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
-import { runTask } from 'ipam-kit/run'
+import { runTask, type TaskTurns, taskTurns } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -66,6 +66,51 @@ describe('tasks of one process, side by side', () => {
     )
     for (const ended of await Promise.all(tasks)) expect(ended).toMatchObject({ outcome: { kind: 'allocated' } })
     expect((await blocksIn(store)).map(({ spec }) => Object.keys(spec.rows))).toEqual([['1', '2', '3']])
+  })
+})
+
+describe('tasks of one process that take turns', () => {
+  const tiny = (known: KnownBlocks, turns: TaskTurns, uids: readonly string[], over = store) =>
+    Promise.all(
+      uids.map((uid) => runTask(allocate(request(uid, { pools: ['tiny'] }), known), over, { now: () => nowMs, turns })),
+    )
+
+  test('do not meet in a block, where there is no other', async () => {
+    await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
+    const [known, turns] = [await complete(), taskTurns()]
+    const uids = ['a', 'b', 'c', 'd', 'e', 'f']
+    expect((await tiny(known, turns, uids)).map(({ kind, requests }) => [kind, requests])).toEqual(
+      uids.map(() => ['done', 1]),
+    )
+    const back = uids.map((uid) => runTask(release({ owner: { uid } }, known), store, { now: () => nowMs, turns }))
+    expect((await Promise.all(back)).map(({ kind, requests }) => [kind, requests])).toEqual(uids.map(() => ['done', 1]))
+  })
+
+  test('wait for one that is not heard of any more no longer than it takes another one to end', async () => {
+    await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
+    const [known, turns] = [await complete(), taskTurns()]
+    await tiny(known, turns, ['a'])
+    const lost = storeOver(store, { patch: () => Promise.reject(new Error('the process has died')) })
+    await expect(tiny(known, turns, ['b'], lost)).rejects.toThrow('has died')
+    expect(await tiny(known, turns, ['c'])).toMatchObject([{ kind: 'done', requests: 1 }])
+  })
+
+  test('keep to blocks of their process where others write too', async () => {
+    await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/27' }] })
+    const processes = [await complete(), await complete()].map((known) => ({ known, turns: taskTurns() }))
+    const requests: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const given = processes.map(({ known, turns }, nth) =>
+        tiny(known, turns, [`${nth}-${round}-a`, `${nth}-${round}-b`, `${nth}-${round}-c`]),
+      )
+      for (const ended of (await Promise.all(given)).flat()) {
+        expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'allocated' } })
+        requests.push(ended.requests)
+      }
+      for (const { known } of processes) await listTo(known)
+    }
+    // once they have met, each has a block to itself
+    expect(requests.slice(6)).toEqual(requests.slice(6).map(() => 1))
   })
 })
 

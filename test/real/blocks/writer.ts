@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { Address } from 'ipam-kit/cidr'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { allocate, release } from 'ipam-kit/provider/blocks'
-import { runTask } from 'ipam-kit/run'
+import { runTask, taskTurns } from 'ipam-kit/run'
 import { eachOf } from '../controller/client.js'
 import { follow } from './follow.js'
 import { type Engine, openStore } from './ground.js'
@@ -14,6 +14,7 @@ const [engine, place, from, to, atOnce] = process.argv.slice(2) as [Engine, stri
 const { store } = await openStore(engine, place, (name) => import(name))
 const known = await follow(store)
 const numbers = Array.from({ length: Number(to) - Number(from) }, (_, nth) => Number(from) + nth)
+const turns = taskTurns()
 tell({ kind: 'ready' })
 for await (const order of createInterface({ input: process.stdin })) {
   await eachOf(numbers, Number(atOnce), (order as Order) === 'give' ? give : take)
@@ -43,7 +44,7 @@ async function take(number: number): Promise<void> {
 async function carryOut<O extends Outcome>(task: Task<O>) {
   let conflicts = 0
   const pause = async () => void conflicts++
-  const ended = await runTask(task, store, { now: Date.now, pause, maxSettles: Number.POSITIVE_INFINITY })
+  const ended = await runTask(task, store, { now: Date.now, pause, maxSettles: Number.POSITIVE_INFINITY, turns })
   if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
   return { outcome: ended.outcome, requests: ended.requests, conflicts }
 }
