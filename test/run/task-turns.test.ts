@@ -65,15 +65,17 @@ const KIND = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namesp
 const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' }
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } }
 
-/** Asks for its turn once, writes once, or fails to, and is done. */
-class Writes implements Task {
-  #steps: Step[]
+const turn: Step = { kind: 'turn', ref, why: '' }
+const effects = [{ kind: 'patch', ref, patch: { data: {} }, if: {}, why: '' }] as const
+const write: Step = { kind: 'write', plan: { outcome: { kind: 'writes', message: '' }, effects } }
+
+/** Does some steps, whatever comes of them, and is done. */
+class Steps implements Task {
+  readonly #steps: Step[]
   readonly #seen: (step: string) => void
 
-  constructor(seen: (step: string) => void, isFirst = false) {
-    const effects = [{ kind: 'patch', ref, patch: { data: {} }, if: {}, why: '' }] as const
-    const write = { kind: 'write', plan: { outcome: { kind: 'writes', message: '' }, effects } } as const
-    this.#steps = isFirst ? [write] : [{ kind: 'turn', ref, why: '' }, write]
+  constructor(steps: readonly Step[], seen: (step: string) => void) {
+    this.#steps = [...steps]
     this.#seen = seen
   }
 
@@ -95,17 +97,18 @@ describe('tasks', () => {
     seen = []
   })
   const now = () => 0
-  const by = (name: string, isFirst = false) => new Writes((step) => void seen.push(`${name}: ${step}`), isFirst)
+  const by = (name: string, steps: readonly Step[] = [turn, write]) =>
+    new Steps(steps, (step) => void seen.push(`${name}: ${step}`))
 
   test('go on at once where there are no turns', async () => {
-    await Promise.all([runTask(by('a', true), store, { now }), runTask(by('b'), store, { now })])
+    await Promise.all([runTask(by('a', [write]), store, { now }), runTask(by('b'), store, { now })])
     expect(seen.slice(0, 3)).toEqual(['a: write, without turns', 'b: turn, without turns', 'b: write, without turns'])
   })
 
   test('wait until another one has written', async () => {
     const turns = taskTurns()
     const ended = await Promise.all(
-      [by('a', true), by('b'), by('c')].map((task) => runTask(task, store, { now, turns })),
+      [by('a', [write]), by('b'), by('c')].map((task) => runTask(task, store, { now, turns })),
     )
     // by its write, and by its end
     expect(seen).toEqual(['a: write', 'b: turn', 'c: turn', 'a: done', 'b: write', 'c: write', 'b: done', 'c: done'])
@@ -121,8 +124,20 @@ describe('tasks', () => {
     const failing = storeOver(store, {
       patch: async (...args) => (writes++ === 0 ? (answer as never) : store.patch(...args)),
     })
-    const tasks = [by('a', true), by('b')].map((task) => runTask(task, failing, { now, turns }))
+    const tasks = [by('a', [write]), by('b')].map((task) => runTask(task, failing, { now, turns }))
     expect((await Promise.all(tasks)).at(-1)).toMatchObject({ kind: 'done', requests: 1 })
+  })
+
+  test('go on when it is known who was faster than the one before them', async () => {
+    const turns = taskTurns()
+    let writes = 0
+    const conflict = { ok: false, failure: { code: 'STORE_CONFLICT', context: { ref: 'x', reason: 'x' } } } as never
+    const failing = storeOver(store, {
+      patch: async (...args) => (writes++ === 0 ? conflict : store.patch(...args)),
+    })
+    const tasks = [by('a', [write, turn, write]), by('b')]
+    await Promise.all(tasks.map((task) => runTask(task, failing, { now, turns })))
+    expect(seen).toEqual(['a: write', 'b: turn', 'a: turn', 'b: write', 'b: done', 'a: write', 'a: done'])
   })
 
   test('go on when the one before them throws', async () => {
