@@ -89,14 +89,11 @@ class TaskRun<O extends Outcome> {
     this.#options = options
   }
 
-  async run(before: Unsettled | undefined): Promise<TaskResult<O>> {
+  run(before: Unsettled | undefined): Promise<TaskResult<O>> {
     const { turns } = this.#options
     turns?.begin()
-    try {
-      return await this.#run(before)
-    } finally {
-      turns?.end()
-    }
+    const ended = this.#run(before)
+    return turns === undefined ? ended : ended.finally(() => turns.end())
   }
 
   async #run(before: Unsettled | undefined): Promise<TaskResult<O>> {

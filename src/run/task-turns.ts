@@ -20,7 +20,7 @@ export interface TaskTurns {
  * @example
  * const turns = taskTurns()
  * turns.begin()
- * await turns.wait() // at once: there is nobody else
+ * await turns.wait()
  * turns.end()
  */
 export function taskTurns(): TaskTurns {

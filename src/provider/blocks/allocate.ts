@@ -162,7 +162,7 @@ class AllocateTask implements Task<AllocationOutcome> {
       return this.#undo(places, failed.outcome, doubtful)
     }
     const unread = choices.filter((choice) => choice.kind === 'read').map(({ block }) => blockRef(block))
-    if (unread.length > 0) return { kind: 'get', refs: unread, why: 'they may have room, or are not there yet' }
+    if (unread.length > 0) return { kind: 'get', refs: unread, why: 'they may have room' }
     const writes = choices.filter((choice) => choice.kind === 'write')
     const choice = writes.find(({ block }) => block === doubtful?.name) ?? (writes[0] as (typeof writes)[number])
     if (doubtful !== undefined && doubtful.name !== choice.block) return write(fence(doubtful))

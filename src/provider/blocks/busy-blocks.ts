@@ -1,5 +1,5 @@
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import type { KnownBlocks } from './known-blocks.js'
+import type { KnownBlocks, OthersBlock } from './known-blocks.js'
 
 /** Blocks that somebody writes, and where it would cost to write too. */
 export interface Busy {
@@ -12,9 +12,6 @@ export interface Busy {
 export const NOBODY: Busy = { tries: () => [], met: RangeSet.empty }
 
 const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
-
-/** Of the blocks of others, so many that were written last are left out: who has none to itself takes one that is rather one too many for another. */
-const OTHERS_LEFT_OUT = [0.75, 0.5, 0.25]
 
 /** @param contended blocks in which the task has met somebody */
 export function busyOf({
@@ -31,17 +28,18 @@ export function busyOf({
   const own = known.underWayAt(nowMs)
   const others = known.othersAt(nowMs)
   const met = RangeSet.union(contended, own)
-  const lastOf = (share: number) => RangeSet.fromPrefixes(others.slice(Math.floor(others.length * (1 - share))))
+  const setOf = (blocks: readonly OthersBlock[]) => RangeSet.fromPrefixes(blocks.map(({ prefix }) => prefix))
   return {
     met,
     *tries() {
-      const all = lastOf(1)
-      yield RangeSet.union(met, all)
+      yield RangeSet.union(met, setOf(others))
       if (takesTurns) {
+        const last = others.filter(({ isLast }) => isLast)
         // rather to wait for a task of this process than to meet others
-        yield all
+        yield setOf(last)
         yield RangeSet.subtract(EVERYTHING, own)
-        for (const share of OTHERS_LEFT_OUT) yield RangeSet.union(own, lastOf(share))
+        // who has none to itself takes one that is rather one too many for another: of those of others that was written least lately
+        for (let part = 1; part < 4; part++) yield RangeSet.union(own, setOf(last.slice((last.length * part) >> 2)))
       }
       yield met
     },

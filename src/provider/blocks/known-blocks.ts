@@ -29,6 +29,13 @@ export interface SentRow {
   readonly isBound: boolean
 }
 
+/** A block that somebody else has written. */
+export interface OthersBlock {
+  readonly prefix: Prefix.Prefix
+  /** Whether this process has not written it since. */
+  readonly isLast: boolean
+}
+
 /** A block that can not be read: what its name says of it. */
 export interface UnreadableBlock {
   readonly name: string
@@ -81,7 +88,7 @@ export class KnownBlocks {
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
   #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
-  readonly #others = new Map<string, { readonly prefix: Prefix.Prefix; readonly atMs: number }>()
+  readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
 
   constructor({ isComplete = false, readings }: KnownBlocksOptions = {}) {
@@ -248,9 +255,9 @@ export class KnownBlocks {
     sent: Pick<SentRow, 'version' | 'uid' | 'interface'>,
     { nowMs }: { readonly nowMs: number },
   ): boolean {
-    const isOther = (each: SentRow & { readonly atMs: number }) =>
-      each.version === sent.version && !isOfSame(each, sent)
-    return this.#underWay.get(name)?.some((each) => isOther(each) && each.atMs + OTHERS_MS > nowMs) === true
+    return (this.#underWay.get(name) ?? []).some(
+      (each) => each.version === sent.version && !isOfSame(each, sent) && each.atMs + OTHERS_MS > nowMs,
+    )
   }
 
   /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
@@ -259,13 +266,13 @@ export class KnownBlocks {
     return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
   }
 
-  /** The blocks that others have written lately, after this process, and may write again: the last one at the end. */
-  othersAt(nowMs: number): readonly Prefix.Prefix[] {
+  /** The blocks that others have written lately, and may write again: the last one at the end. */
+  othersAt(nowMs: number): readonly OthersBlock[] {
     for (const [name, { atMs }] of this.#others) {
       if (atMs + OTHERS_MS > nowMs) break
       this.#others.delete(name)
     }
-    return [...this.#others.values()].map(({ prefix }) => prefix)
+    return [...this.#others.values()]
   }
 
   #observePool(change: Change): void {
@@ -322,10 +329,12 @@ export class KnownBlocks {
       return
     }
     this.#books.set(name, book)
-    if (sent?.some((each) => isDone(each, book))) this.#others.delete(name)
-    else if (this.#isNews(book, before)) {
+    const other = this.#others.get(name)
+    if (sent?.some((each) => isDone(each, book))) {
+      if (other !== undefined) other.isLast = false
+    } else if (this.#isNews(book, before)) {
       this.#others.delete(name)
-      this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs })
+      this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs, isLast: true })
     }
     this.#index(book)
     for (const pool of this.pools()) this.#note(pool, book)

@@ -15,6 +15,6 @@ export class Turns {
     const place = `${name} ${sent.version}`
     if (time.takesTurns !== true || this.#waitedFor.has(place) || !known.isUnderWay(name, sent, time)) return undefined
     this.#waitedFor.add(place)
-    return { kind: 'turn', ref: blockRef(name), why: 'another task writes it' }
+    return { kind: 'turn', ref: blockRef(name), why: 'a task writes it' }
   }
 }
