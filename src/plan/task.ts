@@ -34,8 +34,11 @@ export interface TaskRefusal {
 export interface TaskTime extends PlanTime {
   /** How many plans have met a conflict since the task began. */
   readonly conflicts: number
-  /** Whether a step of kind `turn` is waited for. Left out: it is not, and no task asks for one. */
-  readonly takesTurns?: boolean | undefined
+  /**
+   * Whether another task of this process is writing an object: who wants to write it too asks for a `turn` first, until nobody is. Left out: tasks do not take
+   * turns, and none asks for one.
+   */
+  readonly isBusy?: ((ref: ObjectRef) => boolean) | undefined
 }
 
 /** All objects of a kind with these values in selectable fields. */
@@ -49,7 +52,7 @@ export type Step<O extends Outcome = Outcome> =
   /** Read these objects, and show what is stored: also that one is absent. */
   | { readonly kind: 'get'; readonly refs: readonly ObjectRef[]; readonly why: string }
   | { readonly kind: 'list'; readonly query: TaskQuery; readonly why: string }
-  /** Another task of this process writes this object, and the two would meet: go on when one of them has written something. Only where {@link TaskTime.takesTurns}. */
+  /** Another task of this process writes this object, and the two would meet: go on when that is done. Only where {@link TaskTime.isBusy} says so. */
   | { readonly kind: 'turn'; readonly ref: ObjectRef; readonly why: string }
   /** Carry this out, show what was written, and go on, also after a conflict. */
   | { readonly kind: 'write'; readonly plan: Plan }

@@ -28,4 +28,4 @@ export {
 } from './run-until-quiet.js'
 export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'
 export { type TaskCallerOptions, taskCaller } from './task-caller.js'
-export { type TaskTurns, taskTurns } from './task-turns.js'
+export { type TaskTurn, type TaskTurns, taskTurns } from './task-turns.js'

@@ -1,10 +1,11 @@
+import type { ObjectRef } from '../crd/meta/object.js'
 import { describe, ipamError } from '../errors/index.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task, TaskQuery } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
 import { runPlan } from './run-plan.js'
-import { settle, type Unsettled } from './settle.js'
-import type { TaskTurns } from './task-turns.js'
+import { refOfEffect, settle, type Unsettled } from './settle.js'
+import type { TaskTurn, TaskTurns } from './task-turns.js'
 
 export interface RunTaskOptions {
   /** The clock: milliseconds since 1970. */
@@ -19,7 +20,7 @@ export interface RunTaskOptions {
    * write. Left out: nobody waits.
    */
   readonly pause?: ((conflicts: number) => Promise<void>) | undefined
-  /** Of the tasks that know the same, in this process: those that would meet wait for each other ({@link taskTurns}). Left out: they meet. */
+  /** Of the tasks that know the same, in this process: those that would meet wait for each other ({@link taskTurns}), and who was faster is found out before the `pause`. Left out: they meet. */
   readonly turns?: TaskTurns | undefined
   /** After how many conflicts it gives up, a whole number from 0. Default 100. */
   readonly maxConflicts?: number | undefined
@@ -79,6 +80,7 @@ class TaskRun<O extends Outcome> {
   readonly #task: Task<O>
   readonly #store: Store
   readonly #options: TaskLimits
+  readonly #turn: TaskTurn | undefined
   #requests = 0
   /** Of the task, and not of this run: it tells by them what was done of what it has planned. */
   #conflicts = 0
@@ -87,13 +89,12 @@ class TaskRun<O extends Outcome> {
     this.#task = task
     this.#store = store
     this.#options = options
+    this.#turn = options.turns?.begin()
   }
 
   run(before: Unsettled | undefined): Promise<TaskResult<O>> {
-    const { turns } = this.#options
-    turns?.begin()
     const ended = this.#run(before)
-    return turns === undefined ? ended : ended.finally(() => turns.end())
+    return this.#turn === undefined ? ended : ended.finally(() => this.#turn?.pass())
   }
 
   async #run(before: Unsettled | undefined): Promise<TaskResult<O>> {
@@ -102,18 +103,14 @@ class TaskRun<O extends Outcome> {
     // what is unsettled has met one at least
     this.#conflicts = before === undefined ? 0 : (before.conflicts ?? 1)
     const most = this.#conflicts + maxConflicts
+    const isBusy = this.#turn && ((ref: ObjectRef) => this.#turn?.isBusy(ref) === true)
     for (let steps = 0; ; steps++) {
       if (unsettled !== undefined) {
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
         unsettled = undefined
-        this.#options.turns?.pass()
       }
-      const step = this.#task.next({
-        nowMs: now(),
-        conflicts: this.#conflicts,
-        takesTurns: this.#options.turns !== undefined,
-      })
+      const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts, isBusy })
       onStep?.(step)
       if (steps >= maxSteps) {
         const stillBusy = [step.kind === 'write' ? step.plan.outcome.message : step.kind]
@@ -129,6 +126,12 @@ class TaskRun<O extends Outcome> {
       }
       this.#conflicts++
       if (ended.kind === 'conflict') unsettled = ended.unsettled
+      if (this.#turn !== undefined && unsettled !== undefined && ended.failure.code !== 'STORE_OUTCOME_UNKNOWN') {
+        // those that wait are to know who was faster, and not to wait for the pause
+        const failure = await this.#settle(unsettled)
+        if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
+        unsettled = undefined
+      }
       await pause?.(this.#conflicts)
     }
   }
@@ -162,18 +165,18 @@ class TaskRun<O extends Outcome> {
         return failure === undefined ? undefined : { kind: 'failed', failure }
       }
       case 'turn': {
-        await this.#options.turns?.wait()
+        await this.#turn?.wait(step.ref)
         return undefined
       }
       case 'write': {
         const { plan } = step
         this.#requests += plan.effects.filter(({ kind }) => kind !== 'event').length
+        this.#turn?.writes(plan.effects.filter(({ kind }) => kind !== 'event').map(refOfEffect))
         const onChange = (change: Change) => this.#show(change, 'written')
         const ended = await runPlan(plan, this.#store, { onChange, onEvent: this.#options.onEvent })
-        if (ended.kind === 'done') {
-          this.#options.turns?.pass()
-          return undefined
-        }
+        // where others were faster, those that wait go on when it is known how
+        if (ended.kind !== 'conflict' || ended.failure.code === 'STORE_OUTCOME_UNKNOWN') this.#turn?.pass()
+        if (ended.kind === 'done') return undefined
         const { effect, failure } = ended
         if (ended.kind === 'conflict') return { kind: 'conflict', failure, unsettled: { effect, failure } }
         return this.#goesOn(effect, failure) ? undefined : { kind: 'failed', failure }
@@ -210,10 +213,9 @@ class TaskRun<O extends Outcome> {
     for (let attempt = 1; ; attempt++) {
       this.#requests++
       const settled = await settle(this.#store, unsettled)
-      if (settled.ok) {
-        this.#show(settled.value.change, settled.value.source)
-        return undefined
-      }
+      if (settled.ok) this.#show(settled.value.change, settled.value.source)
+      this.#turn?.pass()
+      if (settled.ok) return undefined
       if (attempt >= maxSettles) return settled.failure
       await pause?.(attempt)
     }

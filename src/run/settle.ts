@@ -111,7 +111,7 @@ async function readBack(store: Store, effect: Effect): Promise<Result<Settlement
 }
 
 /** The object that an effect is about. */
-function refOfEffect(effect: Effect): ObjectRef {
+export function refOfEffect(effect: Effect): ObjectRef {
   switch (effect.kind) {
     case 'create':
       return refOf(effect.object)

@@ -1,5 +1,6 @@
-import type { Step, Task } from 'ipam-kit/plan'
-import { runTask, taskTurns } from 'ipam-kit/run'
+import type { ObjectRef } from 'ipam-kit/crd/meta'
+import type { Step, Task, TaskTime } from 'ipam-kit/plan'
+import { runTask, type TaskTurn, taskTurns } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { Dice, storeOver } from 'ipam-kit/testing'
@@ -10,66 +11,138 @@ async function rest(): Promise<void> {
   for (let n = 0; n < 50; n++) await Promise.resolve()
 }
 
+const refTo = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name })
+const [x, y] = [refTo('x'), refTo('y')]
+
 describe('turns', () => {
-  test('are not waited for by one alone, nor by the last that does not wait yet', async () => {
+  /** Waits, and tells that it goes on. */
+  const waiting = (turn: TaskTurn, at: ObjectRef, name: string, seen: string[]) =>
+    turn.wait(at).then(() => void seen.push(name))
+
+  test('are not waited for where nobody writes, nor by the one who writes', async () => {
     const turns = taskTurns()
-    turns.begin()
-    await turns.wait()
-    turns.begin()
+    const [one, other] = [turns.begin(), turns.begin()]
+    expect(one.isBusy(x)).toBe(false)
+    await one.wait(x)
+    one.writes([x, y])
+    expect([one.isBusy(x), other.isBusy(x), other.isBusy(y), other.isBusy(refTo('z'))]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
+    await one.wait(x)
+    await other.wait(refTo('z'))
+    // and what it waited with it does not write any more
+    expect(other.isBusy(y)).toBe(false)
+    one.pass()
+    expect([other.isBusy(x), other.isBusy(y)]).toEqual([false, false])
+  })
+
+  test('come to those that wait for the same in the order in which they began, one for each that passes', async () => {
+    const turns = taskTurns()
     const seen: string[] = []
-    const first = turns.wait().then(() => seen.push('first'))
+    const [one, a, b, c, other] = Array.from({ length: 5 }, () => turns.begin()) as TaskTurn[]
+    one!.writes([x, y])
+    void waiting(c!, x, 'c', seen)
+    void waiting(a!, x, 'a', seen)
+    void waiting(b!, x, 'b', seen)
+    void waiting(other!, y, 'y', seen)
     await rest()
     expect(seen).toEqual([])
-    await turns.wait()
-    turns.end()
-    await first
-    expect(seen).toEqual(['first'])
-  })
-
-  test('come to those that wait in the order in which they came, one for each that passes', async () => {
-    const turns = taskTurns()
-    const seen: string[] = []
-    for (let n = 0; n < 4; n++) turns.begin()
-    for (const name of ['a', 'b', 'c']) void turns.wait().then(() => seen.push(name))
-    turns.pass()
+    one!.writes([y])
     await rest()
     expect(seen).toEqual(['a'])
-    turns.pass()
-    turns.pass()
+    // it goes before all others, also before who comes now
+    expect([a!.isBusy(x), turns.begin().isBusy(x)]).toEqual([false, true])
+    a!.writes([x])
+    a!.pass()
     await rest()
-    expect(seen).toEqual(['a', 'b', 'c'])
+    expect(seen).toEqual(['a', 'b'])
+    one!.pass()
+    await rest()
+    expect(seen).toEqual(['a', 'b', 'y'])
+    // what it does not want any more is for the next one
+    b!.writes([refTo('z')])
+    await rest()
+    expect(seen).toEqual(['a', 'b', 'y', 'c'])
   })
 
-  test.each(Array.from({ length: 50 }, (_, seed) => seed))('leave nobody behind, seed %i', async (seed) => {
-    const dice = new Dice(seed)
+  test('are kept in the order of before by who has to wait again', async () => {
     const turns = taskTurns()
-    let left = 2 + dice.below(20)
-    const work = async () => {
-      turns.begin()
-      for (let step = dice.below(12); step > 0; step--) {
-        for (let n = dice.below(3); n > 0; n--) await Promise.resolve()
-        if (dice.chance(0.6)) await turns.wait()
-        else turns.pass()
-      }
-      turns.end()
-      left--
-    }
-    const all = Promise.all(Array.from({ length: left }, work))
-    for (let n = 0; n < 100; n++) await rest()
-    expect(left).toBe(0)
-    await all
+    const seen: string[] = []
+    const [a, b, one] = [turns.begin(), turns.begin(), turns.begin()]
+    one.writes([x])
+    void waiting(b, x, 'b', seen)
+    void waiting(a, x, 'a', seen)
+    one.pass()
+    await rest()
+    // somebody who asks nobody
+    one.writes([x])
+    void waiting(a, x, 'a again', seen)
+    await rest()
+    expect(seen).toEqual(['a'])
+    one.pass()
+    await rest()
+    expect(seen).toEqual(['a', 'a again'])
+    a.pass()
+    await rest()
+    expect(seen).toEqual(['a', 'a again', 'b'])
+    b.pass()
+    expect(turns.begin().isBusy(x)).toBe(false)
   })
+
+  test('are left to the next one by who waits elsewhere', async () => {
+    const turns = taskTurns()
+    const seen: string[] = []
+    const [one, other, a, b] = [turns.begin(), turns.begin(), turns.begin(), turns.begin()]
+    one.writes([x])
+    other.writes([y])
+    void waiting(a, x, 'a', seen)
+    void waiting(b, x, 'b', seen)
+    one.pass()
+    await rest()
+    void waiting(a, y, 'a at y', seen)
+    await rest()
+    expect(seen).toEqual(['a', 'b'])
+  })
+
+  test.each(Array.from({ length: 50 }, (_, seed) => seed))(
+    'leave nobody behind, and let nobody wait where nobody writes, seed %i',
+    async (seed) => {
+      const dice = new Dice(seed)
+      const turns = taskTurns()
+      const refs = ['a', 'b', 'c'].map(refTo)
+      let left = 2 + dice.below(20)
+      const work = async () => {
+        const turn = turns.begin()
+        for (let step = dice.below(12); step > 0; step--) {
+          for (let n = dice.below(3); n > 0; n--) await Promise.resolve()
+          if (dice.chance(0.6)) await turn.wait(dice.pick(refs))
+          else if (dice.chance(0.8)) turn.writes(refs.filter(() => dice.chance(0.4)))
+          else turn.pass()
+        }
+        turn.pass()
+        left--
+      }
+      const all = Promise.all(Array.from({ length: left }, work))
+      for (let n = 0; n < 100; n++) await rest()
+      expect(left).toBe(0)
+      await all
+      expect(refs.map((each) => turns.begin().isBusy(each))).toEqual([false, false, false])
+    },
+  )
 })
 
 const KIND = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true, statusSubresource: false }
-const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' }
+const ref = refTo('a')
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } }
 
 const turn: Step = { kind: 'turn', ref, why: '' }
 const effects = [{ kind: 'patch', ref, patch: { data: {} }, if: {}, why: '' }] as const
 const write: Step = { kind: 'write', plan: { outcome: { kind: 'writes', message: '' }, effects } }
 
-/** Does some steps, whatever comes of them, and is done. */
+/** Does some steps, whatever comes of them, and is done. A turn it asks for as long as it is not its own. */
 class Steps implements Task {
   readonly #steps: Step[]
   readonly #seen: (step: string) => void
@@ -81,9 +154,11 @@ class Steps implements Task {
 
   observe(): void {}
 
-  next({ takesTurns }: { readonly takesTurns?: boolean | undefined }): Step {
-    const step = this.#steps.shift() ?? ({ kind: 'done', outcome: { kind: 'done', message: '' } } as const)
-    this.#seen(`${step.kind}${takesTurns === true ? '' : ', without turns'}`)
+  next({ isBusy }: TaskTime): Step {
+    if (this.#steps[0] === turn && isBusy?.(ref) === false) this.#steps.shift()
+    const step = this.#steps[0] ?? ({ kind: 'done', outcome: { kind: 'done', message: '' } } as const)
+    if (step !== turn || isBusy === undefined) this.#steps.shift()
+    this.#seen(`${step.kind}${isBusy === undefined ? ', without turns' : ''}`)
     return step
   }
 }
@@ -110,8 +185,7 @@ describe('tasks', () => {
     const ended = await Promise.all(
       [by('a', [write]), by('b'), by('c')].map((task) => runTask(task, store, { now, turns })),
     )
-    // by its write, and by its end
-    expect(seen).toEqual(['a: write', 'b: turn', 'c: turn', 'a: done', 'b: write', 'c: write', 'b: done', 'c: done'])
+    expect(seen).toEqual(['a: write', 'b: turn', 'c: turn', 'a: done', 'b: write', 'b: done', 'c: write', 'c: done'])
     expect(ended.map(({ requests }) => requests)).toEqual([1, 1, 1])
   })
 
@@ -140,12 +214,67 @@ describe('tasks', () => {
     expect(seen).toEqual(['a: write', 'b: turn', 'a: turn', 'b: write', 'b: done', 'a: write', 'a: done'])
   })
 
+  test('go on before the one before them pauses', async () => {
+    const turns = taskTurns()
+    let writes = 0
+    const conflict = { ok: false, failure: { code: 'STORE_CONFLICT', context: { ref: 'x', reason: 'x' } } } as never
+    const failing = storeOver(store, {
+      patch: async (...args) => (writes++ === 0 ? conflict : store.patch(...args)),
+    })
+    let end: () => void = () => {}
+    const pause = () => new Promise<void>((resolve) => (end = resolve))
+    const first = runTask(by('a', [write, write]), failing, { now, turns, pause })
+    expect(await runTask(by('b'), failing, { now, turns })).toMatchObject({ kind: 'done' })
+    expect(seen).toEqual(['a: write', 'b: turn', 'b: write', 'b: done'])
+    end()
+    // what had become of it was asked once
+    expect(await first).toMatchObject({ kind: 'done', requests: 3 })
+  })
+
+  test('go on while it is not known what has become of a write', async () => {
+    const turns = taskTurns()
+    let writes = 0
+    const unknown = { ok: false, failure: { code: 'STORE_OUTCOME_UNKNOWN', context: { object: 'x' } } } as never
+    const failing = storeOver(store, {
+      patch: async (...args) => (writes++ === 0 ? unknown : store.patch(...args)),
+      get: () => new Promise(() => {}),
+    })
+    void runTask(by('a', [write]), failing, { now, turns })
+    expect(await runTask(by('b'), failing, { now, turns })).toMatchObject({ kind: 'done' })
+    expect(seen).toEqual(['a: write', 'b: turn', 'b: write', 'b: done'])
+  })
+
+  test('go on when the one before them does something else after a refusal', async () => {
+    const turns = taskTurns()
+    let writes = 0
+    const refused = {
+      ok: false,
+      failure: { code: 'STORE_INVALID', context: { object: 'x', path: 'x', problem: 'x' } },
+    } as never
+    const failing = storeOver(store, {
+      patch: async (...args) => (writes++ === 0 ? refused : store.patch(...args)),
+      get: () => new Promise(() => {}),
+    })
+    const first: Task = by('a', [write, { kind: 'get', refs: [ref], why: '' }])
+    first.refused = () => true
+    void runTask(first, failing, { now, turns })
+    expect(await runTask(by('b'), failing, { now, turns })).toMatchObject({ kind: 'done' })
+    expect(seen).toEqual(['a: write', 'b: turn', 'a: get', 'b: write', 'b: done'])
+  })
+
   test('go on when the one before them throws', async () => {
     const turns = taskTurns()
-    const dying = { next: () => ({ kind: 'turn', ref, why: '' }) as const, observe: () => {} }
-    const first = runTask(dying, store, { now, turns, maxSteps: 1 })
-    const second = runTask(by('b'), store, { now, turns })
-    await expect(first).rejects.toThrow()
+    let writes = 0
+    const failing = storeOver(store, {
+      patch: async (...args) => {
+        if (writes++ === 0) throw new Error('no more')
+        return store.patch(...args)
+      },
+    })
+    const first = runTask(by('a', [write]), failing, { now, turns })
+    const second = runTask(by('b'), failing, { now, turns })
+    await expect(first).rejects.toThrow('no more')
     expect(await second).toMatchObject({ kind: 'done' })
+    expect(seen).toEqual(['a: write', 'b: turn', 'b: write', 'b: done'])
   })
 })

@@ -16,7 +16,6 @@ import { RefusedBlocks } from './refused-blocks.js'
 import { type AllocationRequest, assertRequest } from './request.js'
 import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
 import { Shown } from './shown.js'
-import { Turns } from './turns.js'
 
 type Family = 4 | 6
 
@@ -49,6 +48,8 @@ interface Sent {
   readonly sequence?: number
   /** What was remembered where the row goes; left out: it changes a row that was there. */
   readonly replaced?: readonly BlockEntry[]
+  /** Whether it was sent for a version that this task was shown, so that nothing from before is done when there is another one. */
+  readonly isFence?: boolean
 }
 
 class AllocateTask implements Task<AllocationOutcome> {
@@ -72,7 +73,6 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** Whether something was on its way to a block already when it was written last. */
   #wasInDoubt = false
   #hasLookedAgain = false
-  readonly #turns = new Turns()
   #takesTurns = false
   #nowMs = 0
   /** How much was known when the last step began. */
@@ -110,8 +110,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   }
 
   next(time: TaskTime): Step<AllocationOutcome> {
-    const { nowMs, conflicts, takesTurns = false } = time
-    this.#takesTurns = takesTurns
+    const { nowMs, conflicts, isBusy } = time
+    this.#takesTurns = isBusy !== undefined
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     this.#since = this.#common.changes
@@ -146,7 +146,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (differing !== undefined || missing.length === 0) {
       if (doubtful !== undefined) return write(fence(doubtful))
       if (differing !== undefined) return this.#end(places, differing)
-      return this.#renew(places as Place[]) ?? this.#end(places, this.#success(places as Place[]))
+      const given = places as Place[]
+      return this.#renew(given) ?? this.#settle(given) ?? this.#end(given, this.#success(given))
     }
     // nothing is written before there is room for all
     const choices = missing.map((family) => this.#choose(family, doubtful))
@@ -169,8 +170,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
-    const turn = this.#turns.before(block, { version, ...this.#identity }, this.#known, time)
-    if (turn !== undefined) return turn
+    const ref = blockRef(block)
+    if (isBusy?.(ref) === true) return { kind: 'turn', ref, why: 'another task writes it' }
     this.#refused.tries(choice)
     this.#wasInDoubt = this.#sent.has(block)
     this.#sent.set(block, { version, sequence, replaced })
@@ -234,6 +235,17 @@ class AllocateTask implements Task<AllocationOutcome> {
     return write(changeRow(place, wanted, `${owner.name} has it in another container, or with another MAC`))
   }
 
+  /**
+   * Where a row is of somebody who has died, what that one has sent to give it back may still be on its way: until its block was written by this process it
+   * is not said that the owner has it.
+   */
+  #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
+    const book = places.map((place) => place.book).find(({ name }) => !this.#common.hasWritten(name))
+    if (book === undefined) return undefined
+    this.#sent.set(book.name, { version: book.version, isFence: true })
+    return write(fence(book))
+  }
+
   /** The node whose blocks have to be known, and are not: where the blocks of a pool belong to nodes. */
   #nodeToList(): string | undefined {
     const { pools, node } = this.#request
@@ -251,7 +263,7 @@ class AllocateTask implements Task<AllocationOutcome> {
    */
   #review(): BlockBook | undefined {
     let doubtful: BlockBook | undefined
-    for (const [name, { version, sequence, replaced }] of this.#sent) {
+    for (const [name, { version, sequence, replaced, isFence }] of this.#sent) {
       const book = this.#known.book(name)
       if (!(book instanceof BlockBook)) continue
       const isOwn = book.entries.some(({ row }) => row.sequence === sequence && row.uid === this.#request.owner.uid)
@@ -260,7 +272,8 @@ class AllocateTask implements Task<AllocationOutcome> {
       } else if (version !== undefined && book.version === version) {
         doubtful ??= book
         continue
-      } else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([book.prefix]))
+      } else if (isFence === true) this.#common.noteWritten(name)
+      else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([book.prefix]))
       this.#sent.delete(name)
     }
     return doubtful

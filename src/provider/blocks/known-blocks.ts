@@ -87,6 +87,8 @@ export class KnownBlocks {
   readonly #readings: BlockReadings | undefined
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
   #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
+  /** The blocks that a task has written: nothing that was sent before this process began is done there any more. */
+  #written = new Set<string>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
@@ -217,6 +219,7 @@ export class KnownBlocks {
     this.#readings?.clear()
     const known = new KnownBlocks({ isComplete: this.isComplete, readings: this.#readings })
     known.#underWay = this.#underWay
+    known.#written = this.#written
     return known
   }
 
@@ -243,21 +246,20 @@ export class KnownBlocks {
     this.#setUnderWay(name, (sent) => !isOfSame(sent, owner))
   }
 
+  /** Whether a task has written a block, as far as is known: what somebody who has died had sent for it before is not done any more. */
+  hasWritten(name: string): boolean {
+    return this.#written.has(name)
+  }
+
+  /** A task has written a block, or has seen that somebody else was faster. */
+  noteWritten(name: string): void {
+    this.#written.add(name)
+  }
+
   #setUnderWay(name: string, stays: (sent: SentRow) => boolean): void {
     const left = this.#underWay.get(name)?.filter(stays) ?? []
     if (left.length === 0) this.#underWay.delete(name)
     else this.#underWay.set(name, left)
-  }
-
-  /** Whether a task for somebody else writes this version of a block. */
-  isUnderWay(
-    name: string,
-    sent: Pick<SentRow, 'version' | 'uid' | 'interface'>,
-    { nowMs }: { readonly nowMs: number },
-  ): boolean {
-    return (this.#underWay.get(name) ?? []).some(
-      (each) => each.version === sent.version && !isOfSame(each, sent) && each.atMs + OTHERS_MS > nowMs,
-    )
   }
 
   /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
@@ -317,6 +319,7 @@ export class KnownBlocks {
     if (before instanceof BlockBook) this.#unindex(before)
     if (change.kind === 'absent') {
       this.#others.delete(name)
+      this.#written.delete(name)
       if (this.isComplete) this.#books.delete(name)
       else this.#books.set(name, 'absent')
       this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
@@ -332,6 +335,7 @@ export class KnownBlocks {
     const other = this.#others.get(name)
     if (sent?.some((each) => isDone(each, book))) {
       if (other !== undefined) other.isLast = false
+      if (sent.some((each) => each.isBound && isDone(each, book))) this.#written.add(name)
     } else if (this.#isNews(book, before)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs, isLast: true })

@@ -13,7 +13,6 @@ import { PoolView } from './pool-view.js'
 import type { Allocation } from './request.js'
 import { fence, takeBack } from './rows.js'
 import { Shown } from './shown.js'
-import { Turns } from './turns.js'
 
 /** Gives back what an owner has: all of it, or the part that all of what is given says. */
 export interface ReleaseRequest {
@@ -79,7 +78,6 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   #hasHandle = false
   /** Blocks into which an earlier attempt may still write, and their version then. */
   readonly #suspects = new Map<string, string | undefined>()
-  readonly #turns = new Turns()
   #nowMs = 0
   /** How much was known when the last step began. */
   #since = 0
@@ -103,7 +101,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   }
 
   next(time: TaskTime): Step<ReleaseOutcome> {
-    const { nowMs, conflicts } = time
+    const { nowMs, conflicts, isBusy } = time
     this.#nowMs = nowMs
     this.#since = this.#known.changes
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
@@ -121,9 +119,9 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (pool === undefined) return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
     const { name, prefix, version } = place.book
     const { uid, sequence, interface: interfaceName } = place.entry.row
+    const ref = blockRef(name)
+    if (isBusy?.(ref) === true) return { kind: 'turn', ref, why: 'another task writes it' }
     const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
-    const turn = this.#turns.before(name, sent, this.#known, time)
-    if (turn !== undefined) return turn
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)
     this.#known.noteSent(name, sent, { nowMs })

@@ -14,7 +14,6 @@ import type { Store } from '../../store/index.js'
 import { Combined } from './combined.js'
 import type { Dice } from './dice.js'
 import type { SimulatedSystem, SimulationRules } from './simulate.js'
-import { NO_TURNS } from './simulated-turns.js'
 
 const NAMESPACE = 'default'
 const CLAIMS = 5
@@ -42,8 +41,8 @@ export function blockClaimsSystem(): SimulatedSystem {
       claims.set(planner, own)
       return planner
     },
-    outsideOf: (planner, store, now): OutsideCaller => {
-      return taskCaller({ store, now, turns: NO_TURNS, tasks: (claims.get(planner) as BlockClaims).tasks })
+    outsideOf: (planner, store, options): OutsideCaller => {
+      return taskCaller({ store, ...options, tasks: (claims.get(planner) as BlockClaims).tasks })
     },
     prepare: async (store) => {
       for (const [name, [ranges = '']] of Object.entries(POOLS)) {

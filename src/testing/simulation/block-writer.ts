@@ -3,7 +3,7 @@ import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Task } from '../../plan/index.js'
 import { type BlockReadings, KnownBlocks } from '../../provider/blocks/index.js'
-import { runTask } from '../../run/index.js'
+import { runTask, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -50,7 +50,8 @@ export class BlockWriter {
   readonly #store: Store
   readonly #knows: Knowledge
   readonly #beginsAnew: boolean
-  readonly #takesTurns: boolean
+  /** How its tasks wait for each other, if they do. */
+  readonly #turns: TaskTurns | undefined
   readonly #next: () => BlockJob | undefined
   /** How many entries of the log were told, by kind. */
   readonly #told = new Map<string, number>()
@@ -80,7 +81,7 @@ export class BlockWriter {
     this.#store = parts.store
     this.#knows = parts.knows
     this.#beginsAnew = parts.beginsAnew
-    this.#takesTurns = parts.takesTurns
+    this.#turns = parts.takesTurns ? taskTurns() : undefined
     this.#next = parts.next
     this.workers = parts.workers
     this.#known = this.#fresh()
@@ -138,8 +139,7 @@ export class BlockWriter {
     const { now, scheduler, dice } = this.#world
     const known = this.#knows === 'asked' ? this.#fresh() : this.#known
     let task = job.task(known)
-    const wait = () => scheduler.turn(worker, 'waits for another')
-    const turns = this.#takesTurns ? simulatedTurns(wait) : undefined
+    const turns = this.#turns && simulatedTurns(this.#turns, scheduler, worker)
     let before: Parameters<typeof runTask>[3]
     for (;;) {
       const onStep = (step: { readonly kind: string }) => scheduler.note(this.name, `  ${job.label}: ${step.kind}`)

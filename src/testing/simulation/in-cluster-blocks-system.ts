@@ -14,7 +14,6 @@ import { rowsOfClaims } from './block-claims-system.js'
 import { Combined } from './combined.js'
 import { InClusterRules, inClusterSystem, isPaused } from './in-cluster-system.js'
 import type { SimulatedSystem, SimulationRules } from './simulate.js'
-import { NO_TURNS } from './simulated-turns.js'
 
 /**
  * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at once, and people who make, remove and pause claims, also by force,
@@ -35,8 +34,8 @@ export function inClusterBlocksSystem(): SimulatedSystem {
       providers.set(planner, own)
       return planner
     },
-    outsideOf: (planner, store, now) =>
-      taskCaller({ store, now, turns: NO_TURNS, tasks: (providers.get(planner) as InClusterBlocks).tasks }),
+    outsideOf: (planner, store, options) =>
+      taskCaller({ store, ...options, tasks: (providers.get(planner) as InClusterBlocks).tasks }),
     prepare,
     act,
     rules: () => new InClusterBlocksRules(),

@@ -1,13 +1,14 @@
 import type { KindInfo } from '../../crd/meta/object.js'
 import { describe, ipamError } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { type OutsideCaller, runUntilQuiet } from '../../run/index.js'
+import { type OutsideCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
 import { faultyOutside } from './faulty-outside.js'
 import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
 import { Scheduler } from './scheduler.js'
+import { simulatedTurns } from './simulated-turns.js'
 import { Truth } from './truth.js'
 import { Writer, type WriterWorld } from './writer.js'
 
@@ -23,13 +24,19 @@ export interface SimulatedSystem {
    */
   readonly outside?: OutsideCaller | undefined
   /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
-  readonly outsideOf?: ((planner: Planner, store: Store, now: () => number) => OutsideCaller) | undefined
+  readonly outsideOf?: ((planner: Planner, store: Store, options: OutsideOptions) => OutsideCaller) | undefined
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
   act(store: Store, dice: Dice): Promise<void>
   /** A fresh set of rules. */
   rules(): SimulationRules
+}
+
+export interface OutsideOptions {
+  readonly now: () => number
+  /** How tasks of one writer wait for each other. */
+  readonly turns: TaskTurns
 }
 
 export interface SimulationRules {
@@ -183,7 +190,10 @@ class Simulation {
     const store = faultyStore(this.#truth, name, parts, source)
     const planner = system.planner()
     const outside =
-      system.outsideOf?.(planner, store, world.now) ??
+      system.outsideOf?.(planner, store, {
+        now: world.now,
+        turns: simulatedTurns(taskTurns(), this.#scheduler, name),
+      }) ??
       (system.outside && faultyOutside(system.outside, name, this.#scheduler, source))
     const writer: Writer = new Writer(name, world, { store, planner, outside })
     this.#writers.push(writer)
@@ -217,7 +227,7 @@ class Simulation {
     if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
     const planner = system.planner()
     const now = () => this.#now()
-    const outside = system.outsideOf?.(planner, this.#truth.store, now) ?? system.outside
+    const outside = system.outsideOf?.(planner, this.#truth.store, { now, turns: taskTurns() }) ?? system.outside
     const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, outside })
     if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)

@@ -1,10 +1,23 @@
 import type { TaskTurns } from '../../run/index.js'
+import type { Scheduler } from './scheduler.js'
 
-/** Turns that come whenever they come, too early too: who waits awaits nothing but this. */
-export function simulatedTurns(wait: () => Promise<void>): TaskTurns {
-  const nothing = () => {}
-  return { begin: nothing, end: nothing, pass: nothing, wait }
+/** Turns of a worker that waits for nothing but its turn of the scheduler, which comes when it may go on. */
+export function simulatedTurns(turns: TaskTurns, scheduler: Scheduler, worker: string): TaskTurns {
+  return {
+    begin() {
+      const turn = turns.begin()
+      return {
+        isBusy: (ref) => turn.isBusy(ref),
+        writes: (refs) => turn.writes(refs),
+        pass: () => turn.pass(),
+        async wait(ref) {
+          let goesOn = false
+          void turn.wait(ref).then(() => {
+            goesOn = true
+          })
+          await scheduler.turn(worker, 'waits for another', () => goesOn)
+        },
+      }
+    },
+  }
 }
-
-/** Turns that are there at once. */
-export const NO_TURNS: TaskTurns = simulatedTurns(async () => {})

@@ -108,7 +108,8 @@ describe('what a handle costs', () => {
   test('a write more for what is new, a read for what is there, and no list', async () => {
     expect(await cost(give('a'), 'allocated')).toBe('2 + 0 + 2')
     expect(await handlesIn()).toEqual({ 'uid-a': { '': [FIRST] } })
-    expect(await cost(give('a'), 'already')).toBe('3 + 0 + 0')
+    // a write that keeps off what somebody who has died has sent
+    expect(await cost(give('a'), 'already')).toBe('3 + 0 + 1')
     // the handle, the block, and the pool: how long it rests
     expect(await cost(take('a'), 'released')).toBe('3 + 0 + 2')
     expect(await handlesIn()).toEqual({})

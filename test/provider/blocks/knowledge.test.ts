@@ -50,8 +50,7 @@ async function change(kind: 'IPPool' | 'IPBlock', name: string, spec: object): P
 }
 
 /** All that is stored now, as a watch has told it that tells nothing more. */
-async function asNow(): Promise<KnownBlocks> {
-  const known = new KnownBlocks({ isComplete: true })
+async function asNow(known = new KnownBlocks({ isComplete: true })): Promise<KnownBlocks> {
   for (const { apiVersion, kind } of [IPPool.info, IPBlock.info]) {
     for (const object of unwrap(await store.list({ apiVersion, kind })).items) {
       known.observe({ kind: 'present', object }, { nowMs })
@@ -133,9 +132,72 @@ describe('the container of an owner', () => {
 
   test('stays as it is where the request says nothing of it', async () => {
     await give('a', undefined, { container: 'c1' })
-    const before = await blocksIn(store)
+    const rowsIn = async () => (await blocksIn(store)).map(({ spec }) => spec.rows)
+    const before = await rowsIn()
     expect(textOf(await give('a'))).toBe('already 10.0.0.1')
-    expect(await blocksIn(store)).toEqual(before)
+    expect(await rowsIn()).toEqual(before)
+  })
+})
+
+describe('what somebody who has died has sent', () => {
+  /** Who gives back, and dies while that is on its way. @returns lets it arrive */
+  async function dying(uid: string): Promise<() => Promise<boolean>> {
+    let arrive: (() => ReturnType<Store['patch']>) | undefined
+    const lost = storeOver(store, {
+      patch: (...args) => {
+        arrive = () => store.patch(...args)
+        return Promise.reject(new Error('the process has died'))
+      },
+    })
+    await expect(run(release({ owner: { uid }, pools: ['blue'] }, new KnownBlocks()), lost)).rejects.toThrow('has died')
+    return async () => (await arrive?.())?.ok === true
+  }
+
+  test.each([
+    ['nothing', async () => new KnownBlocks()],
+    ['all', () => asNow()],
+  ])('does not take away what who knows %s is told to have', async (_, knows) => {
+    await give('a', undefined, { container: 'c1' })
+    const arrive = await dying('a')
+    expect(textOf(await give('a', await knows(), { container: 'c1' }))).toBe('already 10.0.0.1')
+    expect(await arrive()).toBe(false)
+    expect(await rows()).toEqual(['default-4-0a000000-28 1 a bound'])
+  })
+
+  test('does not take away one of two families', async () => {
+    const families = [4, 6] as const
+    await change('IPPool', 'blue', { subnets: [{ cidr: '10.0.0.0/24' }, { cidr: 'fd00::/120' }] })
+    await give('a', undefined, { families: [6] })
+    const arrive = await dying('a')
+    expect(textOf(await give('a', await asNow(), { families }))).toBe('allocated 10.0.0.1 fd00::1')
+    expect(await arrive()).toBe(false)
+    expect((await rows()).length).toBe(2)
+  })
+
+  test('is kept off once for each block, and by another one who writes it', async () => {
+    const writes = async (known: KnownBlocks, over = store) => {
+      let count = 0
+      const counted = storeOver(over, { patch: (...args) => (count++, over.patch(...args)) })
+      expect(textOf(await run(allocate(request('a'), known), counted))).toBe('already 10.0.0.1')
+      return count
+    }
+    await give('a')
+    const known = await asNow()
+    expect([await writes(known), await writes(known), await writes(await asNow(known.anew()))]).toEqual([1, 0, 0])
+    const other = await asNow()
+    // somebody is faster: what was sent for the version of before is not done any more
+    let isFirst = true
+    const busy = storeOver(store, {
+      patch: async (...args) => {
+        if (isFirst) await give('b')
+        isFirst = false
+        return store.patch(...args)
+      },
+    })
+    expect([await writes(other, busy), await writes(other, busy)]).toEqual([1, 0])
+    const own = new KnownBlocks()
+    await give('c', own)
+    expect(await writes(own)).toBe(0)
   })
 })
 

@@ -1,9 +1,10 @@
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
+import type { Outcome, Task } from 'ipam-kit/plan'
 import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, type TaskTurns, taskTurns } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
-import { storeOver } from 'ipam-kit/testing'
+import { Dice, storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { blockStore, blocksIn, poolIn, request } from './world.js'
 
@@ -94,6 +95,52 @@ describe('tasks of one process that take turns', () => {
     await expect(tiny(known, turns, ['b'], lost)).rejects.toThrow('has died')
     expect(await tiny(known, turns, ['c'])).toMatchObject([{ kind: 'done', requests: 1 }])
   })
+
+  test.each([1, 2, 3, 8])(
+    'are not overtaken, nor made to begin anew, also beside others: %i at a time',
+    async (atOnce) => {
+      await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
+      const [known, turns, dice] = [await complete(), taskTurns(), new Dice(atOnce)]
+      const later = async <T>(answer: () => Promise<T>) => {
+        for (let n = dice.below(20); n > 0; n--) await Promise.resolve()
+        return answer()
+      }
+      const slow = storeOver(store, {
+        create: (...args) => later(() => store.create(...args)),
+        patch: (...args) => later(() => store.patch(...args)),
+      })
+      let [ended, ends] = [0, false]
+      const requests: number[] = []
+      const overtaken: number[] = []
+      const run = async (task: Task) => {
+        const before = ended
+        const result = await runTask(task, slow, { now: () => nowMs, turns })
+        expect(result).toMatchObject({ kind: 'done' })
+        requests.push(result.requests)
+        overtaken.push(ended++ - before)
+      }
+      const work = async (worker: number) => {
+        for (let n = 0; n < 20; n++) {
+          const uid = `${worker}-${n}`
+          await run(allocate(request(uid, { pools: ['tiny'] }), known))
+          await run(release({ owner: { uid } }, known))
+        }
+      }
+      const beside = async () => {
+        while (!ends) {
+          const results = [allocate(request('z'), known), release({ owner: { uid: 'z' } }, known)] as const
+          for (const task of results) await runTask<Outcome>(task, slow, { now: () => nowMs, turns })
+        }
+      }
+      const neighbour = beside()
+      await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)))
+      ends = true
+      await neighbour
+      expect(new Set(requests)).toEqual(new Set([1]))
+      // each of the others was there before it, and may have begun anew since
+      expect(Math.max(...overtaken)).toBeLessThanOrEqual(atOnce)
+    },
+  )
 
   test('keep to blocks of their process where others write too', async () => {
     await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/27' }] })
