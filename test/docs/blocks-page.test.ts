@@ -87,7 +87,7 @@ describe('requests', () => {
     }: { readonly affinity?: object; readonly node?: { readonly name: string }; readonly handle?: boolean } = {},
   ): Promise<readonly number[]> {
     await make({ subnets: [{ cidr: '10.0.0.0/16' }], ipv4: { blockPrefixLength: 24 }, affinity })
-    const wish = { pools: ['blue'], families: [4], node, handle } as const
+    const wish = { pools: ['blue'], families: [4], container: 'c-1', node, handle } as const
     const owner = { uid: 'a', name: 'default/a' }
     await runTask(allocate({ owner: { uid: 'b', name: 'default/b' }, ...wish }, await knowledge()), store, { now })
     const counts: number[] = []

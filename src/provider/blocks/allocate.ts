@@ -9,7 +9,7 @@ import { addressOf, allocationOf } from './allocation.js'
 import { BlockBook, type BlockEntry } from './book.js'
 import { type Choice, chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
-import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow } from './known-blocks.js'
+import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
 import { RefusedBlocks } from './refused-blocks.js'
@@ -110,8 +110,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   }
 
   next(time: TaskTime): Step<AllocationOutcome> {
-    const { nowMs, conflicts, isBusy } = time
-    this.#takesTurns = isBusy !== undefined
+    const { nowMs, conflicts } = time
+    this.#takesTurns = time.isBusy !== undefined
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     this.#since = this.#common.changes
@@ -170,8 +170,8 @@ class AllocateTask implements Task<AllocationOutcome> {
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
-    const ref = blockRef(block)
-    if (isBusy?.(ref) === true) return { kind: 'turn', ref, why: 'another task writes it' }
+    const turn = turnAt(block, time)
+    if (turn !== undefined) return turn
     this.#refused.tries(choice)
     this.#wasInDoubt = this.#sent.has(block)
     this.#sent.set(block, { version, sequence, replaced })
@@ -236,11 +236,12 @@ class AllocateTask implements Task<AllocationOutcome> {
   }
 
   /**
-   * Where a row is of somebody who has died, what that one has sent to give it back may still be on its way: until its block was written by this process it
-   * is not said that the owner has it.
+   * What somebody who has died has sent to give it back may still be on its way: until this process has written the block it is not said that the owner has
+   * it. Where there are containers that was for one before, and `#renew` has kept it off.
    */
   #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
-    const book = places.map((place) => place.book).find(({ name }) => !this.#common.hasWritten(name))
+    if (this.#request.container !== undefined) return undefined
+    const book = places.map((place) => place.book).find(({ name }) => !this.#common.written.has(name))
     if (book === undefined) return undefined
     this.#sent.set(book.name, { version: book.version, isFence: true })
     return write(fence(book))
@@ -272,7 +273,7 @@ class AllocateTask implements Task<AllocationOutcome> {
       } else if (version !== undefined && book.version === version) {
         doubtful ??= book
         continue
-      } else if (isFence === true) this.#common.noteWritten(name)
+      } else if (isFence === true) this.#common.written.add(name)
       else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([book.prefix]))
       this.#sent.delete(name)
     }

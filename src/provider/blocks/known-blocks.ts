@@ -4,7 +4,7 @@ import { blockName, parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import { type Change, Sightings } from '../../plan/index.js'
+import { type Change, Sightings, type Step, type TaskTime } from '../../plan/index.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
 import { PoolView } from './pool-view.js'
 import { type BlockReadings, readPool } from './readings.js'
@@ -71,6 +71,8 @@ export interface KnownBlocksOptions {
  */
 export class KnownBlocks {
   readonly isComplete: boolean
+  /** The blocks that tasks have written, or have lost to somebody who was faster: nothing that was sent for them before this process began is done any more. */
+  readonly written = new Set<string>()
   readonly #pools = new Map<string, Known<PoolView>>()
   readonly #books = new Map<string, Known<BlockBook>>()
   /** The blocks in which an owner has rows, by its uid; those that keep something for who comes again, by its key; those of a node. */
@@ -87,8 +89,6 @@ export class KnownBlocks {
   readonly #readings: BlockReadings | undefined
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
   #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
-  /** The blocks that a task has written: nothing that was sent before this process began is done there any more. */
-  #written = new Set<string>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
@@ -219,7 +219,7 @@ export class KnownBlocks {
     this.#readings?.clear()
     const known = new KnownBlocks({ isComplete: this.isComplete, readings: this.#readings })
     known.#underWay = this.#underWay
-    known.#written = this.#written
+    for (const name of this.written) known.written.add(name)
     return known
   }
 
@@ -244,16 +244,6 @@ export class KnownBlocks {
   /** The store has not taken what was sent for an owner, and nothing of it comes later. */
   noteRefused(name: string, owner: Pick<SentRow, 'uid' | 'interface'>): void {
     this.#setUnderWay(name, (sent) => !isOfSame(sent, owner))
-  }
-
-  /** Whether a task has written a block, as far as is known: what somebody who has died had sent for it before is not done any more. */
-  hasWritten(name: string): boolean {
-    return this.#written.has(name)
-  }
-
-  /** A task has written a block, or has seen that somebody else was faster. */
-  noteWritten(name: string): void {
-    this.#written.add(name)
   }
 
   #setUnderWay(name: string, stays: (sent: SentRow) => boolean): void {
@@ -319,7 +309,7 @@ export class KnownBlocks {
     if (before instanceof BlockBook) this.#unindex(before)
     if (change.kind === 'absent') {
       this.#others.delete(name)
-      this.#written.delete(name)
+      this.written.delete(name)
       if (this.isComplete) this.#books.delete(name)
       else this.#books.set(name, 'absent')
       this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
@@ -335,7 +325,7 @@ export class KnownBlocks {
     const other = this.#others.get(name)
     if (sent?.some((each) => isDone(each, book))) {
       if (other !== undefined) other.isLast = false
-      if (sent.some((each) => each.isBound && isDone(each, book))) this.#written.add(name)
+      if (sent.some((each) => each.isBound && isDone(each, book))) this.written.add(name)
     } else if (this.#isNews(book, before)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs, isLast: true })
@@ -414,6 +404,12 @@ export function poolRef(name: string): ObjectRef {
 
 export function blockRef(name: string): ObjectRef {
   return { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name }
+}
+
+/** A turn, where another task of this process is writing a block. */
+export function turnAt(block: string, { isBusy }: TaskTime): Extract<Step, { kind: 'turn' }> | undefined {
+  const ref = blockRef(block)
+  return isBusy?.(ref) === true ? { kind: 'turn', ref, why: 'another task writes it' } : undefined
 }
 
 /** Whether two are about one interface of one owner. */

@@ -8,7 +8,7 @@ import { allocationOf } from './allocation.js'
 import { BlockBook, isBound } from './book.js'
 import { blockAround, unitOf } from './grid.js'
 import { OwnerHandle } from './handle.js'
-import { blockRef, type KnownBlocks, type Place, poolRef } from './known-blocks.js'
+import { blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
 import type { Allocation } from './request.js'
 import { fence, takeBack } from './rows.js'
@@ -101,7 +101,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   }
 
   next(time: TaskTime): Step<ReleaseOutcome> {
-    const { nowMs, conflicts, isBusy } = time
+    const { nowMs, conflicts } = time
     this.#nowMs = nowMs
     this.#since = this.#known.changes
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
@@ -119,8 +119,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (pool === undefined) return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
     const { name, prefix, version } = place.book
     const { uid, sequence, interface: interfaceName } = place.entry.row
-    const ref = blockRef(name)
-    if (isBusy?.(ref) === true) return { kind: 'turn', ref, why: 'another task writes it' }
+    const turn = turnAt(name, time)
+    if (turn !== undefined) return turn
     const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)

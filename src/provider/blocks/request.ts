@@ -20,7 +20,7 @@ export interface AllocationRequest {
   readonly owner: BlockOwner
   /** Which interface of the owner. Left out: it has one. */
   readonly interface?: string | undefined
-  /** The id of the container, so that it is known whose release is late. */
+  /** The id of the container, so that it is known whose release is late: once it has given back, it does not ask again. */
   readonly container?: string | undefined
   readonly mac?: string | undefined
   /** The pools that would do, by name, in the order in which they are asked. */

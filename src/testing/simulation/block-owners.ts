@@ -14,7 +14,9 @@ export interface BlockOwner {
   readonly count: number
   readonly node: string
   wants: boolean
-  /** Goes up when it is in another container. */
+  /** Whether requests name its container. */
+  readonly hasContainer: boolean
+  /** Goes up when it is in another container: also when it has begun to give back. */
   container: number
   /** It asks once more for what it has: its container is another one. */
   isAgain: boolean
@@ -96,6 +98,7 @@ export class BlockOwners {
       count: this.#dice.pick([1, 1, 1, 1, 2, 3]),
       node,
       wants: this.#dice.chance(0.5),
+      hasContainer: this.#dice.chance(0.75),
       container: 0,
       isAgain: false,
       told: [],

@@ -257,7 +257,7 @@ class BlocksSimulation {
     const request = {
       owner: { uid: identity.uid, name },
       interface: interfaceName,
-      container: `c${owner.container}`,
+      container: owner.hasContainer ? `c${owner.container}` : undefined,
       mac,
       count,
       pools,
@@ -291,6 +291,7 @@ class BlocksSimulation {
     const { identity, name, interface: interfaceName, node, pools } = owner
     const { uid } = identity
     owner.isReleasing = true
+    owner.container++
     owner.isReturning = owner.told.length > 0
     owner.isAgain = false
     owner.told = []

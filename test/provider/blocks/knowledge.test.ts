@@ -154,12 +154,14 @@ describe('what somebody who has died has sent', () => {
   }
 
   test.each([
-    ['nothing', async () => new KnownBlocks()],
-    ['all', () => asNow()],
-  ])('does not take away what who knows %s is told to have', async (_, knows) => {
-    await give('a', undefined, { container: 'c1' })
+    ['nothing', 'in no', async () => new KnownBlocks(), undefined],
+    ['nothing', 'in another', async () => new KnownBlocks(), 'c2'],
+    ['all', 'in no', () => asNow(), undefined],
+    ['all', 'in another', () => asNow(), 'c2'],
+  ])('does not take away what who knows %s is told to have, %s container', async (_, __, knows, container) => {
+    await give('a')
     const arrive = await dying('a')
-    expect(textOf(await give('a', await knows(), { container: 'c1' }))).toBe('already 10.0.0.1')
+    expect(textOf(await give('a', await knows(), { container }))).toBe('already 10.0.0.1')
     expect(await arrive()).toBe(false)
     expect(await rows()).toEqual(['default-4-0a000000-28 1 a bound'])
   })
@@ -177,7 +179,12 @@ describe('what somebody who has died has sent', () => {
   test('is kept off once for each block, and by another one who writes it', async () => {
     const writes = async (known: KnownBlocks, over = store) => {
       let count = 0
-      const counted = storeOver(over, { patch: (...args) => (count++, over.patch(...args)) })
+      const counted = storeOver(over, {
+        patch(...args) {
+          count++
+          return over.patch(...args)
+        },
+      })
       expect(textOf(await run(allocate(request('a'), known), counted))).toBe('already 10.0.0.1')
       return count
     }

@@ -94,7 +94,8 @@ export class Writer {
 
   async #add({ name, pool }: Pod, uid: string): Promise<readonly Allocation[] | undefined> {
     this.#adds++
-    const request = { owner: { uid, name }, interface: 'eth0', pools: [pool], families: [4, 6] as const }
+    const families = [4, 6] as const
+    const request = { owner: { uid, name }, interface: 'eth0', container: `c-${uid}`, pools: [pool], families }
     const outcome = await finish(allocate(request, this.#known), this.store, this.#options)
     if (outcome.kind === 'allocated' || outcome.kind === 'already') return outcome.allocations
     this.#surprises.push(`ADD of ${name}: ${outcome.kind}: ${outcome.message}`)
