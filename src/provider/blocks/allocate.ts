@@ -232,7 +232,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const sequence = object.spec.sequence + 1
     this.#sent.set(name, { version, sequence })
     this.#noteSent(name, { prefix, version, sequence })
-    return write(changeRow(place, wanted, `${owner.name} has it in another container, or with another MAC`))
+    return write(changeRow(place, wanted, `${owner.name} has another container or MAC`))
   }
 
   /**
@@ -240,9 +240,9 @@ class AllocateTask implements Task<AllocationOutcome> {
    * it. Where there are containers that was for one before, and `#renew` has kept it off.
    */
   #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
-    if (this.#request.container !== undefined) return undefined
-    const book = places.map((place) => place.book).find(({ name }) => !this.#common.written.has(name))
-    if (book === undefined) return undefined
+    const place = places.find(({ book }) => !this.#common.written.has(book.name))
+    if (place === undefined || this.#request.container !== undefined) return undefined
+    const { book } = place
     this.#sent.set(book.name, { version: book.version, isFence: true })
     return write(fence(book))
   }

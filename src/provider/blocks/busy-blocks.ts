@@ -29,12 +29,12 @@ export function busyOf({
   const others = known.othersAt(nowMs)
   const met = RangeSet.union(contended, own)
   const setOf = (blocks: readonly OthersBlock[]) => RangeSet.fromPrefixes(blocks.map(({ prefix }) => prefix))
-  const last = others.filter(({ isLast }) => isLast)
   return {
     met,
     *tries() {
-      yield RangeSet.union(met, setOf(takesTurns ? last : others))
+      yield RangeSet.union(met, setOf(others))
       if (takesTurns) {
+        const last = others.filter(({ isLast }) => isLast)
         // rather to wait for a task of this process than to meet others
         yield setOf(last)
         yield RangeSet.subtract(EVERYTHING, own)

@@ -24,9 +24,9 @@ describe('blocks that somebody writes are left out', () => {
     expect(tries(false)).toEqual(['10.0.0.0-10.0.0.95', '10.0.0.0-10.0.0.31'])
   })
 
-  test('where tasks take turns first those that others wrote last, then also rather one of the process that is under way, then those of others', () => {
+  test('where tasks take turns first those of others, then all but those of the process, then those that others wrote last', () => {
     expect(tries(true)).toEqual([
-      '10.0.0.0-10.0.0.79',
+      '10.0.0.0-10.0.0.95',
       '10.0.0.16-10.0.0.79',
       '10.0.0.16-10.0.0.255',
       '10.0.0.0-10.0.0.15 10.0.0.32-10.0.0.79',

@@ -1,6 +1,7 @@
 // A process that gives addresses to owners of its own, several at a time, and tells of each when it has them. It knows what it lists and watches,
 // and nothing of other processes. What it has given it finds again after it was killed.
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { Address } from 'ipam-kit/cidr'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { allocate, release } from 'ipam-kit/provider/blocks'
@@ -43,7 +44,10 @@ async function take(number: number): Promise<void> {
 /** Until it is done: also where it was not known for a while what had become of a write. */
 async function carryOut<O extends Outcome>(task: Task<O>) {
   let conflicts = 0
-  const pause = async () => void conflicts++
+  const pause = async (nth: number) => {
+    conflicts++
+    await setTimeout(Math.random() * Math.min(100, 5 * 2 ** nth))
+  }
   const ended = await runTask(task, store, { now: Date.now, pause, maxSettles: Number.POSITIVE_INFINITY, turns })
   if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
   return { outcome: ended.outcome, requests: ended.requests, conflicts }

@@ -111,6 +111,8 @@ export class Writers {
     const mean = (field: 'requests' | 'conflicts') =>
       (this.#has.reduce((sum, has) => sum + has[field], 0) / this.#has.length).toFixed(2)
     const rate = Math.round(this.#has.length / seconds)
-    return `${rate} a second, p50 ${at(0.5)}, p99 ${at(0.99)}, ${mean('requests')} requests and ${mean('conflicts')} conflicts each`
+    const most = Math.max(...this.#has.map(({ conflicts }) => conflicts))
+    const conflicts = `${mean('conflicts')} conflicts each, ${most} at most`
+    return `${rate} a second, p50 ${at(0.5)}, p99 ${at(0.99)}, ${mean('requests')} requests and ${conflicts}`
   }
 }
