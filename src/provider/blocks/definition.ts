@@ -76,8 +76,8 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<
   /** Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1) to O(log n), it is asked for each unit that is free. */
   heldBy?(query: BlockHolderQuery<L>): string | undefined
   /**
-   * Whether a claim keeps an IPAddress that its pool does not give any more, or that is no address at all, where it has no row for that. Default false: it is not
-   * Bound to it.
+   * Whether a claim keeps an IPAddress that its pool does not give any more, and gets a row for it, or that is no address at all, which has none. Default false: it
+   * is not Bound to it, unless it has its row already.
    */
   readonly keepsOutOfRange?: boolean | undefined
   /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */

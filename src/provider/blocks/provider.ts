@@ -330,7 +330,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const addresses = address === undefined ? undefined : [Address.parse(address)]
     const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels, isContested: true }
     // whoever had the name of the claim before is gone; and what it has it has by an IPAddress already
-    if (operation === 'confirm') return allocate({ ...request, inherits: true }, this.#known)
+    if (operation === 'confirm') {
+      const { keepsOutOfRange } = this.#definition
+      return allocate({ ...request, inherits: true, keepsOutOfRange }, this.#known)
+    }
     return allocate({ ...request, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }, this.#known)
   }
 

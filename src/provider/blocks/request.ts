@@ -39,6 +39,11 @@ export interface AllocationRequest {
    */
   readonly inherits?: boolean | undefined
   /**
+   * Whether an address of `addresses` may be one that no pool of the request gives: the owner has it in another way already, as a claim by its IPAddress, and gets a
+   * row in the block in which it lies all the same. Of a family that the pool has; where the pool gives prefixes, the first address of one. Default false.
+   */
+  readonly keepsOutOfRange?: boolean | undefined
+  /**
    * Whether other processes may give to the same owner at the same time. All of them then begin at the same block, so that the second one meets the row of the
    * first; otherwise each rather takes a block that nobody else writes. Default false.
    */

@@ -314,7 +314,19 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
   }
   if (said.kind === 'failed') return stuckPlan(planning, said)
   if (key === undefined) return undefined
-  return asking(planning, [guard(claim, 'only what this claim had is given back')], { ...said, key })
+  const checks = [guard(claim, 'only what this claim had is given back'), ...noAddress(planning, address)]
+  return asking(planning, checks, { ...said, key })
+}
+
+/** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
+function noAddress<P extends KubeObject, L extends Ledger<P>, O>(
+  { rules, input }: Planning<P, L, O>,
+  address: IPAddress | undefined,
+): Effect[] {
+  if (address !== undefined) return []
+  const why = 'an IPAddress that was not seen may have it'
+  if (input.address !== undefined) return [guard(input.address, why)]
+  return [{ kind: 'absent', ref: claimReads(input.claim, rules).address, why }]
 }
 
 /** A release that the outside has not done: the claim says why it is still there. */

@@ -109,6 +109,39 @@ describe('an allocation', () => {
     expect(await ask('a', '10.0.0.10')).toMatchObject({ kind: 'different', message: 'ns/a has 10.0.0.9 of pool blue' })
   })
 
+  test('of an address that its owner has already may be one that the pool does not give', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.0.1', exclude: ['10.0.0.8'] }] })
+    const ask = (uid: string, text: string, more?: Partial<AllocationRequest>) =>
+      give(request(uid, { addresses: [Address.parse(text)], keepsOutOfRange: true, ...more }))
+    for (const [uid, text] of Object.entries({ a: '10.0.0.1', b: '10.0.0.8', c: '10.9.9.9', d: '10.0.0.7' })) {
+      expect(texts(await ask(uid, text))).toEqual([text])
+      expect(await ask('late', text)).toMatchObject({ kind: 'taken', by: `ns/${uid}` })
+    }
+    expect((await blocksIn(store)).map(({ spec }) => [spec.cidr, Object.keys(spec.rows)])).toEqual([
+      ['10.0.0.0/28', ['1', '7', '8']],
+      ['10.9.9.0/28', ['9']],
+    ])
+    expect(await ask('e', 'fd00::1', { families: [6] })).toMatchObject({ kind: 'refused' })
+    await giveBack({ owner: { uid: 'c' }, pools: ['blue'] })
+    expect(texts(await ask('f', '10.9.9.9'))).toEqual(['10.9.9.9'])
+  })
+
+  test('of such an address is of the pool that gives it, where one does', async () => {
+    await poolIn(store, 'near', { subnets: [{ cidr: '10.0.0.0/24' }], domain: 'near' })
+    await poolIn(store, 'far', { subnets: [{ cidr: '10.9.9.0/24' }], domain: 'far' })
+    const addresses = [Address.parse('10.9.9.9')]
+    const given = await give(request('a', { pools: ['near', 'far'], addresses, keepsOutOfRange: true }))
+    expect(given).toMatchObject({ kind: 'allocated', allocations: [{ pool: 'far' }] })
+  })
+
+  test('of such a prefix is one of those that its domain has, or none', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/24' }] }, { ipv4: { blockPrefixLength: 24, allocationPrefixLength: 28 } })
+    const ask = (uid: string, text: string) =>
+      give(request(uid, { addresses: [Address.parse(text)], keepsOutOfRange: true }))
+    expect(texts(await ask('a', '10.9.9.16'))).toEqual(['10.9.9.16'])
+    expect(await ask('b', '10.9.9.17')).toMatchObject({ kind: 'outOfPool' })
+  })
+
   test('of many pools that have nothing names the first of them', async () => {
     const pools = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     const ask = (addresses?: readonly Address[]) => give(request('x', { pools, addresses }))

@@ -3,7 +3,7 @@ import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Plan, Planner } from 'ipam-kit/plan'
 import { type BlockClaims, blockClaims, blocksOperator } from 'ipam-kit/provider/blocks'
-import { runUntilQuiet, taskCaller } from 'ipam-kit/run'
+import { runPlan, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -55,6 +55,12 @@ function deeds({ effects }: Plan): readonly string[] {
   return effects.map((effect) => (effect.kind === 'outside' ? effect.call.operation : effect.kind))
 }
 
+async function rowCount(): Promise<number> {
+  const { apiVersion, kind } = IPBlock.info
+  return unwrap(await store.list({ apiVersion, kind })).items.flatMap((it) => Object.keys(IPBlock.parse(it).spec.rows))
+    .length
+}
+
 async function changeRows(rows: object): Promise<void> {
   const { apiVersion, kind } = IPBlock.info
   const [block] = unwrap(await store.list({ apiVersion, kind })).items
@@ -87,6 +93,25 @@ test('a claim that is deleted gives its row back when its IPAddress has gone, an
   unwrap(await store.patch(addressRef, { metadata: { finalizers: [] } }))
   unwrap(await store.delete(addressRef))
   expect(deeds(await planned()).at(-1)).toBe('release')
+})
+
+test('a claim that is deleted keeps its row while there is an IPAddress that this process has not seen', async () => {
+  unwrap(await store.delete(claimRef))
+  const claims = blockClaims()
+  await show(claims, ['IPAddress'])
+  const outside = taskCaller({ store, now, tasks: claims.tasks })
+  const run = () =>
+    runPlan(claims.plan(key, { nowMs: now() }) as Plan, store, {
+      outside,
+      onChange: (change) => claims.observe(change),
+      onAnswer: (call, answer) => claims.hear?.({ call, answer, atMs: now() }),
+    })
+  expect(await run()).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
+  expect(await rowCount()).toBe(1)
+  unwrap(await store.patch(addressRef, { metadata: { finalizers: [] } }))
+  unwrap(await store.delete(addressRef))
+  expect(await run()).toMatchObject({ kind: 'done' })
+  expect(await rowCount()).toBe(0)
 })
 
 test('a claim that is deleted and has no row goes without a call', async () => {

@@ -151,6 +151,41 @@ describe('a claim that has failed', () => {
   })
 })
 
+describe('what a claim has outside is given back', () => {
+  const planOf = (...beside: readonly KubeObject[]) => {
+    const planner = provider({ marker: 'kept' })
+    show(planner, stored(pool()), stored(claim('a'), { ...DELETED, finalizers: [CLAIM_FINALIZER] }), ...beside)
+    return planner.plan(KEY, { nowMs: 0 })?.effects ?? []
+  }
+  const { apiVersion, kind } = IPAddress.info
+
+  test('when the store says that there is no IPAddress of it', () => {
+    expect(planOf()).toMatchObject([
+      { kind: 'patch', ref: claimRef('a'), patch: {} },
+      { kind: 'absent', ref: { apiVersion, kind, namespace: 'default', name: 'a' } },
+      { kind: 'outside' },
+    ])
+  })
+
+  test('when that of its name is still the one that is none of it', () => {
+    const other = address('a', { ownerReferences: [] })
+    const plan = planOf({ ...other, spec: { ...(other.spec as object), claimRef: { name: 'b' } } })
+    expect(plan).toMatchObject([
+      { kind: 'patch', ref: claimRef('a'), patch: {} },
+      { kind: 'patch', ref: { kind, name: 'a' }, patch: {}, if: { uid: 'uid-a', resourceVersion: '7' } },
+      { kind: 'outside' },
+    ])
+  })
+
+  test('not while that of its name can not be read', () => {
+    expect(planOf({ ...address('a'), spec: { address: 7 } })).toEqual([])
+  })
+
+  test('before the one that it has is: that is seen', () => {
+    expect(planOf(address('a')).map((effect) => effect.kind)).toEqual(['patch', 'outside'])
+  })
+})
+
 describe('a release that the outside has refused for good', () => {
   const OUTSIDE: OutsideOptions = { marker: 'kept' }
   const deleted = (metadata: object = {}) =>

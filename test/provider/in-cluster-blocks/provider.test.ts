@@ -142,13 +142,18 @@ describe('IPAddress objects that are there already', () => {
     await leave('odd', 'nonsense', { uid: (await world.claim('odd')).metadata.uid })
     await world.runOnBlocks()
     expect([await state('out'), await state('odd')]).toEqual(['10.9.9.9/24', 'nonsense/24'])
-    expect(await world.rows()).toEqual([])
+    const row = 'inclusterippools.default.pool-4-0a090900-24 9 default/out'
+    expect(await world.rows()).toEqual([row])
     // and when it gives them again
     await world.patch(poolRef(), { spec: { addresses: ['10.9.9.9-10.9.9.10'] } })
     await world.create(claim('new'))
     await world.runOnBlocks()
     expect([await state('out'), await state('new')]).toEqual(['10.9.9.9/24', '10.9.9.10/24'])
-    expect(await world.rows()).toHaveLength(2)
+    expect(await world.rows()).toEqual([row, expect.stringMatching(/ 10 default\/new$/)])
+    // and when its claim goes
+    await world.delete('claim', 'out')
+    await world.runOnBlocks()
+    expect(await world.rows()).toHaveLength(1)
   })
 
   test('of which two have one address: one of them has a row, and the other claim says so', async () => {

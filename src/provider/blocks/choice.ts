@@ -1,0 +1,185 @@
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import type * as RangeSet from '../../cidr/nouns/range-set.js'
+import type { Effect } from '../../plan/index.js'
+import { listed } from '../claims/status.js'
+import type { BlockBook, BlockEntry } from './book.js'
+import { addressOfUnit, type Grid } from './grid.js'
+import { type KnownBlocks, stickyKeys } from './known-blocks.js'
+import type { AllocationOutcome } from './outcome.js'
+import type { PoolView } from './pool-view.js'
+import type { AllocationRequest } from './request.js'
+import { entriesAt, giveUnits, makeBlock, type NewRow } from './rows.js'
+
+type Family = 4 | 6
+
+export interface ChoiceInput {
+  readonly request: AllocationRequest
+  readonly family: Family
+  /** Those of the request that are known, in its order. */
+  readonly pools: readonly PoolView[]
+  /** Why there are no others. */
+  readonly problems: readonly string[]
+  readonly known: KnownBlocks
+  /** A block for whose version something was sent that may still be done: it is taken first. */
+  readonly doubtful: BlockBook | undefined
+  /** Where something that was sent may still make a block: taken before others. */
+  readonly left: (domain: string) => readonly Prefix.Prefix[]
+  /** Blocks in which others were faster: they are taken last. */
+  readonly contended: RangeSet.RangeSet
+  /** Blocks in which the store takes no row. */
+  readonly refused: RangeSet.RangeSet
+  readonly nowMs: number
+  /** Whether it is waited for a block that another task of this process writes. */
+  readonly takesTurns: boolean
+}
+
+/** Where a row of one family is to be written, or what has to be read to know that, or why there is nowhere. */
+export type Choice =
+  | { readonly kind: 'read'; readonly block: string }
+  | {
+      readonly kind: 'write'
+      readonly effect: Effect & { readonly why: string }
+      readonly block: string
+      readonly prefix: Prefix.Prefix
+      /** The version of the block that it is for; `undefined`: there is no such block. */
+      readonly version: string | undefined
+      /** The number of the row. */
+      readonly sequence: number
+      /** What was remembered of who had the units before, and is not any more. */
+      readonly replaced: readonly BlockEntry[]
+    }
+  | { readonly kind: 'fails'; readonly outcome: AllocationOutcome }
+
+/** What a pool is asked for. */
+export interface Wanted {
+  readonly pool: PoolView
+  readonly grid: Grid
+  readonly size: Size
+}
+
+/** How many units a request wants, and how they have to lie. */
+export interface Size {
+  readonly count: number
+  readonly isAligned: boolean
+}
+
+export function make(
+  {
+    pool,
+    grid,
+    prefix,
+    name,
+    unit,
+    size,
+  }: {
+    readonly pool: PoolView
+    readonly grid: Grid
+    readonly prefix: Prefix.Prefix
+    readonly name: string
+    readonly unit: number
+    readonly size: Size
+  },
+  { request, nowMs }: ChoiceInput,
+  why: string,
+): Choice {
+  const { domain, affinity } = pool.object.spec
+  const node = affinity === undefined ? undefined : request.node?.name
+  const { allocationPrefixLength } = grid
+  const spec = { domain, allocationPrefixLength, pool: pool.name, node }
+  const effect = makeBlock({ name, prefix, unit, row: rowOf(request, size) }, spec, { nowMs, why })
+  return {
+    kind: 'write',
+    effect,
+    block: name,
+    prefix,
+    version: undefined,
+    sequence: Math.floor(nowMs) * 1000,
+    replaced: [],
+  }
+}
+
+export function give(
+  {
+    pool,
+    book,
+    unit,
+    size,
+  }: { readonly pool: PoolView; readonly book: BlockBook; readonly unit: number; readonly size: Size },
+  { request }: ChoiceInput,
+  why: string,
+): Choice {
+  const row = rowOf(request, size)
+  const ofPool = book.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
+  const effect = giveUnits(book, unit, ofPool, why)
+  const { name, prefix, version, object } = book
+  const replaced = entriesAt(book, unit, size.count)
+  return { kind: 'write', effect, block: name, prefix, version, sequence: object.spec.sequence + 1, replaced }
+}
+
+function rowOf({ owner, interface: name, container, mac }: AllocationRequest, { count }: Size): NewRow {
+  const { uid, kind } = owner
+  const isPod = kind === undefined || kind === 'Pod'
+  return {
+    owner: owner.name,
+    uid,
+    kind: isPod ? undefined : kind,
+    interface: name,
+    container,
+    mac: mac?.toLowerCase(),
+    count: count === 1 ? undefined : count,
+  }
+}
+
+export function fails(outcome: AllocationOutcome): Choice {
+  return { kind: 'fails', outcome }
+}
+
+export function namesOf(pools: readonly Wanted[]): string {
+  return listed(
+    pools.map(({ pool }) => pool.name),
+    ', ',
+  )
+}
+
+export function isOfGrid({ object }: BlockBook, grid: Grid): boolean {
+  return object.spec.allocationPrefixLength === grid.allocationPrefixLength
+}
+
+/** The keys under which a pool keeps what a request may have had. */
+export function keysOf(pool: PoolView, { owner, mac, interface: name }: AllocationRequest): readonly string[] {
+  const { sticky } = pool.object.spec
+  if (sticky === undefined) return []
+  const [byOwner] = stickyKeys({ owner: owner.name, kind: owner.kind, interface: name })
+  if (sticky.by === 'owner') return [byOwner as string]
+  return mac === undefined ? [] : [`mac ${mac.toLowerCase()}`]
+}
+
+/** Whether somebody has a unit of a block in another way than by a row. */
+export function heldIn(
+  prefix: Prefix.Prefix,
+  { allocationPrefixLength }: Grid,
+  { heldBy }: AllocationRequest,
+): ((unit: number) => boolean) | undefined {
+  if (heldBy === undefined) return undefined
+  const prefixOf = (unit: number) =>
+    Prefix.of(addressOfUnit(prefix, allocationPrefixLength, unit), allocationPrefixLength)
+  return (unit) => heldBy(prefixOf(unit)) !== undefined
+}
+
+/** Who has one of some units in another way than by a row. */
+export function holderBeside(
+  {
+    prefix,
+    grid,
+    unit,
+    size,
+  }: { readonly prefix: Prefix.Prefix; readonly grid: Grid; readonly unit: number; readonly size: Size },
+  { heldBy }: AllocationRequest,
+): string | undefined {
+  const { allocationPrefixLength: length } = grid
+  for (let at = unit; heldBy !== undefined && at < unit + size.count; at++) {
+    const by = heldBy(Prefix.of(addressOfUnit(prefix, length, at), length))
+    if (by !== undefined) return by
+  }
+  return undefined
+}

@@ -1,0 +1,114 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { blockName } from '../../crd/ipam-kit/block-name.js'
+import type { IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import { BlockBook, isBound } from './book.js'
+import {
+  type Choice,
+  type ChoiceInput,
+  fails,
+  give,
+  holderBeside,
+  isOfGrid,
+  keysOf,
+  make,
+  namesOf,
+  type Wanted,
+} from './choice.js'
+import { addressOfUnit, blockAround, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
+import { stickyKeys } from './known-blocks.js'
+import type { PoolView } from './pool-view.js'
+import type { AllocationRequest } from './request.js'
+
+/** The address that is asked for, also one that is kept back for that. */
+export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
+  const { keepsOutOfRange = false } = input.request
+  for (const isAnywhere of keepsOutOfRange ? [false, true] : [false]) {
+    for (const wanted of pools) {
+      const choice = chooseAskedIn(wanted, { asked, isAnywhere }, input)
+      if (choice !== undefined) return choice
+    }
+  }
+  return fails({
+    kind: 'outOfPool',
+    message: `${Address.format(asked)} is not given by ${namesOf(pools)}`,
+  })
+}
+
+/** @returns what there is to say of the address in one pool; `undefined`: it is none of the pool */
+function chooseAskedIn(
+  { pool, grid, size }: Wanted,
+  { asked, isAnywhere }: { readonly asked: Address.Address; readonly isAnywhere: boolean },
+  input: ChoiceInput,
+): Choice | undefined {
+  const text = Address.format(asked)
+  const prefix = blockAround(grid, asked)
+  const unit = unitOf(prefix, grid.allocationPrefixLength, asked)
+  const last = unit + size.count - 1
+  const isUnit = Address.equals(addressOfUnit(prefix, grid.allocationPrefixLength, unit), asked)
+  const fits = isUnit && (!size.isAligned || unit % size.count === 0)
+  const name = blockName(pool.object.spec.domain, prefix)
+  const book = input.known.book(name)
+  const isLeft = input.request.inherits === true && book instanceof BlockBook && isLeftTo(input.request, book, unit)
+  // what somebody has stays what it is when the pool gives it no more
+  if (!isLeft && !(fits && (isAnywhere || isGivenTo(pool, prefix, grid, { first: unit, last })))) return undefined
+  const stranger = pool.strangerOver(prefix)
+  if (stranger !== undefined) {
+    const message = `block ${stranger} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`
+    return fails({ kind: 'notReady', message })
+  }
+  if (book === undefined) return { kind: 'read', block: name }
+  const by = holderBeside({ prefix, grid, unit, size }, input.request)
+  if (by !== undefined) return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by })
+  if (book === 'absent') return make({ pool, grid, prefix, name, unit, size }, input, 'the address that is asked for')
+  if (!(book instanceof BlockBook)) return fails({ kind: 'notReady', message: book.unreadable })
+  if (!book.isOpen || !isOfGrid(book, grid)) {
+    const off = isOfGrid(book, grid) ? 'it is being deleted' : 'its units are not those of the domain'
+    const why = book.problems[0] ?? off
+    return fails({ kind: 'notReady', message: `block ${name} can not be used: ${why}` })
+  }
+  const holder = holderOf(book, { first: unit, last }, pool, input)
+  if (holder !== undefined) {
+    const by = holder.row.owner
+    const freeAtMs = holder.untilMs === Number.POSITIVE_INFINITY ? undefined : holder.untilMs
+    return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by, freeAtMs })
+  }
+  return give({ pool, book, unit, size }, input, 'the address that is asked for')
+}
+
+/** Whether all of some units of a block are given by a pool, if they are asked for. */
+function isGivenTo(pool: PoolView, prefix: Prefix.Prefix, grid: Grid, { first, last }: UnitRange): boolean {
+  const space = RangeSet.union(pool.space?.given ?? RangeSet.empty, pool.space?.reserved ?? RangeSet.empty)
+  const units = unitsWithin(space, prefix, grid.allocationPrefixLength)
+  return units.some((range) => range.first <= first && range.last >= last)
+}
+
+/** Who has one of some units, or keeps it from others. */
+function holderOf(
+  book: BlockBook,
+  { first, last }: { readonly first: number; readonly last: number },
+  pool: PoolView,
+  { request, nowMs }: ChoiceInput,
+) {
+  const keys = keysOf(pool, request)
+  for (let unit = first; unit <= last; unit++) {
+    const entry = book.at(unit)
+    if (entry === undefined || entry.untilMs <= nowMs) continue
+    if (request.inherits === true && isNamesake(entry.row, request)) continue
+    if (entry.row.state === 'held' && stickyKeys(entry.row).some((key) => keys.includes(key))) continue
+    return entry
+  }
+  return undefined
+}
+
+/** Whether a row is that of an owner of the same kind and name. */
+function isNamesake(row: IPBlockRow, { owner, interface: name }: AllocationRequest): boolean {
+  return row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod') && row.interface === name
+}
+
+/** Whether an owner of the same kind and name has a unit. */
+function isLeftTo(request: AllocationRequest, book: BlockBook, unit: number): boolean {
+  const entry = book.at(unit)
+  return entry !== undefined && entry.unit === unit && isBound(entry) && isNamesake(entry.row, request)
+}
