@@ -2,7 +2,8 @@ import { assertAddress } from '../cidr/checks.js'
 import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
-import { ipamError, type Result, unwrap } from '../errors/index.js'
+import { type Result, unwrap } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
 import { PoolBook } from './pool-book.js'
 import { decodePool, encodePool } from './pool-codec.js'
@@ -253,7 +254,7 @@ export class AddressPool {
     const { kind } = this.#book.plan.strategy
     if (plan.strategy.kind !== kind) {
       const expected = `${kind}, as the pool was made with`
-      throw ipamError('INVALID_ARGUMENT', { argument: 'strategy.kind', expected, got: plan.strategy.kind })
+      refuse('strategy.kind', expected, plan.strategy.kind)
     }
     this.#book.resize(plan)
     // what an undo remembers of a strategy belongs to the addresses before
@@ -311,7 +312,7 @@ export class AddressPool {
       const { coolDownMs, holdMs } = this.#book.plan
       if (coolDownMs === 0 && holdMs === 0 && !this.#book.resting.isAnyCooling) return 0
       const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time, or something that cools down'
-      throw ipamError('INVALID_ARGUMENT', { argument: 'nowMs', expected, got: 'undefined' })
+      refuse('nowMs', expected, 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
     return this.#book.advance(nowMs)

@@ -1,4 +1,5 @@
-import { ipamError, type Result, unwrap } from '../errors/index.js'
+import { type Result, unwrap } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import { bitmapFromBase64, bitmapToBase64, decodeBitmap, encodeBitmap, type StoredBitmap } from './bitmap-codec.js'
 import { BitmapSummary } from './bitmap-summary.js'
 import { bitsBetween, fillBehind, highBits, lowestBit, popCount, popCountBelow, selectBit, wordsFor } from './bits.js'
@@ -276,7 +277,7 @@ export class Bitmap implements Slots {
     const count = Math.ceil(size / 32)
     if (!(words instanceof Int32Array) || words.length !== count) {
       const got = words instanceof Int32Array ? `${words.length} words` : typeof words
-      throw ipamError('INVALID_ARGUMENT', { argument: 'words', expected: `an Int32Array of ${count} words`, got })
+      refuse('words', `an Int32Array of ${count} words`, got)
     }
     const rest = size & 31
     if (rest > 0) {
@@ -357,7 +358,7 @@ export class Bitmap implements Slots {
   static safeFromBase64(size: number, text: string): Result<Bitmap, 'MALFORMED_BYTES'> {
     assertWithin('size', size, 0, MAX_SIZE)
     if (typeof text !== 'string') {
-      throw ipamError('INVALID_ARGUMENT', { argument: 'text', expected: 'a string', got: typeof text })
+      refuse('text', 'a string', typeof text)
     }
     return restored(bitmapFromBase64(size, text))
   }

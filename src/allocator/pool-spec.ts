@@ -1,6 +1,6 @@
 import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import { assertWithin } from './slots.js'
 import type { Strategy } from './strategy.js'
 
@@ -103,8 +103,4 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
 function isReadOnce(things: Iterable<unknown> = []): boolean {
   const iterator: unknown = things[Symbol.iterator]()
   return iterator === things
-}
-
-function refuse(argument: string, expected: string, got: string): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
 }

@@ -2,6 +2,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as Sets from '../cidr/nouns/range-set.js'
 import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 
 type RangeSet = Sets.RangeSet
 
@@ -54,8 +55,4 @@ function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
 
 function refuseFamilies(left: string, right: string): never {
   throw ipamError('FAMILY_MISMATCH', { left, right })
-}
-
-function refuse(argument: string, expected: string, got: string): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
 }

@@ -1,5 +1,5 @@
 import type { Address, Family } from '../cidr/index.js'
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Rest } from './resting.js'
 
 /** Who holds an address. Two requests with the same uid, for the same interface, are the same owner. */
@@ -39,7 +39,7 @@ export function isName(value: unknown): boolean {
 
 function refuseName(argument: string, value: unknown): never {
   const expected = `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value).slice(0, 100) })
+  refuse(argument, expected, String(value).slice(0, 100))
 }
 
 /** One text for one owner: its uid, and behind a line break, which neither has, its interface. */

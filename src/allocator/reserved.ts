@@ -2,7 +2,7 @@ import { type ReserveRule, subnetEdges } from '../cidr/edges.js'
 import type { Prefix } from '../cidr/nouns/prefix.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
 import { Ranges4 } from '../cidr/ranges4.js'
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import { assertWithin } from './slots.js'
 
 type RangeSet = RangeSet.RangeSet
@@ -74,7 +74,7 @@ function ruleOf(rule: ReserveRuleName | ReserveRule): ReserveRule {
   if (typeof rule === 'string' && Object.hasOwn(RULES, rule)) return RULES[rule]
   if (typeof rule !== 'object' || rule === null) {
     const expected = `a rule or one of ${Object.keys(RULES).join(', ')}`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'rule', expected, got: String(rule).slice(0, 50) })
+    refuse('rule', expected, String(rule).slice(0, 50))
   }
   for (const family of ['v4', 'v6'] as const) {
     for (const edge of ['first', 'last'] as const)

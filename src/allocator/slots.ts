@@ -1,4 +1,5 @@
 import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 
 /** Slots next to each other, both ends included. */
 export interface SlotRange {
@@ -72,7 +73,7 @@ export function assertRange(first: number, last: number, size: number): void {
   assertIndex(first, size)
   assertIndex(last, size)
   if (first > last) {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'last', expected: `at least ${first}`, got: String(last) })
+    refuse('last', `at least ${first}`, last)
   }
 }
 
@@ -80,7 +81,7 @@ export function assertRange(first: number, last: number, size: number): void {
 export function assertWithin(argument: string, value: number, min: number, max: number): void {
   if (!Number.isInteger(value) || value < min || value > max) {
     const expected = `a whole number from ${min} to ${shownLimit(max)}`
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value) })
+    refuse(argument, expected, value)
   }
 }
 

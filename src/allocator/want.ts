@@ -1,7 +1,7 @@
 import { assertAddress } from '../cidr/checks.js'
 import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import { FAMILIES } from './pool-book.js'
 import {
   type AllocationOutcome,
@@ -62,10 +62,6 @@ export function assertWant(want: Want, family: Family | undefined): void {
 /** @throws IpamError `INVALID_ARGUMENT` for what is no whole number of milliseconds from 1970 on */
 export function assertExpiry(expiresAtMs: number): void {
   assertWithin('expiresAtMs', expiresAtMs, 0, MOST_COUNTED)
-}
-
-function refuse(argument: string, expected: string, got: string): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
 }
 
 /** How many addresses a run has, and of what its first one is a multiple. */

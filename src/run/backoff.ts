@@ -1,4 +1,4 @@
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 
 export interface BackoffOptions {
   /** The wait after a first failure, in milliseconds, above 0. Default 5. */
@@ -40,7 +40,7 @@ export class Backoff {
     assertNumber('maxMs', maxMs, maxMs >= firstMs, 'a number from firstMs')
     assertNumber('jitter', jitter, jitter >= 0 && jitter <= 1, 'a number from 0 to 1')
     if (jitter > 0 && random === undefined) {
-      throw ipamError('INVALID_ARGUMENT', { argument: 'random', expected: 'a function', got: 'undefined' })
+      refuse('random', 'a function', 'undefined')
     }
     this.#firstMs = firstMs
     this.#maxMs = maxMs
@@ -70,5 +70,5 @@ export class Backoff {
 
 function assertNumber(argument: string, value: number, isFine: boolean, expected: string): void {
   if (typeof value === 'number' && Number.isFinite(value) && isFine) return
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value) })
+  refuse(argument, expected, value)
 }

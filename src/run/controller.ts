@@ -1,5 +1,6 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
@@ -354,14 +355,11 @@ function waitMs(times: number): number {
 function againMs(seconds: number): number {
   if (seconds >= 0) return Math.min(seconds * 1000, DAY_MS)
   const expected = 'seconds, from 0'
-  throw ipamError('INVALID_ARGUMENT', { argument: 'requeueAfterSeconds', expected, got: String(seconds) })
+  refuse('requeueAfterSeconds', expected, seconds)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
-  const refuse = (argument: string, expected: string, got: unknown) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
-  }
   const { store, planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
   if (typeof store?.watch !== 'function') refuse('store', 'a store', store)
   if (!Array.isArray(planners)) refuse('planners', 'a list of planners', planners)

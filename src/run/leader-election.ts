@@ -1,5 +1,5 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import type { Timers } from './controller.js'
 
@@ -269,9 +269,6 @@ function assertOptions(
     readonly retryPeriodSeconds: number
   },
 ): void {
-  const refuse = (argument: string, expected: string, got: unknown) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
-  }
   const { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds } = seconds
   if (typeof identity !== 'string' || identity === '') refuse('identity', 'a text', identity)
   if (typeof lease?.namespace !== 'string' || typeof lease.name !== 'string')

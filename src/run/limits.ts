@@ -1,4 +1,4 @@
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Planner } from '../plan/index.js'
 
 /** @throws IpamError `INVALID_ARGUMENT` for what is no bound. Infinity is one: without an end, on purpose */
@@ -6,16 +6,16 @@ export function assertLimit(argument: string, value: unknown, least = 0): void {
   const isBound = Number.isInteger(value) || value === Number.POSITIVE_INFINITY
   if (isBound && (value as number) >= least) return
   const expected = `a whole number from ${least}, or Infinity`
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(value) })
+  refuse(argument, expected, value)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` where nobody could carry out what a planner asks of outside systems */
 export function assertOutside(planners: readonly Planner[], outside: unknown): void {
   if (outside !== undefined && typeof outside !== 'function') {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected: 'a function', got: typeof outside })
+    refuse('outside', 'a function', typeof outside)
   }
   const caller = planners.find((planner) => planner.hear !== undefined)
   if (caller === undefined || outside !== undefined) return
   const expected = `a function: the planner ${caller.name} calls an outside system`
-  throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected, got: 'undefined' })
+  refuse('outside', expected, 'undefined')
 }

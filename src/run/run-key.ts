@@ -1,4 +1,4 @@
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
@@ -83,8 +83,7 @@ export async function runKey<O extends Outcome>(
   const { now, show, onEvent, onPlan, outside, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
   for (const [argument, value] of Object.entries({ now, show })) {
-    if (typeof value !== 'function')
-      throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a function', got: typeof value })
+    if (typeof value !== 'function') refuse(argument, 'a function', typeof value)
   }
   const wakes: string[] = []
   for (let attempts = 1; ; attempts++) {

@@ -1,5 +1,6 @@
 import { formatRef, isDeleting, type KubeObject, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
-import { failure, ipamError } from '../errors/index.js'
+import { failure } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type {
   AbsentEffect,
   Change,
@@ -104,12 +105,12 @@ function assertOutside({ effects }: Plan, { outside }: RunPlanOptions): void {
   const { operation, about } = effect.call
   if (typeof outside !== 'function') {
     const expected = `a function that can ${operation} for ${formatRef(about)}: the plan calls an outside system`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected, got: typeof outside })
+    refuse('outside', expected, typeof outside)
   }
   const after = effects.slice(index + 1).find(({ kind }) => kind !== 'event')
   if (after === undefined) return
   const expected = 'nothing after an outside call: it is planned from the answer'
-  throw ipamError('INVALID_ARGUMENT', { argument: 'plan', expected, got: after.kind })
+  refuse('plan', expected, after.kind)
 }
 
 /** The versions that the effects are for: their own, or that of the next effect on the same object that has one. */

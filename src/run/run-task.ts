@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../crd/meta/object.js'
 import { describe, ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task, TaskQuery } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
@@ -201,7 +202,7 @@ class TaskRun<O extends Outcome> {
       page = listed.value.continue
     } while (page !== undefined)
     if (this.#task.listed === undefined) {
-      throw ipamError('INVALID_ARGUMENT', { argument: 'task', expected: 'listed(), where it lists', got: 'none' })
+      refuse('task', 'listed(), where it lists', 'none')
     }
     this.#task.listed(query)
     return undefined

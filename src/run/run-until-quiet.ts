@@ -1,5 +1,6 @@
 import { type KindInfo, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { byAge } from './by-age.js'
@@ -247,9 +248,6 @@ function errorOf({ failure, unsettled }: Extract<KeyResult, { kind: 'unsettled' 
 
 /** @throws IpamError `INVALID_ARGUMENT` for what would make a run do nothing */
 function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptions): void {
-  const refuse = (argument: string, expected: string, got: unknown) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
-  }
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
   assertOutside(planners, options.outside)

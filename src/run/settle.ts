@@ -1,5 +1,6 @@
 import { type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
-import { type Failure, IpamError, ipamError, type Result } from '../errors/index.js'
+import { type Failure, IpamError, type Result } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import type { Change, CreateEffect, Effect } from '../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../store/index.js'
 
@@ -63,7 +64,7 @@ export async function settle(
   const { effect, failure } = unsettled ?? {}
   if (effect === undefined || failure === undefined) {
     const expected = 'an effect and its failure, as runKey and UnsettledError have them'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'unsettled', expected, got: 'one of them only, or none' })
+    refuse('unsettled', expected, 'one of them only, or none')
   }
   const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
   return mayStillCome ? createToKnow(store, effect) : readBack(store, effect)

@@ -4,7 +4,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type {
   Answered,
   Change,
@@ -325,7 +325,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (operation === 'release') return release({ owner }, this.#known)
     if (operation !== 'allocate' && operation !== 'confirm') {
       const expected = 'allocate, confirm or release'
-      throw ipamError('INVALID_ARGUMENT', { argument: 'operation', expected, got: operation })
+      refuse('operation', expected, operation)
     }
     const addresses = address === undefined ? undefined : [Address.parse(address)]
     const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels, isContested: true }

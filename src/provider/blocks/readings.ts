@@ -1,7 +1,8 @@
 import { IPPool, type IPPoolFamilyStatus } from '../../crd/ipam-kit/ip-pool.js'
 import { type PoolSpace, poolSpace } from '../../crd/ipam-kit/space.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { describe, ipamError, type Result } from '../../errors/index.js'
+import { describe, type Result } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { BlockBook } from './book.js'
 
 export interface BlockReadingsOptions {
@@ -156,5 +157,5 @@ function gridOf(of: IPPoolFamilyStatus | undefined): readonly number[] | undefin
 
 function assertCount(argument: string, count: number, most: number): void {
   if (Number.isInteger(count) && count >= 1 && count <= most) return
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: `a whole number, 1 to ${most}`, got: String(count) })
+  refuse(argument, `a whole number, 1 to ${most}`, count)
 }

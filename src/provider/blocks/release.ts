@@ -2,7 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { allocationOf } from './allocation.js'
 import { BlockBook, isBound } from './book.js'
@@ -51,11 +51,11 @@ export type ReleaseOutcome =
 export function release(request: ReleaseRequest, known: KnownBlocks): Task<ReleaseOutcome> {
   const uid = request?.owner?.uid
   if (typeof uid !== 'string' || uid === '') {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'owner.uid', expected: 'a text', got: String(uid) })
+    refuse('owner.uid', 'a text', uid)
   }
   if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
     const expected = 'the pools that it may be of, or a handle, where not all blocks are known'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'pools', expected, got: 'none' })
+    refuse('pools', expected, 'none')
   }
   return new ReleaseTask(request, known)
 }

@@ -3,7 +3,7 @@ import type { Prefix } from '../../cidr/nouns/prefix.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
 import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../crd/ipam-kit/names.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 
 /** Who an address is for. */
 export interface BlockOwner {
@@ -149,8 +149,4 @@ function assertTexts({ owner, interface: name, container, mac, node, pools }: Al
 
 function isSubdomain(text: string): boolean {
   return text.length <= 253 && SUBDOMAIN.test(text)
-}
-
-function refuse(argument: string, expected: string, got: unknown): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
 }

@@ -14,7 +14,7 @@ import {
   type OwnerReference,
   refOf,
 } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Offer } from './definition.js'
 import { MARKER_ANNOTATION } from './outside.js'
 import { poolOfAddress, withGroup } from './references.js'
@@ -66,9 +66,12 @@ export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKi
 
 /** Whether this very claim, and no other of its name, is the controller of an IPAddress. */
 export function isControlledBy(address: IPAddress, claim: { readonly metadata: Pick<ObjectMeta, 'uid'> }): boolean {
-  return (address.metadata.ownerReferences ?? []).some(
-    (owner) => owner.controller === true && IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid,
-  )
+  return controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid)
+}
+
+/** Its owners of whom it says that they control it: one at most, unless somebody has written what an API server does not take. */
+export function controllersOf({ metadata }: KubeObject): readonly OwnerReference[] {
+  return (metadata.ownerReferences ?? []).filter((owner) => owner.controller === true)
 }
 
 /**
@@ -109,7 +112,7 @@ export function isLeftOver(address: IPAddress, claim: IPAddressClaim, pools: Poo
   const { name, namespace, uid } = claim.metadata
   if (address.spec.claimRef.name !== name || address.metadata.namespace !== namespace) return false
   if (poolOfAddress(address, pools) === undefined) return false
-  const controllers = (address.metadata.ownerReferences ?? []).filter((owner) => owner.controller === true)
+  const controllers = controllersOf(address)
   if (controllers.length === 0) return isDeleting(address) && phaseOf(claim) !== 'Bound'
   const isOfEarlierClaim = controllers.some(
     (owner) => IPAddressClaim.is(owner) && owner.name === name && owner.uid !== uid,
@@ -154,7 +157,7 @@ function ownersFor(
   pool: KubeObject,
 ): readonly OwnerReference[] {
   const claimOwner = ownerReference(claim, IPAddressClaim.info, true)
-  const poolOwner = ownerReference(pool, { apiVersion: pool.apiVersion, kind: pool.kind }, false)
+  const poolOwner = ownerReference(pool, pool, false)
   const foreignController = existing.some((owner) => owner.controller === true && !sameOwner(owner, claimOwner))
   return upsert(foreignController ? existing : upsert(existing, claimOwner), poolOwner)
 }
@@ -184,12 +187,12 @@ function sameOwner(left: OwnerReference, right: OwnerReference): boolean {
 
 function ownerReference(
   object: KubeObject,
-  info: Pick<KindInfo, 'apiVersion' | 'kind'>,
+  { apiVersion, kind }: Pick<KindInfo, 'apiVersion' | 'kind'>,
   controller: boolean,
 ): OwnerReference {
   return {
-    apiVersion: info.apiVersion,
-    kind: info.kind,
+    apiVersion,
+    kind,
     name: object.metadata.name,
     uid: uidOf(object),
     controller,
@@ -206,5 +209,5 @@ export function uidOf(object: KubeObject): string {
   const { uid } = object.metadata
   if (uid !== undefined && uid !== '') return uid
   const argument = `metadata.uid of ${formatRef(refOf(object))}`
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'the uid that the store gave', got: 'none' })
+  refuse(argument, 'the uid that the store gave', 'none')
 }

@@ -2,28 +2,26 @@ import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cl
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
 import { list } from '../../errors/quote.js'
+import { refuse } from '../../errors/refuse.js'
 import {
   addFinalizer,
   type Effect,
-  eventAbout,
   guard,
   type Plan,
   type PlanTime,
   patchObject,
-  patchStatus,
   removeFinalizer,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
 import { doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
-import { bound, nothing, paused, RETRY_SECONDS, type SoFar, step, wait } from './endings.js'
+import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
 import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { ClaimRules } from './rules.js'
-import { startOf, statusPatch, stuck, timeText } from './status.js'
+import { startOf, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -246,7 +244,7 @@ function asking<P extends KubeObject, L extends Ledger<P>, O>(
   const { operation, input: value, why } = request
   if (rules.outside === undefined) {
     const expected = 'outside in a definition whose verbs make calls'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'outside', expected, got: 'undefined' })
+    refuse('outside', expected, 'undefined')
   }
   const message = `the outside is asked to ${operation}`
   const leak = rules.outside.marker === 'none' ? { leakPossible: true as const } : {}
@@ -265,6 +263,7 @@ function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledge
 }
 
 const RELEASED = 'its claim no longer needs it'
+const NO_ADDRESS = 'the claim has no address'
 
 /** Gives the address back: the address object first, then the claim's own finalizer. */
 function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Planning<P, L, O>): Plan<ClaimOutcome> {
@@ -280,7 +279,7 @@ function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Pla
     effects.push(removeFinalizer(claim, rules.finalizers.claim, 'its address is released'))
   }
   const text = address?.spec.address
-  const message = text === undefined ? 'the claim has no address' : `${text} is released`
+  const message = text === undefined ? NO_ADDRESS : `${text} is released`
   const isLost = rules.outside && mayHaveSome && markerOf(rules.outside, claim, { pool, address }) === undefined
   const leak = isLost ? { leakPossible: true as const } : {}
   return { outcome: { kind: 'released', address: text, message, ...leak }, effects }
@@ -320,13 +319,12 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
 
 /** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
 function noAddress<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input }: Planning<P, L, O>,
+  { input, reads }: Planning<P, L, O>,
   address: IPAddress | undefined,
 ): Effect[] {
   if (address !== undefined) return []
-  const why = 'an IPAddress that was not seen may have it'
-  if (input.address !== undefined) return [guard(input.address, why)]
-  return [{ kind: 'absent', ref: claimReads(input.claim, rules).address, why }]
+  const why = NO_ADDRESS
+  return [input.address === undefined ? { kind: 'absent', ref: reads.address, why } : guard(input.address, why)]
 }
 
 /** A release that the outside has not done: the claim says why it is still there. */
@@ -336,12 +334,9 @@ function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
 ): Plan<ClaimOutcome> {
   const { claim } = input
   const message = `not released: ${failure.message}`
-  const patch = statusPatch(claim.status, stuck(claim, message, timeText(time)))
-  const effects: Effect[] = []
-  if (patch !== undefined) {
-    effects.push(patchStatus(claim, patch, 'the claim says why it is still there'))
-    effects.push(eventAbout(claim, { type: 'Warning', reason: 'ReleaseFailed', message }))
-  }
+  const status = stuck(claim, message, timeText(time))
+  const event = { type: 'Warning', reason: 'ReleaseFailed', message } as const
+  const effects = statusEffects(claim, status, 'the claim says why it is still there', event)
   return {
     outcome: { kind: 'waiting', reason: 'AllocationFailed', message },
     effects,
@@ -387,10 +382,6 @@ function assertInput<P extends KubeObject, L extends Ledger<P>>(
   if (input.pool !== undefined && reads.pool !== undefined && !input.ledger.serves(input.pool)) {
     refuse('ledger', `that of ${formatRef(reads.pool)}`, 'another one')
   }
-}
-
-function refuse(argument: string, expected: string, got: string): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
 }
 
 /** Whether an object is the one that a reference names, whichever its API. */

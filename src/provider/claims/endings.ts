@@ -32,7 +32,7 @@ export function wait(
   retryAfterSeconds?: number,
 ): Plan<ClaimOutcome> {
   const now = step(soFar, reason === 'PoolNotReady' ? 'PoolUnavailable' : reason, message)
-  pushStatus(now, { type: 'Warning', reason, message })
+  pushProgress(now, { type: 'Warning', reason, message })
   const seconds = retryAfterSeconds ?? (now.progress.retryLater ? RETRY_SECONDS : undefined)
   return { outcome: { kind: 'waiting', reason, message }, effects: now.effects, requeueAfterSeconds: seconds }
 }
@@ -41,19 +41,25 @@ export function wait(
 export function bound(soFar: SoFar, { spec: { address, prefix, gateway } }: IPAddress): Plan<ClaimOutcome> {
   const now = step(soFar, 'AddressAllocated')
   const message = prefix === undefined ? address : `${address}/${prefix}`
-  pushStatus(now, { type: 'Normal', reason: 'AddressAllocated', message })
+  pushProgress(now, { type: 'Normal', reason: 'AddressAllocated', message })
   return { outcome: { kind: 'bound', address, prefix, gateway, message }, effects: now.effects }
 }
 
-/** The status last, and an event only where it goes with a write. */
-function pushStatus(
-  { claim, effects, progress }: SoFar,
-  event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
-): void {
-  const patch = statusPatch(claim.status, progress.status)
-  if (patch === undefined) return
-  effects.push(patchStatus(claim, patch, `the claim is ${progress.state.phase}`))
-  effects.push(eventAbout(claim, event))
+function pushProgress({ claim, effects, progress }: SoFar, event: Told): void {
+  effects.push(...statusEffects(claim, progress.status, `the claim is ${progress.state.phase}`, event))
+}
+
+type Told = Parameters<typeof eventAbout>[1]
+
+/** A status that is to be written, if it is another one, and an event only where it goes with a write. */
+export function statusEffects(
+  claim: IPAddressClaim,
+  status: IPAddressClaim['status'],
+  why: string,
+  event: Told,
+): Effect[] {
+  const patch = statusPatch(claim.status, status)
+  return patch === undefined ? [] : [patchStatus(claim, patch, why), eventAbout(claim, event)]
 }
 
 /** Nothing is written. */

@@ -2,18 +2,11 @@ import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cl
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
-import {
-  formatRef,
-  hasFinalizer,
-  isDeleting,
-  type KubeObject,
-  type ObjectRef,
-  type OwnerReference,
-  refOf,
-} from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { type Effect, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
-import { uidOf } from './address-object.js'
+import { controllersOf, uidOf } from './address-object.js'
 import type { ClaimOutcome } from './outcome.js'
+import { refTo } from './references.js'
 
 /** What a plan for an IPAddress is made from whose claim nobody has seen. */
 export interface OrphanInput {
@@ -38,12 +31,10 @@ const HELD_SECONDS = 60
  * finalizer was taken off in a release that then broke off is known by its controller.
  */
 export function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
-  const { name, ownerReferences = [] } = address.metadata
+  const { name } = address.metadata
   if (address.spec.claimRef.name !== name) return false
   if (hasFinalizer(address, finalizer)) return true
-  const isClaim = (owner: OwnerReference) =>
-    owner.controller === true && IPAddressClaim.is(owner) && owner.name === name
-  return !isDeleting(address) && ownerReferences.some(isClaim)
+  return !isDeleting(address) && controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.name === name)
 }
 
 /** The Cluster that an IPAddress names by its label. */
@@ -92,10 +83,8 @@ function deletion(address: IPAddress): Effect {
   return { kind: 'delete', ref: refOf(address), if: asItIs, why: `${address.spec.address} is free again` }
 }
 
-function claimRefOf(address: IPAddress): ObjectRef {
-  const { apiVersion, kind } = IPAddressClaim.info
-  const { namespace } = address.metadata
-  return { apiVersion, kind, namespace, name: address.spec.claimRef.name }
+function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
+  return refTo(IPAddressClaim.info, metadata.namespace, spec.claimRef.name)
 }
 
 /** What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what can not be read may be paused. */

@@ -1,7 +1,7 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Json, KubeObject } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { OutsideAnswer, OutsideFailure } from '../../plan/index.js'
 import type { Answers, OutsideOptions, OutsideRequest } from './definition.js'
 
@@ -55,7 +55,7 @@ export function converse<T extends { readonly kind: string }>(
     const { operation } = said
     if (Object.hasOwn(answers, operation)) {
       const expected = 'something that was not answered'
-      throw ipamError('INVALID_ARGUMENT', { argument: 'verb', expected, got: operation })
+      refuse('verb', expected, operation)
     }
     const heard = heardOf(operation)
     if (heard === undefined) return { kind: 'ask', request: said }

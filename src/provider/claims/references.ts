@@ -3,7 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
-import type { ObjectRef } from '../../crd/meta/object.js'
+import type { KindInfo, ObjectRef } from '../../crd/meta/object.js'
 import type { PoolKinds } from './rules.js'
 
 /** The objects that a plan for a claim is made from, besides the claim itself. Read them, and hand in those that there are. */
@@ -21,13 +21,15 @@ export function claimReads(claim: IPAddressClaim, pools: PoolKinds): ClaimReads 
   const { name, namespace } = claim.metadata
   const clusterName = clusterNameOf(claim)
   return {
-    address: { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, namespace, name },
+    address: refTo(IPAddress.info, namespace, name),
     pool: poolRefOf(claim.spec.poolRef, namespace, pools),
-    cluster:
-      clusterName === undefined
-        ? undefined
-        : { apiVersion: Cluster.info.apiVersion, kind: Cluster.info.kind, namespace, name: clusterName },
+    cluster: clusterName === undefined ? undefined : refTo(Cluster.info, namespace, clusterName),
   }
+}
+
+/** Names an object of a kind. */
+export function refTo({ apiVersion, kind }: KindInfo, namespace: string | undefined, name: string): ObjectRef {
+  return { apiVersion, kind, namespace, name }
 }
 
 /**
@@ -41,8 +43,7 @@ export function poolRefOf(
 ): ObjectRef | undefined {
   const found = kinds.find(({ group, kind }) => kind === reference.kind && group === reference.apiGroup)
   if (found === undefined) return undefined
-  const { apiVersion, kind, namespaced } = found
-  return namespaced ? { apiVersion, kind, namespace, name: reference.name } : { apiVersion, kind, name: reference.name }
+  return refTo(found, found.namespaced ? namespace : undefined, reference.name)
 }
 
 /**

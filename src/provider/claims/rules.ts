@@ -3,7 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import type { Ledger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
@@ -81,8 +81,4 @@ function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extend
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
-}
-
-function refuse(argument: string, expected: string, got: unknown): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
 }

@@ -1,5 +1,6 @@
 import { hashText } from '../../allocator/hashing.js'
 import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 
 /** The longest name of a Kubernetes object, in characters. */
 export const MAX_NAME_LENGTH = 253
@@ -21,7 +22,7 @@ export function boundedName(name: string, options: { readonly maxLength?: number
   const { maxLength = MAX_NAME_LENGTH } = options
   if (!Number.isInteger(maxLength) || maxLength <= HASH_LENGTH || maxLength > MAX_NAME_LENGTH) {
     const expected = `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'maxLength', expected, got: String(maxLength) })
+    refuse('maxLength', expected, maxLength)
   }
   if (name.length <= maxLength) return name
   // a part of a name may not end in a dash or a dot

@@ -2,7 +2,7 @@ import type { Family } from '../../cidr/index.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { InClusterIPPool } from '../../crd/in-cluster/pools.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
 export const GATEWAY_METRIC_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/gateway-metric'
@@ -84,7 +84,7 @@ export function gatewayMetricOf(pool: KubeObject): number | undefined {
     if (text === undefined || text === '') continue
     const metric = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
     if (metric <= 0x7fffffff) return metric
-    throw ipamError('INVALID_ARGUMENT', { argument, expected: 'a whole number from 0 to 2^31 - 1', got: text })
+    refuse(argument, 'a whole number from 0 to 2^31 - 1', text)
   }
   return undefined
 }
@@ -95,5 +95,5 @@ function familyOf(addresses: readonly string[]): Family {
   const [family] = families
   if (family !== undefined && families.size === 1) return family
   const got = family === undefined ? 'none' : 'both families'
-  throw ipamError('INVALID_ARGUMENT', { argument: 'addresses', expected: 'addresses of one family', got })
+  refuse('addresses', 'addresses of one family', got)
 }

@@ -3,6 +3,7 @@ import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
 import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { assertClaimName } from './claim-name.js'
 import { type ClaimPlace, type Dialect, dialectOf, type Naming, type OwnerLabels } from './dialect.js'
 import { groupText } from './identity.js'
@@ -177,7 +178,7 @@ export function storedField(object: KubeObject, field: 'uid' | 'namespace'): str
   const value = object.metadata[field]
   if (value !== undefined && value !== '') return value
   const argument = `metadata.${field} of ${formatRef(refOf(object))}`
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'what the store has', got: 'none' })
+  refuse(argument, 'what the store has', 'none')
 }
 
 function poolOf({ apiGroup, kind, name }: IPPoolReference, dialect: Dialect): IPPoolReference {

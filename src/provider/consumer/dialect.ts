@@ -1,7 +1,7 @@
 import type { ConditionUpdate } from '../../claim/index.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { ClaimSummary } from './aggregate.js'
 import { dialects } from './dialects.js'
 
@@ -75,5 +75,5 @@ export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'object') return naming
   if (Object.hasOwn(dialects, naming)) return dialects[naming]
   const expected = `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`
-  throw ipamError('INVALID_ARGUMENT', { argument: 'naming', expected, got: String(naming) })
+  refuse('naming', expected, naming)
 }

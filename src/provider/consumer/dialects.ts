@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
 import { capoCondition, capvCondition, noCondition, openshiftCondition, proxmoxCondition } from './words.js'
 
@@ -141,5 +141,5 @@ function offsetOf({ annotations, poolIndex }: ClaimPlace): number {
   const written = annotations[POOL_OFFSET_ANNOTATION]
   if (written === undefined) return poolIndex
   if (/^\d{1,9}$/.test(written)) return Number(written)
-  throw ipamError('INVALID_ARGUMENT', { argument: POOL_OFFSET_ANNOTATION, expected: 'a whole number', got: written })
+  refuse(POOL_OFFSET_ANNOTATION, 'a whole number', written)
 }

@@ -3,7 +3,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { DesiredClaim } from './desired.js'
 import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from './identity.js'
 
@@ -187,7 +187,7 @@ function assertName(
 ): void {
   const got = nameKey(object.metadata)
   const expected = name === undefined ? 'none, for a claim that names none' : nameKey({ namespace, name })
-  if (got !== expected) throw ipamError('INVALID_ARGUMENT', { argument, expected, got })
+  if (got !== expected) refuse(argument, expected, got)
 }
 
 function nameKey({ namespace, name }: { readonly namespace?: string | undefined; readonly name: string }): string {

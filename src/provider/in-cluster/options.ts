@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Random } from './draw.js'
 
 /** Annotation of a claim: the address, or prefix, that it requests. */
@@ -125,8 +125,4 @@ function isText(value: unknown): boolean {
 
 function isWithin(value: unknown, most: number): boolean {
   return typeof value === 'number' && value >= 1 && value <= most
-}
-
-function refuse(argument: string, expected: string, got: unknown): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
 }

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Body, Rules } from './case.js'
 import { createAndRead } from './create-and-read.js'
 import { deletions } from './deletions.js'
@@ -40,7 +40,7 @@ export function storeConformance(options: ConformanceOptions): readonly Conforma
   const { run: id = 'run', open, createNamespace } = options
   if (!/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(id)) {
     const expected = 'a DNS label of at most 20 characters'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'options.run', expected, got: String(id) })
+    refuse('options.run', expected, id)
   }
   return Object.entries(RULES).map(([name, rule], index) => {
     const body: Body = typeof rule === 'function' ? rule : rule.run

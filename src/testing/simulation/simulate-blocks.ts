@@ -3,7 +3,8 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { ipamError, unwrap } from '../../errors/index.js'
+import { unwrap } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Change } from '../../plan/index.js'
 import { type Allocation, allocate, BlockReadings, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
@@ -56,9 +57,6 @@ const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-l
  */
 export async function simulateBlocks(options: BlocksSimulationOptions): Promise<SimulationResult> {
   const { seed, writers = 2, faultProbability = 0.1 } = options
-  const refuse = (argument: string, expected: string, got: unknown) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
-  }
   if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
   if (!Number.isInteger(writers) || writers < 1 || writers > 16) refuse('writers', '1 to 16', writers)
   if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)

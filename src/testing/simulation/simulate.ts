@@ -1,5 +1,6 @@
 import type { KindInfo } from '../../crd/meta/object.js'
-import { describe, ipamError } from '../../errors/index.js'
+import { describe } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { type OutsideCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
@@ -250,9 +251,6 @@ class Simulation {
 function assertOptions(options: SimulationOptions): void {
   const { seed, writers = 2, concurrency = 1, faultProbability = 0, actions = 0, maxTurns = 1 } = options
   const { mayWrite = 'one', faults = [] } = options
-  const refuse = (argument: string, expected: string, got: unknown) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
-  }
   if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
   for (const [argument, count] of Object.entries({ writers, concurrency })) {
     if (!Number.isInteger(count) || count < 1 || count > 64) refuse(argument, 'a whole number from 1 to 64', count)

@@ -6,7 +6,8 @@ import { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { PoolSpace } from '../../../crd/ipam-kit/space.js'
 import type { KindInfo, KubeObject } from '../../../crd/meta/object.js'
-import { describe, ipamError } from '../../../errors/index.js'
+import { describe } from '../../../errors/index.js'
+import { refuse } from '../../../errors/refuse.js'
 import { type Change, type Plan, type Planner, type PlanTime, Sightings } from '../../../plan/index.js'
 import { BlockBook } from '../book.js'
 import { type Known, KnownBlocks } from '../known-blocks.js'
@@ -40,7 +41,7 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<Ope
   const { emptySeconds = 60, readings } = options
   if (!(emptySeconds >= 0 && emptySeconds <= 86_400)) {
     const got = String(emptySeconds)
-    throw ipamError('INVALID_ARGUMENT', { argument: 'emptySeconds', expected: 'seconds, 0 to 86400', got })
+    refuse('emptySeconds', 'seconds, 0 to 86400', got)
   }
   return new BlocksOperator(emptySeconds, readings)
 }

@@ -4,7 +4,7 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import { type KindInfo, type ObjectRef, refOf } from '../../../crd/meta/object.js'
-import { ipamError } from '../../../errors/index.js'
+import { refuse } from '../../../errors/refuse.js'
 import { type Change, type Effect, type Plan, type Planner, type PlanTime, Sightings } from '../../../plan/index.js'
 import { BlockBook, isBound } from '../book.js'
 import { KnownBlocks, type Place } from '../known-blocks.js'
@@ -41,9 +41,6 @@ export interface BlocksSweepOptions {
  */
 export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcome> {
   const { owners, graceSeconds = 900, handles = false, readings } = options ?? {}
-  const refuse = (argument: string, expected: string, got: unknown) => {
-    throw ipamError('INVALID_ARGUMENT', { argument, expected, got: String(got) })
-  }
   if (!Array.isArray(owners) || owners.length === 0) refuse('owners', 'a list of kinds, one at least', owners)
   if (!(graceSeconds >= 0 && graceSeconds <= 86_400)) refuse('graceSeconds', 'seconds, 0 to 86400', graceSeconds)
   return new BlocksSweep({ owners, graceSeconds, handles, readings })
