@@ -30,7 +30,7 @@ export const systems: { readonly [name: string]: System } = {
     run: (seed, writers) => simulateAll(blockClaimsSystem(), seed, writers),
   },
   'in-cluster-blocks': {
-    ciSchedules: 500,
+    ciSchedules: 2000,
     run: (seed, writers) => simulateAll(inClusterBlocksSystem(), seed, writers),
   },
 }

@@ -83,7 +83,8 @@ export function make(
   why: string,
 ): Choice {
   const { domain, affinity } = pool.object.spec
-  const node = affinity === undefined ? undefined : request.node?.name
+  // one that the pool does not give from is none of those that a node may have
+  const node = affinity === undefined || request.keepsOutOfRange === true ? undefined : request.node?.name
   const { allocationPrefixLength } = grid
   const spec = { domain, allocationPrefixLength, pool: pool.name, node }
   const effect = makeBlock({ name, prefix, unit, row: rowOf(request, size) }, spec, { nowMs, why })

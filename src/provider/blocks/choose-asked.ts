@@ -16,7 +16,7 @@ import {
   namesOf,
   type Wanted,
 } from './choice.js'
-import { addressOfUnit, blockAround, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
+import { addressOfUnit, blockAround, blockSize, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
 import { stickyKeys } from './known-blocks.js'
 import type { PoolView } from './pool-view.js'
 import type { AllocationRequest } from './request.js'
@@ -47,26 +47,28 @@ function chooseAskedIn(
   const unit = unitOf(prefix, grid.allocationPrefixLength, asked)
   const last = unit + size.count - 1
   const isUnit = Address.equals(addressOfUnit(prefix, grid.allocationPrefixLength, unit), asked)
-  const fits = isUnit && (!size.isAligned || unit % size.count === 0)
+  const fits = isUnit && last < blockSize(grid) && (!size.isAligned || unit % size.count === 0)
   const name = blockName(pool.object.spec.domain, prefix)
   const book = input.known.book(name)
   const isLeft = input.request.inherits === true && book instanceof BlockBook && isLeftTo(input.request, book, unit)
   // what somebody has stays what it is when the pool gives it no more
   if (!isLeft && !(fits && (isAnywhere || isGivenTo(pool, prefix, grid, { first: unit, last })))) return undefined
+  // who keeps what the pool does not give has no row where there can be none
+  const notReady = (message: string, mayPass = false) =>
+    isAnywhere && !mayPass ? undefined : fails({ kind: 'notReady', message })
   const stranger = pool.strangerOver(prefix)
   if (stranger !== undefined) {
-    const message = `block ${stranger} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`
-    return fails({ kind: 'notReady', message })
+    return notReady(`block ${stranger} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`)
   }
   if (book === undefined) return { kind: 'read', block: name }
   const by = holderBeside({ prefix, grid, unit, size }, input.request)
   if (by !== undefined) return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by })
   if (book === 'absent') return make({ pool, grid, prefix, name, unit, size }, input, 'the address that is asked for')
-  if (!(book instanceof BlockBook)) return fails({ kind: 'notReady', message: book.unreadable })
+  if (!(book instanceof BlockBook)) return notReady(book.unreadable)
   if (!book.isOpen || !isOfGrid(book, grid)) {
-    const off = isOfGrid(book, grid) ? 'it is being deleted' : 'its units are not those of the domain'
-    const why = book.problems[0] ?? off
-    return fails({ kind: 'notReady', message: `block ${name} can not be used: ${why}` })
+    const isOn = isOfGrid(book, grid)
+    const why = book.problems[0] ?? (isOn ? 'it is being deleted' : 'its units are not those of the domain')
+    return notReady(`block ${name} can not be used: ${why}`, isOn && book.problems.length === 0)
   }
   const holder = holderOf(book, { first: unit, last }, pool, input)
   if (holder !== undefined) {

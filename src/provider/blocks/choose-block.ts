@@ -31,19 +31,20 @@ type Family = 4 | 6
 /** Chooses for one family: the address that is asked for, or what is kept for this owner, or the next one of the first pool with room. */
 export function chooseBlock(input: ChoiceInput): Choice {
   const { request, family, problems, nowMs } = input
-  const refusals = problems.map((message) => ({ kind: 'notReady', message }) as const)
-  const pools: Wanted[] = []
+  const notReady = [...problems]
   const unfit: string[] = []
+  const withoutFamily: string[] = []
+  const pools: Wanted[] = []
   for (const pool of input.pools) {
     const refusal = refusalOf(pool, request)
     if (refusal !== undefined) {
-      if (refusal.kind === 'notReady') refusals.push({ kind: 'notReady', message: refusal.message })
-      else unfit.push(refusal.message)
+      const refused = refusal.kind === 'notReady' ? notReady : unfit
+      refused.push(refusal.message)
       continue
     }
     const grid = pool.grid(family)
     const size = grid && sizeOf(request, grid)
-    if (grid === undefined) unfit.push(`pool ${pool.name} has no IPv${family}`)
+    if (grid === undefined) withoutFamily.push(`pool ${pool.name} has no IPv${family}`)
     else if (typeof size === 'string') unfit.push(`pool ${pool.name}: ${size}`)
     else pools.push({ pool, grid, size: size as Size })
   }
@@ -59,8 +60,9 @@ export function chooseBlock(input: ChoiceInput): Choice {
     const names = namesOf(pools)
     return fails({ kind: 'exhausted', message: `no IPv${family} available in ${names}`, family, freeAtMs })
   }
-  const message = listed([...refusals.map((refusal) => refusal.message), ...unfit], '; ')
-  return fails({ kind: refusals.length > 0 ? 'notReady' : 'refused', message })
+  const message = listed([...notReady, ...unfit, ...withoutFamily], '; ')
+  const kind = request.keepsOutOfRange === true && unfit.length === 0 ? 'outOfPool' : 'refused'
+  return fails({ kind: notReady.length > 0 ? 'notReady' : kind, message })
 }
 
 /** How many units of a block a request wants. */

@@ -281,8 +281,7 @@ export class PoolView {
     if (!space.ok || status?.domainUID === undefined) return
     for (const family of [4, 6] as const) {
       const known = statusOf(this.object, family)
-      const { given, reserved } = space.value
-      if (known === undefined || (firstOf(given, family) ?? firstOf(reserved, family)) === undefined) continue
+      if (known === undefined || !hasFamily(object, family)) continue
       const { blockPrefixLength, allocationPrefixLength } = known
       const grid = { family, blockPrefixLength, allocationPrefixLength }
       this.#families.set(family, {
@@ -298,6 +297,11 @@ export class PoolView {
       })
     }
   }
+}
+
+/** Whether a pool has subnets of a family, whatever it gives of them. */
+export function hasFamily({ spec }: IPPool, family: Family): boolean {
+  return spec.subnets.some(({ cidr }) => cidr.includes(':') === (family === 6))
 }
 
 /** When the first of some units that somebody has or waits for is free. */

@@ -137,9 +137,11 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (IPBlock.is(ref)) return this.#observeBlock(change, ref.name)
     if (change.kind === 'absent' && IPAddressClaim.is(ref)) this.#wanted.forget(formatRef(ref))
     if (!this.#definition.pools.some((model) => model.is(ref))) return this.#provider.observe(change)
-    const name = this.#noteName(ref, change)
+    const pool = this.#ipPoolIn(change, ref)
+    const name = this.#noteName(ref, pool)
     const before = this.#readiness(name)
-    for (const each of this.#asIPPool(change, ref, name)) this.#known.observe(each, { nowMs: 0 })
+    const inBlocks = asIPPool(change, name, pool)
+    if (inBlocks !== undefined) this.#known.observe(inBlocks, { nowMs: 0 })
     const keys = this.#provider.observe(change)
     // a pool becomes ready by its status, which means nothing to the life of claims
     if (this.#readiness(name) === before) return keys
@@ -213,31 +215,25 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return keys
   }
 
-  /** The name in blocks of a pool, as far as it is known. */
-  #noteName(ref: ObjectRef, change: Change): string | undefined {
+  /** The pool of a change as blocks know it; `undefined`: it is gone, or can not be read. */
+  #ipPoolIn(change: Change, ref: ObjectRef): KubeObject | undefined {
     const { ipPoolOf, pools } = this.#definition
-    const shown = formatRef(ref)
-    if (ipPoolOf === undefined) this.#names.set(shown, ref.name)
-    else if (change.kind === 'present') {
-      const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
-      if (read?.ok) this.#names.set(shown, ipPoolOf(read.value).metadata.name)
-    }
-    const name = this.#names.get(shown)
-    if (name !== undefined) this.#pools.set(name, ref)
-    return name
+    if (change.kind === 'absent') return undefined
+    if (ipPoolOf === undefined) return change.object
+    const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
+    return read?.ok ? ipPoolOf(read.value) : undefined
   }
 
-  /** What a change of a pool is to blocks. */
-  #asIPPool(change: Change, ref: ObjectRef, name: string | undefined): readonly Change[] {
-    const { ipPoolOf, pools } = this.#definition
-    if (ipPoolOf === undefined) return [change]
-    if (name === undefined) return []
-    if (change.kind === 'absent') {
-      const { apiVersion, kind } = IPPool.info
-      return [{ ...change, ref: { apiVersion, kind, name } }]
+  /** The name in blocks of a pool, as far as it is known. */
+  #noteName(ref: ObjectRef, pool: KubeObject | undefined): string | undefined {
+    const shown = formatRef(ref)
+    const own = this.#definition.ipPoolOf === undefined ? ref.name : undefined
+    const name = pool?.metadata.name ?? own ?? this.#names.get(shown)
+    if (name !== undefined) {
+      this.#names.set(shown, name)
+      this.#pools.set(name, ref)
     }
-    const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
-    return read?.ok ? [{ ...change, object: ipPoolOf(read.value) }] : []
+    return name
   }
 
   #nameOf(pool: P): string {
@@ -350,6 +346,13 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (ref === undefined) return undefined
     return this.#definition.heldBy?.({ prefix, claim, ledger: this.#provider.ledgerOf(ref) })
   }
+}
+
+/** What a change of a pool is to blocks, if it is anything to them. */
+function asIPPool(change: Change, name: string | undefined, pool: KubeObject | undefined): Change | undefined {
+  if (change.kind === 'present') return pool && { ...change, object: pool }
+  const { apiVersion, kind } = IPPool.info
+  return name === undefined ? undefined : { ...change, ref: { apiVersion, kind, name } }
 }
 
 function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {

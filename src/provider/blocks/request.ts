@@ -40,7 +40,8 @@ export interface AllocationRequest {
   readonly inherits?: boolean | undefined
   /**
    * Whether an address of `addresses` may be one that no pool of the request gives: the owner has it in another way already, as a claim by its IPAddress, and gets a
-   * row in the block in which it lies all the same. Of a family that the pool has; where the pool gives prefixes, the first address of one. Default false.
+   * row in the block in which it lies all the same. Of a family that the pool has; where the pool gives prefixes, the first address of one; with `count`, all in one
+   * block: else `outOfPool`. A block that is made for it is none of a node. Default false.
    */
   readonly keepsOutOfRange?: boolean | undefined
   /**

@@ -15,6 +15,7 @@ import {
   refOf,
 } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
+import type { DeleteEffect } from '../../plan/index.js'
 import type { Offer } from './definition.js'
 import { MARKER_ANNOTATION } from './outside.js'
 import { poolOfAddress, withGroup } from './references.js'
@@ -200,12 +201,18 @@ function ownerReference(
   }
 }
 
+/** Deletes an IPAddress in this version only: a write of ours that is still on its way could put the finalizer back, and the deletion would be held for ever. */
+export function deletionOf(address: IPAddress): DeleteEffect {
+  const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }
+  return { kind: 'delete', ref: refOf(address), if: asItIs, why: `${address.spec.address} is free again` }
+}
+
 /**
  * The uid of an object that was read from a store.
  *
  * @throws IpamError `INVALID_ARGUMENT` for an object that has none: it was not read from a store
  */
-export function uidOf(object: KubeObject): string {
+function uidOf(object: KubeObject): string {
   const { uid } = object.metadata
   if (uid !== undefined && uid !== '') return uid
   const argument = `metadata.uid of ${formatRef(refOf(object))}`

@@ -13,7 +13,7 @@ import {
   patchObject,
   removeFinalizer,
 } from '../../plan/index.js'
-import { fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf, uidOf } from './address-object.js'
+import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
 import { doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
@@ -271,12 +271,14 @@ function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Pla
   const { claim, pool } = input
   const found = input.address
   const address = found && (fulfils(found, claim, rules) || isControlledBy(found, claim)) ? found : undefined
-  const mayHaveSome = address !== undefined || hasFinalizer(claim, rules.finalizers.claim)
+  const isHeld = hasFinalizer(claim, rules.finalizers.claim)
+  const mayHaveSome = address !== undefined || isHeld
   const heldUp = mayHaveSome ? holdUp(planning, address, { isLeftOver: false }) : undefined
   if (heldUp !== undefined) return heldUp
   const effects: Effect[] = address === undefined ? [] : giveBack(planning, address, RELEASED)
-  if (hasFinalizer(claim, rules.finalizers.claim)) {
-    effects.push(removeFinalizer(claim, rules.finalizers.claim, 'its address is released'))
+  if (isHeld) {
+    const removal = removeFinalizer(claim, rules.finalizers.claim, 'its address is released')
+    effects.push(...noAddress(planning, address), removal)
   }
   const text = address?.spec.address
   const message = text === undefined ? NO_ADDRESS : `${text} is released`
@@ -319,10 +321,10 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
 
 /** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
 function noAddress<P extends KubeObject, L extends Ledger<P>, O>(
-  { input, reads }: Planning<P, L, O>,
+  { rules, input, reads }: Planning<P, L, O>,
   address: IPAddress | undefined,
 ): Effect[] {
-  if (address !== undefined) return []
+  if (address !== undefined || rules.outside === undefined) return []
   const why = NO_ADDRESS
   return [input.address === undefined ? { kind: 'absent', ref: reads.address, why } : guard(input.address, why)]
 }
@@ -357,12 +359,7 @@ function giveBack<P extends KubeObject, L extends Ledger<P>, O>(
   if (isDeleting(address) && !hasFinalizer(address, finalizer)) return []
   const effects: Effect[] = [guard(input.claim, 'the address of another claim of this name must not be removed')]
   if (hasFinalizer(address, finalizer)) effects.push(removeFinalizer(address, finalizer, why))
-  if (!isDeleting(address)) {
-    const free = `${address.spec.address} is free again`
-    // for this version only: a write of ours that is still on its way could put the finalizer back, and the deletion would be held for ever
-    const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }
-    effects.push({ kind: 'delete', ref: refOf(address), if: asItIs, why: free })
-  }
+  if (!isDeleting(address)) effects.push(deletionOf(address))
   return effects
 }
 

@@ -4,7 +4,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { type Effect, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
-import { controllersOf, uidOf } from './address-object.js'
+import { controllersOf, deletionOf } from './address-object.js'
 import type { ClaimOutcome } from './outcome.js'
 import { refTo } from './references.js'
 
@@ -54,33 +54,24 @@ export function planOrphan(input: OrphanInput, time: PlanTime): Plan<ClaimOutcom
   const { address, finalizer, sinceMs, sweepAfterSeconds } = input
   const claim = claimRefOf(address)
   const what = `${formatRef(refOf(address))} has no claim`
+  const stays = (why: string, requeueAfterSeconds?: number, remainingSeconds?: number): Plan<ClaimOutcome> => ({
+    outcome: { kind: 'orphaned', remainingSeconds, message: `${what}, and ${why}` },
+    effects: [],
+    requeueAfterSeconds,
+  })
   const held = whyHeld(input)
-  if (held !== undefined) {
-    const outcome: ClaimOutcome = { kind: 'orphaned', remainingSeconds: undefined, message: `${what}, and ${held}` }
-    return { outcome, effects: [], requeueAfterSeconds: HELD_SECONDS }
-  }
+  if (held !== undefined) return stays(held, HELD_SECONDS)
   if (!isDeleting(address)) {
-    if (sweepAfterSeconds === undefined) {
-      return { outcome: { kind: 'orphaned', remainingSeconds: undefined, message: `${what}, and stays` }, effects: [] }
-    }
-    const remainingSeconds = Math.ceil((sinceMs + sweepAfterSeconds * 1000 - time.nowMs) / 1000)
-    if (remainingSeconds > 0) {
-      const message = `${what}, and is removed in ${remainingSeconds} s`
-      const outcome: ClaimOutcome = { kind: 'orphaned', remainingSeconds, message }
-      return { outcome, effects: [], requeueAfterSeconds: remainingSeconds }
-    }
+    if (sweepAfterSeconds === undefined) return stays('stays')
+    const seconds = Math.ceil((sinceMs + sweepAfterSeconds * 1000 - time.nowMs) / 1000)
+    if (seconds > 0) return stays(`is removed in ${seconds} s`, seconds, seconds)
   }
   const effects: Effect[] = [
     { kind: 'absent', ref: claim, why: 'a claim of that name adopts the address' },
-    ...(isDeleting(address) ? [] : [deletion(address)]),
+    ...(isDeleting(address) ? [] : [deletionOf(address)]),
     ...(hasFinalizer(address, finalizer) ? [removeFinalizer(address, finalizer, 'its claim is gone')] : []),
   ]
   return { outcome: { kind: 'swept', address: address.spec.address, message: `${what}, and goes` }, effects }
-}
-
-function deletion(address: IPAddress): Effect {
-  const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }
-  return { kind: 'delete', ref: refOf(address), if: asItIs, why: `${address.spec.address} is free again` }
 }
 
 function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {

@@ -95,10 +95,8 @@ type WishInput = Parameters<
 /** What is kept for the claim, or what it requests, or any. */
 function wishOf({ claim, pool, ledger, families }: WishInput, { requestedAddress }: InClusterBlocksOptions): BlockWish {
   const name = formatRef(refOf(pool))
-  const [family] = families
-  if (family === undefined) {
-    return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
-  }
+  // a pool that can be used has one, whatever it gives of it
+  const family = families[0] as 4 | 6
   const annotation = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
   const requested = annotation === undefined ? undefined : claim.metadata.annotations?.[annotation]
   const preallocated = ledger.keptFor(claimName(claim))

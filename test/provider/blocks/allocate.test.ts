@@ -121,7 +121,13 @@ describe('an allocation', () => {
       ['10.0.0.0/28', ['1', '7', '8']],
       ['10.9.9.0/28', ['9']],
     ])
-    expect(await ask('e', 'fd00::1', { families: [6] })).toMatchObject({ kind: 'refused' })
+    expect(await ask('e', 'fd00::1', { families: [6] })).toEqual({
+      kind: 'outOfPool',
+      message: 'pool blue has no IPv6',
+    })
+    const selected = { subnets: [{ cidr: '10.0.0.0/24' }], nodeSelector: { matchLabels: { zone: 'a' } } }
+    await poolIn(store, 'green', selected)
+    expect(await ask('e', '10.9.9.1', { pools: ['green'] })).toMatchObject({ kind: 'refused' })
     await giveBack({ owner: { uid: 'c' }, pools: ['blue'] })
     expect(texts(await ask('f', '10.9.9.9'))).toEqual(['10.9.9.9'])
   })
@@ -132,6 +138,27 @@ describe('an allocation', () => {
     const addresses = [Address.parse('10.9.9.9')]
     const given = await give(request('a', { pools: ['near', 'far'], addresses, keepsOutOfRange: true }))
     expect(given).toMatchObject({ kind: 'allocated', allocations: [{ pool: 'far' }] })
+  })
+
+  test('of several such addresses in a row is one of a single block, or none', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    const ask = (uid: string, text: string) =>
+      give(request(uid, { addresses: [Address.parse(text)], count: 4, keepsOutOfRange: true }))
+    expect(texts(await ask('a', '10.9.9.12'))).toEqual(['10.9.9.12'])
+    for (const text of ['10.9.9.30', '10.0.0.14']) expect(await ask('b', text)).toMatchObject({ kind: 'outOfPool' })
+    expect(texts(await give(request('c')))).toEqual(['10.0.0.1'])
+  })
+
+  test('of such an address makes no block for a node', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/24' }], affinity: { by: 'node', maxBlocksPerNode: 1, borrow: false } })
+    const ask = (uid: string, more: Partial<AllocationRequest> = {}) =>
+      give(request(uid, { node: { name: 'n1' }, ...more }))
+    await ask('a', { addresses: [Address.parse('10.9.9.9')], keepsOutOfRange: true })
+    expect(texts(await ask('b'))).toEqual(['10.0.0.1'])
+    expect((await blocksIn(store)).map(({ spec }) => [spec.cidr, spec.node])).toEqual([
+      ['10.0.0.0/28', 'n1'],
+      ['10.9.9.0/28', undefined],
+    ])
   })
 
   test('of such a prefix is one of those that its domain has, or none', async () => {

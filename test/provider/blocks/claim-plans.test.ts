@@ -120,7 +120,7 @@ test('a claim that is deleted and has no row goes without a call', async () => {
   await changeRows({ 1: null })
   unwrap(await store.delete(claimRef))
   const plan = await planned()
-  expect([plan.outcome.kind, deeds(plan)]).toEqual(['released', ['patch']])
+  expect([plan.outcome.kind, deeds(plan)]).toEqual(['released', ['absent', 'patch']])
 })
 
 test('what was known before a reset is not known any more', async () => {

@@ -181,6 +181,16 @@ describe('what a claim has outside is given back', () => {
     expect(planOf({ ...address('a'), spec: { address: 7 } })).toEqual([])
   })
 
+  test('and then the claim goes, if there is still none', () => {
+    const planner = provider({ marker: 'kept' })
+    show(planner, stored(pool()), stored(claim('a'), { ...DELETED, finalizers: [CLAIM_FINALIZER] }))
+    answered(planner, { ok: true, value: {} })
+    expect(planner.plan(KEY, { nowMs: 0 })).toMatchObject({
+      outcome: { kind: 'released' },
+      effects: [{ kind: 'absent' }, { kind: 'patch', ref: claimRef('a'), patch: { metadata: { finalizers: [] } } }],
+    })
+  })
+
   test('before the one that it has is: that is seen', () => {
     expect(planOf(address('a')).map((effect) => effect.kind)).toEqual(['patch', 'outside'])
   })

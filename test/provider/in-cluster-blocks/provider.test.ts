@@ -2,9 +2,10 @@ import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { GlobalInClusterIPPool, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { IPPool, poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
+import type { Plan } from 'ipam-kit/plan'
 import { BlockReadings } from 'ipam-kit/provider/blocks'
-import { inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster-blocks'
-import { Controller, taskCaller } from 'ipam-kit/run'
+import { type InClusterBlocks, inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster-blocks'
+import { Controller, runPlan, taskCaller } from 'ipam-kit/run'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { VirtualTimers } from '../../run/virtual-timers.js'
 import { addressRef, claim, claimRef, pool, poolOf, poolRef, World } from '../in-cluster/world.js'
@@ -26,7 +27,15 @@ async function state(name: string): Promise<string> {
 }
 
 /** An IPAddress as a provider has made it that knows no blocks. */
-async function leave(name: string, address: string, { uid }: { readonly uid?: string | undefined } = {}) {
+async function leave(
+  name: string,
+  address: string,
+  {
+    uid,
+    kind: poolKind = 'InClusterIPPool',
+    prefix = 24,
+  }: { readonly uid?: string | undefined; readonly kind?: string; readonly prefix?: number } = {},
+) {
   const { apiVersion, kind } = IPAddress.info
   const owner = { apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', name, controller: true }
   await world.create({
@@ -40,9 +49,9 @@ async function leave(name: string, address: string, { uid }: { readonly uid?: st
     },
     spec: {
       claimRef: { name },
-      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'pool' },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: poolKind, name: 'pool' },
       address,
-      prefix: 24,
+      prefix,
     },
   })
 }
@@ -79,7 +88,7 @@ describe('pools on blocks', () => {
     await world.create(pool(['10.0.0.4/31'], { prefix: 31 }), pool(['nonsense'], {}, 'bad'))
     await world.create(claim('a'), claim('b', { poolRef: { name: 'bad' } }))
     await world.runOnBlocks()
-    expect(await state('a')).toBe('PoolExhausted: no address available in InClusterIPPool default/pool')
+    expect(await state('a')).toBe('PoolExhausted: no IPv4 available in InClusterIPPool default/pool')
     expect(await state('b')).toMatch(/^PoolNotReady: InClusterIPPool default\/bad is invalid: spec\.addresses/)
   })
 
@@ -154,6 +163,37 @@ describe('IPAddress objects that are there already', () => {
     await world.delete('claim', 'out')
     await world.runOnBlocks()
     expect(await world.rows()).toHaveLength(1)
+  })
+
+  test.each([
+    ['of which nothing is given any more', { excludedAddresses: ['10.0.0.0/24'] }, 1],
+    ['of another family', { addresses: ['fd00::1-fd00::9'], prefix: 64 }, 0],
+  ])('stay in a pool %s', async (_, spec, rows) => {
+    await world.create(pool(['10.0.0.2-10.0.0.5'], spec), claim('a'))
+    await leave('a', '10.0.0.3', { uid: (await world.claim('a')).metadata.uid })
+    await world.runOnBlocks()
+    expect(await state('a')).toBe('10.0.0.3/24')
+    expect(await world.rows()).toHaveLength(rows)
+    await world.patch(poolRef(), { spec: { addresses: ['10.0.0.2-10.0.0.5'], excludedAddresses: [], prefix: 24 } })
+    await world.runOnBlocks()
+    expect(await world.rows()).toEqual([expect.stringMatching(/ 3 default\/a$/)])
+  })
+
+  test('stay without a row where a block of another grid is in the way', async () => {
+    const kind = 'GlobalInClusterPrefixPool'
+    const of = { poolRef: { kind } }
+    await world.create(poolOf(kind, { prefixes: ['10.0.0.0/16'], allocationPrefixLength: 28 }), claim('a', of))
+    await world.runOnBlocks()
+    const { apiVersion } = poolRef()
+    await world.patch(
+      { apiVersion, kind, name: 'pool' },
+      { spec: { prefixes: ['10.64.0.0/16'], allocationPrefixLength: 26 } },
+    )
+    await world.create(claim('b', of))
+    await leave('b', '10.0.0.64', { uid: (await world.claim('b')).metadata.uid, kind, prefix: 28 })
+    await world.runOnBlocks()
+    expect(await state('b')).toBe('10.0.0.64/28')
+    expect(await world.rows()).toEqual([expect.stringMatching(/default\/a$/)])
   })
 
   test('of which two have one address: one of them has a row, and the other claim says so', async () => {
@@ -300,6 +340,60 @@ test('three processes serve 60 claims of one pool at once, and none of them lead
   for (const controller of controllers) controller.stop()
   await Promise.all(running)
   expect(problems).toEqual([])
+})
+
+describe('a claim that is deleted', () => {
+  /** A process that has seen all, but these kinds. */
+  async function processWithout(kinds: readonly string[]): Promise<InClusterBlocks> {
+    const provider = inClusterBlocks()
+    for (const { apiVersion, kind } of provider.watches) {
+      if (kinds.includes(kind)) continue
+      const { items } = unwrap(await world.store.list({ apiVersion, kind }))
+      for (const object of items) provider.observe({ kind: 'present', object })
+    }
+    return provider
+  }
+
+  /** Carries out what a process plans for the claim `a`. */
+  function runOnce(provider: InClusterBlocks, meanwhile: () => Promise<unknown> = async () => {}) {
+    const call = taskCaller({ store: world.store, now: () => world.nowMs, tasks: provider.tasks })
+    return runPlan(provider.plan('IPAddressClaim default/a', { nowMs: world.nowMs }) as Plan, world.store, {
+      outside: async (asked) => {
+        await meanwhile()
+        return call(asked)
+      },
+      onChange: (change) => provider.observe(change),
+      onAnswer: (asked, answer) => provider.hear?.({ call: asked, answer, atMs: world.nowMs }),
+    })
+  }
+
+  beforeEach(async () => {
+    await world.create(pool(['10.0.0.2']), claim('a'))
+    await world.runOnBlocks()
+  })
+
+  test('stays while its IPAddress is there, also where a process has seen neither that nor its row', async () => {
+    unwrap(await world.store.delete(claimRef('a')))
+    const provider = await processWithout(['IPAddress', 'IPBlock'])
+    expect(await runOnce(provider)).toMatchObject({ kind: 'conflict' })
+    expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.2' })
+    await world.runOnBlocks()
+    expect([await world.claims(), await world.bindings(), await world.rows()]).toEqual([[], {}, []])
+  })
+
+  test('stays for its IPAddress that comes while its row is given back', async () => {
+    const { metadata, ...rest } = unwrap(await world.store.get(addressRef('a')))
+    await world.patch(addressRef('a'), { metadata: { finalizers: [] } })
+    await world.delete('address', 'a')
+    unwrap(await world.store.delete(claimRef('a')))
+    const { name, namespace, finalizers, ownerReferences } = metadata
+    const late = { ...rest, metadata: { name, namespace, finalizers, ownerReferences } }
+    const provider = await processWithout([])
+    expect(await runOnce(provider, () => world.create(late))).toMatchObject({ kind: 'done' })
+    expect(await runOnce(provider)).toMatchObject({ kind: 'conflict' })
+    await world.runOnBlocks()
+    expect([await world.claims(), await world.bindings(), await world.rows()]).toEqual([[], {}, []])
+  })
 })
 
 test('a pool that is deleted goes with its last address, and comes again with nothing in use', async () => {

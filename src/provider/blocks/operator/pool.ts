@@ -14,7 +14,7 @@ import {
 } from '../../../plan/index.js'
 import { listed, withConditions } from '../../claims/status.js'
 import type { Grid } from '../grid.js'
-import type { PoolView } from '../pool-view.js'
+import { hasFamily, type PoolView } from '../pool-view.js'
 import type { DomainCensus } from './census.js'
 import { domainFor, domainProblem, gridConflict } from './domain.js'
 import type { OperatorOutcome } from './outcome.js'
@@ -100,9 +100,7 @@ function gridsOf({ view, domain }: PoolInput): readonly Grid[] {
     { family: 4 as const, ...onlyGrid(domain.spec.ipv4) },
     { family: 6 as const, ...onlyGrid(domain.spec.ipv6) },
   ]
-  return grids.filter(({ family }) =>
-    view.object.spec.subnets.some(({ cidr }) => cidr.includes(':') === (family === 6)),
-  )
+  return grids.filter(({ family }) => hasFamily(view.object, family))
 }
 
 function onlyGrid({ blockPrefixLength, allocationPrefixLength }: IPDomain['spec']['ipv4']): IPDomain['spec']['ipv4'] {
