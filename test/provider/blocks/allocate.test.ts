@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import type { IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import {
   type AllocationOutcome,
@@ -147,6 +147,20 @@ describe('an allocation', () => {
     expect(texts(await ask('a', '10.9.9.12'))).toEqual(['10.9.9.12'])
     for (const text of ['10.9.9.30', '10.0.0.14']) expect(await ask('b', text)).toMatchObject({ kind: 'outOfPool' })
     expect(texts(await give(request('c')))).toEqual(['10.0.0.1'])
+  })
+
+  test('of such an address waits for a block that is going', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    const ask = (uid: string, text: string) =>
+      give(request(uid, { addresses: [Address.parse(text)], keepsOutOfRange: true }))
+    await ask('a', '10.9.9.9')
+    const [block] = await blocksIn(store)
+    const { apiVersion, kind } = IPBlock.info
+    unwrap(await store.delete({ apiVersion, kind, name: block?.metadata.name ?? '' }))
+    expect(await ask('b', '10.9.9.10')).toMatchObject({
+      kind: 'notReady',
+      message: expect.stringContaining('it is being deleted'),
+    })
   })
 
   test('of such an address makes no block for a node', async () => {
