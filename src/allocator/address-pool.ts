@@ -5,7 +5,7 @@ import * as RangeSet from '../cidr/nouns/range-set.js'
 import { type Result, unwrap } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { PoolBook } from './pool-book.js'
+import { type Ended, PoolBook } from './pool-book.js'
 import { decodePool, encodePool } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { takeBackAll, undoDelta } from './pool-undo.js'
@@ -31,7 +31,7 @@ import {
   type Want,
 } from './request.js'
 import { assertWithin } from './slots.js'
-import { allocated, assertExpiry, assertWant, familiesOf, type Given, newHold, shapeOf } from './want.js'
+import { addTo, allocated, assertExpiry, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
@@ -119,8 +119,8 @@ export class AddressPool {
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
     const given: Given = {
-      holds: [],
-      rests: [],
+      holds: NONE,
+      rests: NONE,
       before: this.#book.strategyState,
       sequence: this.#sequence,
       isNewOwner: !holdsAnything,
@@ -196,7 +196,7 @@ export class AddressPool {
   /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
   releaseOwner(uid: string, options: AtTime = {}): Released {
     const nowMs = this.#advance(options)
-    return this.#endAll(this.#book.holdsOfUid(uid), nowMs)
+    return this.#released(this.#book.endAllOf(uid, nowMs))
   }
 
   /** Ends all holds whose time is over, in the order in which they began. */
@@ -205,10 +205,8 @@ export class AddressPool {
     const holds: Hold[] = []
     const { expiring } = this.#book
     for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
-    return this.#endAll(
-      holds.sort((a, b) => a.sequence - b.sequence),
-      nowMs,
-    )
+    holds.sort((a, b) => a.sequence - b.sequence)
+    return this.#endAll(holds, nowMs)
   }
 
   /**
@@ -349,7 +347,9 @@ export class AddressPool {
     if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? this.#give([kept], request, given)
     for (const family of families) {
       const address = this.#choose(family, request)
-      if (address !== undefined) return this.#give([address], request, given)
+      if (address === undefined) continue
+      this.#begin(address, request, given)
+      return allocated(given)
     }
     this.#book.strategyState = given.before
     return this.#exhausted(families, nowMs)
@@ -418,8 +418,7 @@ export class AddressPool {
   #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
     const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
     const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
-    to.holds.push(hold)
-    if (rest !== undefined) to.rests.push(rest)
+    addTo(to, hold, rest)
   }
 
   /** Not all that was wanted could be given. */
@@ -438,11 +437,14 @@ export class AddressPool {
   #endAll(holds: readonly Hold[], nowMs: number): Released {
     let isAnyShared = false
     for (const hold of holds) if (!this.#book.end(hold, nowMs)) isAnyShared = true
-    const others = isAnyShared ? holds.flatMap(({ address }) => this.#book.holdsOn(address)) : NOBODY
+    return this.#released({ holds, isAnyShared })
+  }
+
+  #released({ holds, isAnyShared }: Ended): Released {
+    const others = isAnyShared ? holds.flatMap(({ address }) => this.#book.holdsOn(address)) : NONE
     return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
   }
 }
 
 /** The static band comes last. */
 const PARTS = [{ inBand: false }, { inBand: true }] as const
-const NOBODY: readonly Hold[] = []

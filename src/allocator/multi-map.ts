@@ -92,6 +92,21 @@ export class MultiMap<K, I, T extends object> {
     return true
   }
 
+  /** As {@link delete}, for whoever has the value itself. */
+  deleteValue(key: K, value: T): boolean {
+    if (this.#places.get(key) !== value) return this.delete(key, this.#keyOf(value))
+    this.#places.remove(key)
+    return true
+  }
+
+  /** Removes all values under a key, and returns them, in the order in which they were added. */
+  deleteAll(key: K): T[] {
+    const place = this.#places.get(key)
+    if (place === undefined) return []
+    this.#places.remove(key)
+    return place instanceof Map ? [...place.values()] : [place]
+  }
+
   /** Every value, in no order to rely on. */
   *values(): IterableIterator<T> {
     for (const place of this.#places.values()) {

@@ -28,6 +28,13 @@ export interface BookState {
   readonly behind: readonly (Address | undefined)[]
 }
 
+/** Holds that are over. */
+export interface Ended {
+  readonly holds: readonly Hold[]
+  /** Whether others hold any of their addresses. */
+  readonly isAnyShared: boolean
+}
+
 /**
  * The books of a pool: who holds what, what is at rest, and so which slots are taken. An address is taken while somebody holds it, while it cools
  * down, and while it is kept for a key. It knows no rules about who may have what.
@@ -143,9 +150,23 @@ export class PoolBook {
    * @returns whether nobody else holds it
    */
   end(hold: Hold, nowMs: number): boolean {
+    this.#held.deleteValue(hold.owner.uid, hold)
+    return this.#endHeld(hold, nowMs)
+  }
+
+  /** Records that all holds of an owner are over, in the order in which they began. */
+  endAllOf(uid: string, nowMs: number): Ended {
+    const holds = inOrder(this.#held.deleteAll(uid))
+    let isAnyShared = false
+    for (const hold of holds) if (!this.#endHeld(hold, nowMs)) isAnyShared = true
+    return { holds, isAnyShared }
+  }
+
+  /** The rest of {@link end}, when what the owner holds is without it already. */
+  #endHeld(hold: Hold, nowMs: number): boolean {
     const { address, stickyKey } = hold
     const place = this.#placeOf(address)
-    if (!this.#strike(hold, place)) return false
+    if (!this.#strikeHeld(hold, place)) return false
     this.#countOut(place)
     const { coolDownMs, holdMs, strategy } = this.#plan
     const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
@@ -356,10 +377,14 @@ export class PoolBook {
 
   /** Returns whether the address has no other hold. */
   #strike(hold: Hold, place: Place): boolean {
-    this.#held.delete(hold.owner.uid, hold)
+    this.#held.deleteValue(hold.owner.uid, hold)
+    return this.#strikeHeld(hold, place)
+  }
+
+  #strikeHeld(hold: Hold, place: Place): boolean {
     if (hold.owner.interface !== undefined) this.#heldByInterface.delete(ownerId(hold.owner), hold)
     if (hold.expiresAtMs !== undefined) this.expiring.remove(hold)
-    return this.#holders[hold.address.family].delete(place, ownerId(hold.owner))
+    return this.#holders[hold.address.family].deleteValue(place, hold)
   }
 }
 

@@ -34,7 +34,7 @@ export function assertOwner(owner: Pick<Owner, 'uid' | 'interface'>): void {
 
 /** Whether a text can be what an owner is told apart by. */
 export function isName(value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && value.length <= MOST_CHARACTERS && !value.includes('\n')
+  return typeof value === 'string' && value.length > 0 && value.length <= MOST_CHARACTERS && !value.includes('\n')
 }
 
 function refuseName(argument: string, value: unknown): never {

@@ -47,7 +47,7 @@ export class Resting {
 
   /** Whether anything cools down. */
   get isAnyCooling(): boolean {
-    return this.#cooling[4].size + this.#cooling[6].size > 0
+    return this.#rests.size > 0 && this.#cooling[4].size + this.#cooling[6].size > 0
   }
 
   get(address: Address): Rest | undefined {

@@ -19,14 +19,18 @@ type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 
 /** What a request has been given so far. */
 export interface Given {
-  readonly holds: Hold[]
-  readonly rests: Rest[]
+  /** `NONE` until there is one, as few requests are given more: a list that grows has room for many from its first element on. */
+  holds: Hold[]
+  rests: Rest[]
   /** What the strategy went by before, and the last number that had been given. */
   readonly before: StrategyState
   readonly sequence: number
   /** Whether the owner held nothing at all before. */
   readonly isNewOwner: boolean
 }
+
+/** No holds, no rests. Shared, and never written to. */
+export const NONE: never[] = []
 
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
@@ -43,8 +47,9 @@ export function familiesOf(family: Family | undefined): readonly Family[] {
  *   both families with one
  */
 export function assertWant(want: Want, family: Family | undefined): void {
-  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
   if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', String(family))
+  if (want.kind === 'any') return
+  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
   if (want.kind === 'address') assertAddress('want.address', want.address)
   if (want.kind === 'oneOf') for (const address of want.addresses) assertAddress('want.addresses', address)
   if (want.kind === 'many' || want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
@@ -97,6 +102,14 @@ export function newHold(
 ): Hold {
   if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
   return { address, owner, sequence, stickyKey, expiresAtMs }
+}
+
+export function addTo(given: Given, hold: Hold, rest: Rest | undefined): void {
+  if (given.holds === NONE) given.holds = [hold]
+  else given.holds.push(hold)
+  if (rest === undefined) return
+  if (given.rests === NONE) given.rests = [rest]
+  else given.rests.push(rest)
 }
 
 export function allocated({ holds, rests, before }: Given): Extract<AllocationOutcome, { kind: 'allocated' }> {
