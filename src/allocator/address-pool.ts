@@ -120,7 +120,7 @@ export class AddressPool {
     if (held !== undefined) return held
     const given: Given = {
       holds: NONE,
-      rests: NONE,
+      rests: [],
       before: this.#book.strategyState,
       sequence: this.#sequence,
       isNewOwner: !holdsAnything,

@@ -47,12 +47,6 @@ export class MultiMap<K, I, T extends object> {
     return this.#keyOf(place) === inner ? place : undefined
   }
 
-  has(key: K, inner: I): boolean {
-    const place = this.#places.get(key)
-    if (place === undefined) return false
-    return place instanceof Map ? place.has(inner) : this.#keyOf(place) === inner
-  }
-
   /** Whether there is any value under a key. */
   hasAny(key: K): boolean {
     return this.#places.get(key) !== undefined
@@ -101,10 +95,9 @@ export class MultiMap<K, I, T extends object> {
 
   /** Removes all values under a key, and returns them, in the order in which they were added. */
   deleteAll(key: K): T[] {
-    const place = this.#places.get(key)
-    if (place === undefined) return []
-    this.#places.remove(key)
-    return place instanceof Map ? [...place.values()] : [place]
+    const values = this.get(key)
+    if (values.length > 0) this.#places.remove(key)
+    return values
   }
 
   /** Every value, in no order to rely on. */

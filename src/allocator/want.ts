@@ -21,7 +21,7 @@ type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 export interface Given {
   /** `NONE` until there is one, as few requests are given more: a list that grows has room for many from its first element on. */
   holds: Hold[]
-  rests: Rest[]
+  readonly rests: Rest[]
   /** What the strategy went by before, and the last number that had been given. */
   readonly before: StrategyState
   readonly sequence: number
@@ -29,7 +29,7 @@ export interface Given {
   readonly isNewOwner: boolean
 }
 
-/** No holds, no rests. Shared, and never written to. */
+/** No holds. Shared, and never written to. */
 export const NONE: never[] = []
 
 /** As many as a pool gives at once: each of them has a record. */
@@ -107,9 +107,7 @@ export function newHold(
 export function addTo(given: Given, hold: Hold, rest: Rest | undefined): void {
   if (given.holds === NONE) given.holds = [hold]
   else given.holds.push(hold)
-  if (rest === undefined) return
-  if (given.rests === NONE) given.rests = [rest]
-  else given.rests.push(rest)
+  if (rest !== undefined) given.rests.push(rest)
 }
 
 export function allocated({ holds, rests, before }: Given): Extract<AllocationOutcome, { kind: 'allocated' }> {

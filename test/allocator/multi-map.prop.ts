@@ -6,7 +6,11 @@ interface Item {
   readonly inner: number
 }
 
-const step = fc.record({ do: fc.constantFrom('add', 'delete'), key: fc.nat(4), inner: fc.nat(4) })
+const step = fc.record({
+  do: fc.constantFrom('add', 'delete', 'deleteValue', 'deleteAll'),
+  key: fc.nat(4),
+  inner: fc.nat(4),
+})
 
 test('a multi map is a map of maps', () => {
   fc.assert(
@@ -23,8 +27,15 @@ test('a multi map is a map of maps', () => {
         } else if (what === 'delete') {
           under.delete(inner)
           expect(map.delete(key, inner)).toBe(under.size === 0)
+        } else if (what === 'deleteValue') {
+          // the value itself, or one that has its key
+          const item = key % 2 === 0 ? under.get(inner) : undefined
+          under.delete(inner)
+          expect(map.deleteValue(key, item ?? { inner })).toBe(under.size === 0)
+        } else if (what === 'deleteAll') {
+          expect(map.deleteAll(key)).toEqual([...under.values()])
+          under.clear()
         }
-        expect(map.has(key, inner)).toBe(under.has(inner))
         expect(map.find(key, inner)).toBe(under.get(inner))
         expect(map.hasAny(key)).toBe(under.size > 0)
         expect(map.get(key)).toEqual([...under.values()])

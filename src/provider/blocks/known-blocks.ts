@@ -1,6 +1,6 @@
 import type * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { blockName, parseBlockName } from '../../crd/ipam-kit/block-name.js'
+import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
@@ -133,11 +133,6 @@ export class KnownBlocks {
   /** A block by its name. */
   book(name: string): Known<BlockBook> {
     return this.#books.get(name) ?? (this.isComplete ? 'absent' : undefined)
-  }
-
-  /** The block at a place of the domain of a pool. */
-  bookAt(pool: PoolView, prefix: Prefix.Prefix): Known<BlockBook> {
-    return this.book(blockName(pool.object.spec.domain, prefix))
   }
 
   /** The rows that an owner has, in the order of their sequence. */

@@ -38,7 +38,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
 }
 
 /** The definition without any options, and with its defaults. */
-export const rules = rulesOf(definitionOf({}))
+export const rules = /* @__PURE__ */ rulesOf(/* @__PURE__ */ definitionOf({}))
 
 function wishesOf(
   { claim, pool, ledger, former }: EnsureInput<InClusterPool, PoolLedger, undefined>,
