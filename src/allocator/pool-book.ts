@@ -144,38 +144,37 @@ export class PoolBook {
     return rest
   }
 
-  /**
-   * Records that a hold is over. An address that nobody else holds is at rest for a while, or free.
-   *
-   * @returns whether nobody else holds it
-   */
-  end(hold: Hold, nowMs: number): boolean {
-    this.#held.deleteValue(hold.owner.uid, hold)
-    return this.#endHeld(hold, nowMs)
+  /** Records that holds are over. An address that nobody else holds is at rest for a while, or free. */
+  endAll(holds: readonly Hold[], nowMs: number): Ended {
+    for (const hold of holds) this.#held.deleteValue(hold.owner.uid, hold)
+    return this.#endAll(holds, nowMs)
   }
 
   /** Records that all holds of an owner are over, in the order in which they began. */
   endAllOf(uid: string, nowMs: number): Ended {
-    const holds = inOrder(this.#held.deleteAll(uid))
-    let isAnyShared = false
-    for (const hold of holds) if (!this.#endHeld(hold, nowMs)) isAnyShared = true
-    return { holds, isAnyShared }
+    return this.#endAll(inOrder(this.#held.deleteAll(uid)), nowMs)
   }
 
-  /** The rest of {@link end}, when what the owner holds is without it already. */
-  #endHeld(hold: Hold, nowMs: number): boolean {
-    const { address, stickyKey } = hold
-    const place = this.#placeOf(address)
-    if (!this.#strikeHeld(hold, place)) return false
-    this.#countOut(place)
+  /** The rest of it, when what their owners hold is without them already. */
+  #endAll(holds: readonly Hold[], nowMs: number): Ended {
     const { coolDownMs, holdMs, strategy } = this.#plan
-    const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
-    const isCooling = coolUntilMs > nowMs
-    if (isCooling || strategy.kind === 'least-recently-released') {
-      this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
+    let isAnyShared = false
+    for (const hold of holds) {
+      const { address, stickyKey } = hold
+      const place = this.#placeOf(address)
+      if (!this.#strikeHeld(hold, place)) {
+        isAnyShared = true
+        continue
+      }
+      this.#countOut(place)
+      const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
+      const isCooling = coolUntilMs > nowMs
+      if (isCooling || strategy.kind === 'least-recently-released') {
+        this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
+      }
+      this.#unblock(address, place)
     }
-    this.#unblock(address, place)
-    return true
+    return { holds, isAnyShared }
   }
 
   /** As if a hold had never been: the address is as it was before, at rest or never used. */

@@ -30,7 +30,7 @@ export interface Given {
 }
 
 /** No holds. Shared, and never written to. */
-export const NONE: never[] = []
+export const NONE = /* @__PURE__ */ Object.freeze([]) as readonly never[] as never[]
 
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536

@@ -27,6 +27,9 @@ export const PLAIN_PATTERN = "^[!#-%'-;=?-\\[\\]-~]+$"
 /** How long the texts of a row may be: with them all the largest block stays below 1 MB. */
 export const MAX_ROW_TEXTS = { owner: 317, uid: 36, kind: 80, interface: 15, container: 64 } as const
 
+/** For how long what was given back waits at most, in seconds: 366 days. */
+export const MAX_SECONDS = 31_622_400
+
 /** The most units that a block has: with the longest names the API knows it stays below 1 MB. */
 export const MAX_BLOCK_SIZE = 1024
 /** How many units a block has where nobody says it: of pools that bind blocks to nodes, and of others. */

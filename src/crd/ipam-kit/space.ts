@@ -8,7 +8,7 @@ import { type FieldError, formatFieldError, invalidField } from '../meta/field-e
 import { isName } from './block-name.js'
 import type { FamilyGridWish } from './grid.js'
 import type { IPPoolSpec, IPPoolSubnet } from './ip-pool.js'
-import { MAX_SUBNET_TEXTS, MAX_SUBNETS } from './names.js'
+import { MAX_SECONDS, MAX_SUBNET_TEXTS, MAX_SUBNETS } from './names.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -52,7 +52,7 @@ export interface PoolGrids {
  * {@link IPDomain}; without it a pool that asks for no grid is one of addresses. O(n log n).
  *
  * @returns `INVALID_POOL_SPEC` with every problem and the field that has it: what does not parse, has host bits, is IPv4 within IPv6, or is not of its
- *   subnet; the same subnet twice; none at all, or more than 256; more than 256 texts in a list
+ *   subnet; the same subnet twice; none at all, or more than 256; more than 256 texts in a list; seconds that are out of range
  * @example
  * import { RangeSet } from 'ipam-kit/cidr'
  * const subnets = [{ cidr: '10.0.0.0/28', exclude: ['10.0.0.8/29'], reserved: ['10.0.0.5'], gateway: '10.0.0.1' }]
@@ -89,6 +89,11 @@ export function readPoolSpace(
 ): { readonly space: PoolSpace; readonly errors: readonly FieldError[] } {
   const errors: FieldError[] = []
   if (!isName(spec.domain)) errors.push(invalidField('spec.domain', shown(spec.domain), 'is not the name of a domain'))
+  const { reuseAfterSeconds, sticky } = spec
+  if (!isSeconds(reuseAfterSeconds, 0)) errors.push(noSeconds('spec.reuseAfterSeconds', reuseAfterSeconds, 0))
+  if (sticky !== undefined && !isSeconds(sticky.forSeconds, 1)) {
+    errors.push(noSeconds('spec.sticky.forSeconds', sticky.forSeconds, 1))
+  }
   const lengths = { 4: unitLength(4, grids.ipv4, errors), 6: unitLength(6, grids.ipv6, errors) }
   const subnets = readSubnets(spec.subnets, errors)
   const union = (part: 'ranges' | 'exclude' | 'reserved') =>
@@ -109,6 +114,14 @@ export function readPoolSpace(
     .map(({ prefix, gateway }) => ({ prefix, gateway }))
     .sort((a, b) => b.prefix.length - a.prefix.length || Prefix.compare(a.prefix, b.prefix))
   return { space: { given, reserved, kept, subnets: longestFirst }, errors }
+}
+
+function isSeconds(value: number, least: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= MAX_SECONDS
+}
+
+function noSeconds(path: string, value: number, least: number): FieldError {
+  return invalidField(path, value, `is not from ${least} to ${MAX_SECONDS}`)
 }
 
 const NONE = { first: 0, last: 0 }

@@ -22,6 +22,7 @@ import {
   MAX_HANDLE_INTERFACES,
   MAX_NAME_LENGTH,
   MAX_ROW_TEXTS,
+  MAX_SECONDS,
   MAX_STATUS_RANGES,
   MAX_SUBNET_TEXTS,
   MAX_SUBNETS,
@@ -86,7 +87,6 @@ function age(what: string): PrinterColumn {
   return column('Age', `How long the ${what} exists`, '.metadata.creationTimestamp', 'date')
 }
 
-const MAX_SECONDS = 31_622_400
 const NAME = { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: SUBDOMAIN_PATTERN } as const
 const ADDRESS = { minLength: 2, maxLength: 45 } as const
 const CIDR = { minLength: 4, maxLength: 49 } as const

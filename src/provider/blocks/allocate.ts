@@ -4,6 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import type { ObjectRef } from '../../crd/meta/object.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskRefusal, TaskTime } from '../../plan/index.js'
 import { addressOf, allocationOf } from './allocation.js'
 import { BlockBook, type BlockEntry } from './book.js'
@@ -16,15 +17,17 @@ import { PoolView } from './pool-view.js'
 import { RefusedBlocks } from './refused-blocks.js'
 import { type AllocationRequest, assertRequest } from './request.js'
 import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
-import { Shown } from './shown.js'
+import { isOldPool, Shown } from './shown.js'
 
 type Family = 4 | 6
 
 const NODE_FIELD = 'spec.node'
-/** Who is not shown changes of pools reads one again that it knows from longer ago. */
-const MOST_POOL_AGE_MS = 30_000
 /** After so many blocks that the store does not take it is no longer believed that it would take another one. */
 const MOST_REFUSED = 4
+/** So many of the blocks that the status of a pool says are full are looked into before it is believed. */
+const MOST_DOUBTED = 8
+/** What may be so no longer, where who says it is not shown changes. */
+const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'notReady']
 
 /**
  * Gives an owner what it asks for: of every family, or nothing.
@@ -117,7 +120,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     this.#conflicts = conflicts
     this.#since = this.#common.changes
     const { pools: names, families } = this.#request
-    const unknown = names.filter((name) => this.#isOld(name))
+    const unknown = names.filter((name) => isOldPool(name, this.#known, this.#shown, nowMs))
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
     const node = this.#nodeToList()
     if (node !== undefined) {
@@ -143,6 +146,8 @@ class AllocateTask implements Task<AllocationOutcome> {
       return { kind: 'get', refs: old.map(({ name }) => blockRef(name)), why: 'whether the owner still has it' }
     }
     const differing = this.#differing(places)
+    const unasked = differing === undefined ? [] : this.#askedBlocks()
+    if (unasked.length > 0) return { kind: 'get', refs: unasked, why: 'whether the owner has what it asks for' }
     const missing = families.filter((_, index) => places[index] === undefined)
     if (differing !== undefined || missing.length === 0) {
       if (doubtful !== undefined) return write(fence(doubtful))
@@ -195,27 +200,31 @@ class AllocateTask implements Task<AllocationOutcome> {
     return { uid: this.#request.owner.uid, interface: this.#request.interface }
   }
 
-  /** Whether a pool is not known, or only as it was a while ago. */
-  #isOld(name: string): boolean {
-    if (this.#known.pool(name) === undefined) return true
-    if (this.#known.isComplete || this.#shown.has(IPPool.info, name)) return false
-    return this.#known.poolAgeMs(name, this.#nowMs) > MOST_POOL_AGE_MS
-  }
-
   #wasShown(block: string): boolean {
     return this.#shown.has(IPBlock.info, block)
   }
 
   /** Before who does not know all says that there is no room, it looks once more, and goes by nothing that it was not shown itself. */
   #lookAgain(outcome: AllocationOutcome): Step<AllocationOutcome> | undefined {
-    if (this.#known.isComplete || this.#hasLookedAgain || outcome.kind !== 'exhausted') return undefined
-    this.#hasLookedAgain = true
+    if (this.#known.isComplete || !PASSING.includes(outcome.kind)) return undefined
     const { pools } = this.#request
-    const fresh = this.#known.fresh(pools, (kind, name) => this.#shown.has(kind, name))
-    if (fresh === undefined) return undefined
-    this.#known = fresh
-    const refs = pools.filter((name) => !this.#shown.has(IPPool.info, name)).map(poolRef)
-    return { kind: 'get', refs, why: 'there may be room by now' }
+    const fresh = this.#hasLookedAgain
+      ? undefined
+      : this.#known.fresh(pools, (kind, name) => this.#shown.has(kind, name))
+    this.#hasLookedAgain = true
+    if (fresh !== undefined) {
+      this.#known = fresh
+      const refs = pools.filter((name) => !this.#shown.has(IPPool.info, name)).map(poolRef)
+      return { kind: 'get', refs, why: 'that may have changed' }
+    }
+    if (outcome.kind !== 'exhausted') return undefined
+    // where no operator runs, what the status of a pool says may be of long ago
+    const doubted = pools.flatMap((name) => {
+      const pool = this.#known.pool(name)
+      return pool instanceof PoolView ? pool.fullBlocks(outcome.family, MOST_DOUBTED) : []
+    })
+    const refs = doubted.filter((name) => this.#known.book(name) === undefined).map(blockRef)
+    return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'they may have room by now' }
   }
 
   /** Writes what has changed of an owner that has what it asks for: a late release of the container before is then none of this row. */
@@ -287,7 +296,11 @@ class AllocateTask implements Task<AllocationOutcome> {
     const asked = this.#request.addresses?.find((address) => address.family === family)
     const places = this.#known.rowsOf(owner.uid).filter(({ book, entry }) => {
       if (book.prefix.address.family !== family || !isRowOf(entry, owner.uid, name)) return false
-      return pools.includes(entry.row.pool ?? book.object.spec.pool)
+      const pool = entry.row.pool ?? book.object.spec.pool
+      if (!pools.includes(pool)) return false
+      // of one of that name that was there before, in another domain
+      const view = this.#known.pool(pool)
+      return !(view instanceof PoolView) || view.object.spec.domain === book.object.spec.domain
     })
     // one that an attempt has left beside it is not what is asked for
     const wanted = asked && places.find(({ book, entry }) => Address.equals(addressOf(book, entry), asked))
@@ -308,6 +321,18 @@ class AllocateTask implements Task<AllocationOutcome> {
     const size = wrong.count === 1 ? '' : `${wrong.count} from `
     const message = `${this.#request.owner.name} has ${size}${Address.format(wrong.address)} of pool ${wrong.pool}`
     return { kind: 'different', message, allocations }
+  }
+
+  /** The blocks of the addresses that are asked for, as far as this task was not shown them: of two rows the other one may be there. */
+  #askedBlocks(): readonly ObjectRef[] {
+    const { addresses = [], pools } = this.#request
+    const names = addresses.flatMap((address) =>
+      pools.map((pool) => {
+        const view = this.#known.pool(pool)
+        return view instanceof PoolView ? view.blockAt(address) : undefined
+      }),
+    )
+    return [...new Set(names)].flatMap((name) => (name === undefined || this.#wasShown(name) ? [] : [blockRef(name)]))
   }
 
   #success(places: readonly Place[]): AllocationOutcome {

@@ -55,6 +55,7 @@ export class BlockBook {
       }
       this.#entryOf.fill(index + 1, unit, last)
     })
+    if (object.spec.sequence >= Number.MAX_SAFE_INTEGER) problems.push('its sequence can not grow any more')
     this.problems = problems
   }
 

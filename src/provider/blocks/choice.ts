@@ -71,6 +71,7 @@ export function make(
     name,
     unit,
     size,
+    isAnywhere = false,
   }: {
     readonly pool: PoolView
     readonly grid: Grid
@@ -78,13 +79,16 @@ export function make(
     readonly name: string
     readonly unit: number
     readonly size: Size
+    /** Whether the pool need not give it. */
+    readonly isAnywhere?: boolean
   },
-  { request, nowMs }: ChoiceInput,
+  input: ChoiceInput,
   why: string,
 ): Choice {
-  const { domain, affinity } = pool.object.spec
+  const { request, family, nowMs } = input
+  const { domain } = pool.object.spec
   // one that the pool does not give from is none of those that a node may have
-  const node = affinity === undefined || request.keepsOutOfRange === true ? undefined : request.node?.name
+  const node = !isAnywhere && mayBind(pool, family, input) ? request.node?.name : undefined
   const { allocationPrefixLength } = grid
   const spec = { domain, allocationPrefixLength, pool: pool.name, node }
   const effect = makeBlock({ name, prefix, unit, row: rowOf(request, size) }, spec, { nowMs, why })
@@ -142,8 +146,9 @@ export function namesOf(pools: readonly Wanted[]): string {
   )
 }
 
-export function isOfGrid({ object }: BlockBook, grid: Grid): boolean {
-  return object.spec.allocationPrefixLength === grid.allocationPrefixLength
+export function isOfGrid({ object, prefix }: BlockBook, grid: Grid): boolean {
+  const { blockPrefixLength, allocationPrefixLength } = grid
+  return prefix.length === blockPrefixLength && object.spec.allocationPrefixLength === allocationPrefixLength
 }
 
 /** The keys under which a pool keeps what a request may have had. */
@@ -165,6 +170,16 @@ export function heldIn(
   const prefixOf = (unit: number) =>
     Prefix.of(addressOfUnit(prefix, allocationPrefixLength, unit), allocationPrefixLength)
   return (unit) => heldBy(prefixOf(unit)) !== undefined
+}
+
+/** Whether the node of a request may have another block of a pool, as far as is known. */
+export function mayBind({ name, object }: PoolView, family: Family, { known, request }: ChoiceInput): boolean {
+  const { affinity } = object.spec
+  if (affinity === undefined || request.node === undefined) return false
+  const own = known
+    .booksOfNode(request.node.name)
+    .filter((book) => book.object.spec.pool === name && book.prefix.address.family === family)
+  return own.length < (affinity.maxBlocksPerNode ?? Number.POSITIVE_INFINITY)
 }
 
 /** Who has one of some units in another way than by a row. */

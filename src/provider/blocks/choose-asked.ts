@@ -21,6 +21,8 @@ import { stickyKeys } from './known-blocks.js'
 import type { PoolView } from './pool-view.js'
 import type { AllocationRequest } from './request.js'
 
+const WHY = 'the address that is asked for'
+
 /** The address that is asked for, also one that is kept back for that. */
 export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
   const { keepsOutOfRange = false } = input.request
@@ -63,7 +65,7 @@ function chooseAskedIn(
   if (book === undefined) return { kind: 'read', block: name }
   const by = holderBeside({ prefix, grid, unit, size }, input.request)
   if (by !== undefined) return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by })
-  if (book === 'absent') return make({ pool, grid, prefix, name, unit, size }, input, 'the address that is asked for')
+  if (book === 'absent') return make({ pool, grid, prefix, name, unit, size, isAnywhere }, input, WHY)
   if (!(book instanceof BlockBook)) return notReady(book.unreadable)
   if (!book.isOpen || !isOfGrid(book, grid)) {
     const isOn = isOfGrid(book, grid)
@@ -76,7 +78,7 @@ function chooseAskedIn(
     const freeAtMs = holder.untilMs === Number.POSITIVE_INFINITY ? undefined : holder.untilMs
     return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by, freeAtMs })
   }
-  return give({ pool, book, unit, size }, input, 'the address that is asked for')
+  return give({ pool, book, unit, size }, input, WHY)
 }
 
 /** Whether all of some units of a block are given by a pool, if they are asked for. */

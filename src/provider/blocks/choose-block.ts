@@ -14,6 +14,7 @@ import {
   isOfGrid,
   keysOf,
   make,
+  mayBind,
   namesOf,
   type Size,
   type Wanted,
@@ -130,12 +131,12 @@ function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
     if (prefix === undefined) return undefined
     const name = blockName(domain, prefix)
     const book = known.book(name)
-    if (book === undefined) return { kind: 'read', block: name }
-    if (book === 'absent' || (book instanceof BlockBook && isOfGrid(book, grid))) {
+    if (book === undefined || book === 'absent' || (book instanceof BlockBook && isOfGrid(book, grid))) {
       const isHeld = heldIn(prefix, grid, input.request)
       const wish = { units: pool.unitsOf(prefix, name), ...size, order, nowMs, isHeld }
-      const unit = chooseUnit(book === 'absent' ? undefined : book, wish)
+      const unit = chooseUnit(book instanceof BlockBook ? book : undefined, wish)
       if (unit !== undefined) {
+        if (book === undefined) return { kind: 'read', block: name }
         const why = `the next one of pool ${pool.name} that is free`
         return book === 'absent'
           ? make({ pool, grid, prefix, name, unit, size }, input, why)
@@ -175,11 +176,9 @@ function nextBlock(
     const ordered = own.toSorted((left, right) => Prefix.compare(left.prefix, right.prefix))
     const first = ordered.find(({ prefix }) => !RangeSet.contains(busy.met, prefix)) ?? ordered[0]
     if (first !== undefined) return first.prefix
-    const ofFamily = known
-      .booksOfNode(node.name)
-      .filter((book) => book.object.spec.pool === pool.name && book.prefix.address.family === family)
-    const mayHaveMore = ofFamily.length < (affinity.maxBlocksPerNode ?? Number.POSITIVE_INFINITY)
-    const fresh = mayHaveMore ? firstOf(pool, family, { nowMs, beside, withBound: false }, busy) : undefined
+    const fresh = mayBind(pool, family, input)
+      ? firstOf(pool, family, { nowMs, beside, withBound: false }, busy)
+      : undefined
     if (fresh !== undefined || !affinity.borrow) return fresh
     return firstOf(pool, family, { nowMs, beside, withBound: true }, busy)
   }

@@ -3,7 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { Outcome } from '../../plan/index.js'
 import { AddressLedger, type ProviderFinalizers } from '../claims/index.js'
-import type { BlockWish } from './definition.js'
+import type { BlockHolderQuery, BlockWish } from './definition.js'
 import { type BlockProvider, defineBlockProvider } from './provider.js'
 import type { BlockReadings } from './readings.js'
 
@@ -53,8 +53,16 @@ export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
       prefix,
       gateway: gateway === undefined ? undefined : Address.format(gateway),
     }),
+    heldBy,
     planPool: () => ({ outcome: { kind: 'ready', message: 'seen' }, effects: [] }),
   })
+}
+
+/** Who has an address by an IPAddress whose row is lost, as after a restore without blocks: it gets its row again. */
+function heldBy({ prefix, claim, ledger }: BlockHolderQuery<AddressLedger<IPPool>>): string | undefined {
+  const [namespace, name = ''] = claim.split('/')
+  const address = Address.format(prefix.address)
+  return ledger.othersHolding({ metadata: { namespace, name }, spec: { address } })[0]
 }
 
 function wishOf({ metadata }: IPAddressClaim, pool: string, families: readonly (4 | 6)[]): BlockWish {

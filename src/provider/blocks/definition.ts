@@ -41,6 +41,12 @@ export interface BlockHolderQuery<L> {
   readonly ledger: L
 }
 
+/** What a plan for a pool is made from. */
+export interface BlockPoolPlanInput<P, L> extends PoolPlanInput<P, L> {
+  /** How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while it is being deleted and has `claims`, else 0. */
+  readonly rows: number
+}
+
 /**
  * What a provider of Cluster API is whose addresses are rows of blocks, apart from that: its pools, and what they are to blocks.
  *
@@ -83,5 +89,5 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<
   /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */
   mayRelease?(input: ReleaseInput<P, L>): Extract<Released, { readonly kind: 'done' | 'wait' }>
   /** The affairs of a pool itself. */
-  planPool(input: PoolPlanInput<P, L>): Plan<R>
+  planPool(input: BlockPoolPlanInput<P, L>): Plan<R>
 }

@@ -345,7 +345,7 @@ export class KnownBlocks {
   /** Whoever has what in a block that can not be read: nothing more is given there. */
   #markUnreadable(pool: PoolView, block: string): void {
     const place = parseBlockName(block)
-    if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix)
+    if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix, block)
   }
 
   #note(pool: PoolView, book: BlockBook): void {

@@ -1,6 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { eachRange } from '../../cidr/range-set.js'
+import { blockName } from '../../crd/ipam-kit/block-name.js'
 import type { IPPool, IPPoolFamilyStatus } from '../../crd/ipam-kit/ip-pool.js'
 import type { PoolSpace } from '../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../crd/meta/object.js'
@@ -8,7 +10,7 @@ import { list } from '../../errors/quote.js'
 import type { BlockBook } from './book.js'
 import { chooseUnit } from './choose.js'
 import { DueTimes } from './due-times.js'
-import { type Grid, type UnitRange, unitsWithin } from './grid.js'
+import { blockAround, type Grid, type UnitRange, unitsWithin } from './grid.js'
 import { firstTexts, MarkedBlocks } from './marked-blocks.js'
 import type { PoolReading } from './readings.js'
 
@@ -182,9 +184,36 @@ export class PoolView {
   }
 
   /** Nothing that anybody may have lies in this block, whatever the block says. */
-  markEmpty(prefix: Prefix): void {
+  markEmpty(prefix: Prefix, name: string): void {
     const view = this.#families.get(prefix.address.family)
-    view?.full.mark(prefix, true)
+    if (view === undefined) return
+    if (view.grid.blockPrefixLength === prefix.length) view.full.mark(prefix, true)
+    else view.strangers.set(name, prefix)
+  }
+
+  /** The block of its domain in which an address lies, by name; `undefined`: it has none of that family. */
+  blockAt(address: Address): string | undefined {
+    const grid = this.grid(address.family)
+    return grid && blockName(this.object.spec.domain, blockAround(grid, address))
+  }
+
+  /** The first blocks that have nothing to give as far as is known, by name. O(`most` + log n). */
+  fullBlocks(family: Family, most: number): readonly string[] {
+    const view = this.#families.get(family)
+    const names: string[] = []
+    if (view === undefined || this.#space === undefined) return names
+    const { domain } = this.object.spec
+    for (const { first, last } of eachRange(RangeSet.intersect(this.#space.given, view.full.set))) {
+      if (first.family !== family) continue
+      let next: Address | undefined = first
+      while (next !== undefined && Address.compare(next, last) <= 0) {
+        const prefix: Prefix = Prefix.masked(Prefix.of(next, view.grid.blockPrefixLength))
+        const name = blockName(domain, prefix)
+        if (name !== names.at(-1) && names.push(name) >= most) return names
+        next = Address.next(Prefix.last(prefix))
+      }
+    }
+    return names
   }
 
   /** A block that lies off the grid over one that lies on it: what is in use of that, nobody can tell. */

@@ -16,7 +16,7 @@ import type {
   PlanTime,
   Task,
 } from '../../plan/index.js'
-import { isControlledBy } from '../claims/address-object.js'
+import { controllersOf, isControlledBy } from '../claims/address-object.js'
 import {
   type ClaimOutcome,
   type Confirmed,
@@ -115,7 +115,8 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       ensure: (input) => this.#ensure(input),
       confirm: (input) => this.#confirm(input),
       release: (input) => this.#release(input),
-      planPool: (input) => definition.planPool(input),
+      planPool: (input) =>
+        definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
     })
     this.watches = [...this.#provider.watches, IPBlock.info]
     this.tasks = {
@@ -139,10 +140,12 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (!this.#definition.pools.some((model) => model.is(ref))) return this.#provider.observe(change)
     const pool = this.#ipPoolIn(change, ref)
     const name = this.#noteName(ref, pool)
-    const before = this.#readiness(name)
+    const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
     const inBlocks = asIPPool(change, name, pool)
     if (inBlocks !== undefined) this.#known.observe(inBlocks, { nowMs: 0 })
     const keys = this.#provider.observe(change)
+    // what was said of addresses went by what the pool gave before
+    if (this.#spaceOf(name) !== had) this.#provider.disbelieve(keys)
     // a pool becomes ready by its status, which means nothing to the life of claims
     if (this.#readiness(name) === before) return keys
     const waiting = [...this.#waiting]
@@ -154,9 +157,9 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const keys = this.#provider.hear?.(answered) ?? []
     const { call, answer } = answered
     const { pool, address } = call.input as unknown as CallInput
-    if (call.operation === 'allocate' && address !== undefined) {
+    if (call.operation !== 'release' && address !== undefined) {
       const key = formatRef(call.about)
-      if (answer.ok) this.#wanted.forget(key)
+      if (answer.ok && !DENIALS.has(answer.value)) this.#wanted.forget(key)
       else this.#wanted.note(key, address)
     }
     const ref = this.#pools.get(pool)
@@ -236,6 +239,18 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return name
   }
 
+  /** How many rows there are of a pool. O(blocks that are known). */
+  #countRows(pool: P): number {
+    const name = this.#nameOf(pool)
+    let rows = 0
+    for (const book of this.#known.books()) {
+      for (const entry of book.entries) {
+        if (isBound(entry) && (entry.row.pool ?? book.object.spec.pool) === name) rows++
+      }
+    }
+    return rows
+  }
+
   #nameOf(pool: P): string {
     return this.#names.get(formatRef(refOf(pool))) ?? pool.metadata.name
   }
@@ -244,6 +259,11 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   #readiness(name: string | undefined): string | undefined {
     const pool = name === undefined ? undefined : this.#known.pool(name)
     return pool instanceof PoolView ? `${pool.problem} ${[...pool.families].join()}` : undefined
+  }
+
+  #spaceOf(name: string | undefined): PoolView['space'] {
+    const pool = name === undefined ? undefined : this.#known.pool(name)
+    return pool instanceof PoolView ? pool.space : undefined
   }
 
   #resolve(claim: IPAddressClaim, pool: P): Resolved<PoolView> {
@@ -284,7 +304,8 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const problem = DENIALS.get(answers.confirm)
     if (problem !== undefined && !(keepsOutOfRange && answers.confirm === 'outOfPool')) {
       // what an earlier claim has left is removed, and the claim gets an address of its own
-      return { kind: isControlledBy(address, claim) ? 'no' : 'leftOver', message: problem }
+      const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
+      return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'leftOver', message: problem }
     }
     if (answers.confirm !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })

@@ -1,18 +1,17 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { blockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { allocationOf } from './allocation.js'
 import { BlockBook, isBound } from './book.js'
-import { blockAround, unitOf } from './grid.js'
+import { unitOf } from './grid.js'
 import { OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
-import type { Allocation } from './request.js'
+import { type Allocation, assertRelease } from './request.js'
 import { fence, takeBack } from './rows.js'
-import { Shown } from './shown.js'
+import { isOldPool, Shown } from './shown.js'
 
 /** Gives back what an owner has: all of it, or the part that all of what is given says. */
 export interface ReleaseRequest {
@@ -49,10 +48,7 @@ export type ReleaseOutcome =
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function release(request: ReleaseRequest, known: KnownBlocks): Task<ReleaseOutcome> {
-  const uid = request?.owner?.uid
-  if (typeof uid !== 'string' || uid === '') {
-    refuse('owner.uid', 'a text', uid)
-  }
+  assertRelease(request)
   if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
     const expected = 'the pools that it may be of, or a handle, where not all blocks are known'
     refuse('pools', expected, 'none')
@@ -115,8 +111,10 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const [place] = this.#places()
     if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
+    if (isOldPool(allocation.pool, this.#known, this.#shown, nowMs)) {
+      return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
+    }
     const pool = this.#known.pool(allocation.pool)
-    if (pool === undefined) return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
     const { name, prefix, version } = place.book
     const { uid, sequence, interface: interfaceName } = place.entry.row
     const turn = turnAt(name, time)
@@ -188,7 +186,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const views = pools.map((name) => this.#known.pool(name)).filter((pool) => pool instanceof PoolView)
     // of which domain a pool is that is gone, or can not be read, nobody knows
     if (views.length < pools.length) return this.#list(EVERYWHERE)
-    const blocks = address === undefined ? [] : views.map((pool) => blockAt(pool, address))
+    const blocks = address === undefined ? [] : views.map((pool) => pool.blockAt(address))
     if (address === undefined || blocks.includes(undefined)) {
       const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
       return domain === undefined ? undefined : this.#list(domain)
@@ -232,7 +230,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   }
 
   #outcome(): ReleaseOutcome {
-    const allocations = [...this.#found.values()]
+    // what another task has made its own meanwhile was not given back
+    const kept = new Set(
+      this.#known.rowsOf(this.#request.owner.uid).map((place) => keyOf(allocationOf(place, this.#known))),
+    )
+    const allocations = [...this.#found.values()].filter((allocation) => !kept.has(keyOf(allocation)))
     if (allocations.length > 0) {
       const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
       return { kind: 'released', message: `${texts} given back`, allocations }
@@ -250,7 +252,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (address === undefined) return undefined
     for (const pool of this.#known.pools()) {
       if (pools !== undefined && !pools.includes(pool.name)) continue
-      const book = this.#known.book(blockAt(pool, address) ?? '')
+      const book = this.#known.book(pool.blockAt(address) ?? '')
       if (!(book instanceof BlockBook)) continue
       const entry = book.at(unitOf(book.prefix, book.object.spec.allocationPrefixLength, address))
       if (entry !== undefined && isBound(entry) && entry.row.uid !== owner.uid) return entry.row.owner
@@ -265,10 +267,8 @@ function write(effect: Write): Step<ReleaseOutcome> {
   return { kind: 'write', plan: { outcome: { kind: 'writes', message: effect.why }, effects: [effect] } }
 }
 
-/** The block of a pool's domain in which an address lies. */
-function blockAt(pool: PoolView, address: Address.Address): string | undefined {
-  const grid = pool.grid(address.family)
-  return grid && blockName(pool.object.spec.domain, blockAround(grid, address))
+function keyOf({ block, address }: Allocation): string {
+  return `${block} ${Address.format(address)}`
 }
 
 function entryHas({ prefix, object }: BlockBook, { unit, count }: Place['entry'], address: Address.Address): boolean {

@@ -1,9 +1,11 @@
+import { assertAddress } from '../../cidr/checks.js'
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
 import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../crd/ipam-kit/names.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { refuse } from '../../errors/refuse.js'
+import type { ReleaseRequest } from './release.js'
 
 /** Who an address is for. */
 export interface BlockOwner {
@@ -97,6 +99,7 @@ export function assertRequest(request: AllocationRequest): void {
   }
   const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
   if (!isFamilies || new Set(families).size !== families.length) refuse('families', '4, 6 or both, each once', families)
+  for (const address of addresses) assertAddress('addresses', address)
   const asked = addresses.map(({ family }) => family)
   if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
     refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
@@ -107,12 +110,25 @@ export function assertRequest(request: AllocationRequest): void {
     if (length !== undefined && !(Number.isInteger(length) && length >= 0 && length <= most)) {
       refuse(`prefixLengths.${family}`, `a whole number, 0 to ${most}`, length)
     }
+    if (length !== undefined && !families.includes(family === 'ipv4' ? 4 : 6)) {
+      refuse(`prefixLengths.${family}`, 'of a family that is asked for', length)
+    }
   }
   if (count !== undefined && !(Number.isInteger(count) && count >= 1)) refuse('count', 'a whole number from 1', count)
   const { heldBy } = request
   if (heldBy !== undefined && typeof heldBy !== 'function') refuse('heldBy', 'a function', heldBy)
   if (count !== undefined && count !== 1 && prefixLengths !== undefined)
     refuse('count', 'nothing beside prefixLengths', count)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertRelease(request: ReleaseRequest): void {
+  const { owner, address, sequence, pools } = request ?? {}
+  if (typeof owner?.uid !== 'string') refuse('owner.uid', 'a text', owner?.uid)
+  if (address !== undefined) assertAddress('address', address)
+  if (sequence !== undefined && !Number.isSafeInteger(sequence)) refuse('sequence', 'a whole number', sequence)
+  if (pools !== undefined && !(Array.isArray(pools) && pools.length > 0)) refuse('pools', 'at least one name', pools)
+  assertTexts(request)
 }
 
 const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
@@ -127,8 +143,13 @@ const ARGUMENTS = {
   container: 'container',
 } as const
 
+type RowTexts = Pick<AllocationRequest, 'interface' | 'container' | 'mac' | 'node'> & {
+  readonly owner: Pick<BlockOwner, 'uid'> & Partial<BlockOwner>
+  readonly pools?: readonly string[] | undefined
+}
+
 /** Texts that end up in a row: one that no block may hold would keep the block from being read. */
-function assertTexts({ owner, interface: name, container, mac, node, pools }: AllocationRequest): void {
+function assertTexts({ owner, interface: name, container, mac, node, pools = [] }: RowTexts): void {
   const texts = { owner: owner.name, uid: owner.uid, kind: owner.kind, interface: name, container } as const
   for (const field of ['owner', 'uid', 'kind', 'interface', 'container'] as const) {
     const text: unknown = texts[field]

@@ -1,7 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPBlock, IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
-import { API_VERSION, ROWS_FINALIZER } from '../../crd/ipam-kit/names.js'
+import { API_VERSION, MAX_SECONDS, ROWS_FINALIZER } from '../../crd/ipam-kit/names.js'
 import { type CreateEffect, type PatchEffect, patchObject } from '../../plan/index.js'
 import { type BlockBook, type BlockEntry, isBound } from './book.js'
 import type { Place } from './known-blocks.js'
@@ -69,7 +69,8 @@ export function takeBack(
   const patch = (row: unknown) => patchBlock(book.object, { rows: { [entry.key]: row } }, why)
   if (!isRemembered) return patch(null)
   const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
-  const seconds = Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0)
+  // a store that knows nothing of limits may have a pool with more: a row with a time that none has would close the block
+  const seconds = Math.min(Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0), MAX_SECONDS)
   const at = (ms: number) => new Date(ms).toISOString()
   const released = at(nowMs)
   return patch({ state: isKept ? 'held' : 'cooling', released, until: at(nowMs + seconds * 1000), container: null })

@@ -3,6 +3,12 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import type { Ledger } from './definition.js'
 
+/** What of an IPAddress says who has which address. */
+interface Holding {
+  readonly metadata: { readonly namespace?: string | undefined; readonly name: string }
+  readonly spec: Pick<IPAddress['spec'], 'address'>
+}
+
 /**
  * The ledger of a pool whose addresses are chosen elsewhere: which IPAddress objects there are, and who has which address. It compares addresses by value and
  * knows nothing of prefixes: a provider that hands those out brings a ledger of its own.
@@ -63,13 +69,13 @@ export class AddressLedger<P extends KubeObject> implements Ledger<P> {
   }
 
   /** Which other IPAddress objects have this address, as `namespace/name`, also of those that are about to be written. */
-  othersHolding(address: IPAddress): readonly string[] {
+  othersHolding(address: Holding): readonly string[] {
     const own = keyOf(address.metadata)
     const others = this.#holdersOf(address).map((holder) => holder.split(' ', 1)[0] as string)
     return [...new Set(others)].filter((holder) => holder !== own).sort()
   }
 
-  #holdersOf(address: IPAddress): readonly string[] {
+  #holdersOf(address: Holding): readonly string[] {
     const value = canonical(address)
     return value === undefined ? [] : [...(this.#holders.get(value) ?? [])]
   }
@@ -94,7 +100,7 @@ export class AddressLedger<P extends KubeObject> implements Ledger<P> {
 }
 
 /** One text for each address; `undefined` for a text that is none: it can collide with nothing. */
-function canonical(address: IPAddress): string | undefined {
+function canonical(address: Holding): string | undefined {
   const parsed = Address.safeParse(address.spec.address, { zone: 'drop' })
   return parsed.ok ? Address.format(parsed.value) : undefined
 }

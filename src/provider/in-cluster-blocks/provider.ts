@@ -76,8 +76,8 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     heldBy,
     keepsOutOfRange: true,
     mayRelease: afterGrace,
-    planPool: ({ pool, ledger, nowMs }) =>
-      planPool({ pool, ledger, ...(poolConditions ? { conditionsAt: { nowMs } } : {}) }),
+    planPool: ({ pool, ledger, rows, nowMs }) =>
+      planPool({ pool, ledger, rows, ...(poolConditions ? { conditionsAt: { nowMs } } : {}) }),
   })
 }
 

@@ -14,6 +14,8 @@ export interface PoolInput {
   readonly ledger: PoolLedger
   /** Pools that have addresses in common with this one (`Kind namespace/name`), where they are to be told of. */
   readonly overlapping?: readonly string[] | undefined
+  /** How many addresses of the pool are given, also such as have no IPAddress yet, where something beside its ledger knows. Default 0. */
+  readonly rows?: number | undefined
   /** Writes the conditions, as of this time. Left out: none are written. */
   readonly conditionsAt?: PlanTime | undefined
 }
@@ -77,14 +79,17 @@ function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
   return { type: 'AddressesUnique', status: 'True', reason: 'Unique', message: '' }
 }
 
+/** How often it is looked again for rows of a pool that is on its way out. */
+const ROWS_SECONDS = 5
+
 /** A pool on its way out goes when nothing refers to it any more. */
-function planEnd({ pool, ledger }: PoolInput, effects: Effect[]): Plan<PoolOutcome> {
-  const addresses = ledger.size + ledger.reserved
+function planEnd({ pool, ledger, rows = 0 }: PoolInput, effects: Effect[]): Plan<PoolOutcome> {
+  const objects = ledger.size + ledger.reserved
+  const addresses = Math.max(objects, rows)
   if (addresses > 0) {
-    return {
-      outcome: { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` },
-      effects,
-    }
+    const outcome = { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` } as const
+    // no change of an object of the pool says that the last row has gone
+    return objects > 0 ? { outcome, effects } : { outcome, effects, requeueAfterSeconds: ROWS_SECONDS }
   }
   if (hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {
     effects.push(removeFinalizer(pool, PROTECT_POOL_FINALIZER, 'no address refers to the pool any more'))

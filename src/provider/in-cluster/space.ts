@@ -1,4 +1,6 @@
-import { AddressPool, type Owner, PrefixAllocator } from '../../allocator/index.js'
+import type { Owner } from '../../allocator/index.js'
+import { Pool } from '../../allocator/pool.js'
+import { PrefixAllocator } from '../../allocator/prefix-allocator.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
@@ -66,18 +68,18 @@ export function spaceOf(pool: InClusterPool): SpaceResult {
   }
   const space = addressSpace(pool.spec)
   if (!space.ok) return { ok: false, problems: space.failure.context.problems }
-  return { ok: true, value: addresses(new AddressPool({ ranges: space.value.available }), pool.spec.prefix) }
+  return { ok: true, value: addresses(new Pool({ ranges: space.value.available }), pool.spec.prefix) }
 }
 
 /** Nothing to give away, for a pool that is missing or can not be used: what is in use is still known. */
 export function emptySpace(poolKind: string): Space {
-  if (!isPrefixPoolKind(poolKind)) return addresses(new AddressPool({ ranges: RangeSet.empty }), 0)
+  if (!isPrefixPoolKind(poolKind)) return addresses(new Pool({ ranges: RangeSet.empty }), 0)
   const childLength = DEFAULT_ALLOCATION_PREFIX_LENGTH
   const allocator = new PrefixAllocator({ parents: RangeSet.empty, family: 6, childLength })
   return prefixes(allocator, RangeSet.empty, () => false)
 }
 
-function addresses(pool: AddressPool, prefix: number): Space {
+function addresses(pool: Pool, prefix: number): Space {
   const { available } = pool
   const fences = new Fences()
   const addressOf = (place: Place) => {

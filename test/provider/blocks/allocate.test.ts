@@ -303,6 +303,28 @@ describe('blocks of nodes', () => {
     expect(texts(await give(at('n2', 'own'), await all()))).toEqual(['10.0.0.3'])
   })
 
+  test('are not more than a node may have, also where it asks for addresses of others', async () => {
+    await blue(spec({ maxBlocksPerNode: 1, borrow: false }))
+    const known = await all()
+    await give(at('n1', 'a'), known)
+    for (const text of ['10.0.0.20', '10.0.0.40']) {
+      const asked = { ...at('n1', text), addresses: [Address.parse(text)] }
+      expect(texts(await give(asked, known))).toEqual([text])
+    }
+    expect((await blocksIn(store)).map(({ spec: { cidr, node } }) => [cidr, node])).toEqual([
+      ['10.0.0.0/28', 'n1'],
+      ['10.0.0.16/28', undefined],
+      ['10.0.0.32/28', undefined],
+    ])
+  })
+
+  test('are those of a node too where what it keeps is of the pool', async () => {
+    await blue(spec({ maxBlocksPerNode: 1 }))
+    const kept = { addresses: [Address.parse('10.0.0.20')], keepsOutOfRange: true }
+    expect(texts(await give({ ...at('n1', 'a'), ...kept }, await all()))).toEqual(['10.0.0.20'])
+    expect((await blocksIn(store))[0]?.spec.node).toBe('n1')
+  })
+
   test('are asked for by who does not know them', async () => {
     await blue(spec())
     expect(texts(await give(at('n1', 'a')))).toEqual(['10.0.0.1'])
@@ -320,6 +342,22 @@ describe('blocks of nodes', () => {
 })
 
 describe('a release', () => {
+  test.each<[string, object, string]>([
+    ['an uid that is none', { owner: { uid: 7 } }, 'owner.uid'],
+    ['an uid that no row has', { owner: { uid: 'a b' } }, 'owner.uid'],
+    ['an address as a text', { address: '10.0.0.1' }, 'address'],
+    ['no number', { sequence: Number.NaN }, 'sequence'],
+    ['no container', { container: '' }, 'container'],
+    ['no interface', { interface: '' }, 'interface'],
+    ['no pools', { pools: [] }, 'pools'],
+    ['pools that have no names', { pools: ['Blue'] }, 'pools'],
+  ])('is refused of %s', (_, wrong, argument) => {
+    const asked = { owner: { uid: 'a' }, pools: ['blue'], ...wrong } as Parameters<typeof release>[0]
+    expect(() => release(asked, new KnownBlocks({ isComplete: true }))).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) }),
+    )
+  })
+
   test('frees at once, is done twice without harm, and takes nothing from others', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
     const first = await give(request('a'))

@@ -183,13 +183,55 @@ describe('claims on blocks', () => {
       unwrap(await store.patch(of('IPBlock', metadata.name), { metadata: { finalizers: [] } }))
       unwrap(await store.delete(of('IPBlock', metadata.name)))
     }
-    await claim('e')
+    // it is looked at before the others are
+    await claim('0')
     await run()
-    expect([...(await rows())].sort().slice(0, 4)).toEqual([...before].sort())
-    const texts = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(state))
-    const addresses = texts.filter((text) => text.includes('/24'))
-    // whoever came first has it, and who came later says so
-    expect(new Set(addresses).size).toBe(addresses.length)
+    const texts = await Promise.all(['0', 'a', 'b', 'c', 'd'].map(state))
+    expect((await rows()).filter((row) => before.includes(row))).toHaveLength(4)
+    // nobody takes what another one has by its IPAddress
+    expect(new Set(texts.filter((text) => text.includes('/24'))).size).toBe(5)
+  })
+
+  test('whose address is that of somebody else for a while are Bound again as soon as it is not', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await claim('a')
+    const timers = new VirtualTimers(nowMs)
+    const stop = serve(timers)
+    await timers.pass(10_000)
+    const { apiVersion, kind } = IPBlock.info
+    const [block] = unwrap(await store.list({ apiVersion, kind })).items
+    const own = IPBlock.parse(block).spec.rows[1]
+    const change = async (row: object) =>
+      unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: row } } }))
+    await change({ owner: 'default/pod', uid: 'pod', kind: null })
+    await timers.pass(5_000)
+    expect(await state('a')).toBe('AllocationFailed: its address is that of somebody else')
+    unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: null } } }))
+    await timers.pass(1_000)
+    expect(await state('a')).toBe('10.0.0.1/24')
+    expect(await rows()).toEqual([`default/a ${own?.uid}`])
+    await stop()
+  })
+
+  test('keep their hands off an IPAddress that a tool controls', async () => {
+    await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
+    await run()
+    const pod = { owner: { uid: 'pod', name: 'default/pod' }, pools: ['blue'], families: [4] as const }
+    await runTask(allocate(pod, new KnownBlocks()), store, { now: () => nowMs })
+    const { apiVersion, kind, namespace } = of('IPAddress', 'b')
+    const tool = { apiVersion: 'v1', kind: 'ConfigMap', name: 'tool', uid: 'tool', controller: true }
+    const spec = {
+      claimRef: { name: 'b' },
+      poolRef: { apiGroup: 'ipam-kit.dev', kind: 'IPPool', name: 'blue' },
+      address: '10.0.0.1',
+      prefix: 24,
+    }
+    const metadata = { namespace, name: 'b', ownerReferences: [tool] }
+    unwrap(await store.create({ apiVersion, kind, metadata, spec }))
+    await claim('b')
+    await run()
+    expect(await state('b')).toBe('AllocationFailed: its address is that of somebody else')
+    expect((await store.get(of('IPAddress', 'b'))).ok).toBe(true)
   })
 
   test('that are Bound get a row again that was taken from them while claims are served', async () => {

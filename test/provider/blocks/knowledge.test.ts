@@ -85,12 +85,95 @@ describe('what is known may be old', () => {
     expect(textOf(await give('d', agent))).toBe('allocated 10.0.0.3')
   })
 
-  test.each(['full', 'bound'])('nor what the status of a pool said before of its blocks: %s', async (hint) => {
+  test.each(['taken', 'notReady'])('nor that an address can not be had, when it can again: %s', async (kind) => {
+    const agent = new KnownBlocks()
+    const asked = { addresses: [Address.parse('10.0.0.9')] }
+    await give('y', agent, asked)
+    const ref = { apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock', name: FIRST }
+    // what keeps it from being read, and what makes it as it was
+    const spoil = { 3: { owner: 'ns/x', uid: 'x', count: 64, sequence: 1 } }
+    if (kind === 'notReady') unwrap(await store.patch(ref, { spec: { rows: spoil } }))
+    expect((await give('w', agent, asked)).kind).toBe(kind)
+    if (kind === 'notReady') unwrap(await store.patch(ref, { spec: { rows: { 3: null } } }))
+    await take('y')
+    expect(textOf(await give('w', agent, asked))).toBe('allocated 10.0.0.9')
+  })
+
+  test('nor what the status of a pool says, where nobody has written it for long: few of its blocks are looked into', async () => {
+    const status = { ipv4: { full: ['10.0.0.0/24'] } }
+    const ref = { apiVersion: IPPool.info.apiVersion, kind: 'IPPool', name: 'blue' }
+    unwrap(await store.patch(ref, { status }, { subresource: 'status' }))
+    expect(textOf(await give('a'))).toBe('allocated 10.0.0.1')
+    // eight are, and no more
+    for (let nth = 0; nth < 8; nth++) {
+      const addresses = [Address.parse(`10.0.0.${nth * 16 + (nth === 0 ? 2 : 0)}`)]
+      await give(`all-${nth}`, undefined, { addresses, count: nth === 0 ? 14 : 16 })
+    }
+    const counted: string[] = []
+    const counting = storeOver(store, {
+      get: (read) => {
+        counted.push(read.name)
+        return store.get(read)
+      },
+    })
+    expect((await run(allocate(request('b'), new KnownBlocks()), counting)).kind).toBe('exhausted')
+    expect(counted.filter((name) => name.startsWith('default-'))).toHaveLength(8)
+    unwrap(await store.patch(ref, { status: { ipv4: { full: [] } } }, { subresource: 'status' }))
+    expect(textOf(await give('b'))).toBe('allocated 10.0.0.128')
+  })
+
+  test('nor what a pool of its name gave in another domain', async () => {
+    const agent = new KnownBlocks()
+    await give('a', agent)
     const { apiVersion } = IPPool.info
-    const affinity = { by: 'node', borrow: false } as const
-    await change('IPPool', 'blue', hint === 'bound' ? { affinity } : {})
-    const say = async (hints: readonly string[]) => {
-      const status = { ipv4: { [hint]: hints } }
+    unwrap(await store.delete({ apiVersion, kind: 'IPPool', name: 'blue' }))
+    await poolIn(store, 'blue', { domain: 'other', subnets: [{ cidr: '10.7.0.0/24' }] })
+    nowMs += 60_000
+    expect(textOf(await give('a', agent))).toBe('allocated 10.7.0.1')
+  })
+
+  test('nor by what rules a pool takes back', async () => {
+    const agent = new KnownBlocks()
+    await give('a', agent)
+    await change('IPPool', 'blue', { reuseAfterSeconds: 600 })
+    nowMs += 86_400_000
+    await take('a', {}, agent)
+    expect(await rows()).toEqual([`${FIRST} 1 a cooling`])
+  })
+
+  test('nor that it was given back what another task has made its own meanwhile', async () => {
+    await give('a', undefined, { interface: 'eth0', container: 'c1' })
+    let isFirst = true
+    const meeting = storeOver(store, {
+      patch: async (ref, patch, options) => {
+        if (isFirst) {
+          isFirst = false
+          await give('a', undefined, { interface: 'eth0', container: 'c2' })
+        }
+        return store.patch(ref, patch, options)
+      },
+    })
+    const task = release({ owner: { uid: 'a' }, container: 'c1', pools: ['blue'] }, new KnownBlocks())
+    expect(await run(task, meeting)).toEqual({ kind: 'nothing', message: 'it has nothing of that' })
+    expect(await rows()).toEqual([`${FIRST} 1 a bound`])
+  })
+
+  test('of two rows that an owner has by an accident, the one that it asks for is looked for where it is', async () => {
+    const asked = { addresses: [Address.parse('10.0.0.20')] }
+    const known = await asNow()
+    await give('a', known)
+    const { apiVersion, kind } = IPBlock.info
+    const row = { owner: 'ns/a', uid: 'a', sequence: 7 }
+    const spec = { cidr: '10.0.0.16/28', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 7 }
+    unwrap(await store.create({ apiVersion, kind, metadata: { name: SECOND }, spec: { ...spec, rows: { 4: row } } }))
+    expect(textOf(await give('a', known, asked))).toBe('already 10.0.0.20')
+  })
+
+  test('nor what the status of a pool said before of blocks of nodes', async () => {
+    const { apiVersion } = IPPool.info
+    await change('IPPool', 'blue', { affinity: { by: 'node', borrow: false } })
+    const say = async (bound: readonly string[]) => {
+      const status = { ipv4: { bound } }
       unwrap(await store.patch({ apiVersion, kind: 'IPPool', name: 'blue' }, { status }, { subresource: 'status' }))
     }
     const agent = new KnownBlocks()
@@ -316,6 +399,28 @@ describe('what can not be read', () => {
       kind: 'notReady',
       message: `block ${FIRST} can not be used: its units are not those of the domain`,
     })
+  })
+
+  test('where one lies off the grid that can not be read nothing is given, until it goes', async () => {
+    const { apiVersion, kind } = IPBlock.info
+    const name = 'default-4-0a000000-25'
+    unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec: {} }))
+    const known = await asNow()
+    expect(textOf(await give('a', known))).toBe('allocated 10.0.0.128')
+    const asked = { addresses: [Address.parse('10.0.0.9')] }
+    expect(await give('b', known, asked)).toMatchObject({
+      kind: 'notReady',
+      message: `block ${name} lies over 10.0.0.0/28, and not on the grid of the domain`,
+    })
+    known.observe({ kind: 'absent', ref: { apiVersion, kind, name } }, { nowMs })
+    expect(textOf(await give('b', known, asked))).toBe('allocated 10.0.0.9')
+  })
+
+  test('where the sequence of one has come to its end nothing more is given there', async () => {
+    await give('a')
+    await change('IPBlock', FIRST, { sequence: Number.MAX_SAFE_INTEGER })
+    expect(textOf(await give('b'))).toBe('allocated 10.0.0.16')
+    expect((await take('a')).kind).toBe('released')
   })
 
   test('where a block lies off the grid nothing is given', async () => {

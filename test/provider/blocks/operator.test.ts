@@ -233,6 +233,77 @@ describe('the operator', () => {
     }
   })
 
+  test('keeps a pool that is deleted for as long as somebody may not know that yet', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    // the store knows no other time than 0
+    nowMs = 1_000
+    const known = new KnownBlocks()
+    const task = () => allocate(request('a'), known)
+    await runTask(release({ owner: { uid: 'a' }, pools: ['blue'] }, known), store, { now: () => nowMs })
+    unwrap(await store.delete(poolRef()))
+    await operate()
+    expect(await store.get(poolRef())).toMatchObject({ ok: true })
+    nowMs = 20_000
+    expect(await runTask(task(), store, { now: () => nowMs })).toMatchObject({ outcome: { kind: 'allocated' } })
+    nowMs = 61_000
+    await operate()
+    expect(await store.get(poolRef())).toMatchObject({ ok: true })
+    await giveBack('a')
+    await operate()
+    expect(await store.get(poolRef())).toMatchObject({ failure: { code: 'STORE_NOT_FOUND' } })
+  })
+
+  test('lets a pool go at once where it is told so', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    nowMs = 1_000
+    unwrap(await store.delete(poolRef()))
+    await operate()
+    expect((await store.get(poolRef())).ok).toBe(true)
+    await operate(blocksOperator({ lingerSeconds: 0 }))
+    expect((await store.get(poolRef())).ok).toBe(false)
+    for (const lingerSeconds of [-1, Number.NaN, 86_401])
+      expect(() => blocksOperator({ lingerSeconds })).toThrow('lingerSeconds')
+  })
+
+  test('goes on with a pool that asks for another grid later, and says that it stays on the one it has', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    unwrap(await store.patch(poolRef(), { spec: { ipv4: { blockPrefixLength: 26 } } }))
+    await operate()
+    expect(await pool()).toMatchObject({ status: { domainUID: expect.any(String) } })
+    expect((await pool()).status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'True',
+      message: 'it stays as it is: spec.ipv4.blockPrefixLength is 26, and that of domain default is 24',
+    })
+    expect((await give(request('a'))).outcome.kind).toBe('allocated')
+    await operate()
+  })
+
+  test.each<[string, object]>([
+    ['spec.reuseAfterSeconds: Invalid value: -1: is not from 0 to 31622400', { reuseAfterSeconds: -1 }],
+    ['spec.reuseAfterSeconds: Invalid value: 300000000000: is not from 0 to 31622400', { reuseAfterSeconds: 3e11 }],
+    ['spec.sticky.forSeconds: Invalid value: 0: is not from 1 to 31622400', { sticky: { by: 'mac', forSeconds: 0 } }],
+  ])('gives nothing of a pool whose times are none: %s', async (message, spec) => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }], ...spec })
+    await operate()
+    const ready = (await pool()).status?.conditions?.find(({ type }) => type === 'Ready')
+    expect(ready).toMatchObject({ status: 'False', message })
+  })
+
+  test('of a pool that had other times before what is given back waits no longer than there are days', async () => {
+    await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await operate()
+    await give(request('a'))
+    unwrap(await store.patch(poolRef(), { spec: { reuseAfterSeconds: 1e15 } }))
+    await giveBack('a')
+    expect((await blocksIn(store))[0]?.spec.rows[1]).toMatchObject({
+      state: 'cooling',
+      until: '1971-01-02T00:16:40.000Z',
+    })
+  })
+
   test('keeps a domain while there is a block of it, also without any pool', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
     await operate()

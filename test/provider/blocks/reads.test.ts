@@ -74,6 +74,14 @@ const POOLS = [
   ['an IPv6 /64', 'fd00::/64', 6, { ipv6: grid('fd00::/65', 120, 128) }, 24, 0],
 ] as const
 
+test('a block in which nothing like it can lie is not read', async () => {
+  const ranges = Array.from({ length: 100 }, (_, nth) => `10.0.0.${nth * 2 + 1}`)
+  const grids = { ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 } }
+  await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/24', ranges }] }, grids)
+  const { gets, lists, writes } = await cost(allocate(request('a', { count: 2 }), new KnownBlocks()), 'exhausted')
+  expect([gets, lists, writes]).toEqual([1, 0, 0])
+})
+
 describe.each(POOLS)(
   'a task in a pool of %s, half of whose blocks are full',
   (_, cidr, family, grids, full, blocks) => {

@@ -93,6 +93,15 @@ describe('the row of a claim that is gone', () => {
     expect(await uidsIn()).toEqual(['old'])
   })
 
+  test('stays while its IPAddress says what is no address', async () => {
+    const claim = await makeClaim()
+    await show(claim)
+    await makeRow(claim.metadata.uid ?? '')
+    await show(await makeAddress('10.0.0.1/28', claim.metadata.uid ?? ''))
+    expect(await work()).toBe('ready')
+    expect(await uidsIn()).toEqual([claim.metadata.uid])
+  })
+
   test('goes if its name has another address', async () => {
     await makeRow('old')
     const heir = await makeClaim()

@@ -411,6 +411,39 @@ test('a pool that is deleted goes with its last address, and comes again with no
   expect(await state('b')).toBe('10.0.0.2/24')
 })
 
+test('a pool that is deleted stays for a row whose IPAddress has gone: another one of its name would give that', async () => {
+  await world.create(pool(['10.0.0.2']), claim('a'))
+  await world.runOnBlocks()
+  await world.delete('pool', 'pool')
+  await world.patch(addressRef('a'), { metadata: { finalizers: [] } })
+  await world.delete('address', 'a')
+  await world.runOnBlocks()
+  expect((await world.store.get(poolRef())).ok).toBe(true)
+  await world.delete('claim', 'a')
+  await world.runOnBlocks()
+  expect((await world.store.get(poolRef())).ok).toBe(false)
+})
+
+test('a claim gets its row as soon as its pool gives its address again', async () => {
+  await world.create(pool(['10.0.0.2-10.0.0.9']), claim('a'))
+  await world.run()
+  const { addresses } = (await world.pool()).spec
+  await world.patch(poolRef(), { spec: { addresses: ['fd00::2-fd00::9'], prefix: 64 } })
+  const timers = new VirtualTimers(world.nowMs)
+  const provider = inClusterBlocks()
+  const outside = taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks })
+  const onProblem = (problem: unknown) => expect(problem).toBeUndefined()
+  const controller = new Controller({ store: world.store, planners: [provider], timers, outside, onProblem })
+  const running = controller.run()
+  await timers.pass(10_000)
+  expect([await world.bindings(), await world.rows()]).toEqual([{ 'default/a': '10.0.0.2' }, []])
+  await world.patch(poolRef(), { spec: { addresses, prefix: 24 } })
+  await timers.pass(10_000)
+  expect(await world.rows()).toHaveLength(1)
+  controller.stop()
+  await running
+})
+
 test('a pool that has gone is one of blocks no more: what is asked for it by then is not given', async () => {
   await world.create(pool(['10.0.0.2']))
   const provider = inClusterBlocks()

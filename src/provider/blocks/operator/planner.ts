@@ -25,6 +25,11 @@ import { PoolTally } from './tally.js'
 export interface BlocksOperatorOptions {
   /** How long a block may be empty before it is removed, in seconds, from 0 to 86,400. Default 60. */
   readonly emptySeconds?: number | undefined
+  /**
+   * How long a pool that is being deleted stays at least, in seconds, from 0 to 86,400: whoever is not shown changes of pools looks at one again after 30 s, and
+   * may give something of it until then. Default 60.
+   */
+  readonly lingerSeconds?: number | undefined
   /** What others of this process have read is not read again: one {@link BlockReadings} for all of them. Left out: it reads all that it is shown. */
   readonly readings?: BlockReadings | undefined
 }
@@ -38,18 +43,17 @@ export interface BlocksOperatorOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<OperatorOutcome> {
-  const { emptySeconds = 60, readings } = options
-  if (!(emptySeconds >= 0 && emptySeconds <= 86_400)) {
-    const got = String(emptySeconds)
-    refuse('emptySeconds', 'seconds, 0 to 86400', got)
+  const { emptySeconds = 60, lingerSeconds = 60, readings } = options
+  for (const [name, seconds] of Object.entries({ emptySeconds, lingerSeconds })) {
+    if (!(seconds >= 0 && seconds <= 86_400)) refuse(name, 'seconds, 0 to 86400', seconds)
   }
-  return new BlocksOperator(emptySeconds, readings)
+  return new BlocksOperator({ emptySeconds, lingerSeconds }, readings)
 }
 
 class BlocksOperator implements Planner<OperatorOutcome> {
   readonly name = 'blocks'
   readonly watches: readonly KindInfo[] = [IPDomain.info, IPPool.info, IPBlock.info]
-  readonly #emptySeconds: number
+  readonly #waits: { readonly emptySeconds: number; readonly lingerSeconds: number }
   #known: KnownBlocks
   readonly #sightings = new Sightings()
   readonly #domains = new Map<string, IPDomain | { readonly unreadable: string }>()
@@ -62,8 +66,11 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   /** The latest time of a plan. */
   #nowMs = 0
 
-  constructor(emptySeconds: number, readings: BlockReadings | undefined) {
-    this.#emptySeconds = emptySeconds
+  constructor(
+    waits: { readonly emptySeconds: number; readonly lingerSeconds: number },
+    readings: BlockReadings | undefined,
+  ) {
+    this.#waits = waits
     this.#known = new KnownBlocks({ isComplete: true, readings })
   }
 
@@ -216,6 +223,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
         tally: this.#tallyOf(view, time),
         census: this.#censuses.get(domain),
         overlapping: this.#overlaps.of(name),
+        lingerSeconds: this.#waits.lingerSeconds,
       },
       time,
     )
@@ -235,7 +243,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
       empty = { version: book.version, sinceMs: nowMs }
       this.#empty.set(name, empty)
     }
-    const plan = { book, emptySinceMs: empty?.sinceMs, emptySeconds: this.#emptySeconds, nowMs }
+    const plan = { book, emptySinceMs: empty?.sinceMs, emptySeconds: this.#waits.emptySeconds, nowMs }
     return planBlock({ ...plan, isNeeded: empty !== undefined && this.#isNeeded(book) })
   }
 

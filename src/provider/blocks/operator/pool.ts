@@ -32,6 +32,8 @@ export interface PoolInput {
   readonly census: DomainCensus | undefined
   /** The pools of the domain that have addresses in common with it. */
   readonly overlapping: readonly string[]
+  /** How long it stays at least when it is being deleted. */
+  readonly lingerSeconds: number
 }
 
 /**
@@ -77,11 +79,12 @@ function refusalOf({ view, domain, unreadable, census }: PoolInput): string | un
       untold && `domain ${pool.spec.domain} can not be made: block ${untold} can not be read, so its grid is not known`
     )
   }
-  const { uid } = domain.metadata
-  if (isDeleting(domain) && pool.status?.domainUID !== uid) return `domain ${pool.spec.domain} is being deleted`
-  const problem = domainProblem(domain) ?? gridConflict(pool, domain)
+  const isTaken = pool.status?.domainUID === domain.metadata.uid
+  if (isDeleting(domain) && !isTaken) return `domain ${pool.spec.domain} is being deleted`
+  // a wish that comes later changes nothing, and what is given goes on to be
+  const problem = domainProblem(domain) ?? (isTaken ? undefined : gridConflict(pool, domain))
   if (problem !== undefined) return problem
-  const stranger = pool.status?.domainUID === uid ? undefined : census?.strangerOn(domain.spec)
+  const stranger = isTaken ? undefined : census?.strangerOn(domain.spec)
   return stranger && `block ${stranger} does not lie on the grid of domain ${pool.spec.domain}`
 }
 
@@ -137,7 +140,12 @@ function pushStatus(
   const problem =
     refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is taken into its domain')
   const ready = poolReady({ problem, isDeleting: false, hasRoom })
-  const updates = [ready, exhaustion(hasRoom), overlap(overlapping)]
+  const ignored = accepted && gridConflict(pool, accepted)
+  const updates = [
+    ready.status === 'True' && ignored !== undefined ? { ...ready, message: `it stays as it is: ${ignored}` } : ready,
+    exhaustion(hasRoom),
+    overlap(overlapping),
+  ]
   if (!updates.every((update) => isSaid(before?.conditions, update, pool.metadata.generation))) {
     const conditions = withConditions(pool, updates, time)
     if (conditions !== before?.conditions) status.conditions = conditions
@@ -201,7 +209,7 @@ function overlap(names: readonly string[]): ConditionUpdate {
 }
 
 /** A pool on its way out gives nothing more, and goes when nothing of it is bound. */
-function planEnd({ view, tally, census }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
+function planEnd({ view, tally, census, lingerSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
   const unreadable = census?.firstUnreadable
   if (tally.allocated > 0 || unreadable !== undefined) {
@@ -220,6 +228,13 @@ function planEnd({ view, tally, census }: PoolInput, time: PlanTime): Plan<Opera
     // whoever has something in it may have it of this pool, wherever the block lies: pools may have shrunk
     const why = tally.allocated > 0 ? `${tally.allocated} are given` : `block ${unreadable} can not be read`
     return { outcome: { kind: 'kept', message: `kept while ${why}` }, effects }
+  }
+  // whoever knows it from a while ago may give something of it yet; of one that was never taken in nobody has
+  const deletedMs = Date.parse(pool.metadata.deletionTimestamp ?? '')
+  const restSeconds = pool.status?.domainUID === undefined ? 0 : deletedMs / 1000 + lingerSeconds - time.nowMs / 1000
+  if (restSeconds > 0 && hasFinalizer(pool, BLOCKS_FINALIZER)) {
+    const message = 'kept for those who do not know yet that it goes'
+    return { outcome: { kind: 'kept', message }, effects: [], requeueAfterSeconds: Math.ceil(restSeconds) }
   }
   const effects = hasFinalizer(pool, BLOCKS_FINALIZER)
     ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'nothing of it is given any more')]

@@ -1,3 +1,4 @@
+import * as Address from '../../../cidr/nouns/address.js'
 import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
@@ -145,7 +146,7 @@ class BlocksSweep implements Planner<OperatorOutcome> {
     const before = this.#addresses.get(key)
     const read = change.kind === 'present' ? IPAddress.safeParse(change.object) : undefined
     if (read === undefined) this.#addresses.delete(key)
-    else this.#addresses.set(key, read.ok ? read.value : 'unreadable')
+    else this.#addresses.set(key, read.ok && isAddress(read.value) ? read.value : 'unreadable')
     const claim = this.#owners.uidOf({ ...IPAddressClaim.info, namespace: ref.namespace, name: ref.name })
     const now = this.#addresses.get(key)
     const controllers = [before, now].flatMap((address) => {
@@ -205,6 +206,10 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   #addressOf({ namespace, name }: ObjectRef): LeftAddress {
     return this.#addresses.get(ownerKey({ ...IPAddress.info, namespace, name }))
   }
+}
+
+function isAddress({ spec }: IPAddress): boolean {
+  return Address.safeParse(spec.address, { zone: 'drop' }).ok
 }
 
 function isClaim(kind: Pick<KindInfo, 'apiVersion' | 'kind'>): boolean {

@@ -1,0 +1,404 @@
+import { assertAddress } from '../cidr/checks.js'
+import type { Family } from '../cidr/index.js'
+import * as Address from '../cidr/nouns/address.js'
+import * as RangeSet from '../cidr/nouns/range-set.js'
+import { refuse } from '../errors/refuse.js'
+import { heldAlready, refusalOf } from './pool-answers.js'
+import { type Ended, PoolBook } from './pool-book.js'
+import type { PoolToStore } from './pool-codec.js'
+import { type AddressPoolSpec, planOf } from './pool-spec.js'
+import { takeBackAll, undoDelta } from './pool-undo.js'
+import {
+  type AllocationDelta,
+  type AllocationOutcome,
+  type AllocationRequest,
+  type AtTime,
+  assertOwner,
+  type HandOverOutcome,
+  type Hold,
+  type LowestFreeOptions,
+  MOST_COUNTED,
+  type Occupation,
+  type OccupyOptions,
+  type Owner,
+  ownerId,
+  type PoolCounts,
+  type PoolEntry,
+  type Released,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+  type Want,
+} from './request.js'
+import { assertWithin } from './slots.js'
+import { addTo, allocated, assertExpiry, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
+
+type Address = Address.Address
+type RangeSet = RangeSet.RangeSet
+
+/** An {@link AddressPool} that is not stored: whoever stores none does not bundle what reads and writes bytes. */
+export class Pool {
+  #book: PoolBook
+  #sequence = 0
+
+  constructor(spec: AddressPoolSpec) {
+    this.#book = new PoolBook(planOf(spec))
+  }
+
+  /** All that it knows. */
+  protected stored(): PoolToStore {
+    const { plan } = this.#book
+    return { plan, state: this.#book.state(), sequence: this.#sequence }
+  }
+
+  /** Makes it know what a pool of the same spec has known. */
+  protected restore({ state, sequence }: Omit<PoolToStore, 'plan'>): void {
+    this.#book = PoolBook.restored(this.#book.plan, state)
+    this.#sequence = sequence
+  }
+
+  /** What the pool may hand out, in use or not. */
+  get available(): RangeSet {
+    return this.#book.plan.available
+  }
+
+  /**
+   * Gives an owner what it wants. An owner that holds it already, or, where any address would do, holds one of the wanted family, gets the same
+   * again, also what is out of range.
+   *
+   * Whatever can not be given is said in the outcome.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is out of range, a time that is missing
+   */
+  allocate(request: AllocationRequest, options: AtTime = {}): AllocationOutcome {
+    const { owner, want = { kind: 'any' } } = request
+    assertOwner(owner)
+    assertWant(want, request.family)
+    if (request.expiresAtMs !== undefined) assertExpiry(request.expiresAtMs)
+    const nowMs = this.#advance(options)
+    const holdsAnything = this.#book.holdsAnything(owner.uid)
+    const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
+    if (held !== undefined) return held
+    const given: Given = {
+      holds: NONE,
+      rests: [],
+      before: this.#book.strategyState,
+      sequence: this.#sequence,
+      isNewOwner: !holdsAnything,
+    }
+    switch (want.kind) {
+      case 'any':
+        return this.#allocateOne(request, given, nowMs)
+      case 'many':
+        return want.count === 1
+          ? this.#allocateOne(request, given, nowMs)
+          : this.#allocateMany(request, want.count, given, nowMs)
+      case 'dualStack':
+        return this.#allocateDualStack(request, given, nowMs)
+      case 'address':
+        return refusalOf(this.#book, want.address, request) ?? this.#give([want.address], request, given)
+      case 'oneOf':
+        return this.#allocateOneOf(want.addresses, request, given)
+      default:
+        return this.#allocateRun(want, request, given)
+    }
+  }
+
+  /** The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no cool-down that is the next one. Changes nothing. */
+  lowestFree(options: LowestFreeOptions = {}): Address | undefined {
+    const { from } = options
+    const families = from !== undefined ? [from.family] : familiesOf(options.family)
+    for (const family of families) {
+      const lowest = this.#book.space(family).lowestFree(from)
+      if (lowest !== undefined) return lowest
+    }
+    return undefined
+  }
+
+  /**
+   * Records that an owner holds an address, whatever the pool thinks of it: how live objects are read back after a restart. The
+   * order of calls does not matter.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
+   */
+  occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
+    assertOwner(owner)
+    assertAddress('address', address)
+    const inPool = this.#book.contains(address)
+    const holds = this.#book.holdsOn(address)
+    const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
+    const isNew = others.length === holds.length
+    if (isNew) {
+      const { sequence = this.#sequence + 1, stickyKey, expiresAtMs } = options
+      assertWithin('sequence', sequence, 0, MOST_COUNTED)
+      if (expiresAtMs !== undefined) assertExpiry(expiresAtMs)
+      this.#sequence = Math.max(this.#sequence, sequence)
+      this.#book.begin(newHold(address, owner, sequence, stickyKey, expiresAtMs))
+    }
+    if (!inPool) return { kind: 'outOfPool', others }
+    return { kind: isNew ? 'occupied' : 'already', others }
+  }
+
+  /**
+   * Ends one owner's hold on an address. The address is free when no other owner is left and it has cooled down.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
+   */
+  release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
+    assertOwner(owner)
+    const nowMs = this.#advance(options)
+    const hold = this.#book.holdOf(address, owner)
+    if (hold === undefined) return { kind: 'notHeld' }
+    const { sequence } = hold
+    if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }
+    return { kind: 'released', delta: this.#released(this.#book.endAll([hold], nowMs)) }
+  }
+
+  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  releaseOwner(uid: string, options: AtTime = {}): Released {
+    const nowMs = this.#advance(options)
+    return this.#released(this.#book.endAllOf(uid, nowMs))
+  }
+
+  /** Ends all holds whose time is over, in the order in which they began. */
+  releaseExpired(nowMs: number): Released {
+    this.#advance({ nowMs })
+    const holds: Hold[] = []
+    const { expiring } = this.#book
+    for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
+    holds.sort((a, b) => a.sequence - b.sequence)
+    return this.#released(this.#book.endAll(holds, nowMs))
+  }
+
+  /**
+   * Gives what one owner holds to another one, without a moment in which it is free: the machine that moves to another node. All of it, or one
+   * address.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
+   */
+  handOver(from: Owner, to: Owner, options: { readonly address?: Address | undefined } = {}): HandOverOutcome {
+    assertOwner(from)
+    assertOwner(to)
+    const { address } = options
+    const isWanted = (hold: Hold) => address === undefined || Address.equals(hold.address, address)
+    const holds = this.#book.holdsOf(from).filter(isWanted)
+    if (holds.length === 0) return { kind: 'notHeld' }
+    const another = this.#book
+      .holdsOf(to)
+      .find((hold) => holds.some((one) => one.address.family === hold.address.family))
+    if (another !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: another.address }
+    const moved = holds.map((hold) => ({ ...hold, owner: to, sequence: ++this.#sequence }))
+    for (const [i, hold] of holds.entries()) this.#book.replace(hold, moved[i]!)
+    return { kind: 'handedOver', delta: { kind: 'handOver', from: holds, holds: moved } }
+  }
+
+  /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
+  undo(delta: AllocationDelta): boolean {
+    const brought = delta.kind === 'release' ? delta.holds : delta.kind === 'handOver' ? delta.from : []
+    for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
+    if (!undoDelta(this.#book, delta, this.#sequence)) return false
+    // a delta from before a restart may bring back numbers that are yet to come
+    for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
+    return true
+  }
+
+  /**
+   * Changes the addresses of the pool under live holds. What falls outside stays known as out of range; what comes back inside counts
+   * as in use again. O(addresses in use).
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for another strategy: what it remembers would mean nothing
+   */
+  resize(spec: AddressPoolSpec): void {
+    const plan = planOf(spec)
+    const { kind } = this.#book.plan.strategy
+    if (plan.strategy.kind !== kind) {
+      const expected = `${kind}, as the pool was made with`
+      refuse('strategy.kind', expected, plan.strategy.kind)
+    }
+    this.#book.resize(plan)
+    // what an undo remembers of a strategy belongs to the addresses before
+    this.#sequence++
+  }
+
+  /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
+  hasAddress(address: Address): boolean {
+    return this.#book.contains(address)
+  }
+
+  /** The owners of an address; none if it is free or unknown. */
+  ownersOf(address: Address): Owner[] {
+    return this.holdsOf(address).map((hold) => hold.owner)
+  }
+
+  /** The holds on an address; none if it is free or unknown. */
+  holdsOf(address: Address): Hold[] {
+    return this.#book.holdsOn(address)
+  }
+
+  /** The addresses that an owner holds, for whichever interface, in the order in which it got them. */
+  addressesOf(uid: string): Address[] {
+    return this.#book.holdsOfUid(uid).map((hold) => hold.address)
+  }
+
+  /** Every address in use with its owners, in order. O(n log n). */
+  entries(): PoolEntry[] {
+    return this.#book
+      .addresses()
+      .sort(Address.compare)
+      .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
+  }
+
+  /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
+  inUse(): RangeSet {
+    return RangeSet.fromAddresses(this.#book.addresses())
+  }
+
+  /** The addresses that were released and are held back for a while, in and out of the pool. With a time, as it is then. O(n). */
+  cooling(options: AtTime = {}): RangeSet {
+    if (options.nowMs !== undefined) this.#advance(options)
+    return RangeSet.fromAddresses(this.#book.resting.cooling())
+  }
+
+  /** O(1 + preallocated addresses). With a time, as it is then. */
+  counts(options: AtTime = {}): PoolCounts {
+    if (options.nowMs !== undefined) this.#advance(options)
+    return this.#book.counts()
+  }
+
+  /** Lets what has cooled down go. Returns the time. */
+  #advance({ nowMs }: AtTime): number {
+    if (nowMs === undefined) {
+      const { coolDownMs, holdMs } = this.#book.plan
+      if (coolDownMs === 0 && holdMs === 0 && !this.#book.resting.isAnyCooling) return 0
+      const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time, or something that cools down'
+      refuse('nowMs', expected, 'undefined')
+    }
+    assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
+    return this.#book.advance(nowMs)
+  }
+
+  #allocateOneOf(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
+    let first: AllocationOutcome | undefined
+    for (const address of addresses) {
+      const refusal = refusalOf(this.#book, address, request)
+      if (refusal === undefined) return this.#give([address], request, given)
+      first ??= refusal
+    }
+    return first ?? { kind: 'exhausted' }
+  }
+
+  /** What is kept for a key: preallocated, or released and held back for it. */
+  #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
+    const { plan, resting } = this.#book
+    const own = plan.preallocated.get(stickyKey)?.find((address) => families.includes(address.family))
+    if (own !== undefined) return own
+    const rests = resting.keptFor(stickyKey)
+    const isForAnother = (address: Address) =>
+      (plan.preallocatedTo.get(Address.key(address)) ?? stickyKey) !== stickyKey
+    return rests.find(
+      ({ address }) => families.includes(address.family) && this.#book.contains(address) && !isForAnother(address),
+    )?.address
+  }
+
+  /** One address, of the first family that has one. */
+  #allocateOne(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
+    const { stickyKey } = request
+    const families = familiesOf(request.family)
+    const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
+    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? this.#give([kept], request, given)
+    for (const family of families) {
+      const address = this.#choose(family, request)
+      if (address === undefined) continue
+      this.#begin(address, request, given)
+      return allocated(given)
+    }
+    this.#book.strategyState = given.before
+    return this.#exhausted(families, nowMs)
+  }
+
+  #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
+    const families = familiesOf(request.family)
+    if (this.#book.freeIn(families) < count) return this.#exhausted(families, nowMs)
+    for (const family of families) {
+      while (given.holds.length < count) {
+        const address = this.#choose(family, request)
+        if (address === undefined) break
+        this.#begin(address, request, given)
+      }
+    }
+    if (given.holds.length === count) return allocated(given)
+    this.#takeBack(given)
+    return this.#exhausted(families, nowMs)
+  }
+
+  #allocateDualStack(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
+    const first = this.#allocateOne({ ...request, family: 4 }, given, nowMs)
+    if (first.kind !== 'allocated') return first
+    const both = this.#allocateOne({ ...request, family: 6 }, given, nowMs)
+    if (both.kind !== 'allocated') this.#takeBack(given)
+    return both
+  }
+
+  #allocateRun(
+    want: Extract<Want, { kind: 'run' | 'prefix' }>,
+    request: AllocationRequest,
+    given: Given,
+  ): AllocationOutcome {
+    for (const family of familiesOf(request.family)) {
+      const [count, alignment] = shapeOf(want, family)
+      const space = this.#book.space(family)
+      const slot = space.freeRun(count, alignment)
+      if (slot < 0) continue
+      const addresses = Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
+      return this.#give(addresses, request, given)
+    }
+    return { kind: 'exhausted' }
+  }
+
+  /** The next address by the strategy. */
+  #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
+    const space = this.#book.space(family)
+    const chooser = this.#book.chooser(family)
+    for (const part of PARTS) {
+      const slot = chooser.next(space, stickyKey ?? owner.uid, part)
+      if (slot >= 0) {
+        chooser.given(slot)
+        return space.addressAt(slot)
+      }
+      const idle = this.#book.resting.longestIdle(family, part)
+      if (idle !== undefined) return idle
+    }
+    return undefined
+  }
+
+  #give(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
+    for (const address of addresses) this.#begin(address, request, given)
+    return allocated(given)
+  }
+
+  #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
+    const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
+    const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
+    addTo(to, hold, rest)
+  }
+
+  /** Not all that was wanted could be given. */
+  #takeBack({ holds, rests, before, sequence }: Given): void {
+    takeBackAll(this.#book, holds, rests)
+    this.#book.strategyState = before
+    // nobody has seen these holds
+    this.#sequence = sequence
+  }
+
+  #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
+    const freeAtMs = this.#book.resting.nextMs(families)
+    return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
+  }
+
+  #released({ holds, isAnyShared }: Ended): Released {
+    const others = isAnyShared ? holds.flatMap(({ address }) => this.#book.holdsOn(address)) : NONE
+    return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
+  }
+}
+
+/** The static band comes last. */
+const PARTS = [{ inBand: false }, { inBand: true }] as const
