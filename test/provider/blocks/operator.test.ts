@@ -244,6 +244,7 @@ describe('the operator', () => {
     unwrap(await store.delete(poolRef()))
     await operate()
     expect(await store.get(poolRef())).toMatchObject({ ok: true })
+    expect(conditionsOf(await pool())).toMatchObject({ Ready: 'False PoolNotReady' })
     nowMs = 20_000
     expect(await runTask(task(), store, { now: () => nowMs })).toMatchObject({ outcome: { kind: 'allocated' } })
     nowMs = 61_000

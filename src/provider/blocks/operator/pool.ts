@@ -211,33 +211,36 @@ function overlap(names: readonly string[]): ConditionUpdate {
 /** A pool on its way out gives nothing more, and goes when nothing of it is bound. */
 function planEnd({ view, tally, census, lingerSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
+  const { status: before, metadata } = pool
   const unreadable = census?.firstUnreadable
-  if (tally.allocated > 0 || unreadable !== undefined) {
-    const effects: Effect[] = []
-    const status: { -readonly [field in keyof IPPoolStatus]: IPPoolStatus[field] } = {}
-    for (const family of [4, 6] as const) {
-      const grid = view.grid(family)
-      const counts = grid && tally.status(grid)
-      const field = family === 4 ? 'ipv4' : 'ipv6'
-      if (counts !== undefined && !sameFields(pool.status?.[field], counts)) status[field] = counts
-    }
-    const ready = poolReady({ isDeleting: true, hasRoom: false })
-    const conditions = withConditions(pool, [ready], time)
-    if (conditions !== pool.status?.conditions) status.conditions = conditions
-    if (Object.keys(status).length > 0) effects.push(patchStatus(pool, { status }, 'it is being deleted'))
-    // whoever has something in it may have it of this pool, wherever the block lies: pools may have shrunk
-    const why = tally.allocated > 0 ? `${tally.allocated} are given` : `block ${unreadable} can not be read`
-    return { outcome: { kind: 'kept', message: `kept while ${why}` }, effects }
-  }
   // whoever knows it from a while ago may give something of it yet; of one that was never taken in nobody has
-  const deletedMs = Date.parse(pool.metadata.deletionTimestamp ?? '')
-  const restSeconds = pool.status?.domainUID === undefined ? 0 : deletedMs / 1000 + lingerSeconds - time.nowMs / 1000
-  if (restSeconds > 0 && hasFinalizer(pool, BLOCKS_FINALIZER)) {
-    const message = 'kept for those who do not know yet that it goes'
-    return { outcome: { kind: 'kept', message }, effects: [], requeueAfterSeconds: Math.ceil(restSeconds) }
+  const deletedMs =
+    before?.domainUID === undefined ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
+  const restSeconds = Math.ceil((deletedMs - time.nowMs) / 1000 + lingerSeconds)
+  const rest = restSeconds > 0 ? { requeueAfterSeconds: restSeconds } : undefined
+  // whoever has something in a block may have it of this pool, wherever the block lies: pools may have shrunk
+  const reasons = [
+    tally.allocated > 0 && `${tally.allocated} are given`,
+    unreadable !== undefined && `block ${unreadable} can not be read`,
+    rest !== undefined && 'somebody may not know yet that it goes',
+  ]
+  const why = reasons.find((reason) => reason !== false)
+  if (why === undefined) {
+    const effects = hasFinalizer(pool, BLOCKS_FINALIZER)
+      ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'nothing of it is given any more')]
+      : []
+    return { outcome: { kind: 'going', message: 'nothing of it is given' }, effects }
   }
-  const effects = hasFinalizer(pool, BLOCKS_FINALIZER)
-    ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'nothing of it is given any more')]
-    : []
-  return { outcome: { kind: 'going', message: 'nothing of it is given' }, effects }
+  const status: { -readonly [field in keyof IPPoolStatus]: IPPoolStatus[field] } = {}
+  for (const family of [4, 6] as const) {
+    const grid = view.grid(family)
+    const counts = grid && tally.status(grid)
+    const field = family === 4 ? 'ipv4' : 'ipv6'
+    if (counts !== undefined && !sameFields(before?.[field], counts)) status[field] = counts
+  }
+  const ready = poolReady({ isDeleting: true, hasRoom: false })
+  const conditions = withConditions(pool, [ready], time)
+  if (conditions !== before?.conditions) status.conditions = conditions
+  const effects = Object.keys(status).length > 0 ? [patchStatus(pool, { status }, 'it is being deleted')] : []
+  return { outcome: { kind: 'kept', message: `kept while ${why}` }, effects, ...rest }
 }
