@@ -77,6 +77,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** Whether something was on its way to a block already when it was written last. */
   #wasInDoubt = false
   #hasLookedAgain = false
+  /** The families for which some of the blocks were looked into that a status says are full. */
+  readonly #doubted = new Set<Family>()
   #takesTurns = false
   #nowMs = 0
   /** How much was known when the last step began. */
@@ -214,10 +216,13 @@ class AllocateTask implements Task<AllocationOutcome> {
     this.#hasLookedAgain = true
     if (fresh !== undefined) {
       this.#known = fresh
-      const refs = pools.filter((name) => !this.#shown.has(IPPool.info, name)).map(poolRef)
-      return { kind: 'get', refs, why: 'that may have changed' }
+      // where something was sent to is looked at too: it may have been done, or may yet be
+      const sent = [...this.#sent.keys()].filter((name) => !this.#wasShown(name))
+      const old = pools.filter((name) => !this.#shown.has(IPPool.info, name))
+      return { kind: 'get', refs: [...old.map(poolRef), ...sent.map(blockRef)], why: 'that may have changed' }
     }
-    if (outcome.kind !== 'exhausted') return undefined
+    if (outcome.kind !== 'exhausted' || this.#doubted.has(outcome.family)) return undefined
+    this.#doubted.add(outcome.family)
     // where no operator runs, what the status of a pool says may be of long ago
     const doubted = pools.flatMap((name) => {
       const pool = this.#known.pool(name)

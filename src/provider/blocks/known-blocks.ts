@@ -197,11 +197,13 @@ export class KnownBlocks {
     if (!hasOld) return undefined
     const known = new KnownBlocks({ readings: this.#readings })
     const show = (object: KubeObject) => known.observe({ kind: 'present', object }, { nowMs: this.#nowMs })
+    // pools take in what is there already
+    for (const [name, book] of this.#books) {
+      const isKnown = book === 'absent' || (typeof book === 'object' && 'unreadable' in book)
+      if (isKnown && isFresh(IPBlock.info, name)) known.#books.set(name, book)
+    }
     for (const view of this.pools()) if (isFresh(IPPool.info, view.name)) show(view.object)
     for (const book of this.books()) if (isFresh(IPBlock.info, book.name)) show(book.object)
-    for (const [name, book] of this.#books) {
-      if (book === 'absent' && isFresh(IPBlock.info, name)) known.#books.set(name, book)
-    }
     for (const [name, sent] of this.#underWay) known.#underWay.set(name, sent)
     return known
   }

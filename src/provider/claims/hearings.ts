@@ -42,8 +42,13 @@ export class Hearings {
     }
   }
 
-  forget(claim: string): void {
+  /** What was heard is not believed any more, whatever it says. */
+  disbelieve(claim: string): void {
     this.#heard.delete(claim)
+  }
+
+  forget(claim: string): void {
+    this.disbelieve(claim)
     this.#outdated.delete(claim)
   }
 

@@ -160,7 +160,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   }
 
   disbelieve(claims: readonly string[]): void {
-    for (const key of claims) this.#heard.forget(key)
+    for (const key of claims) this.#heard.disbelieve(key)
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {

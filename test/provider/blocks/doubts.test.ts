@@ -161,6 +161,25 @@ describe('what may still be done in another block', () => {
   })
 })
 
+describe('what may still be done where an owner can not have what it asks for', () => {
+  test.each(['taken', 'notReady'])('is not done any more: %s', async (kind) => {
+    await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/26' }] })
+    await give('z')
+    await give('y', undefined, { addresses: [Address.parse('10.0.0.20')] })
+    const known = new KnownBlocks()
+    const { store: bad, arrive } = fated('late', 'io')
+    await start(allocate(request('a'), known), bad)
+    const { apiVersion } = IPBlock.info
+    if (kind === 'notReady')
+      await store.patch({ apiVersion, kind: 'IPPool', name: 'blue' }, { spec: { disabled: true } })
+    expect(await run(allocate(request('a', { addresses: [Address.parse('10.0.0.20')] }), known))).toMatchObject({
+      kind,
+    })
+    expect(await arrive()).toBe(false)
+    expect(await addressesOf('a')).toEqual([])
+  })
+})
+
 describe('a block that may still be made', () => {
   let known: KnownBlocks
   let bad: ReturnType<typeof fated>

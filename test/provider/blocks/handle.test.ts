@@ -300,6 +300,21 @@ describe('a handle', () => {
   })
 })
 
+test('a block that can not be read stays in the handle, also where it is looked once more for what is asked for', async () => {
+  await run(give('a'))
+  const known = new KnownBlocks()
+  for (const text of ['10.0.0.20', '10.0.0.40']) {
+    const [uid, addresses] = [`of ${text.slice(-2)}`.replace(' ', '-'), [Address.parse(text)]]
+    await run(allocate(request(uid, { addresses }), known))
+  }
+  const { apiVersion, kind } = IPBlock.info
+  const odd = { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } }
+  unwrap(await store.patch({ apiVersion, kind, name: FIRST }, { spec: { rows: odd } }))
+  const asked = request('a', { handle: true, addresses: [Address.parse('10.0.0.40')] })
+  expect((await run(allocate(asked, known))).kind).toBe('taken')
+  expect((await handlesIn())['uid-a']).toEqual({ '': [FIRST] })
+})
+
 test('a block in which another writer was faster does not stay in the handle', async () => {
   await reshape({ subnets: [{ cidr: '10.0.0.0/27' }] })
   for (let n = 0; n < 14; n++) await run(give(`other-${n}`))

@@ -118,8 +118,14 @@ describe('what is known may be old', () => {
     })
     expect((await run(allocate(request('b'), new KnownBlocks()), counting)).kind).toBe('exhausted')
     expect(counted.filter((name) => name.startsWith('default-'))).toHaveLength(8)
+    // not even where they have room for others
+    counted.length = 0
+    await take('all-3')
+    await give('none', undefined, { addresses: [Address.parse('10.0.0.50')] })
+    expect((await run(allocate(request('b', { count: 15 }), new KnownBlocks()), counting)).kind).toBe('exhausted')
+    expect(counted.filter((name) => name.startsWith('default-'))).toHaveLength(8)
     unwrap(await store.patch(ref, { status: { ipv4: { full: [] } } }, { subresource: 'status' }))
-    expect(textOf(await give('b'))).toBe('allocated 10.0.0.128')
+    expect(textOf(await give('b', undefined, { count: 15 }))).toBe('allocated 10.0.0.128')
   })
 
   test('nor what a pool of its name gave in another domain', async () => {

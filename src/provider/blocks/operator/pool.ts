@@ -214,8 +214,8 @@ function planEnd({ view, tally, census, lingerSeconds }: PoolInput, time: PlanTi
   const { status: before, metadata } = pool
   const unreadable = census?.firstUnreadable
   // whoever knows it from a while ago may give something of it yet; of one that was never taken in nobody has
-  const deletedMs =
-    before?.domainUID === undefined ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
+  const wasTaken = before?.ipv4 !== undefined || before?.ipv6 !== undefined
+  const deletedMs = !wasTaken ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
   const restSeconds = Math.ceil((deletedMs - time.nowMs) / 1000 + lingerSeconds)
   const rest = restSeconds > 0 ? { requeueAfterSeconds: restSeconds } : undefined
   // whoever has something in a block may have it of this pool, wherever the block lies: pools may have shrunk
