@@ -13,6 +13,7 @@ import { createSpaces, type Spaces } from './spaces.js'
 type Address = Address.Address
 
 export const FAMILIES = [4, 6] as const
+const NOBODY: readonly Hold[] = /* @__PURE__ */ Object.freeze([])
 
 /** What books know beside the plan of the pool. */
 export interface BookState {
@@ -26,13 +27,6 @@ export interface BookState {
   readonly draws: readonly number[]
   /** Behind which address next-fit goes on, of each family. */
   readonly behind: readonly (Address | undefined)[]
-}
-
-/** Holds that are over. */
-export interface Ended {
-  readonly holds: readonly Hold[]
-  /** Whether others hold any of their addresses. */
-  readonly isAnyShared: boolean
 }
 
 /**
@@ -144,19 +138,23 @@ export class PoolBook {
     return rest
   }
 
-  /** Records that holds are over. An address that nobody else holds is at rest for a while, or free. */
-  endAll(holds: readonly Hold[], nowMs: number): Ended {
+  /** All that an owner holds, in the order in which it began: it is about to end. */
+  takeHoldsOf(uid: string): Hold[] {
+    return inOrder(this.#held.deleteAll(uid))
+  }
+
+  /** Holds that are about to end. */
+  takeHolds(holds: readonly Hold[]): readonly Hold[] {
     for (const hold of holds) this.#held.deleteValue(hold.owner.uid, hold)
-    return this.#endAll(holds, nowMs)
+    return holds
   }
 
-  /** Records that all holds of an owner are over, in the order in which they began. */
-  endAllOf(uid: string, nowMs: number): Ended {
-    return this.#endAll(inOrder(this.#held.deleteAll(uid)), nowMs)
-  }
-
-  /** The rest of it, when what their owners hold is without them already. */
-  #endAll(holds: readonly Hold[], nowMs: number): Ended {
+  /**
+   * Records that holds are over that were taken. An address that nobody else holds is at rest for a while, or free.
+   *
+   * @returns the holds of others on their addresses
+   */
+  endAll(holds: readonly Hold[], nowMs: number): readonly Hold[] {
     const { coolDownMs, holdMs, strategy } = this.#plan
     let isAnyShared = false
     for (const hold of holds) {
@@ -174,7 +172,7 @@ export class PoolBook {
       }
       this.#unblock(address, place)
     }
-    return { holds, isAnyShared }
+    return isAnyShared ? holds.flatMap(({ address }) => this.holdsOn(address)) : NOBODY
   }
 
   /** As if a hold had never been: the address is as it was before, at rest or never used. */

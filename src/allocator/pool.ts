@@ -4,7 +4,7 @@ import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
 import { refuse } from '../errors/refuse.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { type Ended, PoolBook } from './pool-book.js'
+import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { takeBackAll, undoDelta } from './pool-undo.js'
@@ -30,7 +30,7 @@ import {
   type Want,
 } from './request.js'
 import { assertWithin } from './slots.js'
-import { addTo, allocated, assertExpiry, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
+import { allocated, assertExpiry, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
@@ -78,20 +78,14 @@ export class Pool {
     const holdsAnything = this.#book.holdsAnything(owner.uid)
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
-    const given: Given = {
-      holds: NONE,
-      rests: [],
-      before: this.#book.strategyState,
-      sequence: this.#sequence,
-      isNewOwner: !holdsAnything,
+    const before = this.#book.strategyState
+    if (want.kind === 'any' || (want.kind === 'many' && want.count === 1)) {
+      return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
     }
+    const given: Given = { holds: [], rests: [], before, sequence: this.#sequence, isNewOwner: !holdsAnything }
     switch (want.kind) {
-      case 'any':
-        return this.#allocateOne(request, given, nowMs)
       case 'many':
-        return want.count === 1
-          ? this.#allocateOne(request, given, nowMs)
-          : this.#allocateMany(request, want.count, given, nowMs)
+        return this.#allocateMany(request, want.count, given, nowMs)
       case 'dualStack':
         return this.#allocateDualStack(request, given, nowMs)
       case 'address':
@@ -150,13 +144,13 @@ export class Pool {
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
     if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }
-    return { kind: 'released', delta: this.#released(this.#book.endAll([hold], nowMs)) }
+    return { kind: 'released', delta: this.#end(this.#book.takeHolds([hold]), nowMs) }
   }
 
   /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
   releaseOwner(uid: string, options: AtTime = {}): Released {
     const nowMs = this.#advance(options)
-    return this.#released(this.#book.endAllOf(uid, nowMs))
+    return this.#end(this.#book.takeHoldsOf(uid), nowMs)
   }
 
   /** Ends all holds whose time is over, in the order in which they began. */
@@ -166,7 +160,7 @@ export class Pool {
     const { expiring } = this.#book
     for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
     holds.sort((a, b) => a.sequence - b.sequence)
-    return this.#released(this.#book.endAll(holds, nowMs))
+    return this.#end(this.#book.takeHolds(holds), nowMs)
   }
 
   /**
@@ -300,19 +294,33 @@ export class Pool {
   }
 
   /** One address, of the first family that has one. */
-  #allocateOne(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
-    const { stickyKey } = request
+  #allocateOne(
+    request: AllocationRequest,
+    { before, isNewOwner }: Pick<Given, 'before' | 'isNewOwner'>,
+    nowMs: number,
+  ): AllocationOutcome {
     const families = familiesOf(request.family)
+    const found = this.#next(request, families)
+    if (found === undefined) {
+      this.#book.strategyState = before
+      return this.#exhausted(families, nowMs)
+    }
+    if ('kind' in found) return found
+    const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey, request.expiresAtMs)
+    const rest = this.#book.give(hold, isNewOwner)
+    return allocated({ holds: [hold], rests: rest === undefined ? NONE : [rest], before })
+  }
+
+  /** What is kept for the key of a request, or why it can not be given; else the next address of the first family that has one. */
+  #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
+    const { stickyKey } = request
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
-    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? this.#give([kept], request, given)
+    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? kept
     for (const family of families) {
       const address = this.#choose(family, request)
-      if (address === undefined) continue
-      this.#begin(address, request, given)
-      return allocated(given)
+      if (address !== undefined) return address
     }
-    this.#book.strategyState = given.before
-    return this.#exhausted(families, nowMs)
+    return undefined
   }
 
   #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
@@ -331,11 +339,15 @@ export class Pool {
   }
 
   #allocateDualStack(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
-    const first = this.#allocateOne({ ...request, family: 4 }, given, nowMs)
-    if (first.kind !== 'allocated') return first
-    const both = this.#allocateOne({ ...request, family: 6 }, given, nowMs)
-    if (both.kind !== 'allocated') this.#takeBack(given)
-    return both
+    for (const family of FAMILIES) {
+      const found = this.#next(request, [family])
+      if (found === undefined || 'kind' in found) {
+        this.#takeBack(given)
+        return found ?? this.#exhausted([family], nowMs)
+      }
+      this.#begin(found, request, given)
+    }
+    return allocated(given)
   }
 
   #allocateRun(
@@ -378,7 +390,8 @@ export class Pool {
   #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
     const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
     const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
-    addTo(to, hold, rest)
+    to.holds.push(hold)
+    if (rest !== undefined) to.rests.push(rest)
   }
 
   /** Not all that was wanted could be given. */
@@ -394,8 +407,8 @@ export class Pool {
     return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
   }
 
-  #released({ holds, isAnyShared }: Ended): Released {
-    const others = isAnyShared ? holds.flatMap(({ address }) => this.#book.holdsOn(address)) : NONE
+  #end(holds: readonly Hold[], nowMs: number): Released {
+    const others = this.#book.endAll(holds, nowMs)
     return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
   }
 }

@@ -19,8 +19,7 @@ type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 
 /** What a request has been given so far. */
 export interface Given {
-  /** `NONE` until there is one, as few requests are given more: a list that grows has room for many from its first element on. */
-  holds: Hold[]
+  readonly holds: Hold[]
   readonly rests: Rest[]
   /** What the strategy went by before, and the last number that had been given. */
   readonly before: StrategyState
@@ -29,8 +28,15 @@ export interface Given {
   readonly isNewOwner: boolean
 }
 
-/** No holds. Shared, and never written to. */
-export const NONE = /* @__PURE__ */ Object.freeze([]) as readonly never[] as never[]
+/** What a request has been given that is for one address. */
+interface One {
+  readonly holds: readonly [Hold]
+  readonly rests: readonly Rest[]
+  readonly before: StrategyState
+}
+
+/** No rests. */
+export const NONE: readonly Rest[] = /* @__PURE__ */ Object.freeze([])
 
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
@@ -104,13 +110,7 @@ export function newHold(
   return { address, owner, sequence, stickyKey, expiresAtMs }
 }
 
-export function addTo(given: Given, hold: Hold, rest: Rest | undefined): void {
-  if (given.holds === NONE) given.holds = [hold]
-  else given.holds.push(hold)
-  if (rest !== undefined) given.rests.push(rest)
-}
-
-export function allocated({ holds, rests, before }: Given): Extract<AllocationOutcome, { kind: 'allocated' }> {
+export function allocated({ holds, rests, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
   const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
   const memory = { strategy: before, rests }
   return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
