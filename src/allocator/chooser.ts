@@ -13,8 +13,6 @@ import type { Strategy } from './strategy.js'
 export class Chooser {
   readonly #strategy: Strategy
   readonly #band: number
-  /** Whether there is no band, and the lowest slot is the next one. */
-  readonly #isPlain: boolean
   /** Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows from. What `undo` brings back. */
   state = 0
   /** Of next-fit: the address behind which it goes on, which the space may not have, as long as nothing else has been given. */
@@ -25,7 +23,6 @@ export class Chooser {
   constructor(strategy: Strategy, staticBand: number) {
     this.#strategy = strategy
     this.#band = staticBand
-    this.#isPlain = staticBand === 0 && strategy.kind === 'lowest'
     if (strategy.kind === 'random') this.state = strategy.seed | 0
   }
 
@@ -37,7 +34,6 @@ export class Chooser {
    */
   next(space: Space, key: string, { inBand }: { readonly inBand: boolean }): number {
     const slots = this.#strategy.kind === 'least-recently-released' ? this.#usedOf(space) : space.slots
-    if (this.#isPlain) return inBand ? -1 : slots.nextFree(0)
     const band = Math.min(this.#band, slots.size)
     return inBand ? this.#between(space, slots, 0, band, key) : this.#between(space, slots, band, slots.size, key)
   }

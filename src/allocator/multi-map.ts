@@ -74,21 +74,19 @@ export class MultiMap<K, I, T extends object> {
     this.#places.add(key, value)
   }
 
-  /** Removes a value, if it is there. Returns whether there is none under its key any more. */
-  delete(key: K, inner: I): boolean {
+  /** Removes a value, or the one with its key, if it is there. Returns whether there is none under its key any more. */
+  delete(key: K, value: T): boolean {
     const place = this.#places.get(key)
-    if (place === undefined) return true
-    if (place instanceof Map) {
-      place.delete(inner)
-      if (place.size > 0) return false
-    } else if (this.#keyOf(place) !== inner) return false
-    this.#places.remove(key)
-    return true
-  }
-
-  /** As {@link delete}, for whoever has the value itself. */
-  deleteValue(key: K, value: T): boolean {
-    if (this.#places.get(key) !== value) return this.delete(key, this.#keyOf(value))
+    if (place !== value) {
+      if (place === undefined) return true
+      const inner = this.#keyOf(value)
+      if (!(place instanceof Map)) {
+        if (this.#keyOf(place) !== inner) return false
+      } else {
+        place.delete(inner)
+        if (place.size > 0) return false
+      }
+    }
     this.#places.remove(key)
     return true
   }

@@ -145,7 +145,7 @@ export class PoolBook {
 
   /** Holds that are about to end. */
   takeHolds(holds: readonly Hold[]): readonly Hold[] {
-    for (const hold of holds) this.#held.deleteValue(hold.owner.uid, hold)
+    for (const hold of holds) this.#held.delete(hold.owner.uid, hold)
     return holds
   }
 
@@ -374,14 +374,14 @@ export class PoolBook {
 
   /** Returns whether the address has no other hold. */
   #strike(hold: Hold, place: Place): boolean {
-    this.#held.deleteValue(hold.owner.uid, hold)
+    this.#held.delete(hold.owner.uid, hold)
     return this.#strikeHeld(hold, place)
   }
 
   #strikeHeld(hold: Hold, place: Place): boolean {
     if (hold.owner.interface !== undefined) this.#heldByInterface.delete(ownerId(hold.owner), hold)
     if (hold.expiresAtMs !== undefined) this.expiring.remove(hold)
-    return this.#holders[hold.address.family].deleteValue(place, hold)
+    return this.#holders[hold.address.family].delete(place, hold)
   }
 }
 

@@ -263,8 +263,7 @@ export class Pool {
     if (nowMs === undefined) {
       const { coolDownMs, holdMs } = this.#book.plan
       if (coolDownMs === 0 && holdMs === 0 && !this.#book.resting.isAnyCooling) return 0
-      const expected = 'milliseconds since 1970: the pool has a cool-down or a hold time, or something that cools down'
-      refuse('nowMs', expected, 'undefined')
+      refuse('nowMs', 'milliseconds since 1970: something cools down, or is to', 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
     return this.#book.advance(nowMs)

@@ -141,6 +141,6 @@ export class Resting {
 
   #forget(rest: Rest): void {
     this.#rests.remove(Address.key(rest.address))
-    if (rest.stickyKey !== undefined) this.#byStickyKey.delete(rest.stickyKey, Address.key(rest.address))
+    if (rest.stickyKey !== undefined) this.#byStickyKey.delete(rest.stickyKey, rest)
   }
 }
