@@ -91,6 +91,10 @@ export interface Planner<O extends Outcome = Outcome> {
   reserve?(plan: Plan): () => readonly string[]
   /** Whether this key only sums up others, and so is best planned when nothing else is waiting. */
   isSummary(key: string): boolean
+  /**
+   * Whether the object of this key has what it asks for, as a claim that is Bound: keys that still wait are planned before it. Left out: that of none has. O(1).
+   */
+  isServed?(key: string): boolean
   /** Forgets everything: before a fresh list, and after what is stored was restored to an earlier state. */
   reset(): void
 }

@@ -6,6 +6,7 @@ import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
 import { Feed } from './feed.js'
 import { assertOutside } from './limits.js'
+import { rankOf } from './rendezvous.js'
 import { type KeyResult, runKey } from './run-key.js'
 import type { OutsideCaller } from './run-plan.js'
 import { settle } from './settle.js'
@@ -57,6 +58,12 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of plans to outside systems: needed if a planner makes such ({@link Planner.hear}). */
   readonly outside?: OutsideCaller | undefined
+  /**
+   * Names this process among those that serve the same objects at the same time, for planners whose ledger allows that (blocks): any text that no other of them
+   * has. Each process then takes the keys that wait in an order of its own, and after a conflict it leaves a key to the process that was faster, for 1 to
+   * 30 seconds. Left out: no other process serves them, keys come in the order in which they were woken, and a conflict is planned again at once.
+   */
+  readonly identity?: string | undefined
   /** How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
@@ -105,8 +112,8 @@ export class Controller<O extends Outcome = Outcome> {
     this.#options = options
     this.#concurrency = options.concurrency ?? 8
     this.#backoff = new Backoff(options.backoff)
-    const { timers, summaryDelayMs = 500 } = options
-    this.#queue = new WorkQueue(timers, summaryDelayMs, () => this.#pump())
+    const { timers, summaryDelayMs = 500, identity } = options
+    this.#queue = new WorkQueue({ timers, summaryDelayMs, identity, rang: () => this.#pump() })
   }
 
   /** What there is to do just now. */
@@ -222,14 +229,21 @@ export class Controller<O extends Outcome = Outcome> {
 
   async #work(job: Job<O>): Promise<void> {
     const { planner, key, id } = job
-    const { store, timers, onEvent, onProblem, onResult, outside } = this.#options
+    const { store, timers, identity, onEvent, onProblem, onResult, outside } = this.#options
     const beganMs = timers.now()
     const show = (change: Change) => this.#show(change, job)
     const events: EventEffect[] = []
     const keep = (event: EventEffect) => void events.push(event)
     let end: JobEnd
     try {
-      const ended = await runKey(planner, key, store, { now: () => timers.now(), show, onEvent: keep, outside })
+      const ended = await runKey(planner, key, store, {
+        now: () => timers.now(),
+        show,
+        onEvent: keep,
+        outside,
+        // with others at work, one of them was faster: it is left to that one for a while
+        maxConflicts: identity === undefined ? undefined : 0,
+      })
       const { kind, outcome, attempts } = ended
       this.#enqueue(planner, ended.wakes, job)
       for (const event of events) this.#tell(job, () => onEvent?.(event))
@@ -241,6 +255,8 @@ export class Controller<O extends Outcome = Outcome> {
         // at once, and again at once: that would be without a pause
         if (end.againMs === 0) end = { againMs: this.#pauseMs(id) }
         else this.#backoff.succeeded(id)
+      } else if (identity !== undefined && ended.kind === 'failed' && ended.conflicts > 0) {
+        end = { againMs: yieldMs(job.conflicts, rankOf(identity, `${id} ${job.conflicts}`)), isHeld: true }
       } else {
         const { failure } = ended
         onProblem({ kind, planner: planner.name, key, failure } as ControllerProblem)
@@ -346,6 +362,11 @@ export interface ControllerLoad {
   readonly synced: boolean
 }
 
+/** How long a key is left to another process after conflicts: 1 to 2 s, twice as long after each, up to 30 s. */
+function yieldMs(conflicts: number, rank: number): number {
+  return Math.min(1000 * (1 + rank / 2 ** 32) * 2 ** Math.min(conflicts, 5), 30_000)
+}
+
 /** How long to wait before a store is asked again that has failed so many times in a row: 5 ms, twice as long each time, up to half a minute. */
 function waitMs(times: number): number {
   return Math.min(5 * 2 ** Math.min(times - 1, 20), 30_000)
@@ -370,6 +391,10 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   if (!Number.isInteger(concurrency) || concurrency < 1) refuse('concurrency', 'a whole number from 1', concurrency)
   for (const [argument, ms] of Object.entries({ summaryDelayMs, serverLimitMs })) {
     if (!(ms >= 0 && ms <= DAY_MS)) refuse(argument, 'from 0 to 86,400,000', ms)
+  }
+  const { identity } = options
+  if (identity !== undefined && (typeof identity !== 'string' || identity === '')) {
+    refuse('identity', 'a text that is not empty', identity)
   }
   assertOutside(planners, options.outside)
   const names = planners.map((planner) => planner.name)

@@ -52,6 +52,8 @@ type KeyEnd<O extends Outcome> =
       readonly outcome: O
       readonly failure: StoreFailure
       readonly attempts: number
+      /** How many of the plans met a conflict. */
+      readonly conflicts: number
     }
   | {
       readonly kind: 'unsettled'
@@ -68,9 +70,13 @@ type KeyEnd<O extends Outcome> =
       readonly release: () => readonly string[]
     }
 
+/** After this many answered calls in a row a key goes back to its queue: a planner that asks without end must not keep others waiting. */
+const MAX_CALLS = 16
+
 /**
  * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object in question ({@link settle}), shows it, and
- * plans the same key again from what is known then, before any other.
+ * plans the same key again from what is known then, before any other. After a call that was answered it plans the key again at once as well: the answer is
+ * used before it can become stale.
  *
  * @throws IpamError `INVALID_ARGUMENT`; what the planner throws
  */
@@ -86,26 +92,34 @@ export async function runKey<O extends Outcome>(
     if (typeof value !== 'function') refuse(argument, 'a function', typeof value)
   }
   const wakes: string[] = []
+  let conflicts = 0
+  let calls = 0
   for (let attempts = 1; ; attempts++) {
     const plan = planner.plan(key, { nowMs: now() })
     onPlan?.(plan)
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts, wakes }
     const release = planner.reserve?.(plan) ?? (() => [])
     const events: EventEffect[] = []
+    const answered: string[] = []
     const ended = await tryPlan(plan, store, {
       show,
       onEvent: (event) => void events.push(event),
       outside,
-      onAnswer: (call, answer) => wakes.push(...(planner.hear?.({ call, answer, atMs: now() }) ?? [])),
+      onAnswer: (call, answer) => answered.push(...(planner.hear?.({ call, answer, atMs: now() }) ?? [])),
     })
+    const isAnswered = answered.includes(key) && ++calls < MAX_CALLS
+    wakes.push(...(isAnswered ? answered.filter((each) => each !== key) : answered))
     const { outcome, requeueAfterSeconds } = plan
     if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release }
     wakes.push(...release())
     // when nothing is reserved any more: what people do with it may throw
     for (const event of events) onEvent?.(event)
+    if (ended.kind === 'done' && isAnswered) continue
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
     const { failure } = ended
-    if (ended.kind === 'failed' || attempts > maxConflicts) return { kind: 'failed', outcome, failure, attempts, wakes }
+    if (ended.kind === 'failed' || ++conflicts > maxConflicts) {
+      return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
+    }
   }
 }
 

@@ -176,7 +176,7 @@ class Run<O extends Outcome> {
     })
     job.outcome = ended.outcome
     job.failure = ended.kind === 'done' ? undefined : ended.failure
-    job.isGivenUp = ended.kind === 'failed' && ended.attempts > maxConflicts
+    job.isGivenUp = ended.kind === 'failed' && ended.conflicts > maxConflicts
     for (const key of ended.wakes) this.#enqueue(this.#jobOf(job.planner, key))
     // what is stored is not known, and nothing may be planned on that
     if (ended.kind === 'unsettled') throw errorOf(ended)

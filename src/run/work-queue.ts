@@ -1,6 +1,7 @@
 import type { Outcome, Planner } from '../plan/index.js'
 import type { Timers } from './controller.js'
 import { Fifo } from './fifo.js'
+import { rankOf } from './rendezvous.js'
 
 /** A key of a planner that is to be planned, or is just being. */
 export interface Job<O extends Outcome> {
@@ -10,6 +11,10 @@ export interface Job<O extends Outcome> {
   readonly id: string
   isQueued: boolean
   isBusy: boolean
+  /** Another process is at work on it: whatever wakes it waits for its timer. */
+  isHeld: boolean
+  /** How often in a row it has met a conflict with another process. */
+  conflicts: number
   /** Woken while it was busy: what it was planned from is not all that is known. */
   isStale: boolean
   /** By what of that it was woken that it has not done itself. */
@@ -26,6 +31,8 @@ export interface JobEnd {
   readonly againMs?: number | undefined
   /** It failed: unless there was news meanwhile, whatever has woken it waits for that time as well. */
   readonly hasFailed?: boolean | undefined
+  /** Another process is at work on it: it waits for that time, whatever wakes it meanwhile. */
+  readonly isHeld?: boolean | undefined
 }
 
 /** What has woken a key, if that matters to one that is busy. */
@@ -37,29 +44,47 @@ export interface WokenBy {
 /** The jobs of a planner that are ready. */
 interface Line<O extends Outcome> {
   readonly ready: Fifo<Job<O>>
+  /** Those whose objects have what they ask for ({@link Planner.isServed}). */
+  readonly behind: Set<Job<O>>
   busy: number
+  /** How many jobs were taken from `ready` since one was from `behind`. */
+  taken: number
 }
 
+export interface WorkQueueOptions {
+  readonly timers: Timers
+  readonly summaryDelayMs: number
+  /** Names this process among those that serve the same objects. */
+  readonly identity?: string | undefined
+  /** Told when a timer has made a job ready. */
+  readonly rang: () => void
+}
+
+/** While keys wait that are not served, every eighth key that is taken is one that is: they too must get their turn. */
+const SERVED_EVERY = 8
+
 /**
- * Which key is planned next: in the order in which they were woken, planner by planner in turn. A key that is busy comes again when it is done.
+ * Which key is planned next: in the order in which they were woken, planner by planner in turn; keys that are served already after those that are not. A key that
+ * is busy comes again when it is done. With an identity the keys that wait at one time are taken in an order of that process ({@link rankOf}).
  *
- * All operations are O(1), apart from a turn over the planners.
+ * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the planners.
  */
 export class WorkQueue<O extends Outcome> {
   readonly #timers: Timers
   readonly #summaryDelayMs: number
   readonly #rang: () => void
+  readonly #rankOf: ((job: Job<O>) => number) | undefined
   readonly #jobs = new Map<string, Job<O>>()
   /** Planners in the order of their turns. */
   readonly #lines = new Map<Planner<O>, Line<O>>()
   #ready = 0
   #isStopped = false
 
-  /** @param rang told when a timer has made a job ready */
-  constructor(timers: Timers, summaryDelayMs: number, rang: () => void) {
+  constructor({ timers, summaryDelayMs, identity, rang }: WorkQueueOptions) {
     this.#timers = timers
     this.#summaryDelayMs = summaryDelayMs
     this.#rang = rang
+    this.#rankOf = identity === undefined ? undefined : ({ id }) => rankOf(identity, id)
   }
 
   /** How many jobs are ready. */
@@ -81,7 +106,13 @@ export class WorkQueue<O extends Outcome> {
       if (own !== undefined) job.news.delete(own)
       return
     }
-    if (job.isQueued) return
+    if (job.isHeld) return
+    if (job.isQueued) {
+      // it waits behind the others, and is not served any more
+      const { ready, behind } = this.#lineOf(planner)
+      if (behind.has(job) && !isServed(job) && behind.delete(job)) ready.push(job)
+      return
+    }
     if (!planner.isSummary(key)) this.#push(job)
     // what was to come much later comes now
     else if (job.cancel === undefined || job.dueMs > this.#timers.now() + this.#summaryDelayMs) {
@@ -93,8 +124,9 @@ export class WorkQueue<O extends Outcome> {
   take(): Job<O> | undefined {
     for (const [planner, line] of this.#lines) {
       // a planner that reserves nothing must see what became of one plan before it makes another
-      if (line.ready.length === 0 || (planner.reserve === undefined && line.busy > 0)) continue
-      const job = line.ready.shift() as Job<O>
+      if (planner.reserve === undefined && line.busy > 0) continue
+      const job = this.#shift(line)
+      if (job === undefined) continue
       this.#ready--
       line.busy++
       job.isBusy = true
@@ -109,10 +141,18 @@ export class WorkQueue<O extends Outcome> {
   }
 
   /** A job was planned, and that is over. */
-  done(job: Job<O>, { againMs, hasFailed = false }: JobEnd = {}): void {
+  done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): void {
     if (this.#isStopped) return
     this.#lineOf(job.planner).busy--
     job.isBusy = false
+    job.conflicts = isHeld ? job.conflicts + 1 : 0
+    if (isHeld && againMs !== undefined) {
+      job.isStale = false
+      job.news.clear()
+      job.isHeld = true
+      this.#pushAfter(job, againMs)
+      return
+    }
     const isStale = job.isStale && (job.news.size > 0 || !hasFailed)
     job.isStale = false
     job.news.clear()
@@ -135,11 +175,32 @@ export class WorkQueue<O extends Outcome> {
     this.#ready++
   }
 
+  /** The next job of a line: of those that are not served the first one, and now and then one that is. */
+  #shift(line: Line<O>): Job<O> | undefined {
+    const { ready, behind } = line
+    const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY
+    for (let job = isTurnOfServed ? undefined : ready.shift(); job !== undefined; job = ready.shift()) {
+      if (!isServed(job)) {
+        line.taken++
+        return job
+      }
+      job.isQueued = true
+      behind.add(job)
+    }
+    line.taken = 0
+    const [first] = behind
+    if (first === undefined) return undefined
+    behind.delete(first)
+    first.isQueued = false
+    return first
+  }
+
   #pushAfter(job: Job<O>, ms: number): void {
     job.cancel?.()
     job.dueMs = this.#timers.now() + ms
     job.cancel = this.#timers.after(ms, () => {
       job.cancel = undefined
+      job.isHeld = false
       if (!job.isQueued) this.#push(job)
       this.#rang()
     })
@@ -148,7 +209,7 @@ export class WorkQueue<O extends Outcome> {
   #lineOf(planner: Planner<O>): Line<O> {
     const known = this.#lines.get(planner)
     if (known !== undefined) return known
-    const line = { ready: new Fifo<Job<O>>(), busy: 0 }
+    const line = { ready: new Fifo<Job<O>>(this.#rankOf), behind: new Set<Job<O>>(), busy: 0, taken: 0 }
     this.#lines.set(planner, line)
     return line
   }
@@ -160,6 +221,8 @@ export class WorkQueue<O extends Outcome> {
     const state = {
       isQueued: false,
       isBusy: false,
+      isHeld: false,
+      conflicts: 0,
       isStale: false,
       news: new Set<string>(),
       cancel: undefined,
@@ -169,4 +232,8 @@ export class WorkQueue<O extends Outcome> {
     this.#jobs.set(id, job)
     return job
   }
+}
+
+function isServed<O extends Outcome>({ planner, key }: Job<O>): boolean {
+  return planner.isServed?.(key) === true
 }

@@ -89,11 +89,28 @@ describe('who carries plans out', () => {
   const answer: OutsideAnswer = { ok: false, failure: { message: 'down', retryable: true } }
   const outside = async () => answer
 
-  test('runKey shows the answer to the planner, with the time, and says what to plan again', async () => {
+  test('runKey shows the answer to the planner, with the time, and plans the key again at once', async () => {
     const planner = new Asker()
     const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
-    expect(ended).toMatchObject({ kind: 'done', wakes: ['x'] })
+    expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'told', said: answer }, attempts: 2, wakes: [] })
     expect(planner.heard).toEqual([{ call, answer, atMs: 7 }])
+  })
+
+  test('runKey returns the other keys that an answer wakes', async () => {
+    const planner = new Asker()
+    planner.hear = (answered) => {
+      planner.heard.push(answered)
+      return ['y', 'x', 'z']
+    }
+    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
+    expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'told' }, wakes: ['y', 'z'] })
+  })
+
+  test('runKey returns a key that asks without end to its queue', async () => {
+    const planner = new Asker()
+    planner.plan = () => ({ outcome: { kind: 'asking', message: '' }, effects: [ask] })
+    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
+    expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'asking' }, attempts: 16, wakes: ['x'] })
   })
 
   test('runUntilQuiet goes on from the answer', async () => {
@@ -121,7 +138,7 @@ describe('who carries plans out', () => {
       },
     })
     await controller.run()
-    expect(results).toEqual(['asking', 'told'])
+    expect(results).toEqual(['told'])
   })
 
   test('the controller keeps a place for a call that was not answered, and waits for it when it is to stop', async () => {

@@ -184,6 +184,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return this.#provider.isSummary(key)
   }
 
+  isServed(key: string): boolean {
+    return this.#provider.isServed?.(key) === true
+  }
+
   reset(): void {
     this.#provider.reset()
     this.#known = this.#known.anew()

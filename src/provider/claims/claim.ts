@@ -143,7 +143,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
-    if (doubt?.kind === 'ask') return asking(planning, guarded(effects, claim), doubt)
+    if (doubt?.kind === 'ask') return asking(planning, intent(planning, effects), doubt)
     if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
     const isKnown = doubt?.kind !== 'unknown'
     if (doubt !== undefined && (isNew || isKnown)) {
@@ -164,8 +164,8 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
 
   const found = findAddress(planning)
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
+  if (found.kind === 'ask') return asking(planning, intent(planning, effects), found)
   guarded(effects, claim)
-  if (found.kind === 'ask') return asking(planning, effects, found)
   effects.push({ kind: 'create', object: found.address, why: found.why })
   return bound(soFar.progress.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
@@ -174,6 +174,17 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
 function guarded(effects: Effect[], claim: IPAddressClaim): Effect[] {
   if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
   return effects
+}
+
+/**
+ * The effects before a call. An external system that keeps what no claim has needs a durable intent: our finalizer on the claim. Where such left-overs are swept,
+ * the call needs none: the finalizer is written with the IPAddress.
+ */
+function intent<P extends KubeObject, L extends Ledger<P>, O>(
+  { rules, input }: Planning<P, L, O>,
+  effects: Effect[],
+): readonly Effect[] {
+  return rules.outside?.orphans === 'swept' ? [] : guarded(effects, input.claim)
 }
 
 /** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */

@@ -19,8 +19,6 @@ export interface Heard {
 /** What was heard of the calls for a claim, by operation and marker. */
 export type HeardOf = (operation: string, key: string) => Heard | undefined
 
-/** An answer is believed for this long: what is outside may have changed since, and asking again changes nothing there. */
-const BELIEVED_MS = 60_000
 /** The wait after a first failure, and the longest. */
 const FIRST_WAIT_SECONDS = 5
 const MAX_WAIT_SECONDS = 300
@@ -66,7 +64,6 @@ export function converse<T extends { readonly kind: string }>(
         ? { kind: 'ask', request: said }
         : { kind: 'failed', failure, retryAfterSeconds: leftSeconds }
     }
-    if (nowMs - heard.atMs > BELIEVED_MS) return { kind: 'ask', request: said }
     answers[operation] = heard.answer.value
   }
 }

@@ -139,6 +139,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return record !== undefined && !isNew
   }
 
+  isServed(key: string): boolean {
+    const claim = this.#claims.get(key)
+    if (claim?.status?.addressRef?.name === undefined || isDeleting(claim)) return false
+    return this.#addresses.has(addressKeyOf(key))
+  }
+
   reset(): void {
     for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
     this.#sightings.clear()

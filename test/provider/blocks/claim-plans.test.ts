@@ -136,7 +136,7 @@ describe('an address that was given', () => {
   beforeEach(async () => {
     claims = blockClaims()
     await show(claims, ['IPAddress'])
-    const [, outside] = claims.plan(key, { nowMs: now() })?.effects ?? []
+    const [outside] = claims.plan(key, { nowMs: now() })?.effects ?? []
     if (outside?.kind !== 'outside') throw new Error('nobody is asked')
     const answer = await taskCaller({ store, now, tasks: claims.tasks })(outside.call)
     claims.hear?.({ call: outside.call, answer, atMs: now() })
@@ -162,7 +162,7 @@ describe('an address that was given', () => {
     const object = unwrap(await store.get(addressRef))
     claims.observe({ kind: 'present', object })
     claims.observe({ kind: 'absent', ref: addressRef, uid: object.metadata.uid })
-    expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['patch', 'allocate'])
+    expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['allocate'])
   })
 })
 
