@@ -2,31 +2,88 @@ import { describe } from '../errors/index.js'
 import type { Change, Outcome, OutsideAnswer, OutsideCall, PlanTime, Task } from '../plan/index.js'
 import type { Store } from '../store/index.js'
 import type { OutsideCaller } from './run-plan.js'
-import { type RunTaskOptions, runTask } from './run-task.js'
+import { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
 import { type TaskTurns, taskTurns } from './task-turns.js'
+
+/** A call that waits in a {@link CallGroup}, and its answer as soon as there is one. */
+export interface CallSeat {
+  readonly answer?: OutsideAnswer | undefined
+}
+
+/**
+ * One task for several calls: what they write to one object at a time is one write (group commit). It is run for one of its calls after the other, and does the
+ * work of the others on the way.
+ */
+export interface CallGroup extends Task {
+  /** How many calls it has. */
+  readonly size: number
+  join(call: OutsideCall): CallSeat
+  /** The task is done when this call is answered. */
+  lead(seat: CallSeat): void
+  /** Removes a call, answered or not. */
+  leave(seat: CallSeat): void
+}
+
+/** How calls become tasks, and outcomes answers: a provider has it. */
+export interface CallTasks {
+  taskFor(call: OutsideCall): Task
+  /** @param time when the task has ended */
+  answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
+  /**
+   * Which calls are carried out by one task while it runs: those of one key. `undefined`: the call has a task of its own. Left out: each call has.
+   */
+  groupOf?(call: OutsideCall): string | undefined
+  /** A group without calls. */
+  openGroup?(): CallGroup
+}
 
 export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' | 'maxConflicts' | 'maxSettles'> {
   readonly store: Store
   /** How its tasks wait for each other. Default: {@link taskTurns} of its own. */
   readonly turns?: TaskTurns | undefined
-  /** How calls become tasks, and outcomes answers: the provider has it. */
-  readonly tasks: {
-    taskFor(call: OutsideCall): Task
-    answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
-  }
+  readonly tasks: CallTasks
   /** Receives every change that a task learns of: show it to the planners that have these kinds. */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
 }
 
 /**
- * Carries calls out that are tasks on the store itself, for planners whose ledger is not in what they plan: a {@link OutsideCaller}. What the store does not
- * do, or does not answer, is a failure that is retryable: the planner makes the call again after a while.
+ * Carries calls out that are tasks on the store itself, for planners whose ledger is not in what they plan: an {@link OutsideCaller}. Calls of one group that
+ * arrive while its task is at work join that task. A call that the store refuses, or does not answer, is a failure that is retryable: the planner
+ * makes the call again after a while.
  */
 export function taskCaller(options: TaskCallerOptions): OutsideCaller {
   const { store, tasks, turns = taskTurns(), ...limits } = options
+  const groups = new Map<string, CallGroup>()
   return async (call) => {
-    const ended = await runTask(tasks.taskFor(call), store, { ...limits, turns })
-    if (ended.kind === 'done') return tasks.answerOf(call, ended.outcome, { nowMs: options.now() })
-    return { ok: false, failure: { message: describe(ended.failure), retryable: true, retryAfterSeconds: 1 } }
+    const key = tasks.groupOf?.(call)
+    if (key === undefined || tasks.openGroup === undefined) {
+      const ended = await runTask(tasks.taskFor(call), store, { ...limits, turns })
+      return ended.kind === 'done' ? tasks.answerOf(call, ended.outcome, { nowMs: options.now() }) : failureOf(ended)
+    }
+    const group = groups.get(key) ?? tasks.openGroup()
+    groups.set(key, group)
+    const seat = group.join(call)
+    const turn = turns.begin()
+    try {
+      // one of its calls leads a group at a time
+      const ref = { ...GROUP, name: key }
+      if (turn.isBusy(ref)) await turn.wait(ref)
+      else turn.writes([ref])
+      if (seat.answer !== undefined) return seat.answer
+      group.lead(seat)
+      const ended = await runTask(group, store, { ...limits, turns })
+      return seat.answer ?? failureOf(ended as Exclude<TaskResult, { readonly kind: 'done' }>)
+    } finally {
+      group.leave(seat)
+      if (group.size === 0 && groups.get(key) === group) groups.delete(key)
+      turn.pass()
+    }
   }
+}
+
+/** What names a group among the objects that tasks wait for: no store has such a kind. */
+const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }
+
+function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): OutsideAnswer {
+  return { ok: false, failure: { message: describe(failure), retryable: true, retryAfterSeconds: 1 } }
 }

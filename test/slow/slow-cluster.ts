@@ -88,6 +88,30 @@ export async function runSlowly(options: SlowOptions): Promise<SlowResult> {
   return { boundMs, rowsMs, olderServedMs, usage: stores.map(({ usage }) => usage), problems, duplicates }
 }
 
+/** How many calls all processes made. */
+export function callsOf({ usage }: SlowResult): number {
+  return usage.flatMap(({ calls }) => Object.values(calls)).reduce((sum, count) => sum + count, 0)
+}
+
+/** What is wrong with a run: claims that are not Bound, addresses given twice, more calls than claims need, or claims that wait for all others. */
+export function problemsOf(result: SlowResult, { claims, processes, older = 0 }: Expected): readonly string[] {
+  const { boundMs, rowsMs, duplicates, problems, usage } = result
+  const conflicts = usage.reduce((sum, each) => sum + each.conflicts, 0)
+  const calls = callsOf(result)
+  // lists, pools and the statuses of the operators come on top
+  const most = 6 * (claims + older) + conflicts + processes * 60
+  const early = rowsMs.filter((ms) => ms < (boundMs[0] ?? Number.POSITIVE_INFINITY)).length
+  return [
+    ...(boundMs.length < claims ? [`${boundMs.length} of ${claims} claims are Bound`] : []),
+    ...duplicates.map((address) => `${address} is given twice`),
+    ...problems.map((problem) => `a problem was reported: ${JSON.stringify(problem)}`),
+    ...(calls > most ? [`${calls} calls and ${conflicts} conflicts for ${claims} claims`] : []),
+    ...(early > Math.max(claims / 4, 16 * processes) ? [`${early} rows were written before a claim was Bound`] : []),
+  ]
+}
+
+type Expected = Pick<SlowOptions, 'claims' | 'processes' | 'older'>
+
 function controllerOn(
   store: Store,
   {

@@ -44,6 +44,20 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
   return new AllocateTask(request, known)
 }
 
+/** The block that tasks of one group are about to write together, while they choose. */
+export interface SharedWrite {
+  prefix: Prefix | undefined
+}
+
+/** As {@link allocate}, for a group whose tasks write together. */
+export function allocateBeside(
+  request: AllocationRequest,
+  known: KnownBlocks,
+  shared: SharedWrite,
+): Task<AllocationOutcome> {
+  return new AllocateTask(request, known, shared)
+}
+
 /** Something that was sent for a block. */
 interface Sent {
   /** For which version; `undefined`: the block is made. */
@@ -62,6 +76,7 @@ class AllocateTask implements Task<AllocationOutcome> {
   readonly #common: KnownBlocks
   /** What this one goes by: the same, or only what it was shown itself, where that has to be so. */
   #known: KnownBlocks
+  readonly #shared: SharedWrite | undefined
   /** Where who knows nothing finds what the owner has, if that is wanted. */
   readonly #handle: OwnerHandle | undefined
   /** What was sent: for which version of which block, and which number its row has, if it was this task. */
@@ -85,8 +100,9 @@ class AllocateTask implements Task<AllocationOutcome> {
   #since = 0
   #conflicts = 0
 
-  constructor(request: AllocationRequest, known: KnownBlocks) {
+  constructor(request: AllocationRequest, known: KnownBlocks, shared?: SharedWrite) {
     this.#request = request
+    this.#shared = shared
     this.#common = known
     this.#known = known
     this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#shown) : undefined
@@ -428,6 +444,7 @@ class AllocateTask implements Task<AllocationOutcome> {
       known: this.#known,
       doubtful,
       left: (domain) => this.#leftIn(domain),
+      beside: this.#shared?.prefix,
       contended: this.#contended,
       refused: this.#refused.set,
       nowMs: this.#nowMs,

@@ -9,8 +9,6 @@ export interface Busy {
   readonly met: RangeSet.RangeSet
 }
 
-export const NOBODY: Busy = { tries: () => [], met: RangeSet.empty }
-
 const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
 
 /** @param contended blocks in which the task has met somebody */

@@ -24,6 +24,8 @@ export interface ChoiceInput {
   readonly doubtful: BlockBook | undefined
   /** Where something that was sent may still make a block: taken before others. */
   readonly left: (domain: string) => readonly Prefix.Prefix[]
+  /** The block that tasks beside this one are about to write: a row there needs no write of its own. */
+  readonly beside: Prefix.Prefix | undefined
   /** Blocks in which others were faster: they are taken last. */
   readonly contended: RangeSet.RangeSet
   /** Blocks in which the store takes no row. */

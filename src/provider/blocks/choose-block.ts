@@ -3,7 +3,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import { listed } from '../claims/status.js'
 import { BlockBook } from './book.js'
-import { type Busy, busyOf, NOBODY } from './busy-blocks.js'
+import { type Busy, busyOf } from './busy-blocks.js'
 import {
   type Choice,
   type ChoiceInput,
@@ -156,7 +156,7 @@ function nextBlock(
   input: ChoiceInput,
 ): Prefix.Prefix | undefined {
   const { known, request, doubtful, left, nowMs } = input
-  const busy = request.isContested === true ? NOBODY : busyOf(input)
+  const busy = busyOf(input)
   const isFit = (book: BlockBook | undefined) =>
     book !== undefined &&
     book.prefix.address.family === family &&
@@ -164,6 +164,9 @@ function nextBlock(
     pool.unitsOf(book.prefix, book.name).length > 0 &&
     !RangeSet.contains(beside, book.prefix)
   if (isFit(doubtful)) return doubtful?.prefix
+  const { beside: shared } = input
+  const isShared = shared?.address.family === family && isBlockOf(pool, shared) && !RangeSet.contains(beside, shared)
+  if (isShared && request.node === undefined) return shared
   const { domain } = pool.object.spec
   const place = left(domain).find(
     (prefix) => prefix.address.family === family && isBlockOf(pool, prefix) && !RangeSet.contains(beside, prefix),

@@ -264,6 +264,26 @@ export class KnownBlocks {
     return [...this.#others.values()]
   }
 
+  /**
+   * Shows a block as a write will leave it, so that what is chosen next lies beside what the write gives. O(rows + pools).
+   *
+   * @returns takes that back: call it before anything else is shown
+   */
+  assume(assumed: BlockBook): () => void {
+    const before = this.#books.get(assumed.name)
+    const replace = (book: Known<BlockBook>, now: Known<BlockBook>) => {
+      if (book instanceof BlockBook) this.#unindex(book)
+      if (now === undefined) this.#books.delete(assumed.name)
+      else this.#books.set(assumed.name, now)
+      if (now instanceof BlockBook) {
+        this.#index(now)
+        for (const pool of this.pools()) this.#note(pool, now)
+      } else this.#eachPoolAt(assumed.name, (pool, prefix) => pool.noteAbsent(prefix, assumed.name))
+    }
+    replace(before, assumed)
+    return () => replace(assumed, before)
+  }
+
   #observePool(change: Change): void {
     const { name } = change.kind === 'present' ? change.object.metadata : change.ref
     if (change.kind === 'absent') {

@@ -32,6 +32,7 @@ import {
   type UnreadableOutcome,
 } from '../claims/index.js'
 import { allocate } from './allocate.js'
+import { AllocateGroup } from './allocate-group.js'
 import { addressOf } from './allocation.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
 import { answerOf, type GivenAnswer, type ReleasedAnswer } from './call-answers.js'
@@ -41,6 +42,7 @@ import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
 import { release } from './release.js'
+import type { AllocationRequest } from './request.js'
 import { WantedAddresses } from './wanted.js'
 
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
@@ -57,11 +59,14 @@ export interface BlockProvider<
   ledgerOf(pool: ObjectRef): L
 }
 
-/** How the calls of a planner become tasks, and their outcomes answers. */
+/** How the calls of a planner become tasks, and their outcomes answers. Rows of one pool that are wanted at one time go into one write of their block. */
 export interface CallTasks {
   taskFor(call: OutsideCall): Task
   /** @param time when the task has ended */
   answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
+  /** The pool of a call for an address; `undefined` for other calls. */
+  groupOf(call: OutsideCall): string | undefined
+  openGroup(): AllocateGroup
 }
 
 /**
@@ -122,6 +127,13 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     this.tasks = {
       taskFor: (call) => this.#taskFor(call),
       answerOf: (call, outcome, time) => answerOf(call, this.#inWords(call, outcome), time),
+      groupOf: ({ operation, input }) => (operation === 'release' ? undefined : (input as unknown as CallInput).pool),
+      openGroup: () =>
+        new AllocateGroup({
+          known: () => this.#known,
+          requestOf: (call) => this.#requestOf(call),
+          answerOf: (call, outcome, nowMs) => answerOf(call, this.#inWords(call, outcome), { nowMs }),
+        }),
     }
   }
 
@@ -339,23 +351,28 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
   }
 
-  #taskFor({ operation, input }: OutsideCall): Task {
+  #taskFor(call: OutsideCall): Task {
+    const { uid } = call.input as unknown as CallInput
+    if (call.operation === 'release') return release({ owner: { uid } }, this.#known)
+    return allocate(this.#requestOf(call), this.#known)
+  }
+
+  #requestOf({ operation, input }: OutsideCall): AllocationRequest {
     const { uid, name, pool, family, address } = input as unknown as CallInput
-    const namespaceLabels = this.#definition.namespaceLabels?.(name.slice(0, name.indexOf('/')))
-    const owner = { uid, name, kind: KIND }
-    if (operation === 'release') return release({ owner }, this.#known)
     if (operation !== 'allocate' && operation !== 'confirm') {
       const expected = 'allocate, confirm or release'
       refuse('operation', expected, operation)
     }
+    const namespaceLabels = this.#definition.namespaceLabels?.(name.slice(0, name.indexOf('/')))
     const addresses = address === undefined ? undefined : [Address.parse(address)]
-    const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels, isContested: true }
+    const owner = { uid, name, kind: KIND }
+    const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels }
     // whoever had the name of the claim before is gone; and what it has it has by an IPAddress already
     if (operation === 'confirm') {
       const { keepsOutOfRange } = this.#definition
-      return allocate({ ...request, inherits: true, keepsOutOfRange }, this.#known)
+      return { ...request, inherits: true, keepsOutOfRange }
     }
-    return allocate({ ...request, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }, this.#known)
+    return { ...request, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }
   }
 
   /** What has become of a call, with the pool as people know it. */

@@ -47,11 +47,6 @@ export interface AllocationRequest {
    */
   readonly keepsOutOfRange?: boolean | undefined
   /**
-   * Whether other processes may give to the same owner at the same time. All of them then begin at the same block, so that the second one meets the row of the
-   * first; otherwise each rather takes a block that nobody else writes. Default false.
-   */
-  readonly isContested?: boolean | undefined
-  /**
    * Whether an IPHandle says in which blocks the owner has something: so that who does not know all blocks finds it, also after a death. Costs a write, or a read.
    * Default false.
    */

@@ -1,0 +1,227 @@
+import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
+import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import type { ObjectRef } from '../../crd/meta/object.js'
+import type {
+  Change,
+  Effect,
+  Outcome,
+  OutsideAnswer,
+  OutsideCall,
+  PatchEffect,
+  Step,
+  Task,
+  TaskQuery,
+  TaskRefusal,
+  TaskTime,
+} from '../../plan/index.js'
+import { allocateBeside, type SharedWrite } from './allocate.js'
+import { BlockBook } from './book.js'
+import type { KnownBlocks } from './known-blocks.js'
+import type { AllocationOutcome } from './outcome.js'
+import type { AllocationRequest } from './request.js'
+
+/** A call that waits for its row. */
+interface Seat {
+  readonly call: OutsideCall
+  readonly task: Task<AllocationOutcome>
+  answer: OutsideAnswer | undefined
+  /** What it has added to the write that was sent last. */
+  sent: Effect | undefined
+}
+
+/** What several tasks write to one block. */
+interface BlockWrite {
+  /** As it is stored; `undefined`: it is made. */
+  readonly stored: BlockBook | undefined
+  effect: Effect
+  /** As the write will leave it. */
+  object: IPBlock
+}
+
+export interface AllocateGroupOptions {
+  /** What is known now: after a reset of the planner it is another one. */
+  readonly known: () => KnownBlocks
+  readonly requestOf: (call: OutsideCall) => AllocationRequest
+  readonly answerOf: (call: OutsideCall, outcome: Outcome, nowMs: number) => OutsideAnswer
+}
+
+/**
+ * Gives addresses for several calls at a time: rows of one block go into one write of it.
+ *
+ * Each call has an `allocate` task of its own that decides. While one chooses, it is shown the rows that those before it are about to write, and prefers their
+ * block. The tasks do not know of each other otherwise: what becomes of the write each of them learns from the block. A step is O(calls * rows of a block).
+ */
+export class AllocateGroup implements Task<Outcome> {
+  readonly #options: AllocateGroupOptions
+  readonly #seats = new Set<Seat>()
+  readonly #shared: SharedWrite = { prefix: undefined }
+  #leader: Seat | undefined
+
+  constructor(options: AllocateGroupOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#seats.size
+  }
+
+  join(call: OutsideCall): Seat {
+    const { known, requestOf } = this.#options
+    const task = allocateBeside(requestOf(call), known(), this.#shared)
+    const seat = { call, task, answer: undefined, sent: undefined }
+    this.#seats.add(seat)
+    return seat
+  }
+
+  lead(seat: Seat): void {
+    this.#leader = seat
+  }
+
+  leave(seat: Seat): void {
+    this.#seats.delete(seat)
+  }
+
+  observe(change: Change): void {
+    for (const { task } of this.#waiting()) task.observe(change)
+  }
+
+  listed(query: TaskQuery): void {
+    for (const { task } of this.#waiting()) task.listed?.(query)
+  }
+
+  refused({ effect, code, message }: TaskRefusal): boolean {
+    const block = blockOf(effect)
+    for (const seat of this.#waiting()) {
+      const { sent } = seat
+      if (sent === undefined || blockOf(sent) !== block) continue
+      if (seat.task.refused?.({ effect: sent, code, message }) === true) continue
+      seat.answer = { ok: false, failure: { message, retryable: true } }
+    }
+    return this.#leader?.answer === undefined
+  }
+
+  next(time: TaskTime): Step<Outcome> {
+    const writes = new Map<string, BlockWrite>()
+    const undo: (() => void)[] = []
+    const refs: ObjectRef[] = []
+    let other: Step<Outcome> | undefined
+    this.#shared.prefix = undefined
+    for (const seat of this.#waiting()) {
+      seat.sent = undefined
+      const step = seat.task.next(time)
+      if (step.kind === 'done') {
+        seat.answer = this.#options.answerOf(seat.call, step.outcome, time.nowMs)
+        if (seat === this.#leader) return this.#end(undo)
+      } else if (step.kind === 'get') refs.push(...step.refs)
+      else if (step.kind === 'write') {
+        const [effect] = step.plan.effects as [Effect]
+        seat.sent = effect
+        undo.push(this.#add(effect, writes))
+      } else other ??= step
+    }
+    for (const back of undo.reverse()) back()
+    if (writes.size > 0) {
+      const effects = [...writes.values()].map(({ effect }) => effect)
+      const outcome = { kind: 'writes', message: `rows for ${this.#count()} claims` }
+      return { kind: 'write', plan: { outcome, effects } }
+    }
+    if (refs.length > 0) return { kind: 'get', refs: distinct(refs), why: 'what calls have to know' }
+    return other ?? this.#end([])
+  }
+
+  /** The leader first: when it is done the others wait for the next one. */
+  *#waiting(): IterableIterator<Seat> {
+    if (this.#leader !== undefined && this.#leader.answer === undefined) yield this.#leader
+    for (const seat of this.#seats) if (seat !== this.#leader && seat.answer === undefined) yield seat
+  }
+
+  #count(): number {
+    return [...this.#seats].filter(({ sent }) => sent !== undefined).length
+  }
+
+  #end(undo: readonly (() => void)[]): Step<Outcome> {
+    for (const back of undo.toReversed()) back()
+    return { kind: 'done', outcome: { kind: 'answered', message: 'the call that leads is answered' } }
+  }
+
+  /** Adds what one task writes to what is written of its block. @returns takes back what the tasks after it are shown */
+  #add(effect: Effect, writes: Map<string, BlockWrite>): () => void {
+    const name = blockOf(effect)
+    const known = this.#options.known()
+    if (name === undefined) return () => {}
+    const before = known.book(name)
+    const stored = before instanceof BlockBook ? before : undefined
+    const write = writes.get(name)
+    const object = resultOf(effect, write?.object ?? stored?.object)
+    if (write === undefined) writes.set(name, { stored, effect, object })
+    else {
+      write.object = object
+      write.effect = combined(write, effect)
+    }
+    this.#shared.prefix ??= parseBlockName(name)?.prefix
+    const assumed = BlockBook.read(object)
+    return assumed instanceof BlockBook ? known.assume(assumed) : () => {}
+  }
+}
+
+/** The name of the block that an effect writes. */
+function blockOf(effect: Effect): string | undefined {
+  if (effect.kind === 'create') return effect.object.metadata.name
+  return effect.kind === 'patch' && IPBlock.is(effect.ref) ? effect.ref.name : undefined
+}
+
+type Rows = { readonly [unit: string]: IPBlockRow }
+interface SpecPatch {
+  readonly sequence?: number
+  readonly last?: number
+  readonly rows?: { readonly [unit: string]: { readonly [field: string]: unknown } | null }
+}
+
+/** A block as an effect leaves it. */
+function resultOf(effect: Effect, before: IPBlock | undefined): IPBlock {
+  if (effect.kind === 'create') return effect.object as IPBlock
+  const { metadata, spec, ...rest } = before as IPBlock
+  const { rows = {}, ...fields } = (effect as PatchEffect).patch.spec as SpecPatch
+  const after: { [unit: string]: IPBlockRow } = { ...spec.rows }
+  for (const [unit, change] of Object.entries(rows)) {
+    if (change === null) delete after[unit]
+    else after[unit] = withoutNulls({ ...after[unit], ...change }) as unknown as IPBlockRow
+  }
+  return { ...rest, metadata, spec: { ...spec, ...fields, rows: after } }
+}
+
+/** One effect for all that is written to a block: from how it is stored to how it is to be. */
+function combined({ stored, effect: first, object }: BlockWrite, then: Effect): Effect {
+  if (stored === undefined || first.kind !== 'patch') return { ...first, object } as Effect
+  const { sequence, last } = object.spec
+  const patch = {
+    spec: {
+      sequence,
+      ...(last === undefined ? {} : { last }),
+      rows: changed(stored.object.spec.rows, object.spec.rows),
+    },
+  }
+  const why = 'why' in then && then.why !== first.why ? `${first.why}; ${then.why}` : first.why
+  return { ...first, patch, why }
+}
+
+/** The merge patch that makes some rows of others. */
+function changed(before: Rows, after: Rows): { readonly [unit: string]: unknown } {
+  const patch: { [unit: string]: unknown } = {}
+  for (const unit of Object.keys(before)) if (!Object.hasOwn(after, unit)) patch[unit] = null
+  for (const [unit, row] of Object.entries(after)) {
+    const was = before[unit]
+    if (row === was) continue
+    const gone = Object.keys(was ?? {}).filter((field) => !Object.hasOwn(row, field))
+    patch[unit] = { ...Object.fromEntries(gone.map((field) => [field, null])), ...row }
+  }
+  return patch
+}
+
+function withoutNulls(object: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+}
+
+function distinct(refs: readonly ObjectRef[]): readonly ObjectRef[] {
+  return [...new Map(refs.map((ref) => [`${ref.kind} ${ref.name}`, ref])).values()]
+}
