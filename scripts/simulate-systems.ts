@@ -8,6 +8,7 @@ import {
   simulate,
   simulateBlocks,
 } from 'ipam-kit/testing'
+import { callsOf, problemsOf, runSlowly } from '../test/slow/slow-cluster.js'
 
 export interface System {
   /** How many schedules a CI run has. */
@@ -33,6 +34,31 @@ export const systems: { readonly [name: string]: System } = {
     ciSchedules: 2000,
     run: (seed, writers) => simulateAll(inClusterBlocksSystem(), seed, writers),
   },
+  'slow-claims': {
+    ciSchedules: 40,
+    run: (seed, writers = 1 + (seed % 5)) =>
+      simulateSlow({ seed, processes: writers, claims: 20 + ((seed * 37) % 80) }),
+  },
+  'slow-claims-large': {
+    ciSchedules: 1,
+    run: (seed, writers = 16) => simulateSlow({ seed, processes: writers, claims: 2000 }),
+  },
+}
+
+/** Claims on blocks, served by controllers on a store whose every call takes 50 ms to 2 s of virtual time. */
+async function simulateSlow(size: {
+  readonly seed: number
+  readonly processes: number
+  readonly claims: number
+}): Promise<SimulationResult> {
+  const { seed } = size
+  const pools = 1 + (seed % 4)
+  const result = await runSlowly({ ledger: 'blocks', pools, latencyMs: [50, 2000], ...size })
+  const [first, last] = [result.boundMs[0], result.boundMs.at(-1)]
+  const calls = JSON.stringify(result.usage)
+  const schedule = [`Bound from ${first} to ${last} ms, rows until ${result.rowsMs.at(-1)} ms`, `calls: ${calls}`]
+  // each call is slow: that is the fault
+  return { seed, problems: problemsOf(result, size), schedule, faults: callsOf(result) }
 }
 
 /** Claims that every writer serves at once. */

@@ -12,13 +12,14 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 /** One process of any number: each serves every pool, and none of them leads. */
-function controllerOn(store: Store): Controller {
+function controllerOn(store: Store, identity: string): Controller {
   const inCluster = inClusterBlocks()
   const sweep = blocksSweep({ owners: [IPAddressClaim.info] })
   return new Controller<Outcome>({
     store,
     planners: [inCluster, blocksOperator(), sweep],
     outside: taskCaller({ store, tasks: inCluster.tasks, now: Date.now }),
+    identity,
     timers: {
       now: Date.now,
       after: (ms, action) => {
@@ -42,7 +43,7 @@ for (let n = 1; n <= 60; n++) {
   unwrap(await store.create({ apiVersion, kind, metadata: { namespace, name: `web-${n}` }, spec: { poolRef } }))
 }
 
-const controllers = [controllerOn(store), controllerOn(store), controllerOn(store)]
+const controllers = ['a', 'b', 'c'].map((identity) => controllerOn(store, identity))
 const running = controllers.map((controller) => controller.run())
 const pool = async () => {
   const ref = { ...lab, namespace, name: 'lab' }

@@ -1,3 +1,4 @@
+export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
 export {
   type AbsentEffect,
   addFinalizer,

@@ -27,5 +27,5 @@ export {
   runUntilQuiet,
 } from './run-until-quiet.js'
 export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'
-export { type CallGroup, type CallSeat, type CallTasks, type TaskCallerOptions, taskCaller } from './task-caller.js'
+export { type TaskCallerOptions, taskCaller } from './task-caller.js'
 export { type TaskTurn, type TaskTurns, taskTurns } from './task-turns.js'

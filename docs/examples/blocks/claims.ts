@@ -10,13 +10,14 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 /** One process of any number: each serves every claim, and none of them leads. */
-function controllerOn(store: Store): Controller {
+function controllerOn(store: Store, identity: string): Controller {
   const claims = blockClaims({ sweepAfterSeconds: 24 * 3600 })
   const sweep = blocksSweep({ owners: [IPAddressClaim.info] })
   return new Controller<Outcome>({
     store,
     planners: [claims, blocksOperator(), sweep],
     outside: taskCaller({ store, tasks: claims.tasks, now: Date.now }),
+    identity,
     timers: {
       now: Date.now,
       after: (ms, action) => {
@@ -39,7 +40,7 @@ for (let n = 1; n <= 40; n++) {
   unwrap(await store.create({ apiVersion, kind: 'IPAddressClaim', metadata, spec: { poolRef } }))
 }
 
-const controllers = [controllerOn(store), controllerOn(store)]
+const controllers = ['a', 'b'].map((identity) => controllerOn(store, identity))
 const running = controllers.map((controller) => controller.run())
 const rowsIn = async () => {
   const { items } = unwrap(await store.list({ apiVersion: API_VERSION, kind: 'IPBlock' }))

@@ -64,6 +64,7 @@ if (!['objects', 'blocks'].includes(values.ledger) || (values.ledger === 'blocks
   process.exit(2)
 }
 
+const identity = `${hostname()}_${randomUUID()}`
 const onBlocks = values.ledger === 'blocks' ? inClusterBlocks() : undefined
 const planners: readonly Planner<Outcome>[] =
   onBlocks === undefined ? [inCluster()] : [onBlocks, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info] })]
@@ -86,6 +87,7 @@ async function lead({ ending, lost }: LeaderTerm): Promise<void> {
     store,
     planners,
     outside: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now }),
+    identity: onBlocks && identity,
     timers,
     concurrency: Number(values.concurrency),
     onProblem: (problem) => {
@@ -118,7 +120,7 @@ if (values['leader-elect']) {
     store,
     timers,
     lease: { namespace: values.namespace, name: NAME },
-    identity: `${hostname()}_${randomUUID()}`,
+    identity,
     leaseDurationSeconds,
     renewDeadlineSeconds,
     retryPeriodSeconds: Number(values['retry-period']),

@@ -7,9 +7,9 @@ import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from
 import { refuse } from '../../errors/refuse.js'
 import type {
   Answered,
+  CallTasks,
   Change,
   Outcome,
-  OutsideAnswer,
   OutsideCall,
   Plan,
   Planner,
@@ -57,16 +57,6 @@ export interface BlockProvider<
   readonly known: KnownBlocks
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
-}
-
-/** How the calls of a planner become tasks, and their outcomes answers. Rows of one pool that are wanted at one time go into one write of their block. */
-export interface CallTasks {
-  taskFor(call: OutsideCall): Task
-  /** @param time when the task has ended */
-  answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
-  /** The pool of a call for an address; `undefined` for other calls. */
-  groupOf(call: OutsideCall): string | undefined
-  openGroup(): AllocateGroup
 }
 
 /**

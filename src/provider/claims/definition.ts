@@ -99,7 +99,8 @@ export interface OutsideOptions {
   readonly marker: 'kept' | 'claim' | 'none'
   /**
    * What becomes of an IPAddress whose claim is gone. `left`: it stays, because only with its claim is it known what is to be given back outside. `swept`: it
-   * goes as others do; what it had outside is found there by other means, and no sooner than it has gone. Default `left`.
+   * goes as others do; what it had outside is found there by other means, and no sooner than it has gone. A call then needs no finalizer on the claim before it,
+   * because what it gives to a claim that is deleted meanwhile is found as well: the finalizer is written with the IPAddress. Default `left`.
    */
   readonly orphans?: 'left' | 'swept' | undefined
 }
@@ -108,8 +109,8 @@ export interface OutsideOptions {
 export interface OutsideRequest {
   readonly kind: 'call'
   /**
-   * What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. An answer is believed for a
-   * minute from when it was heard, and then asked for again: all calls of a verb together have to take less than that.
+   * What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. A successful answer stays valid
+   * until the IPAddress of the claim or the spec of the pool changes: time alone does not make it stale.
    */
   readonly operation: string
   readonly input: Json

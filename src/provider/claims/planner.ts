@@ -393,6 +393,8 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const wanted = isAsBefore ? [] : this.#retry(record, record.claims)
+    // an answer is about the pool as it was
+    if (!isSameSpec) this.disbelieve([...record.claims])
     return [key, ...wanted, ...this.#wakeAll(others)]
   }
 

@@ -1,0 +1,94 @@
+import type { Outcome, Planner } from 'ipam-kit/plan'
+import { describe, expect, test } from 'vitest'
+import { rankOf } from '../../src/run/rendezvous.js'
+import { WorkQueue } from '../../src/run/work-queue.js'
+import { VirtualTimers } from './virtual-timers.js'
+
+function plannerOf(served: ReadonlySet<string> = new Set()): Planner {
+  return {
+    name: 'sample',
+    watches: [],
+    observe: () => [],
+    plan: () => undefined,
+    reserve: () => () => [],
+    isSummary: () => false,
+    isServed: (key) => served.has(key),
+    reset: () => {},
+  }
+}
+
+function queueOf(identity?: string) {
+  const timers = new VirtualTimers()
+  return { timers, queue: new WorkQueue({ timers, summaryDelayMs: 500, identity, rang: () => {} }) }
+}
+
+/** The keys that are taken, one after the other. */
+function takeAll(queue: WorkQueue<Outcome>): readonly string[] {
+  const keys: string[] = []
+  for (let job = queue.take(); job !== undefined; job = queue.take()) keys.push(job.key)
+  return keys
+}
+
+const keys = (prefix: string, count: number) => Array.from({ length: count }, (_, nth) => `${prefix}${nth}`)
+
+describe('keys that are served already', () => {
+  test('come after those that wait', () => {
+    const planner = plannerOf(new Set(['s0', 's1', 's2']))
+    const { queue } = queueOf()
+    for (const key of ['s0', 'a', 's1', 'b', 's2', 'c']) queue.add(planner, key, {})
+    expect(queue.length).toBe(6)
+    expect(takeAll(queue)).toEqual(['a', 'b', 'c', 's0', 's1', 's2'])
+    expect(queue.length).toBe(0)
+  })
+
+  test('get one turn of nine while others wait', () => {
+    const planner = plannerOf(new Set(keys('s', 40)))
+    const { queue } = queueOf()
+    for (const key of [...keys('s', 40), ...keys('w', 36)]) queue.add(planner, key, {})
+    const taken = takeAll(queue)
+    expect(taken.slice(0, 36).filter((key) => key.startsWith('s'))).toHaveLength(4)
+    expect(taken.slice(0, 9)).toEqual([...keys('w', 8), 's0'])
+    expect(new Set(taken).size).toBe(76)
+  })
+
+  test('come forward when they are served no more', () => {
+    const served = new Set(['s', 't'])
+    const planner = plannerOf(served)
+    const { queue } = queueOf()
+    for (const key of ['s', 't', 'a', 'b']) queue.add(planner, key, {})
+    expect(queue.take()?.key).toBe('a')
+    served.delete('t')
+    queue.add(planner, 't', {})
+    queue.add(planner, 't', {})
+    expect(queue.length).toBe(3)
+    expect(takeAll(queue)).toEqual(['b', 't', 's'])
+  })
+})
+
+test('with an identity keys that wait come in the order of that process', () => {
+  const all = keys('k', 30)
+  const { queue } = queueOf('process-1')
+  const planner = plannerOf()
+  for (const key of all) queue.add(planner, key, {})
+  const ranked = all.toSorted((a, b) => rankOf('process-1', `sample ${a}`) - rankOf('process-1', `sample ${b}`))
+  expect(takeAll(queue)).toEqual(ranked)
+  expect(ranked).not.toEqual(all)
+})
+
+test('a key that is left to another process waits for its time, whatever wakes it', async () => {
+  const { queue, timers } = queueOf('process-1')
+  const planner = plannerOf()
+  queue.add(planner, 'a', {})
+  const job = queue.take()
+  if (job === undefined) throw new Error('there is no key')
+  queue.add(planner, 'a', { news: 'a change' })
+  queue.done(job, { againMs: 1000, isHeld: true })
+  queue.add(planner, 'a', { news: 'another change' })
+  await timers.pass(999)
+  expect(queue.take()).toBeUndefined()
+  await timers.pass(1)
+  expect(queue.take()?.key).toBe('a')
+  queue.done(job)
+  queue.add(planner, 'a', {})
+  expect(queue.take()?.key).toBe('a')
+})
