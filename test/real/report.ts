@@ -1,5 +1,8 @@
 import type { AdapterResults } from './conformance.js'
 
+/** `short`: what every change goes through. Each part says in one place what it does less of then. */
+export type Depth = 'full' | 'short'
+
 /** Some tests that need the same thing from outside. */
 export interface Part {
   readonly name: string
@@ -7,7 +10,7 @@ export interface Part {
   readonly about: string
   /** Most of it is waiting: where there are several such parts they run side by side. */
   readonly waits?: true
-  run(report: Report): Promise<void>
+  run(report: Report, depth: Depth): Promise<void>
 }
 
 /** Counts tests, prints a line for each, and at the end has the one line that people and scripts read. */
@@ -31,11 +34,11 @@ export class Report {
   }
 
   /** Runs a part. What it throws outside of its tests is one failure more, and so is a part without a test. */
-  async run(part: Part): Promise<void> {
+  async run(part: Part, depth: Depth): Promise<void> {
     console.log(`${part.name}: ${part.about}`)
     await this.guard(part.name, async () => {
       const before = this.#passed + this.#failed
-      await part.run(this)
+      await part.run(this, depth)
       if (this.#passed + this.#failed === before) throw new Error('it has no test')
     })
   }

@@ -1,7 +1,11 @@
-// npm run test:real [-- [--results FOLDER] PART...]
+// npm run test:real [-- [--short] [--results FOLDER] PART...]
+// npm run test:real -- --prepare
 //
 // The tests that need something beyond Node, each part against the real thing. A part finds or installs what it needs, starts it on
 // 127.0.0.1 and stops it again; what can not be had is a failure that says what to install. Nothing is skipped.
+//
+// With --short, each part does less of the same: what that is stands in the part. With --prepare, nothing is tested: whatever any part needs is
+// installed or built now, and not within a test.
 //
 // With --results, how the conformance suite ended on each store is written into files there: see scripts/write-stores-doc.ts.
 //
@@ -21,9 +25,11 @@ import { gc } from './gc/part.js'
 import { kill } from './kill/part.js'
 import { kubernetes } from './kubernetes/part.js'
 import { local } from './local/part.js'
+import { slowness } from './pace.js'
 import { postgres } from './postgres/part.js'
+import { prepare } from './prepare.js'
 import { redis } from './redis/part.js'
-import { type Part, Report } from './report.js'
+import { type Depth, type Part, Report } from './report.js'
 import { servers } from './servers/part.js'
 import { sqlite } from './sqlite/part.js'
 
@@ -48,41 +54,61 @@ process.exitCode = await main(process.argv.slice(2))
 
 /** @returns the exit code: 1 if anything has failed, 2 for a command line that is not understood */
 async function main(args: string[]): Promise<number> {
-  const options = { results: { type: 'string' } } as const
+  const options = {
+    results: { type: 'string' },
+    short: { type: 'boolean', default: false },
+    prepare: { type: 'boolean', default: false },
+  } as const
   const { values, positionals: wanted } = parseArgs({ args, options, allowPositionals: true })
   const unknown = wanted.filter((name) => !parts.some((part) => part.name === name))
   if (unknown.length > 0) {
-    console.error(`no part ${unknown.join(', ')}\nusage: npm run test:real [-- [--results FOLDER] PART...]`)
+    console.error(`no part ${unknown.join(', ')}\nusage: npm run test:real [-- [--short] [--results FOLDER] PART...]`)
     for (const { name, about } of parts) console.error(`  ${name.padEnd(12)} ${about}`)
     return 2
   }
+  if (values.prepare) {
+    await prepare()
+    return 0
+  }
   const report = new Report()
+  const depth = values.short ? 'short' : 'full'
+  console.log(`limits of time are ${slowness.toFixed(1)} times those of a quiet machine`)
   const chosen = parts.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
   const [waiting, others] = [chosen.filter((part) => part.waits), chosen.filter((part) => !part.waits)]
-  for (const part of others) await report.run(part)
+  for (const part of others) await report.run(part, depth)
   // all that they need is there: it is not built twice
-  if (waiting.length > 1 && chosen.includes(servers)) await runBeside(report, waiting, values.results)
-  else for (const part of waiting) await report.run(part)
+  if (waiting.length > 1 && chosen.includes(servers))
+    await runBeside(report, waiting, { depth, results: values.results })
+  else for (const part of waiting) await report.run(part, depth)
   if (values.results !== undefined) writeResults(values.results, report.results)
   console.log(report.summary())
   return report.failed === 0 ? 0 : 1
 }
 
+interface Arguments {
+  readonly depth: Depth
+  readonly results: string | undefined
+}
+
 /** Runs each part in a process of its own, two at a time, and says what it has said when it has ended. */
-async function runBeside(report: Report, waiting: readonly Part[], results: string | undefined): Promise<void> {
+async function runBeside(report: Report, waiting: readonly Part[], args: Arguments): Promise<void> {
   const left = [...waiting]
   const lane = async () => {
     for (let part = left.shift(); part !== undefined; part = left.shift()) {
       const { name } = part
-      await report.guard(name, async () => report.add(await inItsOwnProcess(name, results)))
+      await report.guard(name, async () => report.add(await inItsOwnProcess(name, args)))
     }
   }
   await Promise.all([lane(), lane()])
 }
 
-async function inItsOwnProcess(name: string, results: string | undefined): Promise<string> {
+async function inItsOwnProcess(name: string, { depth, results }: Arguments): Promise<string> {
   const program = [...process.execArgv, fileURLToPath(import.meta.url)]
-  const args = results === undefined ? [name] : ['--results', results, name]
+  const args = [
+    ...(depth === 'short' ? ['--short'] : []),
+    ...(results === undefined ? [] : ['--results', results]),
+    name,
+  ]
   const child = spawn(process.execPath, [...program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   return text(child.stdout)
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { migrateSqlite, type SqliteDatabase, sqliteStore } from 'ipam-kit/store/sqlite'
 import { historyOf } from '../../../src/store/sql/history.js'
 import { writesOf } from '../../../src/store/sqlite/statements.js'
-import { clientVersion, importClient } from '../../../test/real/servers/install.js'
+import { clientVersion, importClient, installSqlite } from '../../../test/real/servers/install.js'
 import { freshFile, nodeSqlite } from '../../../test/store/sqlite-fixture.js'
 import { type Bench, KIND, storeCalls } from '../calls.js'
 import { RAW_KEY, type Row, sqlCalls, TABLES } from './sql.js'
@@ -11,6 +11,7 @@ import { RAW_KEY, type Row, sqlCalls, TABLES } from './sql.js'
 type Database = SqliteDatabase & { close(): void }
 
 export async function overBetterSqlite(): Promise<Bench> {
+  await installSqlite()
   const name = 'better-sqlite3'
   const { default: Database } = await importClient<{ default: new (file: string) => Database }>(name)
   return over(`${name} ${clientVersion(name)}`, (file) => new Database(file))

@@ -12,6 +12,7 @@ import {
   kubernetesStore,
 } from 'ipam-kit/store/kubernetes'
 import { type Load, type OpenStore, openStore as openAny } from '../../../docs/examples/open-store.js'
+import { paced } from '../pace.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 
 export type Engine = 'kubernetes' | 'postgres' | 'redis' | 'etcd'
@@ -44,7 +45,7 @@ export async function connect(kubeconfig: string, load: Load): Promise<Kubernete
   const { KubeConfig, Watch } = await load<ClientNode>('@kubernetes/client-node')
   const config = new KubeConfig()
   config.loadFromString(readFileSync(kubeconfig, 'utf8'))
-  return fromClientNode(config, new Watch(config), { signal: () => AbortSignal.timeout(REQUEST_MS) })
+  return fromClientNode(config, new Watch(config), { signal: () => AbortSignal.timeout(paced(REQUEST_MS)) })
 }
 
 interface ClientNode {

@@ -6,7 +6,7 @@ import { blocksOperator, type OperatorOutcome } from 'ipam-kit/provider/blocks'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { bundle } from '../bundle.js'
-import type { Part, Report } from '../report.js'
+import type { Depth, Part, Report } from '../report.js'
 import { startEtcd } from '../servers/etcd.js'
 import { importClient, installClients } from '../servers/install.js'
 import { startKubernetes } from '../servers/kubernetes.js'
@@ -26,6 +26,7 @@ interface Size {
 /** A pool with more blocks than are written at a time, and one with so few that writers meet all the time, and with hardly more addresses than owners. */
 const WIDE: Size = { owners: 2500, bits: { ipv4: 14, ipv6: 64 } }
 const TIGHT: Size = { owners: 250, bits: { ipv4: 10, ipv6: 10 } }
+const SMALL: Size = { owners: 60, bits: { ipv4: 8, ipv6: 8 } }
 const WRITERS = 4
 const POOL = 'blue'
 const PATIENCE_SECONDS = 60
@@ -41,14 +42,22 @@ export const blocksPart: Part = {
   name: 'blocks',
   about:
     'four processes give addresses of one pool at once, and one of them is killed: none is given twice, and none is lost',
-  async run(report) {
+  async run(report, depth) {
     await installClients()
     const program = await bundle(fileURLToPath(new URL('writer.ts', import.meta.url)), 'blocks-writer')
-    await writeOn(report, program, { ...(await onKubernetes()), size: WIDE })
-    for (const start of [onKubernetes, onPostgres, onRedis, onEtcd]) {
-      await writeOn(report, program, { ...(await start()), size: TIGHT })
-    }
+    for (const { start, size } of RUNS[depth]) await writeOn(report, program, { ...(await start()), size })
   },
+}
+
+interface Run {
+  readonly start: () => Promise<Ground>
+  readonly size: Size
+}
+
+const ENGINES = [onKubernetes, onPostgres, onRedis, onEtcd]
+const RUNS: { readonly [D in Depth]: readonly Run[] } = {
+  full: [{ start: onKubernetes, size: WIDE }, ...ENGINES.map((start) => ({ start, size: TIGHT }))],
+  short: [onKubernetes, onRedis].map((start) => ({ start, size: SMALL })),
 }
 
 async function onKubernetes(): Promise<Ground> {

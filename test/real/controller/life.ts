@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { IPAddress, type IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
+import { paced } from '../pace.js'
 import type { Report } from '../report.js'
 import { waitFor } from '../servers/tools.js'
 import { Client, eachOf } from './client.js'
@@ -16,12 +17,13 @@ const OWNERS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
 const PATIENCE_SECONDS = 120
 const AT_ONCE = 8
 
-/** Half of them while claims bind, half while they go. */
-const KILLS = 10
 const CLAIMS_OF_A_POOL = 100
 const CLAIMS_OF_AN_OWNER = 10
-/** Somebody else leads six seconds after the last word of a leader that was killed. */
-const ELECTION = ['--leader-elect', '--lease-duration', '6', '--renew-deadline', '3', '--retry-period', '1']
+/** The lease of Kubernetes' own components, longer where requests take longer. */
+const LEASE = { 'lease-duration': paced(15), 'renew-deadline': paced(10), 'retry-period': paced(2) }
+const ELECTION = ['--leader-elect', ...Object.entries(LEASE).flatMap(([name, value]) => [`--${name}`, `${value}`])]
+/** A controller that ends more often by itself has a fault. */
+const MAX_RESTARTS = 10
 
 /** What says whose an address is: IPAddress objects, with one process that leads and one that waits, or blocks, with three that all serve. */
 export type LedgerKind = 'objects' | 'blocks'
@@ -90,15 +92,17 @@ function poolPath({ plural, name, namespaced }: Pool): string {
   return `${GROUP}/v1alpha2${namespaced ? `/namespaces/${NAMESPACE}` : ''}/${plural}${name === '' ? '' : `/${name}`}`
 }
 
+export interface Lives {
+  readonly definitions: Definitions
+  readonly ledger: LedgerKind
+  /** An even number. */
+  readonly kills: number
+}
+
 /** 500 claims over five pools, from the first to the last of them, while the controller is killed over and over. */
-export async function lives(
-  report: Report,
-  program: string,
-  definitions: Definitions,
-  ledger: LedgerKind = 'objects',
-): Promise<void> {
+export async function lives(report: Report, program: string, { definitions, ledger, kills }: Lives): Promise<void> {
   const ground = await startGround(definitions)
-  const life = new Life(ground, program, ledger)
+  const life = new Life({ ground, program, ledger, kills })
   const about = (what: string) =>
     `${ledger === 'blocks' ? 'blocks, three at once' : `${definitions} definitions`}: ${what}`
   const killed = ledger === 'blocks' ? 'one of them' : 'the leader'
@@ -117,6 +121,11 @@ export async function lives(
   }
 }
 
+interface LifeOptions extends Omit<Lives, 'definitions'> {
+  readonly ground: Ground
+  readonly program: string
+}
+
 class Life {
   readonly #ground: Ground
   readonly #program: string
@@ -124,14 +133,20 @@ class Life {
   readonly #kind: LedgerKind
   readonly #ledger = new Ledger()
   #controllers: ControllerProcess[] = []
+  readonly #waves: number
+  /** What those said last that ended by themselves. */
+  readonly #lastWords: string[] = []
   #endWatch = () => {}
   #claims = 0
   #kills = 0
   /** How often the one that waited was the next to lead. */
   #heirs = 0
+  /** Why controllers are not started any more. */
+  #fault: string | undefined
 
-  constructor(ground: Ground, program: string, ledger: LedgerKind) {
+  constructor({ ground, program, ledger, kills }: LifeOptions) {
     this.#kind = ledger
+    this.#waves = kills / 2
     this.#ground = ground
     this.#program = program
     this.#client = new Client(ground.server, AT_ONCE)
@@ -151,7 +166,7 @@ class Life {
 
   /** Claims come in waves, and the leader is killed in the midst of each. */
   async bind(): Promise<string> {
-    const waves = KILLS / 2
+    const waves = this.#waves
     for (let wave = 0; wave < waves; wave++) {
       const from = (CLAIMS_OF_A_POOL / waves) * wave
       const numbers = Array.from({ length: CLAIMS_OF_A_POOL / waves }, (_, index) => from + index)
@@ -195,7 +210,7 @@ class Life {
   /** The rest goes because its owners go. */
   async collect(): Promise<string> {
     const owners = await this.#client.list(`${OWNERS}?labelSelector=owner`)
-    const share = Math.ceil(owners.length / (KILLS / 2))
+    const share = Math.ceil(owners.length / this.#waves)
     for (let at = 0; at < owners.length; at += share) {
       const before = this.#ledger.size
       const going = owners.slice(at, at + share)
@@ -209,7 +224,7 @@ class Life {
       0,
       241,
     )
-    if (this.#kind === 'objects') assert.ok(this.#heirs > 0, 'who waits for the lease never gets it')
+    if (this.#kind === 'objects') assert.ok(this.#heirs > 0, 'a controller that waits for the lease never gets it')
     const heirs = this.#kind === 'objects' ? `, and ${this.#heirs} times who had waited went on` : ''
     return `${owners.length} owners; ${this.#kills} kills by now${heirs}`
   }
@@ -226,7 +241,8 @@ class Life {
     if (this.#kind === 'objects') await this.#checkLease()
     const { given, twice } = this.#ledger
     assert.deepEqual(twice, [])
-    return `${given} addresses were given, none of them twice at a time`
+    const restarts = this.#lastWords.length === 0 ? '' : `; restarted ${this.#lastWords.length} times`
+    return `${given} addresses were given, none of them twice at a time${restarts}`
   }
 
   async #untilNoBlockIsLeft(): Promise<void> {
@@ -252,22 +268,34 @@ class Life {
 
   #start(): void {
     const args = this.#kind === 'blocks' ? ['--ledger', 'blocks'] : ELECTION
-    this.#controllers.push(new ControllerProcess(this.#program, this.#ground.kubeconfig, args))
+    const controller = new ControllerProcess(this.#program, this.#ground.kubeconfig, args)
+    this.#controllers.push(controller)
+    controller.whenItEndsItself((code) => this.#restart(controller, code))
+  }
+
+  /** As a kubelet does: a leader that could not renew its lease in time ends, and is started again. */
+  #restart(controller: ControllerProcess, code: number | null): void {
+    this.#controllers = this.#controllers.filter((each) => each !== controller)
+    this.#lastWords.push(`ended with ${code}: ${controller.lines.slice(-5).join('\n')}`)
+    const mayStart = code === 1 && !hasStack(controller) && this.#lastWords.length <= MAX_RESTARTS
+    if (mayStart) this.#start()
+    else this.#fault ??= this.#lastWords.join('\n---\n')
   }
 
   /** With what it has under way. One of the others goes on: mostly the one that waits, but one that has just come can be faster. */
   async #killLeader(): Promise<void> {
+    await this.#until(() => this.#controllers.some(({ leads }) => leads) || undefined, 'no controller leads')
     const leader = this.#controllers.find((each) => each.leads)!
+    const successor = this.#controllers.find((each) => each !== leader)
     await leader.stop('SIGKILL')
     this.#kills++
-    assert.deepEqual(
-      leader.lines.filter((line) => /\bat .*:\d+:\d+/.test(line)),
-      [],
-    )
+    assert(!hasStack(leader), leader.lines.join('\n'))
     this.#controllers = this.#controllers.filter((each) => each !== leader)
-    this.#start()
-    await this.#until(() => this.#controllers.some(({ leads }) => leads) || undefined, 'nobody leads')
-    if (this.#controllers[0]!.leads) this.#heirs++
+    // every other time the one that waits has nothing to compete with
+    if (this.#kills % 2 === 0) this.#start()
+    await this.#until(() => this.#controllers.some(({ leads }) => leads) || undefined, 'no controller leads')
+    if (successor?.leads === true) this.#heirs++
+    if (this.#kills % 2 === 1) this.#start()
   }
 
   /** A claim of each of these numbers, of each pool. */
@@ -345,8 +373,15 @@ class Life {
       const said = this.#controllers.map((each) => each.lines.slice(-20).join('\n')).join('\n---\n')
       return `${typeof otherwise === 'string' ? otherwise : otherwise()}\n${said}`
     }
-    await waitFor(attempt, { seconds: PATIENCE_SECONDS, else: 'it does not come to this', explain })
+    const giveUp = () => {
+      if (this.#fault !== undefined) throw new Error(`a controller ended by itself\n${this.#fault}`)
+    }
+    await waitFor(attempt, { seconds: PATIENCE_SECONDS, else: 'it does not come to this', explain, giveUp })
   }
+}
+
+function hasStack({ lines }: ControllerProcess): boolean {
+  return lines.some((line) => /\bat .*:\d+:\d+/.test(line))
 }
 
 interface PoolState {

@@ -10,6 +10,7 @@ export class ControllerProcess {
   readonly #process: ChildProcess
   readonly #lines: string[] = []
   readonly #ended: Promise<unknown>
+  #isTold = false
 
   constructor(program: string, kubeconfig: string, args: readonly string[] = []) {
     const env = { ...process.env, KUBECONFIG: kubeconfig }
@@ -28,6 +29,13 @@ export class ControllerProcess {
 
   get leads(): boolean {
     return this.lines.includes('leading')
+  }
+
+  /** Has `action` called when it ends without having been told to. */
+  whenItEndsItself(action: (code: number | null) => void): void {
+    void this.#ended.then(() => {
+      if (!this.#isTold) action(this.#process.exitCode)
+    })
   }
 
   get pid(): number {
@@ -55,6 +63,7 @@ export class ControllerProcess {
 
   /** @returns what it has ended with */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.#isTold = true
     this.#process.kill(signal)
     await this.#ended
     return this.#process.exitCode

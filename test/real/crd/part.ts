@@ -300,7 +300,8 @@ function configurationOf({ url, caBundle }: ReviewServer) {
     matchPolicy: 'Equivalent',
     failurePolicy: 'Fail',
     sideEffects: 'None',
-    timeoutSeconds: 5,
+    // the most that an API server takes
+    timeoutSeconds: 30,
     admissionReviewVersions: ['v1'],
   }
   return {

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Part, Report } from '../report.js'
+import type { Depth, Part, Report } from '../report.js'
 import { startEtcd } from '../servers/etcd.js'
-import { installClients } from '../servers/install.js'
+import { installSqlite } from '../servers/install.js'
 import type { AnyObject } from '../servers/kube-api.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { startPostgres } from '../servers/postgres.js'
@@ -23,27 +23,47 @@ export const demo: Part = {
   name: 'demo',
   about:
     'npm run demo -- --store: a second run finds what the first has done, and writes only what differs; and three writers at once',
-  async run(report) {
-    await installClients()
+  async run(report, depth) {
+    await installSqlite()
     const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-demo-'))
     try {
-      await check(report, { folder, store: `sqlite:${join(folder, 'ipam.db')}` })
-      // where Node has SQLite inside, this is the other one
-      const better = { DEMO_WITHOUT: 'node:sqlite' }
-      await check(report, { folder, store: `sqlite:${join(folder, 'better.db')}`, env: better })
-      await check(report, { folder, store: `pglite:${join(folder, 'pglite')}` })
-      // the server asks for no password: what it is does not matter
-      const withPassword = (url: string) => url.replace('ipam@', `ipam:${PASSWORD}@`)
-      await checkServer(report, { folder, server: await startPostgres(), storeOf: withPassword })
-      await checkServer(report, { folder, server: await startRedis(), storeOf: (url) => url })
-      const nodeRedis = { DEMO_WITHOUT: 'ioredis' }
-      await checkServer(report, { folder, server: await startRedis(), storeOf: (url) => url, env: nodeRedis })
-      await checkServer(report, { folder, server: await startEtcd({ fast: true }), storeOf: (url) => `etcd:${url}` })
-      await checkKubernetes(report, folder)
+      for (const on of STORES[depth]) await on(report, folder)
     } finally {
       rmSync(folder, { recursive: true })
     }
   },
+}
+
+type OnStore = (report: Report, folder: string) => Promise<void>
+
+const onSqlite: OnStore = (report, folder) => check(report, { folder, store: `sqlite:${join(folder, 'ipam.db')}` })
+
+/** Where Node has SQLite inside, this is the other one. */
+const onBetterSqlite: OnStore = (report, folder) =>
+  check(report, { folder, store: `sqlite:${join(folder, 'better.db')}`, env: { DEMO_WITHOUT: 'node:sqlite' } })
+
+const onPglite: OnStore = (report, folder) => check(report, { folder, store: `pglite:${join(folder, 'pglite')}` })
+
+/** The server asks for no password: what it is does not matter. */
+const onPostgres: OnStore = async (report, folder) => {
+  const storeOf = (url: string) => url.replace('ipam@', `ipam:${PASSWORD}@`)
+  await checkServer(report, { folder, server: await startPostgres(), storeOf })
+}
+
+const onIoredis: OnStore = async (report, folder) =>
+  checkServer(report, { folder, server: await startRedis(), storeOf: (url) => url })
+
+const onNodeRedis: OnStore = async (report, folder) => {
+  const env = { DEMO_WITHOUT: 'ioredis' }
+  await checkServer(report, { folder, server: await startRedis(), storeOf: (url) => url, env })
+}
+
+const onEtcd: OnStore = async (report, folder) =>
+  checkServer(report, { folder, server: await startEtcd({ fast: true }), storeOf: (url) => `etcd:${url}` })
+
+const STORES: { readonly [D in Depth]: readonly OnStore[] } = {
+  full: [onSqlite, onBetterSqlite, onPglite, onPostgres, onIoredis, onNodeRedis, onEtcd, checkKubernetes],
+  short: [onPostgres, checkKubernetes],
 }
 
 interface Ground {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../pace.js'
 import { codeOf, outline, pool, pools, problemOf, ref, versionOf } from '../pools.js'
 import { freePort } from '../servers/tools.js'
 import { type Setup, storeAt } from './part.js'
@@ -67,7 +68,7 @@ export async function connections({ report, server, proxy, behindUrl }: Setup): 
     const events = behind.watch(pools)[Symbol.asyncIterator]()
     await events.next()
     const next = events.next()
-    await sleep(50)
+    await pause(50)
     await server.kill()
     assert.deepEqual(outline([(await next).value!]), ['STORE_IO'])
     await server.restart()
@@ -79,12 +80,12 @@ export async function connections({ report, server, proxy, behindUrl }: Setup): 
     const watches = Array.from({ length: 5 }, () => behind.watch(pools)[Symbol.asyncIterator]())
     for (const events of watches) await events.next()
     const waiting = watches.map((events) => events.next())
-    await sleep(100)
+    await pause(100)
     assert.ok(proxy.connections >= start + 4, `${proxy.connections} connections`)
     for (const events of watches) await events.return?.()
     await Promise.all(waiting)
     // fetch of Node opens an idle connection for each that ends early, and leaves it alone for four seconds
-    for (let tries = 0; proxy.connections > start + 1 && tries < 100; tries++) await sleep(100)
+    for (let tries = 0; proxy.connections > start + 1 && tries < 100; tries++) await pause(100)
     assert.ok(proxy.connections <= start + 1, `${proxy.connections} connections, and ${start} before`)
     return undefined
   })

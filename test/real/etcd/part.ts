@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type EtcdGatewayOptions, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { conformanceKinds } from 'ipam-kit/testing'
 import { runConformance } from '../conformance.js'
+import { pause } from '../pace.js'
 import { startProxy, type TcpProxy } from '../proxy.js'
 import type { Part, Report } from '../report.js'
 import { startEtcd } from '../servers/etcd.js'
@@ -49,10 +50,10 @@ async function conformance({ report, server, proxy, behindUrl }: Setup): Promise
   const open = () => storeAt(behindUrl)
   const interruptWatches = async () => {
     // a watch that has just been asked for is there, too
-    await sleep(30)
+    await pause(30)
     proxy.cut()
     // fetch must not take a connection for the next write that it does not know to be gone
-    await sleep(30)
+    await pause(30)
   }
   const versions = `etcd ${server.version}`
   await runConformance(report, {

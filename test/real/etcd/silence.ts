@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EtcdGatewayOptions } from 'ipam-kit/store/etcd'
+import { paced, pause, slowness } from '../pace.js'
 import { outline, pool, pools, versionOf } from '../pools.js'
 import { type Setup, storeAt } from './part.js'
 
 /** How many times as fast the time passes in which a watch looks whether it has missed something. */
-const HASTE = 20
+const HASTE = 20 / slowness
 const hasty = (ms: number) => sleep(ms / HASTE)
 
 /** What happens to watches to which nothing comes. */
@@ -33,7 +34,7 @@ export async function silence({ report, server: { url } }: Setup): Promise<void>
       past.push(await write(`quiet-${i}`))
       // all of the last two seconds is kept: 40 of them with less haste
       if (i >= 10) await compact(past[i - 10]!)
-      await sleep(200)
+      await pause(200)
     }
     versionOf(await store.create(pool('a')))
     assert.deepEqual(outline([(await next).value!]), ['ADDED a'])
@@ -54,17 +55,17 @@ export async function silence({ report, server: { url } }: Setup): Promise<void>
     const events = store.watch(pools)[Symbol.asyncIterator]()
     await events.next()
     const next = events.next()
-    await sleep(100)
+    await pause(100)
     reached.isDown = true
     reached.isSilent = true
     versionOf(await storeAt(url, { prefix: 'silent' }).create(pool('a')))
-    await sleep(500)
+    await pause(500)
     await compact(await write('silent'))
     await write('silent-too')
     reached.isDown = false
     reached.isSilent = false
     // many times as long as it has to be
-    const step = await Promise.race([next, sleep(15_000)])
+    const step = await Promise.race([next, sleep(paced(15_000))])
     await events.return?.()
     assert.deepEqual(step && outline([step.value!]), ['STORE_VERSION_GONE'])
     return undefined
@@ -94,12 +95,12 @@ export async function silence({ report, server: { url } }: Setup): Promise<void>
       let most = 0
       for (let i = 0; i < 20; i++) {
         await write(`mute-${i}`)
-        await sleep(250)
+        await pause(250)
         most = Math.max(most, asked.size)
       }
       await events.return?.()
       await next
-      for (let tries = 0; asked.size > 0 && tries < 20; tries++) await sleep(100)
+      for (let tries = 0; asked.size > 0 && tries < 20; tries++) await pause(100)
       assert.deepEqual([asked.size, most <= 2], [0, true], `${asked.size} requests, and ${most} at most`)
       return `${most} requests at most`
     } finally {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Propagation } from '../../../src/store/index.js'
+import { paced } from '../pace.js'
 import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 import type { Pair } from './pair.js'
@@ -11,7 +12,7 @@ import { type Act, FOREIGN, isSame, kinds, type Made, type Owned, partOf } from 
 
 const [ZONE, BOX, ITEM] = kinds
 /** As long as the collector of a server without work takes, many times over. */
-const REST_MS = 2000
+const REST_MS = paced(2000)
 
 interface Case {
   /** Of a difference: the heading there. */

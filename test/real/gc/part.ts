@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Dice } from '../../../src/testing/index.js'
 import { definitionOf } from '../kubernetes/definitions.js'
+import { paced } from '../pace.js'
 import type { Part, Report } from '../report.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { namedCases } from './cases.js'
@@ -9,24 +10,24 @@ import { Graph, shownAct } from './graphs.js'
 import { Pair } from './pair.js'
 import { isSame, kinds, partOf, type Side } from './side.js'
 
-const GRAPHS = 60
-const ROUNDS = 8
-const PATIENCE_MS = 20_000
+/** How many graphs, and how many steps each of them is taken on. */
+const SIZES = { full: { graphs: 60, rounds: 8 }, short: { graphs: 12, rounds: 4 } }
+const PATIENCE_MS = paced(20_000)
 /** How long the server may still change its mind after it has come to the same end. */
-const REST_MS = 3000
+const REST_MS = paced(3000)
 
 /** The planner of `ipam-kit/provider/gc`, beside the collector that it stands in for. */
 export const gc: Part = {
   name: 'gc',
   about: 'gcPlanner on a store in memory leaves what the garbage collector of kube-controller-manager leaves',
   waits: true,
-  async run(report) {
+  async run(report, depth) {
     const controllerFlags = ['--kube-api-qps=1000', '--kube-api-burst=1000']
     const server = await startKubernetes({ crds: kinds.map(definitionOf), controllerFlags })
     try {
       console.log(`  Kubernetes ${server.version}`)
       const pair = new Pair(server)
-      await sameGraphs(report, server, pair)
+      await sameGraphs(report, { server, pair, ...SIZES[depth] })
       await namedCases(report, server, pair)
     } finally {
       await server.stop()
@@ -34,13 +35,20 @@ export const gc: Part = {
   },
 }
 
-async function sameGraphs(report: Report, server: RealKubernetes, pair: Pair): Promise<void> {
-  let graphs = Array.from({ length: GRAPHS }, (_, index) => new Graph(index + 1, new Dice(index + 1)))
+interface Graphs {
+  readonly server: RealKubernetes
+  readonly pair: Pair
+  readonly graphs: number
+  readonly rounds: number
+}
+
+async function sameGraphs(report: Report, { server, pair, graphs: count, rounds }: Graphs): Promise<void> {
+  let graphs = Array.from({ length: count }, (_, index) => new Graph(index + 1, new Dice(index + 1)))
   for (const name of graphs.flatMap(({ seed }) => [`g${seed}-a`, `g${seed}-b`])) {
     await server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
   }
   let acts = 0
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= rounds; round++) {
     await report.test(`${graphs.length} graphs are left alike, round ${round}`, async () => {
       const state = await pair.ours.state()
       for (const graph of graphs) {

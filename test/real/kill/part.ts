@@ -13,20 +13,21 @@ import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { Dice, inClusterSystem } from 'ipam-kit/testing'
 import { bundle } from '../bundle.js'
+import { paced } from '../pace.js'
 import type { Part, Report } from '../report.js'
 import { startEtcd } from '../servers/etcd.js'
-import { importClient, installClients } from '../servers/install.js'
+import { importClient, installSqlite } from '../servers/install.js'
 import { startPostgres } from '../servers/postgres.js'
 import { startRedis } from '../servers/redis.js'
 import type { RealServer } from '../servers/server.js'
 import { type Engine, openStore } from './open.js'
 import { type Expected, lostIn, type Told, takeIn } from './told.js'
 
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 200)
+const ROUNDS = { full: 200, short: 16 }
 /** After how many lines at most a process is killed, and how long after the last of them at most: somewhere on the way of a write. */
 const MAX_LINES = 40
 const MAX_DELAY_MS = 4
-const RECONNECT_MS = 20_000
+const RECONNECT_MS = paced(20_000)
 
 /** In one of so many rounds the server is killed too, with the write of the process in flight. */
 const SERVER_EVERY = 8
@@ -43,10 +44,11 @@ interface Ground {
 export const kill: Part = {
   name: 'kill',
   about: 'kill -9 of a process in mid-run, and of its server, loses no acknowledged write, and the next run ends right',
-  async run(report) {
-    await installClients()
+  async run(report, depth) {
+    const rounds = Number(process.env.KILL_ROUNDS ?? ROUNDS[depth])
+    await installSqlite()
     const program = await bundle(fileURLToPath(new URL('writer.ts', import.meta.url)), 'writer')
-    const on = async (starting: Promise<Ground>) => killOn(report, program, await starting)
+    const on = async (starting: Promise<Ground>) => killOn(report, await starting, { program, rounds })
     // two at a time: most of a round is waiting
     await Promise.all([
       on(serverOf('postgres', startPostgres())).then(() => on(sqliteFile())),
@@ -66,13 +68,17 @@ async function sqliteFile(): Promise<Ground> {
   return { engine: 'sqlite', url: join(folder, 'ipam.db'), stop }
 }
 
-async function killOn(report: Report, program: string, ground: Ground): Promise<void> {
+async function killOn(
+  report: Report,
+  ground: Ground,
+  { program, rounds }: Pick<Rounds, 'program' | 'rounds'>,
+): Promise<void> {
   const { engine, url, stop } = ground
   const { store, close } = await openStore(engine, url, importClient)
   try {
     const dice = new Dice(20_260_101)
     await inClusterSystem().prepare(store, dice)
-    await report.test(`${engine}: killed ${ROUNDS} times`, () => killOften({ ground, store, dice, program }))
+    await report.test(`${engine}: killed ${rounds} times`, () => killOften({ ground, store, dice, program, rounds }))
   } finally {
     await close()
     await stop()
@@ -84,15 +90,16 @@ interface Rounds {
   readonly store: Store
   readonly dice: Dice
   readonly program: string
+  readonly rounds: number
 }
 
-async function killOften({ ground, store, dice, program }: Rounds): Promise<string> {
+async function killOften({ ground, store, dice, program, rounds }: Rounds): Promise<string> {
   const { engine, url, server } = ground
   let [answered, open, done, servers] = [0, 0, 0, 0]
   const begin = () => new Victim(program, [engine, url, String(dice.below(2 ** 30))])
   let next = begin()
   try {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const victim = next
       await victim.isReady
       const expected = await storedIn(store)
@@ -107,7 +114,7 @@ async function killOften({ ground, store, dice, program }: Rounds): Promise<stri
         await answersAgain(store)
         servers++
       }
-      if (round < ROUNDS - 1) next = begin()
+      if (round < rounds - 1) next = begin()
       const underWay = takeIn(lines, expected)
       const stored = await storedIn(store)
       assert.deepEqual(lostIn(expected, stored, underWay), [], `round ${round + 1}`)
@@ -119,7 +126,7 @@ async function killOften({ ground, store, dice, program }: Rounds): Promise<stri
   } finally {
     next.die()
   }
-  assert(answered > ROUNDS, `only ${answered} writes were answered`)
+  assert(answered > rounds, `only ${answered} writes were answered`)
   const killed = server === undefined ? '' : `, ${servers} times with the server`
   return `${answered} answered writes are there${killed}; of ${open} under way ${done} were done`
 }

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../src/crd/meta/object.js'
 import { type KubernetesClient, kubernetesStore } from '../../../src/store/kubernetes/index.js'
 import type { Store, StoreFailure, WatchEvent } from '../../../src/store/store.js'
 import { conformanceKinds } from '../../../src/testing/index.js'
+import { paced, pause } from '../pace.js'
 import type { TcpProxy } from '../proxy.js'
 import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
@@ -18,7 +19,7 @@ export interface Bench {
   readonly client: KubernetesClient
   /** Past it. */
   readonly direct: KubernetesClient
-  /** By way of the proxy, with a time-out of two seconds. */
+  /** By way of the proxy, with a time-out that has room for a write and no more. */
   readonly hasty: KubernetesClient
 }
 
@@ -45,14 +46,14 @@ export async function behaviour(report: Report, bench: Bench): Promise<void> {
   await test('a patch that is too late is a conflict, whatever else is wrong with it', () => checkLatePatch(store))
   await test('a patch by two calls or by one: nobody’s write is lost', () => checkStatusWriters(store))
   await test('a list too old to go on with, and a watch too old to begin', () => checkTooOld(store, server))
-  await sleep(NOTICED_MS)
+  await pause(NOTICED_MS)
   await test('a write whose answer is lost may have been done', () => checkLostAnswer(bench))
   await test('a write that took too long may have been done', () => checkTimeOut(bench))
   await report.test('a write with a limit does not come after it', () =>
     checkWriteLimit(server, bench.direct, NAMESPACE),
   )
   await test('connections that are cut never make a conflict of a write that was done', () => checkCuts(bench))
-  await sleep(NOTICED_MS)
+  await pause(NOTICED_MS)
   await test('conditions hold, whatever the operations do to what they are about', () => checkGuards(client))
   await test('a watch tells texts that could end a line', () => checkLines(store))
   await test('a watch of nothing outlasts its connections', () => checkQuietWatch(store))
@@ -252,7 +253,7 @@ async function checkLostAnswer({ client, direct, proxy }: Bench): Promise<void> 
   await until(async () => (await other.get(ref('lost'))).ok)
   proxy.cut()
   assert.equal((await creating).code, 'STORE_OUTCOME_UNKNOWN')
-  await sleep(NOTICED_MS)
+  await pause(NOTICED_MS)
 
   proxy.holdAnswers()
   const patching = failureIn(store.patch(ref('lost'), { spec: { more: 'y'.repeat(40_000) } }))
@@ -365,7 +366,7 @@ async function checkLines(store: Store): Promise<void> {
 /** Events of a watch, with a time-out. */
 async function nextObject(events: AsyncIterator<WatchEvent>, seconds: number): Promise<string> {
   for (;;) {
-    const late = sleep(seconds * 1000, 'late', { ref: false })
+    const late = sleep(paced(seconds) * 1000, 'late', { ref: false })
     const step = await Promise.race([events.next(), late])
     if (typeof step === 'string') throw new Error(`nothing within ${seconds} s`)
     if (step.done === true) throw new Error('the watch has ended')

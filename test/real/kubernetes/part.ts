@@ -8,8 +8,9 @@ import {
 } from '../../../src/store/kubernetes/index.js'
 import { conformanceKinds } from '../../../src/testing/index.js'
 import { runConformance } from '../conformance.js'
+import { paced, pause } from '../pace.js'
 import { startProxy, type TcpProxy } from '../proxy.js'
-import type { Part, Report } from '../report.js'
+import type { Depth, Part, Report } from '../report.js'
 import { clientVersion, importClient, installClients } from '../servers/install.js'
 import { kubeconfigOf } from '../servers/kube-api.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
@@ -23,7 +24,7 @@ export const kubernetes: Part = {
   name: 'kubernetes',
   about: 'the store over @kubernetes/client-node and a real API server keeps the contract',
   waits: true,
-  async run(report) {
+  async run(report, depth) {
     await installClients()
     await checkTypes(report)
     const server = await startKubernetes({ crds: conformanceKinds.map(definitionOf) })
@@ -38,10 +39,10 @@ export const kubernetes: Part = {
       const proxied = `https://127.0.0.1:${proxy.port}`
       const client = connect(proxied)
       const direct = connect(server.url)
-      const hasty = connect(proxied, () => AbortSignal.timeout(2000))
+      const hasty = connect(proxied, () => AbortSignal.timeout(paced(2000)))
       const open = () => kubernetesStore(client, { sleep, kinds: conformanceKinds })
       await conformance(report, { open, server, proxy })
-      await differences(report, { open, server, proxy })
+      await differences(report, { open, server, proxy }, SIZES[depth])
       await behaviour(report, { server, proxy, client, direct, hasty })
     } finally {
       await proxy.close()
@@ -84,23 +85,32 @@ async function conformance(report: Report, { open, server, proxy }: Setup): Prom
     interruptWatches: async () => {
       proxy.cut()
       // the client notices that the connections it keeps for requests are gone too
-      await sleep(50)
+      await pause(50)
     },
     sleep,
   })
 }
 
-const SEEDS = [1, 2, 3, 4, 5, 6]
+interface Size {
+  readonly seeds: readonly number[]
+  /** Of each seed. */
+  readonly steps: number
+}
+
+const SIZES: { readonly [D in Depth]: Size } = {
+  full: { seeds: [1, 2, 3, 4, 5, 6], steps: 300 },
+  short: { seeds: [1, 2], steps: 150 },
+}
 
 /** What cases do not ask: the same operations, at random, on the store in memory and on the server. */
-async function differences(report: Report, { open, server }: Setup): Promise<void> {
-  for (const seed of SEEDS) {
+async function differences(report: Report, { open, server }: Setup, { seeds, steps }: Size): Promise<void> {
+  for (const seed of seeds) {
     await report.test(`memory and the server answer alike (seed ${seed})`, async () => {
       const namespaces = [`alike-${seed}`, `alike-${seed}-b`] as const
       for (const name of namespaces) await server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
       const { body } = await server.request<KubeObject>('GET', `/api/v1/namespaces/${namespaces[0]}`)
       const owner = { apiVersion: 'v1', kind: 'Namespace', name: namespaces[0], uid: body.metadata.uid! }
-      return compareStores(open(), namespaces, { seed, steps: 300, owner })
+      return compareStores(open(), namespaces, { seed, steps, owner })
     })
   }
 }

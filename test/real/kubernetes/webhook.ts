@@ -64,7 +64,8 @@ export async function startWebhook(
           objectSelector: { matchLabels: label },
           failurePolicy: 'Fail',
           sideEffects: 'None',
-          timeoutSeconds: 5,
+          // the most that an API server takes
+          timeoutSeconds: 30,
           admissionReviewVersions: ['v1'],
         },
       ],

@@ -4,15 +4,18 @@ import type { KubeObject } from '../../../src/crd/meta/object.js'
 import { type KubernetesClient, kubernetesStore } from '../../../src/store/kubernetes/index.js'
 import type { Store } from '../../../src/store/store.js'
 import { conformanceKinds } from '../../../src/testing/index.js'
+import { paced } from '../pace.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 import { waitFor } from '../servers/tools.js'
 import { startWebhook } from './webhook.js'
 
 const GROUP = 'conformance.ipam-kit.dev'
+/** What the store gives a write. */
+const LIMIT_SECONDS = paced(1)
 /** How long a webhook takes to allow a write: longer than the limit. */
-const SLOW_MS = 3000
+const SLOW_MS = 3000 * LIMIT_SECONDS
 /** Until it must have been done, if it ever is. */
-const REST_MS = 1500
+const REST_MS = 1500 * LIMIT_SECONDS
 
 /** Of two writes that a webhook takes its time over, the one with a limit is given up and never done; the other one is done. */
 export async function checkWriteLimit(
@@ -20,7 +23,7 @@ export async function checkWriteLimit(
   client: KubernetesClient,
   namespace: string,
 ): Promise<undefined> {
-  const limited = kubernetesStore(client, { sleep, kinds: conformanceKinds, writeTimeoutSeconds: 1 })
+  const limited = kubernetesStore(client, { sleep, kinds: conformanceKinds, writeTimeoutSeconds: LIMIT_SECONDS })
   const unlimited = kubernetesStore(client, { sleep, kinds: conformanceKinds })
   const labels = { webhook: 'slow' }
   const webhook = await startWebhook(GROUP, labels, { allowsAfterMs: SLOW_MS })

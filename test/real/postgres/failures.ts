@@ -7,6 +7,7 @@ import { settle } from 'ipam-kit/run'
 import type { Store, StoreErrorCode, StoreFailure, StoreResult } from 'ipam-kit/store'
 import { migratePostgres, type PostgresClient, type PostgresValue, postgresStore } from 'ipam-kit/store/postgres'
 import { Dice } from 'ipam-kit/testing'
+import { pause } from '../pace.js'
 import type { Report } from '../report.js'
 import type { RealServer } from '../servers/server.js'
 import { type Connect, type Connections, setting } from './connections.js'
@@ -101,7 +102,7 @@ async function doneLate(connections: Connections): Promise<undefined> {
   const patient = connections.pool(2)
   const impatient: PostgresClient = {
     query: (text: string, values?: PostgresValue[]) => {
-      const late = sleep(300).then(() => {
+      const late = pause(300).then(() => {
         throw new Error('timed out')
       })
       return Promise.race([patient.query(text, values), late])
@@ -121,7 +122,7 @@ async function doneLate(connections: Connections): Promise<undefined> {
       assert(change.kind === 'present')
       return { uid: change.object.metadata.uid, source }
     })
-    await sleep(100)
+    await pause(100)
   })
   const { uid } = unwrap(await store.get({ ...POOL, namespace: 'ns', name: 'late' })).metadata
   assert.deepEqual(await settling, { uid, source: 'read' }, 'the first write is found, which was done by then')
@@ -191,7 +192,7 @@ async function killServer(connections: Connections, server: RealServer): Promise
         answers.set(name, made.ok ? 'done' : made.failure.code)
       }
     })
-    await sleep(150)
+    await pause(150)
     await server.kill()
     isDown = true
     await Promise.all(writers)

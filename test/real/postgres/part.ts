@@ -18,7 +18,7 @@ export const postgres: Part = {
   name: 'postgres',
   about: 'the store over pg and a real PostgreSQL keeps the contract, with many connections and when they die',
   waits: true,
-  async run(report) {
+  async run(report, depth) {
     await installClients()
     await report.test('pg fits without a cast', () => compile(new URL('types', import.meta.url)))
     const server = await startPostgres()
@@ -26,7 +26,7 @@ export const postgres: Part = {
     const versions = `PostgreSQL ${server.version}, pg ${clientVersion('pg')}`
     try {
       await conformance(report, connect, versions)
-      await races(report, connect)
+      await races(report, connect, depth)
       await plans(report, connect)
       await failures(report, connect, server)
     } finally {

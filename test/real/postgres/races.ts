@@ -7,17 +7,18 @@ import { postgresEngine } from '../../../src/store/postgres/engine.js'
 import { tablesIn } from '../../../src/store/postgres/tables.js'
 import type { SqlEngine } from '../../../src/store/sql/engine.js'
 import { historyOf } from '../../../src/store/sql/history.js'
-import type { Report } from '../report.js'
+import type { Depth, Report } from '../report.js'
 import { type Connect, type Connections, setting } from './connections.js'
 
 const WRITERS = 16
-const WRITES = 50
+/** Of each writer. */
+const WRITES = { full: 50, short: 12 }
 const KEYS = 3
 const WATCHERS = 3
 const SCOPE = { group: 'g', kind: 'K' }
 
 /** What only shows with many connections: each writer has one of its own. */
-export async function races(report: Report, connect: Connect): Promise<void> {
+export async function races(report: Report, connect: Connect, depth: Depth): Promise<void> {
   const isolation = (level: string) => setting('default_transaction_isolation', level)
   const kinds: readonly (readonly [name: string, Race])[] = [
     ['read committed', { options: isolation('read committed') }],
@@ -29,7 +30,7 @@ export async function races(report: Report, connect: Connect): Promise<void> {
   ]
   for (const [index, [name, race]] of kinds.entries()) {
     await report.test(`${WRITERS} writers on ${KEYS} documents: ${name}`, () =>
-      connect((connections) => raceFor(connections, `race${index}`, race)),
+      connect((connections) => raceFor(connections, `race${index}`, { ...race, writes: WRITES[depth] })),
     )
   }
   await report.test('a write that is not committed yet holds up the later ones, and none shows before it', () =>
@@ -50,8 +51,11 @@ export function engineOn(client: PostgresClient, schema: string, history?: numbe
 }
 
 /** A document is the text of what it is called and who has written it. */
-async function raceFor(connections: Connections, schema: string, race: Race): Promise<string> {
-  const { options, isNamed = false, history } = race
+async function raceFor(
+  connections: Connections,
+  schema: string,
+  { options, isNamed = false, history, writes }: Race & { readonly writes: number },
+): Promise<string> {
   await migratePostgres(connections.pool(1), { schema })
   const clients = Array.from({ length: WRITERS }, () => connections.pool(1, options))
   const engines = clients.map((client) => engineOn(isNamed ? namedStatements(client) : client, schema, history))
@@ -63,7 +67,7 @@ async function raceFor(connections: Connections, schema: string, race: Race): Pr
   )
   const writers = engines.map(async (engine, writer) => {
     const dice = new Dice(writer + 1)
-    for (let i = 0; i < WRITES; i++) {
+    for (let i = 0; i < writes; i++) {
       const written = await writeOnce(engine, dice, `${writer}-${i}`)
       if (written === undefined) stale++
       else {

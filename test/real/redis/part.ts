@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from 'ipam-kit/store'
 import { type Adapter, runConformance } from '../conformance.js'
+import { pause } from '../pace.js'
 import type { Part, Report } from '../report.js'
 import { clientVersion, installClients } from '../servers/install.js'
 import { redisSays, startRedis } from '../servers/redis.js'
@@ -61,7 +62,7 @@ async function conformance({ report, version, port, clients }: Setup, { adapter,
     const killed = await redisSays(port, 'CLIENT', 'KILL', 'TYPE', 'normal')
     assert.notEqual(killed, ':0', 'no connection to cut')
     // the clients connect again by themselves
-    await sleep(100)
+    await pause(100)
   }
   const versions = `Redis ${version}, ${client} ${clientVersion(client)}`
   const { capabilities } = await open()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../pace.js'
 import { codeOf, eventsOf, outline, pool, problemOf, ref, versionOf } from '../pools.js'
 import { redisSays } from '../servers/redis.js'
 import { waitFor } from '../servers/tools.js'
@@ -70,7 +70,7 @@ export async function refusals(setup: Setup): Promise<void> {
     for (const store of [refused, unknown]) await store.get(ref('a'))
     await set('busy-reply-threshold', '20')
     const endless = redisSays(port, 'EVAL', 'while true do end', '0').catch(String)
-    await sleep(200)
+    await pause(200)
     const answers = await Promise.all([refused.create(pool('a')), unknown.create(pool('b'))])
     assert.deepEqual(answers.map(codeOf), ['STORE_IO', 'STORE_OUTCOME_UNKNOWN'])
     assert.match(problemOf(answers[0]), /^BUSY /)

@@ -15,15 +15,26 @@ const NODE_MAJOR = Number.parseInt(process.versions.node, 10)
 const NEWER = NODE_MAJOR >= 22
 
 /**
- * Installs what test/real/package.json names, and on Node 22 and later that of test/real/node24, if it is not there yet. The one client that
- * is compiled is kept in the cache.
+ * Installs what test/real/package.json names, and on Node 22 and later that of test/real/node24, if it is not there yet. better-sqlite3 has
+ * no compiled part then: see {@link installSqlite}.
  */
 export async function installClients(): Promise<void> {
-  await withLock(join(cacheFolder('clients'), `${keyOf(HERE)}.lock`), async () => {
-    await installPackage(HERE)
-    if (NEWER) await installPackage(NODE_24)
-    else await installSqlite()
+  await withLock(LOCK, `installs the clients of ${HERE}`, installPackages)
+}
+
+/** As {@link installClients}, and compiles better-sqlite3 where it has to be. The result is kept in the cache. */
+export async function installSqlite(): Promise<void> {
+  await withLock(LOCK, `installs the clients of ${HERE}, with better-sqlite3`, async () => {
+    await installPackages()
+    if (!NEWER) await compiledSqlite()
   })
+}
+
+const LOCK = join(cacheFolder('clients'), `${keyOf(HERE)}.lock`)
+
+async function installPackages(): Promise<void> {
+  await installPackage(HERE)
+  if (NEWER) await installPackage(NODE_24)
 }
 
 /**
@@ -68,7 +79,7 @@ async function installPackage(folder: string): Promise<void> {
 }
 
 /** better-sqlite3 12 has to be compiled for each version of Node, if its authors' build can not be had. */
-async function installSqlite(): Promise<void> {
+async function compiledSqlite(): Promise<void> {
   const { version } = lockOf(HERE).packages['node_modules/better-sqlite3']!
   const { platform, arch, versions } = process
   const key = `${version}-node${versions.modules}-${platform}-${arch}`

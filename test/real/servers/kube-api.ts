@@ -1,4 +1,5 @@
 import { request as httpsRequest } from 'node:https'
+import { paced } from '../pace.js'
 import { waitFor } from './tools.js'
 
 /** What a client of an API server needs, PEM. */
@@ -65,8 +66,9 @@ export class KubeApi {
           resolve({ status: response.statusCode!, body: isJson ? JSON.parse(text) : text })
         })
       })
-      request.setTimeout(ANSWER_SECONDS * 1000, () => {
-        request.destroy(new Error(`${method} ${path}: no answer within ${ANSWER_SECONDS} s`))
+      const limit = paced(ANSWER_SECONDS)
+      request.setTimeout(limit * 1000, () => {
+        request.destroy(new Error(`${method} ${path}: no answer within ${limit} s`))
       })
       request.once('error', reject)
       request.end(body === undefined ? undefined : JSON.stringify(body))

@@ -5,6 +5,7 @@ import { cacheFolder, keyOf, withLock } from './cache.js'
 import { findProgram, run } from './tools.js'
 
 const MODULE = fileURLToPath(new URL('../kube', import.meta.url))
+const LIST_SECONDS = 10 * 60
 const BUILD_SECONDS = 40 * 60
 const TELL_SECONDS = 30
 
@@ -15,6 +16,10 @@ const PACKAGES = {
 } as const
 
 export type KubeBinary = keyof typeof PACKAGES
+
+/** Built at once where several are missing: most of their packages are the same. */
+const GROUPS: readonly (readonly KubeBinary[])[] = [['etcd'], ['kube-apiserver', 'kube-controller-manager']]
+export const KUBE_BINARIES = GROUPS.flat()
 
 /**
  * The file of a program that is built from ../kube, whose go.mod and go.sum pin it to the last byte. It is built once, which takes minutes,
@@ -28,13 +33,16 @@ export async function kubeBinary(name: KubeBinary): Promise<string> {
   const sum = readFileSync(join(MODULE, 'go.sum'), 'utf8')
   const flags = flagsFor(name, mod)
   const [version, os, arch] = (await run(go, ['env', 'GOVERSION', 'GOOS', 'GOARCH'], { cwd: MODULE, env })).split('\n')
-  const folder = cacheFolder('kube', `${name}-${os}-${arch}-${keyOf(mod, sum, version!, ...flags)}`)
-  const file = join(folder, name)
-  if (existsSync(file)) return file
-  return withLock(join(folder, 'lock'), async () => {
-    if (!existsSync(file)) await build({ go, name, flags, folder, file })
-    return file
+  const key = `${os}-${arch}-${keyOf(mod, sum, version!, ...flags)}`
+  const fileOf = (program: KubeBinary) => join(cacheFolder('kube', `${program}-${key}`), program)
+  const group = GROUPS.find((programs) => programs.includes(name))!
+  const missing = () => group.filter((program) => !existsSync(fileOf(program)))
+  if (existsSync(fileOf(name))) return fileOf(name)
+  const lock = join(cacheFolder('kube'), `${group[0]}-${key}.lock`)
+  await withLock(lock, `builds ${missing().join(' and ')}`, async () => {
+    if (missing().length > 0) await build({ go, flags, programs: missing(), fileOf })
   })
+  return fileOf(name)
 }
 
 // no C compiler, and no workspace around us, has a say
@@ -57,33 +65,37 @@ function flagsFor(name: KubeBinary, mod: string): string[] {
 
 interface Build {
   readonly go: string
-  readonly name: KubeBinary
   readonly flags: readonly string[]
-  readonly folder: string
-  readonly file: string
+  readonly programs: readonly KubeBinary[]
+  readonly fileOf: (program: KubeBinary) => string
 }
 
-async function build({ go, name, flags, folder, file }: Build): Promise<void> {
-  console.log(`  building ${name} with Go, for the first time here: this takes minutes`)
+async function build({ go, flags, programs, fileOf }: Build): Promise<void> {
+  const names = programs.join(' and ')
+  const packages = programs.map((program) => PACKAGES[program])
+  const work = mkdtempSync(join(cacheFolder('kube'), 'build-'))
   const start = performance.now()
   const seconds = () => Math.round((performance.now() - start) / 1000)
-  let packages = 0
-  const teller = setInterval(
-    () => console.log(`  building ${name}: ${seconds()} s, ${packages} packages compiled`),
-    TELL_SECONDS * 1000,
-  )
-  const work = mkdtempSync(join(folder, 'build-'))
+  const tell = (text: string) => console.log(`  ${names}: ${text}`)
+  let doing = 'reading the sources with Go, which downloads them the first time'
+  tell(`not in the cache: ${doing}`)
+  const teller = setInterval(() => tell(`${doing}, for ${seconds()} s now`), TELL_SECONDS * 1000)
   try {
-    await run(go, ['build', '-v', ...flags, '-o', join(work, name), PACKAGES[name]], {
-      cwd: MODULE,
-      env,
-      seconds: BUILD_SECONDS,
-      onLine: (line) => {
-        if (!line.startsWith('go: ')) packages++
-      },
-    })
-    renameSync(join(work, name), file)
-    console.log(`  built ${name} in ${seconds()} s, ${packages} packages compiled`)
+    const listed = await run(go, ['list', '-deps', ...packages], { cwd: MODULE, env, seconds: LIST_SECONDS })
+    const total = listed.trimEnd().split('\n').length
+    tell(`compiling up to ${total} packages, which takes minutes and is done once`)
+    let compiled = 0
+    // the last minutes go into linking: the number then stays as it is
+    const onLine = (line: string) => {
+      if (!line.startsWith('go: ')) compiled++
+      doing = `${compiled} of up to ${total} packages compiled`
+    }
+    // the names of programs end the paths of their packages, but for that of etcd
+    const out = packages.length === 1 ? join(work, programs[0]!) : `${work}/`
+    const args = ['build', '-v', ...flags, '-o', out, ...packages]
+    await run(go, args, { cwd: MODULE, env, seconds: BUILD_SECONDS, onLine })
+    for (const program of programs) renameSync(join(work, program), fileOf(program))
+    tell(`built in ${seconds()} s, ${compiled} packages compiled`)
   } finally {
     clearInterval(teller)
     rmSync(work, { recursive: true, force: true })

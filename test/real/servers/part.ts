@@ -112,17 +112,11 @@ function checkLock(file: string): string {
   return `${names.length - 1} packages`
 }
 
-const CLIENTS = ['pg', 'ioredis', 'redis', 'better-sqlite3', '@kubernetes/client-node']
+/** better-sqlite3 is compiled by the parts that use it. */
+const CLIENTS = ['pg', 'ioredis', 'redis', '@kubernetes/client-node']
 
 async function checkClients(): Promise<string> {
   for (const name of CLIENTS) await importClient<unknown>(name)
-  interface Sqlite {
-    readonly default: new (file: string) => { prepare(sql: string): { get(): unknown }; close(): void }
-  }
-  const { default: Database } = await importClient<Sqlite>('better-sqlite3')
-  const database = new Database(':memory:')
-  assert.deepEqual(database.prepare('select 1 as one').get(), { one: 1 })
-  database.close()
   return CLIENTS.map((name) => `${name} ${clientVersion(name)}`).join(', ')
 }
 

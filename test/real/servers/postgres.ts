@@ -48,7 +48,7 @@ export async function startPostgres(): Promise<RealServer> {
 }
 
 /** The folder of the server's programs. */
-async function findPostgres(): Promise<string> {
+export async function findPostgres(): Promise<string> {
   const found = installed()
   if (found !== undefined) return found
   // the package makes a cluster of its own if it is not told otherwise before it is installed

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { paced } from '../pace.js'
 import { findProgram, lastLines, waitFor } from './tools.js'
 
 /** A program that runs until it is told to end, in a folder that is its server's alone. */
@@ -74,7 +75,7 @@ function endOf({ exitCode, signalCode }: ChildProcess): string | undefined {
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   child.kill(signal)
-  const deadline = performance.now() + END_SECONDS * 1000
+  const deadline = performance.now() + paced(END_SECONDS) * 1000
   while (endOf(child) === undefined) {
     if (performance.now() > deadline) child.kill('SIGKILL')
     await sleep(5)

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { paced } from '../pace.js'
 import { aptInstall } from './apt.js'
 import { dataFolder, type RealServer, startServer } from './server.js'
 import { findProgram, freePort, run } from './tools.js'
@@ -33,7 +34,8 @@ export function redisSays(port: number, ...words: readonly string[]): Promise<st
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     let answer = ''
-    socket.setTimeout(5000, () => socket.destroy(new Error('no answer within 5 s')))
+    const limitMs = paced(5000)
+    socket.setTimeout(limitMs, () => socket.destroy(new Error(`no answer within ${limitMs} ms`)))
     socket.setEncoding('utf8').on('data', (text: string) => {
       answer += text
       const end = answer.indexOf('\r\n')
@@ -47,7 +49,7 @@ export function redisSays(port: number, ...words: readonly string[]): Promise<st
   })
 }
 
-async function findRedis(): Promise<string> {
+export async function findRedis(): Promise<string> {
   const found = findProgram('redis-server', ['/usr/bin'])
   if (found !== undefined) return found
   await aptInstall('Redis', ['redis-server'])

@@ -3,6 +3,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { paced } from '../pace.js'
 import { atExit } from './at-exit.js'
 
 /** The program of that name on the PATH, then in `folders`. */
@@ -25,7 +26,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly uid?: number
   readonly gid?: number
-  /** Ends the command, and then it has failed. 60 seconds if not given. */
+  /** Ends the command after this time on a quiet machine, and then it has failed. 60 seconds if not given. */
   readonly seconds?: number
   /** Is given each line of the standard error, as it comes. */
   readonly onLine?: (line: string) => void
@@ -39,6 +40,7 @@ export interface RunOptions {
  */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { onLine = () => {}, seconds = 60, env, ...others } = options
+  const limit = paced(seconds)
   return new Promise((resolve, reject) => {
     // a process group of its own, so that it goes with all its children
     const child = spawn(command, args, {
@@ -52,7 +54,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     const timer = setTimeout(() => {
       late = true
       killGroup(child.pid)
-    }, seconds * 1000)
+    }, limit * 1000)
     let stdout = ''
     let stderr = ''
     let line = ''
@@ -74,7 +76,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     }
     child.once('error', (error) => ended(error.message))
     child.once('close', (status, signal) => {
-      if (late) ended(`not done after ${seconds} s`)
+      if (late) ended(`not done after ${limit} s`)
       else ended(status === 0 ? undefined : (signal ?? `exit ${status}`))
     })
   })
@@ -89,6 +91,7 @@ function killGroup(pid: number | undefined): void {
 }
 
 export interface Wait {
+  /** The limit on a quiet machine. */
   readonly seconds: number
   /** What is wrong meanwhile, such as "it is not ready". */
   readonly else: string
@@ -100,7 +103,8 @@ export interface Wait {
 
 /** Tries until the answer is something other than undefined. A try that throws has not succeeded yet. */
 export async function waitFor<T>(attempt: () => Promise<T | undefined> | T | undefined, wait: Wait): Promise<T> {
-  const deadline = performance.now() + wait.seconds * 1000
+  const limit = paced(wait.seconds)
+  const deadline = performance.now() + limit * 1000
   for (let pause = 5; ; pause = Math.min(pause * 2, 100)) {
     wait.giveUp?.()
     let last = ''
@@ -111,7 +115,7 @@ export async function waitFor<T>(attempt: () => Promise<T | undefined> | T | und
       last = `\nlast try: ${error instanceof Error ? error.message : String(error)}`
     }
     if (performance.now() > deadline) {
-      throw new Error(`${wait.else}, after ${wait.seconds} s${last}\n${wait.explain?.() ?? ''}`.trimEnd())
+      throw new Error(`${wait.else}, after ${limit} s${last}\n${wait.explain?.() ?? ''}`.trimEnd())
     }
     await sleep(pause)
   }

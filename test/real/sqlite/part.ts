@@ -8,7 +8,7 @@ import { freshFile, nodeSqlite, overNodeSqlite } from '../../store/sqlite-fixtur
 import { type SqliteClient, sqliteTraps } from '../../store/sqlite-traps.js'
 import { type Adapter, runConformance } from '../conformance.js'
 import type { Part, Report } from '../report.js'
-import { clientVersion, importClient, installClients } from '../servers/install.js'
+import { clientVersion, importClient, installSqlite } from '../servers/install.js'
 import { compile } from '../types.js'
 
 /** The store over files, with better-sqlite3 and, where Node has it, node:sqlite. */
@@ -16,7 +16,7 @@ export const sqlite: Part = {
   name: 'sqlite',
   about: 'the store over better-sqlite3 and node:sqlite keeps the contract, whatever the client begins with',
   async run(report) {
-    await installClients()
+    await installSqlite()
     await report.test('better-sqlite3 fits without a cast', () => compile(new URL('types', import.meta.url)))
     const version = `better-sqlite3 ${clientVersion('better-sqlite3')}`
     await check(report, { adapter: 'better-sqlite3', version, client: await betterSqlite() })
