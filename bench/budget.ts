@@ -26,7 +26,7 @@ export interface Budget {
 }
 
 export interface Goals {
-  readonly [work: string]: { readonly [peer: string]: PerNode | Shortfall }
+  readonly [work: string]: { readonly [peer: string]: PerNode | Shortfall | Noisy }
 }
 
 /** Our time divided by that of the client alone. */
@@ -56,6 +56,14 @@ interface Shortfall {
   readonly note: string
 }
 
+/** A goal beside a peer whose own time differs between runs by more than the slack of all others. */
+interface Noisy {
+  readonly goal: PerNode
+  /** In place of that of the budget. */
+  readonly slack: number
+  readonly reason: string
+}
+
 /** One number, or one for each major version of Node where a peer is another thing there. */
 type PerNode = number | { readonly [major: string]: number }
 
@@ -75,8 +83,12 @@ export function readBudget(): Budget {
 export function targetOf(goals: Goals, slack: number, work: string, peer: string): Target | undefined {
   const entry = goals[work]?.[peer]
   if (entry === undefined) return undefined
+  if (isNoisy(entry)) {
+    const wanted = onThisNode(entry.goal) ?? leastOf(entry.goal)
+    return { goal: wanted, floor: wanted * (1 - entry.slack) }
+  }
   const { goal, reached, note } = isShortfall(entry) ? entry : { goal: entry }
-  const wanted = onThisNode(goal) ?? Math.min(...Object.values(goal))
+  const wanted = onThisNode(goal) ?? leastOf(goal)
   const held = reached === undefined ? undefined : onThisNode(reached)
   if (held === undefined) return { goal: wanted, floor: wanted * (1 - slack) }
   return { goal: wanted, floor: held * (1 - slack), note: note! }
@@ -105,6 +117,14 @@ function inverse(value: PerNode): PerNode {
 
 function onThisNode(value: PerNode): number | undefined {
   return typeof value === 'number' ? value : value[process.versions.node.split('.')[0]!]
+}
+
+function leastOf(value: PerNode): number {
+  return typeof value === 'number' ? value : Math.min(...Object.values(value))
+}
+
+function isNoisy(entry: PerNode | Shortfall | Noisy): entry is Noisy {
+  return typeof entry === 'object' && 'reason' in entry
 }
 
 function isShortfall(entry: PerNode | Shortfall): entry is Shortfall {

@@ -6,6 +6,7 @@ import { writeSection } from './page.js'
 /** What both commands take. */
 export const OPTIONS = {
   only: { type: 'string' },
+  counts: { type: 'boolean' },
   'no-gate': { type: 'boolean' },
   json: { type: 'string' },
   page: { type: 'string' },

@@ -11,27 +11,27 @@ import {
 import { callsOf, problemsOf, runSlowly } from '../test/slow/slow-cluster.js'
 
 export interface System {
-  /** How many schedules a CI run has. */
-  readonly ciSchedules: number
+  /** How many schedules a run has if it is not told, and in the short form that every change goes through. */
+  readonly schedules: { readonly full: number; readonly short: number }
   run(seed: number, writers: number | undefined): Promise<SimulationResult>
 }
 
 export const systems: { readonly [name: string]: System } = {
   'in-cluster': {
-    ciSchedules: 5000,
+    schedules: { full: 5000, short: 250 },
     run: (seed, writers = 2 + (seed % 7)) => {
       // without and with claims that are removed by force, and the sweep that follows
       const system = inClusterSystem(seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {})
       return simulate({ system, seed, writers, concurrency: 2 ** (seed % 3) })
     },
   },
-  blocks: { ciSchedules: 10_000, run: (seed, writers) => simulateBlocks({ seed, writers }) },
+  blocks: { schedules: { full: 10_000, short: 500 }, run: (seed, writers) => simulateBlocks({ seed, writers }) },
   'block-claims': {
-    ciSchedules: 1000,
+    schedules: { full: 1000, short: 50 },
     run: (seed, writers) => simulateAll(blockClaimsSystem(), seed, writers),
   },
   'in-cluster-blocks': {
-    ciSchedules: 2000,
+    schedules: { full: 2000, short: 100 },
     run: (seed, writers) => simulateAll(inClusterBlocksSystem(), seed, writers),
   },
   'slow-claims': {

@@ -1,7 +1,7 @@
-// npm run simulate [-- --system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]
+// npm run simulate [-- --short] [--system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]
 //
 // Writers over one store, with faults at every call: as many schedules as wanted, each from a seed of its own. One that goes wrong is printed whole, with the
-// command that runs it again. NIGHTLY=1 runs 100,000 of each system.
+// command that runs it again. --short runs a twentieth of them, NIGHTLY=1 100,000 of each system.
 //
 //   in-cluster     the in-cluster provider, 2 to 8 writers of whom one rules, each with up to four plans at a time
 //   blocks         2 to 16 writers of blocks, all at once, and one or two operators
@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import type { SimulationResult } from 'ipam-kit/testing'
 import type { Share, ShareMessage, Tally } from './simulate-share.js'
-import { systems } from './simulate-systems.js'
+import { type System, systems } from './simulate-systems.js'
 
 const NIGHTLY_SCHEDULES = 100_000
 /** Failures that are printed whole; those that are named when they happen. All others are counted. */
@@ -148,6 +148,7 @@ async function bundled(folder: string): Promise<string> {
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
+      short: { type: 'boolean', default: false },
       system: { type: 'string' },
       schedules: { type: 'string' },
       seed: { type: 'string' },
@@ -165,7 +166,7 @@ async function main(): Promise<number> {
   if (!areNumbers || !names.every((name) => Object.hasOwn(systems, name))) {
     const known = Object.keys(systems).join(', ')
     console.error(
-      `usage: npm run simulate [-- --system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]\nsystems: ${known}`,
+      `usage: npm run simulate [-- --short] [--system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]\nsystems: ${known}`,
     )
     return 2
   }
@@ -175,7 +176,8 @@ async function main(): Promise<number> {
   const program = await bundled(folder)
   let code = 0
   for (const system of names) {
-    const wanted = process.env.NIGHTLY ? NIGHTLY_SCHEDULES : (systems[system]?.ciSchedules ?? 0)
+    const { full, short } = (systems[system] as System).schedules
+    const wanted = process.env.NIGHTLY ? NIGHTLY_SCHEDULES : values.short ? short : full
     const schedules = isOne ? 1 : Number(values.schedules ?? wanted)
     if (!(await new Run({ system, first, schedules, writers, jobs }).run(program))) code = 1
   }

@@ -1,4 +1,4 @@
-// npm run bench:native -- [--require] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
+// npm run bench:native -- [--require] [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 //
 // The same work with libraries of Go and Rust. The rows of a language that is not here are left out; with --require that is an error.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBudget } from '../budget.js'
 import * as corpora from '../corpora.js'
-import { asRatio, Gate } from '../gate.js'
+import { asRatio, Gate, heldBy } from '../gate.js'
 import { type Measurement, measurement, ROUNDS } from '../harness.js'
 import { measureMemory } from '../memory.js'
 import { ours } from '../ours.js'
@@ -19,8 +19,9 @@ const { values } = parseArgs({ options: { ...OPTIONS, require: { type: 'boolean'
 const isWanted = (name: string) => values.only === undefined || name.includes(values.only)
 
 const budget = readBudget()
-const gate = new Gate(budget, budget.native)
+const gate = new Gate(budget, budget.native, { held: heldBy(values) })
 const report = new Report()
+const rounds = values.counts === true ? 1 : ROUNDS
 
 const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-bench-'))
 try {
@@ -78,7 +79,7 @@ function writeCorpora(): void {
 function measureBeside(programs: readonly Program[], work: string, peers: readonly string[]): Measurement[] {
   const best = new Map<string, number>(peers.map((peer) => [peer, Number.POSITIVE_INFINITY]))
   let oursNs = Number.POSITIVE_INFINITY
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const us = runOurs(work)
     oursNs = Math.min(oursNs, us.ns)
     for (const program of programs.filter(({ speaksFor }) => peers.some(speaksFor))) {

@@ -1,17 +1,18 @@
-// npm run bench:stores -- [--require] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
+// npm run bench:stores -- [--require] [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 //
 // Measures dist/, the package as it is published.
 //
 // What a store takes, beside its client alone doing the same: on real servers, which are installed, started and stopped here. A store whose
-// server can not be had is left out; with --require that is an error.
+// server can not be had is left out; with --require that is an error. With --counts on any machine, however busy: fewer samples, and a row fails only
+// where it is ten times above its limit.
 import { parseArgs } from 'node:util'
 import { installClients } from '../../test/real/servers/install.js'
 import { readBudget, storeGoals } from '../budget.js'
-import { asRatio, Gate, type Judged, type Words } from '../gate.js'
+import { asRatio, Gate, heldBy, type Judged, type Words } from '../gate.js'
 import { nodeName } from '../page.js'
 import { asTime, OPTIONS, Report } from '../report.js'
 import type { Bench } from './calls.js'
-import { measureAlone, measureBoth } from './measure.js'
+import { CARE, measureAlone, measureBoth } from './measure.js'
 import { stores } from './stores.js'
 import { type StoreWork, works } from './works.js'
 
@@ -23,9 +24,10 @@ const words: Words = {
   missed: (floor) => `is above the limit ${asRatio(1 / floor)}`,
   goal: (ratio) => asRatio(1 / ratio),
 }
+const held = heldBy(values)
 const budget = readBudget()
 const workNames = works.map(({ name }) => name)
-const gate = new Gate(budget, storeGoals(budget.stores, workNames, Object.keys(stores)), words)
+const gate = new Gate(budget, storeGoals(budget.stores, workNames, Object.keys(stores)), { held, words })
 const report = new Report(['work', 'store', 'ours', 'client alone', 'ours, per second', 'overhead', 'goal', 'limit'])
 const versions: string[] = []
 
@@ -65,12 +67,13 @@ async function measureWork(store: string, bench: Bench, work: StoreWork): Promis
   const { ours, raw } = bench
   await work.prepare?.(bench)
   if (raw === undefined) {
-    const oursNs = await measureAlone(work.side(ours))
+    const oursNs = await measureAlone(work.side(ours), CARE[held])
     report.row({ work: work.name, store, oursNs }, [work.name, store, asTime(oursNs), '-', rate(oursNs), '-', '-', '-'])
     return
   }
   await work.check({ ...bench, raw })
-  const once = async () => [await measureBoth(work.name, store, work.side(ours), work.side(raw))]
+  const sides = () => ({ ours: work.side(ours), raw: work.side(raw), care: CARE[held] })
+  const once = async () => [await measureBoth(work.name, store, sides())]
   for (const result of await gate.measure(work.name, [store], once)) report.row(...rowOf(result))
 }
 
