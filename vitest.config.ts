@@ -9,9 +9,11 @@ const withModulesOfTheirOwn = readdirSync('test', { recursive: true, encoding: '
   .map((name) => join('test', name))
   .filter((name) => /\bvi\.(mock|doMock|resetModules)\(/u.test(readFileSync(name, 'utf8')))
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   resolve: { alias },
   test: {
+    // npm run test:deep; test/setup/depth.ts has what it means
+    provide: { isDeep: mode === 'deep' },
     // of two cores one would be left to the reporter
     maxWorkers: '100%',
     reporters: ['default', './scripts/summary-reporter.mjs'],
@@ -51,4 +53,4 @@ export default defineConfig({
       reporter: ['text-summary', 'html', 'lcovonly'],
     },
   },
-})
+}))

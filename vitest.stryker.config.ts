@@ -9,6 +9,7 @@ export default defineConfig({
     include,
     exclude: [...exclude, 'test/architecture/**'],
     setupFiles,
+    provide: { isDeep: false },
     testTimeout: 30_000,
     env: { FC_SEED: '42', FC_NUM_RUNS: process.env.FC_NUM_RUNS ?? '50' },
   },

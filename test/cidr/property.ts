@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
+import { runs } from '../setup/depth.js'
 
 /**
  * A test of a property, as `test.prop` of @fast-check/vitest without the seconds that its import takes.
@@ -10,6 +11,6 @@ export function property<Ts extends [unknown, ...unknown[]]>(
   arbitraries: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },
   factor = 1,
 ): (name: string, check: (...values: Ts) => void) => void {
-  const numRuns = Math.ceil(factor * (fc.readConfigureGlobal().numRuns ?? 100))
+  const numRuns = runs(factor)
   return (name, check) => test(name, () => fc.assert(fc.property(...arbitraries, check), { numRuns }))
 }

@@ -4,6 +4,7 @@ import { asciiMap, type MapLabel, svgMap } from 'ipam-kit/render'
 import { rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { escapeXml } from '../../src/render/xml.js'
+import { runs } from '../setup/depth.js'
 import { parseXml, textOf } from './strict-xml.js'
 import { asAscii, readMap } from './svg-reader.js'
 
@@ -173,7 +174,7 @@ describe('svgMap', () => {
       const plain = readMap(svgMap({ addresses, available: addresses, inUse: addresses }))
       expect(shape(read.root).filter((name) => name !== 'label')).toEqual(shape(plain.root))
     }
-    fc.assert(fc.property(hostile, hostile, check), { numRuns: 300 })
+    fc.assert(fc.property(hostile, hostile, check), { numRuns: runs(3) })
   })
 })
 
@@ -185,7 +186,7 @@ describe('escapeXml', () => {
         expect([textOf(root), root.attributes.b]).toEqual([readable(text), readable(text)])
         expect(root.children.every((child) => typeof child === 'string')).toBe(true)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(10) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { Dice, storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
+import { runs } from '../setup/depth.js'
 import { VirtualTimers } from './virtual-timers.js'
 
 const CLAIMS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
@@ -87,6 +88,6 @@ test('no address is given twice while a controller carries out many plans at a t
         expect(timers.size).toBe(0)
       },
     ),
-    { numRuns: Math.ceil(0.6 * (fc.readConfigureGlobal().numRuns ?? 100)) },
+    { numRuns: runs(0.6) },
   )
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { unwrap } from 'ipam-kit/errors'
 import type { ListQuery, Store, StoreResult, WatchEvent } from 'ipam-kit/store'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../setup/depth.js'
 import { drain, newStore, PLAIN, POOL, pool, query, ref } from './memory-fixture.js'
 import { asObject, canonical, type Draft, Model, merge, type Outcome } from './memory-model.js'
 
@@ -201,7 +202,7 @@ describe('memoryStore, beside a model', () => {
           else expect(events).toMatchObject([{ type: 'ERROR', failure: { code: 'STORE_VERSION_GONE' } }])
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(0.3) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { poolSpace, subnetOf } from 'ipam-kit/crd/ipam-kit'
 import { expect, test } from 'vitest'
+import { runs } from '../../setup/depth.js'
 import { pool } from './objects.js'
 
 // A pool of up to 64 addresses, beside a model that goes through them one by one.
@@ -120,6 +121,6 @@ test('the space of a pool is what its texts say', () => {
         if (found !== undefined) expect(Prefix.contains(found.prefix, at(offset))).toBe(true)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(2) },
   )
 })

@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { gcPlanner } from 'ipam-kit/provider/gc'
 import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
+import { runs } from '../../setup/depth.js'
 import { judged, type Step, step, Users, watched } from './steps.js'
 import { expectQuiet, isDeleting, isHeldBy, ownersOf, survivorsOf } from './truth.js'
 import { kinds, World } from './world.js'
 
-const RUNS = 2 * (fc.readConfigureGlobal().numRuns ?? 100)
+const RUNS = runs(2)
 const crash = fc.record({
   do: fc.constant('crash' as const),
   at: fc.integer({ min: 1, max: 8 }),

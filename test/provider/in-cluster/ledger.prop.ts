@@ -4,6 +4,7 @@ import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import type { InClusterPool } from 'ipam-kit/crd/in-cluster'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../setup/depth.js'
 import { pool, poolOf } from './world.js'
 
 // 16 places: addresses of a /28, or the /28 children of a /24. What a pool gives of them changes.
@@ -182,7 +183,7 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
           expectSame(ledger, model, drawn)
         }
       }),
-      { numRuns: 400 },
+      { numRuns: runs(4) },
     )
   })
 

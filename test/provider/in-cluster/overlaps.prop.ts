@@ -4,6 +4,7 @@ import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import { type InClusterPool, isPrefixPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../setup/depth.js'
 import { Host } from './host.js'
 import { claim, pool, poolOf, poolRef, World } from './world.js'
 
@@ -104,7 +105,7 @@ describe('pools with addresses in common, where that is to be avoided', () => {
         }
         await expectCountsOf(world)
       }),
-      { numRuns: 150 },
+      { numRuns: runs(1.5) },
     )
   })
 
