@@ -20,11 +20,9 @@ describe.each([{}, { uid: '' }, { uid: undefined }, { uid: 7 }, undefined, null]
 })
 
 test('one owner may hold very many addresses', () => {
+  // what it costs is measured in address-pool.cost.ts
   const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/15']) })
-  const started = performance.now()
   for (let i = 0; i < 100_000; i++) pool.occupy(Address.from4(0x0a000000 + i), { uid: 'unknown' })
   expect(pool.releaseOwner('unknown').holds).toHaveLength(100_000)
   expect(pool.counts().used).toBe(0n)
-  // copying its list at every step would take minutes
-  expect(performance.now() - started).toBeLessThan(5000)
 })

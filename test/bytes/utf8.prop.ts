@@ -1,5 +1,5 @@
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { fromUtf8, toUtf8, utf8Length } from '../../src/bytes/utf8.js'
 
 // the platform's own, which src/ does without
@@ -16,13 +16,13 @@ const units = fc.oneof(
 const texts = fc.array(units).map((codes) => String.fromCharCode(...codes))
 
 describe('UTF-8 is that of the platform', () => {
-  test.prop([texts])('to bytes', (text) => {
+  property.prop([texts])('to bytes', (text) => {
     const bytes = toUtf8(text)
     expect(bytes).toEqual(new Uint8Array(encoder.encode(text)))
     expect(utf8Length(text)).toBe(bytes.length)
   })
 
-  test.prop([fc.oneof(texts, fc.string({ unit: 'binary' }))])('and back', (text) => {
+  property.prop([fc.oneof(texts, fc.string({ unit: 'binary' }))])('and back', (text) => {
     const bytes = encoder.encode(text)
     expect(fromUtf8(bytes)).toBe(decoder.decode(bytes))
   })
@@ -49,7 +49,7 @@ describe('UTF-8 is that of the platform', () => {
       0x90,
     ),
   )
-  test.prop([fc.uint8Array({ maxLength: 12 }), fc.array(byte, { maxLength: 6 })])(
+  property.prop([fc.uint8Array({ maxLength: 12 }), fc.array(byte, { maxLength: 6 })])(
     'what is none is refused',
     (some, more) => {
       const bytes = Uint8Array.from([...some, ...more])

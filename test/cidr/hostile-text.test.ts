@@ -1,50 +1,7 @@
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { describe as describeFailure, type Result } from 'ipam-kit/errors'
+import { describe as describeFailure } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
-
-const MEGABYTES = 10 * 2 ** 20
-
-type Parse = (text: string) => Result<unknown>
-
-const parsers: [name: string, parse: Parse][] = [
-  ['Address', Address.safeParse],
-  ['Address with a zone to drop', (text) => Address.safeParse(text, { zone: 'drop' })],
-  ['Address of a new field', (text) => Address.safeParse(text, { profile: 'k8s-field-canonical' })],
-  ['Address of an old object', (text) => Address.safeParse(text, { profile: 'k8s-legacy-read' })],
-  ['Address with a zone to keep', Address.safeParseZoned],
-  ['Prefix', Prefix.safeParse],
-  ['Prefix of a field', (text) => Prefix.safeParse(text, { profile: 'k8s-field' })],
-  ['Prefix of an old object', (text) => Prefix.safeParse(text, { profile: 'k8s-legacy-read' })],
-  ['Range', Range.safeParse],
-  ['Range with zones to drop', (text) => Range.safeParse(text, { zone: 'drop' })],
-  ['Range with blanks', (text) => Range.safeParse(text, { blanks: 'around-hyphen' })],
-  ['Range in a subnet', Range.safeParseInSubnet],
-  ['RangeSet', (text) => RangeSet.safeParse(['10.0.0.1', text])],
-]
-
-const units = [
-  '1',
-  '0',
-  'f',
-  '.',
-  ':',
-  '::',
-  '1.',
-  '1:',
-  '0:',
-  '255.',
-  'ffff:',
-  '%',
-  '/',
-  '-',
-  'a%',
-  '"',
-  '\\',
-  'é',
-  ' ',
-]
-const heads = ['1.2.3.4/', '1.2.3.4-', '1.2.3.4', '::/', '::-', '1:2:3:4:5:6:7:8']
-const texts = [...units.map((unit) => ['', unit] as const), ...heads.map((head) => [head, 'x'] as const)]
+import { flat, MEGABYTES, parsers, texts } from './megabytes.js'
 
 describe.each(texts)('megabytes: %j, and then %j over and over', (head, unit) => {
   test('are refused by every parser in few words', () => {
@@ -55,24 +12,11 @@ describe.each(texts)('megabytes: %j, and then %j over and over', (head, unit) =>
       if (!parsed.ok) expect(describeFailure(parsed.failure).length, name).toBeLessThan(300)
     }
   })
-
-  test('cost no parser more than a hundred characters do', () => {
-    const huge = flat(head, unit, MEGABYTES)
-    const short = flat(head, unit, 100)
-    for (const [name, parse] of parsers) {
-      expect(
-        bestMs(() => parse(huge)),
-        name,
-      ).toBeLessThan(20 * bestMs(() => parse(short)) + 50)
-    }
-  })
 })
 
-test('a zone to drop costs nothing, however long it is', () => {
+test('a zone to drop may be long', () => {
   const huge = flat('fe80::1%', 'x', MEGABYTES)
-  const read = () => Address.safeParse(huge, { zone: 'drop' })
-  expect(read()).toEqual(Address.safeParse('fe80::1'))
-  expect(bestMs(read)).toBeLessThan(20 * bestMs(() => Address.safeParse('fe80::1')) + 50)
+  expect(Address.safeParse(huge, { zone: 'drop' })).toEqual(Address.safeParse('fe80::1'))
 })
 
 test.each(parsers)('%s lets no control character into its message', (_, parse) => {
@@ -105,20 +49,3 @@ test('the longest legal texts are read', () => {
     `${all}-${all}`,
   ])
 })
-
-/** `head`, then `unit` up to `length` characters, as one piece of memory: a rope would be put together at the first look at it. */
-function flat(head: string, unit: string, length: number): string {
-  const rest = Buffer.alloc(length - head.length, unit, 'latin1').toString('latin1')
-  return Buffer.from(head + rest, 'latin1').toString('latin1')
-}
-
-/** Three hundred calls. Even a search of 10 MB at memory speed takes half a millisecond: as many of them are far beyond any bound above. */
-function bestMs(action: () => unknown): number {
-  let best = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const start = performance.now()
-    for (let i = 0; i < 300; i++) action()
-    best = Math.min(best, performance.now() - start)
-  }
-  return best
-}

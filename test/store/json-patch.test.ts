@@ -1,22 +1,14 @@
 import { fc, test as property } from '@fast-check/vitest'
-import type { Json, KubeObject } from 'ipam-kit/crd/meta'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { type Result, unwrap } from 'ipam-kit/errors'
 import type { JsonPatch, Store, StoreErrorCode } from 'ipam-kit/store'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { toJson } from '../../src/store/rules/json.js'
-import { applyJsonPatch, readJsonPatch } from '../../src/store/rules/json-patch.js'
 import { createIn, failure, invalidAt, newStore, ref } from './memory-fixture.js'
 
 let store: Store
 
 /** A value that a patch has in two places. */
 const shared = { n: 0 }
-
-function unfolded(value: unknown): Json {
-  const json = toJson(value, Number.POSITIVE_INFINITY)
-  if (json.kind !== 'json') throw new Error(json.kind)
-  return json.value!
-}
 
 beforeEach(() => {
   store = newStore()
@@ -272,38 +264,6 @@ describe('JSON patch', () => {
     expect(spec).toEqual({ l: [{ n: 2 }, { n: 4 }], kept: {} })
     for (const each of [spec, spec.l, ...spec.l, spec.kept]) expect(Object.isFrozen(each)).toBe(true)
     expect(made.spec).toEqual({ l: [{ n: 1 }], kept: {} })
-  })
-
-  it.each<[string, unknown, (i: number) => JsonPatch[number]]>([
-    ['a large array', Array(100_000).fill(0), (i) => ({ op: 'replace', path: '/spec/0', value: i })],
-    ['an array that grows', Array(100_000).fill(0), (i) => ({ op: 'add', path: '/spec/-', value: i })],
-    [
-      'a large object',
-      Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 0])),
-      (i) => ({ op: 'replace', path: `/spec/k${i}`, value: i }),
-    ],
-    [
-      'an object that shrinks',
-      Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 0])),
-      (i) => ({ op: 'remove', path: `/spec/k${i}` }),
-    ],
-    [
-      'an array that is moved',
-      { a: Array(100_000).fill(0) },
-      (i) => ({ op: 'move', from: `/spec/${'ab'[i % 2]}`, path: `/spec/${'ba'[i % 2]}` }),
-    ],
-  ])('copies %s once, however many operations change it', (_, spec, operation) => {
-    const document = unfolded({ spec })
-    // a thousand operations, for each of which the old one was copied, took a hundred times as long as ten
-    const time = (count: number) => {
-      const read = readJsonPatch(unfolded(Array.from({ length: count }, (_, i) => operation(i))))
-      if (!read.ok) throw new Error(read.at.problem)
-      const from = performance.now()
-      expect(applyJsonPatch(document, read.value, 1e9)).toHaveProperty('value')
-      return performance.now() - from
-    }
-    const best = (count: number) => Math.min(...Array.from({ length: 5 }, () => time(count)))
-    expect(best(1000) / best(10)).toBeLessThan(10)
   })
 
   it('refuses a pointer of more keys than an object can have', async () => {

@@ -2,10 +2,11 @@
 //
 //   count N    adds one to `spec.count` of the object `shared`, N times, by compare and swap
 //   create P   creates P-0, P-1 and so on until it is killed, and prints the name of each that was acknowledged
-//   hold MS    holds the lock for writing so long, and prints `held` as soon as it has it
+//   hold MS    prints `held` as soon as it has the lock for writing, and holds it for MS after FILE.release exists
 //
 // CLIENT is `node:sqlite`, or the URL of a module whose default export is the class.
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { type SqliteDatabase, sqliteStore } from 'ipam-kit/store/sqlite'
 
 type DatabaseClass = new (file: string) => SqliteDatabase & { close(): void }
@@ -53,10 +54,12 @@ async function create(prefix: string): Promise<void> {
 }
 
 async function hold(ms: number): Promise<void> {
+  const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
   database.exec('pragma busy_timeout = 5000')
   database.exec('begin immediate')
   process.stdout.write('held\n')
-  await new Promise((done) => setTimeout(done, ms))
+  while (!existsSync(`${file}.release`)) await sleep(5)
+  await sleep(ms)
   database.exec('commit')
 }
 

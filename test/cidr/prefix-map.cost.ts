@@ -1,11 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Prefix, PrefixMap } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
+import { collectGarbage, msOf } from '../setup/cost.js'
 
 const inside = Prefix.parse('10.1.0.0/16')
 
@@ -16,10 +11,9 @@ function fill(map: PrefixMap<object>, prefix: Prefix): WeakRef<object> {
   return new WeakRef(value)
 }
 
-/** Whether it is still there after a collection. What a reference was made of, or asked for, stays until the next turn. */
+/** Whether it is still there after a collection. */
 async function isKept(reference: WeakRef<object>): Promise<boolean> {
-  await setImmediate()
-  collectGarbage()
+  await collectGarbage()
   return reference.deref() !== undefined
 }
 
@@ -45,4 +39,18 @@ describe.each([
     expect(await isKept(value)).toBe(false)
     expect(map.has(Prefix.parse('10.0.0.0/20'))).toBe(map.size > 1)
   })
+})
+
+test('the message costs nothing, however large what was given is', () => {
+  const many = new Array(3e6).fill(0)
+  const named = Object.fromEntries(many.slice(0, 200_000).map((zero, i) => [`n${i}`, zero]))
+  for (const given of [many, named]) {
+    const ms = msOf(() => {
+      for (let i = 0; i < 20; i++) {
+        const asked = () => new PrefixMap().get(given as unknown as Prefix)
+        expect(asked).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+      }
+    })
+    expect(ms).toBeLessThan(200)
+  }
 })
