@@ -14,6 +14,9 @@ export default defineConfig(({ mode }) => ({
   test: {
     // npm run test:deep; test/setup/depth.ts has what it means
     provide: { isDeep: mode === 'deep' },
+    // No test takes more than some seconds, deep ones a minute: the rest is for a machine that is busy with other work.
+    testTimeout: mode === 'deep' ? 1_200_000 : 180_000,
+    hookTimeout: 180_000,
     // of two cores one would be left to the reporter
     maxWorkers: '100%',
     reporters: ['default', './scripts/summary-reporter.mjs'],
@@ -25,7 +28,6 @@ export default defineConfig(({ mode }) => ({
           include,
           exclude: [...exclude, ...withModulesOfTheirOwn],
           setupFiles,
-          testTimeout: 30_000,
           // loading the sources for each file anew takes as long as the tests; no module of theirs keeps anything, which test/architecture/no-io.test.ts sees to
           isolate: false,
           typecheck: {
@@ -43,7 +45,6 @@ export default defineConfig(({ mode }) => ({
           include: withModulesOfTheirOwn,
           exclude,
           setupFiles,
-          testTimeout: 30_000,
         },
       },
     ],

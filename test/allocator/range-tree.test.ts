@@ -1,7 +1,7 @@
 import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
 import { randomBelow } from './random-below.js'
-import { contentOf } from './slots-script.js'
+import { contentOf, expectSameContent } from './slots-script.js'
 
 /** A leaf has so many ranges at most, and an inner node so many children. */
 const LEAF = 192
@@ -76,7 +76,7 @@ describe('ranges at the borders of leaves', () => {
       expect(changed).toEqual(expected)
     }
     // the twins have their own
-    expect(contentOf(tree)).toEqual(contentOf(bitmap))
+    expectSameContent(tree, bitmap)
   })
 
   test.each([1, -1, 7])('become one after the other one range, in steps of %d', (step) => {

@@ -1,5 +1,6 @@
 import { ALL_FAULTS, type BlocksSimulationOptions, blockClaimsSystem, simulate, simulateBlocks } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { share } from '../setup/depth.js'
 
 /** What goes wrong with seeds from 1. */
 async function problems(seeds: number, options: Partial<BlocksSimulationOptions> = {}): Promise<readonly string[]> {
@@ -13,25 +14,25 @@ async function problems(seeds: number, options: Partial<BlocksSimulationOptions>
 
 describe('writers of blocks', () => {
   test.each([2, 5, 16])('give no address twice and lose none: %i of them', async (writers) => {
-    expect(await problems(writers === 16 ? 8 : 25, { writers })).toEqual([])
+    expect(await problems(share(writers === 16 ? 8 : 25), { writers })).toEqual([])
   })
 
   test('meet every kind of fault', async () => {
     let schedule = ''
     let faults = 0
-    for (let seed = 1; seed <= 25; seed++) {
+    for (let seed = 1; seed <= share(25); seed++) {
       const result = await simulateBlocks({ seed, faultProbability: 0.3 })
       expect(result.problems).toEqual([])
       schedule += result.schedule.join('\n')
       faults += result.faults
     }
-    expect(faults).toBeGreaterThan(300)
+    expect(faults).toBeGreaterThan(12 * share(25))
     for (const fault of ALL_FAULTS) expect(schedule).toContain(`  ${fault}`)
   })
 
   test('give addresses twice if they write without conditions', async () => {
-    const found = await problems(25, { dropsConditions: true, faults: [] })
-    expect(found.length).toBeGreaterThan(3)
+    const found = await problems(share(25), { dropsConditions: true, faults: [] })
+    expect(found.length).toBeGreaterThan(share(25) / 9)
     expect(found.join('\n')).toMatch(/lost what it had|was told of/)
   })
 
@@ -51,7 +52,7 @@ describe('writers of blocks', () => {
 
 describe('claims on blocks', () => {
   test.each([2, 4])('are Bound to no address twice, with %i providers that all serve them', async (writers) => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= share(40); seed++) {
       const concurrency = 2 ** (seed % 3)
       const options = { seed, writers, concurrency, mayWrite: 'all', actions: 24, maxTurns: 60_000 } as const
       expect((await simulate({ system: blockClaimsSystem(), ...options })).problems).toEqual([])

@@ -9,6 +9,7 @@ import {
   simulate,
 } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { share } from '../setup/depth.js'
 
 /** The seeds from 1 that go wrong, with what was found. */
 async function failing(
@@ -44,45 +45,45 @@ describe('the in-cluster provider', () => {
   test.each([2, 3, 5, 8])(
     'gives no address twice and loses none, with %i writers of whom one rules',
     async (writers) => {
-      expect(await failing(60, { writers })).toEqual(new Map())
+      expect(await failing(share(60), { writers })).toEqual(new Map())
     },
   )
 
   test.each([2, 4, 8])('gives no address twice and loses none, with %i plans at a time', async (concurrency) => {
-    expect(await failing(100, { concurrency, actions: 20 })).toEqual(new Map())
+    expect(await failing(share(100), { concurrency, actions: 20 })).toEqual(new Map())
   })
 
   test('gives an address twice with several plans at a time if what they are about to write is not reserved', async () => {
     const system = systemWith(() => ({}))
-    const found = await failing(60, { system, writers: 1, concurrency: 4, faults: [] })
-    expect(found.size).toBeGreaterThan(5)
+    const found = await failing(share(60), { system, writers: 1, concurrency: 4, faults: [] })
+    expect(found.size).toBeGreaterThan(share(60) / 12)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
   })
 
   test('gives no address twice when writes arrive after they were given up', async () => {
-    expect(await failing(120, { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(new Map())
+    expect(await failing(share(120), { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(new Map())
   })
 
   test('gives an address twice if what was not found counts as not written, and never if it is settled', async () => {
     const options = { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.5, actions: 40 } as const
-    const found = await failing(240, { ...options, settlesByReading: true })
-    expect(found.size).toBeGreaterThan(5)
+    const found = await failing(share(240), { ...options, settlesByReading: true })
+    expect(found.size).toBeGreaterThan(share(240) / 48)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
-    expect(await failing(240, options)).toEqual(new Map())
+    expect(await failing(share(240), options)).toEqual(new Map())
   })
 
   // the limit of address objects as a ledger: nothing in the API keeps two of them from having one address
   test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
     const options = { writers: 1, faults: [] }
-    const found = await failing(60, { ...options, showsOwnWrites: false })
-    expect(found.size).toBeGreaterThan(5)
+    const found = await failing(share(60), { ...options, showsOwnWrites: false })
+    expect(found.size).toBeGreaterThan(share(60) / 12)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
-    expect(await failing(60, options)).toEqual(new Map())
+    expect(await failing(share(60), options)).toEqual(new Map())
   })
 
   test('gives an address twice if two write at once', async () => {
-    const found = await failing(80, { writers: 3, mayWrite: 'all', faults: [] })
-    expect(found.size).toBeGreaterThan(3)
+    const found = await failing(share(80), { writers: 3, mayWrite: 'all', faults: [] })
+    expect(found.size).toBeGreaterThan(share(80) / 27)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
   })
 })

@@ -1,5 +1,6 @@
 import { simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
+import { share } from '../../setup/depth.js'
 import { gcSystem } from './system.js'
 
 /** The seeds from 1 that go wrong, with what was found. */
@@ -19,10 +20,10 @@ async function failing(seeds: number, writers: number, mayWrite: 'one' | 'all') 
 test.each([2, 4])(
   '%i collectors of whom one writes: no dependent of an owner that lives is lost, and all others are gone',
   async (writers) => {
-    expect(await failing(150, writers, 'one')).toEqual(new Map())
+    expect(await failing(share(150), writers, 'one')).toEqual(new Map())
   },
 )
 
 test.each([2, 4])('%i collectors that all write at once', async (writers) => {
-  expect(await failing(150, writers, 'all')).toEqual(new Map())
+  expect(await failing(share(150), writers, 'all')).toEqual(new Map())
 })
