@@ -1,6 +1,7 @@
 import type { EtcdHttpResponse } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
-import { begun, foreign, open, openSilent, settle, type Wire } from './etcd-wires.js'
+import { begun, foreign, open, openSilent, type Wire } from './etcd-wires.js'
+import { settle } from './settle.js'
 
 const starts = (wires: readonly Wire[]) => wires.map(({ startRevision }) => Number(startRevision))
 

@@ -7,12 +7,10 @@ import {
 } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
 import { EtcdModel } from './etcd-model.js'
+import { settle } from './settle.js'
 
 const abortController = () => new AbortController()
 const range = { key: 'k', rangeEnd: 'l', startRevision: '2' }
-
-/** Until no promise is left that could go on. */
-const settle = () => new Promise((done) => setTimeout(done, 5))
 
 /** A server that lets watches wait for their answers. */
 function open(more: Partial<EtcdGatewayOptions> = {}) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { begun, foreign, open, openSilent, outline, pool, settle, type Wire } from './etcd-wires.js'
+import { begun, foreign, open, openSilent, outline, pool, type Wire } from './etcd-wires.js'
+import { settle } from './settle.js'
 
 describe('a watch to which nothing comes', () => {
   test('because its connection is silent goes on over another, and loses and repeats nothing', async () => {

@@ -2,6 +2,7 @@ import type { WatchEvent } from 'ipam-kit/store'
 import { type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
 import { EtcdModel, refusal } from './etcd-model.js'
+import { settle } from './settle.js'
 
 const pools = { apiVersion: 'x.dev/v1', kind: 'Pool', namespace: 'n' }
 const pool = (name: string, spec: object = {}) => ({
@@ -46,9 +47,6 @@ function added(name: string, revision: number) {
   const revisions = { create_revision: String(revision), mod_revision: String(revision) }
   return { kv: { key: btoa(`ipam-kit/x.dev/Pool/n,${name}`), value, ...revisions } }
 }
-
-/** Until no promise is left that could go on. */
-const settle = () => new Promise((done) => setTimeout(done, 5))
 
 describe('a stream', () => {
   test.each([1, 2, 3, 16, 100_000])('in pieces of %i bytes, also within a character', async (pieceBytes) => {

@@ -1,13 +1,11 @@
 import type { WatchEvent } from 'ipam-kit/store'
 import { type EtcdHttpResponse, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { EtcdModel } from './etcd-model.js'
+import { settle } from './settle.js'
 
 const pools = { apiVersion: 'x.dev/v1', kind: 'Pool', namespace: 'n' }
 export const pool = (name: string) => ({ apiVersion: 'x.dev/v1', kind: 'Pool', metadata: { namespace: 'n', name } })
 let uids = 0
-
-/** Until no promise is left that could go on. */
-export const settle = () => new Promise((done) => setTimeout(done, 2))
 
 /** Time that passes only when it is told to. */
 class Clock {
@@ -23,14 +21,17 @@ class Clock {
   }
 
   async pass(seconds: number): Promise<void> {
-    for (const end = this.#now + seconds * 1_000; this.#now < end; ) {
+    const end = this.#now + seconds * 1_000
+    for (;;) {
       await settle()
-      this.#now += 500
-      const due = this.#waiting.filter(({ at }) => at <= this.#now)
-      this.#waiting = this.#waiting.filter(({ at }) => at > this.#now)
+      const next = Math.min(...this.#waiting.map(({ at }) => at))
+      if (next > end) break
+      this.#now = next
+      const due = this.#waiting.filter(({ at }) => at <= next)
+      this.#waiting = this.#waiting.filter(({ at }) => at > next)
       for (const { done } of due) done()
     }
-    await settle()
+    this.#now = end
   }
 }
 
