@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
+import { isDeep } from '../setup/depth.js'
 import { adapterProcess } from './adapter-process.js'
 import { adapters } from './adapters/index.js'
 import { type Answer, answerKeys, type GivenCase } from './answer.js'
+import { acceptance } from './command.js'
 import { countAsUpstream } from './count.js'
 import { type Deviation, deviations } from './deviations.js'
 import { adapters as planted } from './planted.js'
@@ -210,7 +212,13 @@ describe('the command', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
   const script = fileURLToPath(new URL('./run.ts', import.meta.url))
-  const command = (...args: string[]) =>
+  const command = async (...args: string[]) => {
+    const lines: string[] = []
+    const add = (line: string) => void lines.push(line)
+    const code = await acceptance(args, { log: add, error: add })
+    return { code, text: `${lines.join('\n')}\n` }
+  }
+  const commandProcess = (...args: string[]) =>
     new Promise<{ readonly code: number | null; readonly text: string }>((resolve) => {
       const run = execFile(process.execPath, ['--import', tsx, script, ...args], (_, stdout, stderr) =>
         resolve({ code: run.exitCode, text: stdout + stderr }),
@@ -257,6 +265,17 @@ describe('the command', () => {
 
     write('capi-poolutil', JSON.stringify({ cases: [counting(4)] }))
     expect((await command('--dir', folder, '--file', 'capi-poolutil.json')).code).toBe(0)
+  })
+
+  test('says and ends with the same as a process of its own', async () => {
+    for (const args of isDeep
+      ? [
+          ['--dir', folder],
+          ['--directory', folder],
+        ]
+      : [['--directory', folder]]) {
+      expect(await commandProcess(...args)).toEqual(await command(...args))
+    }
   })
 })
 

@@ -59,8 +59,7 @@ describe('the README', () => {
 })
 
 describe.each(['README.md', 'docs/guides/in-cluster.md', 'docs/guides/blocks.md'])('%s', (page) => {
-  // a database is made on the way: the bound is for busy machines
-  test('shows what the demo really prints', { timeout: 120_000 }, async () => {
+  test('shows what the demo really prints', async () => {
     const text = read(page)
     expect(text).toContain('$ npm run -s demo -- ')
     expect(await renderConsoleBlocks(text, root)).toBe(text)

@@ -70,5 +70,5 @@ describe('the results of runs', () => {
     const words = ['--import', 'tsx', script, '--check', folder]
     const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
     expect([status, stderr]).toEqual([1, expect.stringContaining(`failed: memory: ${name}`)])
-  }, 60_000)
+  })
 })

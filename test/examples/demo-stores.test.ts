@@ -14,10 +14,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const options = { now: Date.now, uid: () => crypto.randomUUID(), kinds: watchedKinds, sleep: async () => {} }
 let database: PGlite
 
-// it takes a second or two: the bound is for busy machines
 beforeAll(async () => {
   database = await PGlite.create()
-}, 60_000)
+})
 
 afterAll(() => database.close())
 

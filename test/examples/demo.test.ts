@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { surprises } from '../../docs/examples/demo/in-cluster/examples.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
+import { isDeep } from '../setup/depth.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let folder = ''
@@ -109,7 +110,7 @@ describe('the examples of the project', () => {
   test('look the same from a process of their own, and every time', async () => {
     const first = await demoProcess([])
     expect(first).toEqual(await demo([], { in: root }))
-    expect(await demoProcess([])).toEqual(first)
+    expect(await (isDeep ? demoProcess([]) : demo([], { in: root }))).toEqual(first)
   })
 
   test('are not all bound: as files like any other they fail', async () => {
@@ -567,26 +568,28 @@ describe('output', () => {
   })
 
   test('the process ends with the same status', async () => {
+    const paused = 'docs/examples/manifests/06-paused-cluster.yaml'
     expect((await demoProcess(['--nope'])).status).toBe(2)
-    expect((await demoProcess(['-f', 'docs/examples/manifests/06-paused-cluster.yaml'])).status).toBe(1)
+    if (isDeep) expect((await demoProcess(['-f', paused])).status).toBe(1)
+    else expect((await demo(['-f', paused], { in: root })).status).toBe(1)
   })
 })
 
-describe('10,000 claims', () => {
+describe('thousands of claims', () => {
   const pools = [
     pool('large', { addresses: ['10.0.0.0/16'], prefix: 16 }, 'GlobalInClusterIPPool'),
     ...['a', 'b', 'c'].map((name, n) => pool(name, { addresses: [`10.${n + 1}.0.0/24`], prefix: 24 })),
   ]
-  const claims = Array.from({ length: 10_000 }, (_, n) =>
+  const count = isDeep ? 10_000 : 2_000
+  const claims = Array.from({ length: count }, (_, n) =>
     claim(`claim-${n}`, n % 100 < 97 ? 'GlobalInClusterIPPool/large' : `InClusterIPPool/${'abc'[n % 3]}`),
   )
 
-  // some three seconds on a laptop: the bound is for busy machines, and still tells seconds from minutes
-  test('take seconds, with progress', { timeout: 60_000 }, async () => {
+  test('are bound, with progress', async () => {
     await write('claims.json', JSON.stringify(listOf([...pools, ...claims])))
     const { status, out, err } = await demo(['-f', 'claims.json', '--progress'])
-    expect(out).toContain('10000 claims: 10000 bound, 0 pending, 0 error, 0 ignored')
-    expect(out).toContain('  ... and 9950 more: --all shows them\n')
+    expect(out).toContain(`${count} claims: ${count} bound, 0 pending, 0 error, 0 ignored`)
+    expect(out).toContain(`  ... and ${count - 50} more: --all shows them\n`)
     expect(out.match(/^ {2}default +claim-/gm)).toHaveLength(50)
     expect(err).toMatch(/\r\d+ planned, \d+ written, \d+ waiting/)
     expect(err).toMatch(/\r +\r$/)

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { Metrics } from '../../docs/examples/in-cluster-controller/metrics.js'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
 import { VirtualTimers } from '../run/virtual-timers.js'
+import { isDeep } from '../setup/depth.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -23,17 +24,21 @@ function start(...flags: readonly string[]): Promise<{ readonly status: unknown;
 }
 
 describe('the flags of the in-cluster controller', () => {
-  test.each([
+  const mistaken = [
     ['6', '5'],
     ['6', '4.5'],
     ['6', 'five'],
-  ])('a lease of %s s and a deadline of %s s leave no time in which writes end', async (duration, deadline) => {
-    const ended = await start('--leader-elect', '--lease-duration', duration, '--renew-deadline', deadline)
-    expect(ended.status).toBe(2)
-    const words = `--lease-duration (${duration}) must be 2 s or more above --renew-deadline (${deadline})`
-    expect(ended.err).toMatch(/^[^\n]*\n$/)
-    expect(ended.err).toContain(words)
-  })
+  ]
+  test.each(isDeep ? mistaken : mistaken.slice(0, 1))(
+    'a lease of %s s and a deadline of %s s leave no time in which writes end',
+    async (duration, deadline) => {
+      const ended = await start('--leader-elect', '--lease-duration', duration, '--renew-deadline', deadline)
+      expect(ended.status).toBe(2)
+      const words = `--lease-duration (${duration}) must be 2 s or more above --renew-deadline (${deadline})`
+      expect(ended.err).toMatch(/^[^\n]*\n$/)
+      expect(ended.err).toContain(words)
+    },
+  )
 
   test('two seconds are enough', async () => {
     const ended = await start('--leader-elect', '--lease-duration', '6', '--renew-deadline', '4')

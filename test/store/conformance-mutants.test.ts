@@ -5,7 +5,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { type ConformanceCase, conformanceKinds, storeConformance, storeOver } from 'ipam-kit/testing'
 import { describe, expect, it } from 'vitest'
 import { restlessWatches } from './conformance-restless-watches.js'
-import { deaf, ENDS, generated, type Mutant, sleep, watchMutants } from './conformance-watch-mutants.js'
+import { deaf, ENDS, generated, type Mutant, realSleep, sleep, watchMutants } from './conformance-watch-mutants.js'
 
 const REFUSED_PATCH = 'patch: fails with STORE_CONFLICT if a precondition does not hold'
 const REFUSED_DELETE = 'delete: fails with STORE_CONFLICT if a precondition does not hold'
@@ -157,13 +157,13 @@ async function answering(answer: ReturnType<Store['delete']>, change: (object: K
   return result.ok ? { ok: true as const, value: change(result.value) } : result
 }
 
-function casesOver(mutate: (store: Store) => Store, patienceMs: number): readonly ConformanceCase[] {
+function casesOver(mutate: (store: Store) => Store, patienceMs: number, isBusy = false): readonly ConformanceCase[] {
   const store = mutate(memoryStore({ now: Date.now, kinds: conformanceKinds }))
-  return storeConformance({ open: () => store, sleep, patienceMs })
+  return storeConformance({ open: () => store, sleep: isBusy ? realSleep : sleep, patienceMs })
 }
 
-function caseOf(name: string, mutate: (store: Store) => Store): ConformanceCase {
-  const found = casesOver(mutate, 300).find((one) => one.name === name)
+function caseOf(name: string, mutate: (store: Store) => Store, isBusy = false): ConformanceCase {
+  const found = casesOver(mutate, 300, isBusy).find((one) => one.name === name)
   if (found === undefined) throw new Error(`no case ${name}`)
   return found
 }
@@ -237,9 +237,11 @@ describe('every case ends, whatever the watch does', () => {
   })
 })
 
+const NEVER = new Promise<undefined>(() => {})
+
 describe('every case about watches ends, and ends its watches,', () => {
   /** Over a store that counts the watches that were begun, and not ended. */
-  const endedOver = async (over: Mutant['over']) => {
+  const endedOver = async ({ over, isBusy = false }: Mutant) => {
     let open = 0
     const counting = (store: Store): Partial<Store> => ({
       watch(query, options) {
@@ -259,28 +261,29 @@ describe('every case about watches ends, and ends its watches,', () => {
       },
     })
     const mutated = (store: Store) => storeOver(store, over(store))
-    const cases = casesOver((store) => {
+    const counted = (store: Store) => {
       const wrong = mutated(store)
       return storeOver(wrong, counting(wrong))
-    }, 100).filter(({ name }) => /^(watch|pages|list|writers):/.test(name))
+    }
+    const cases = casesOver(counted, 100, isBusy).filter(({ name }) => /^(watch|pages|list|writers):/.test(name))
     const ended = await Promise.race([
       Promise.allSettled(cases.map(({ run }) => run())),
-      sleep(5_000).then(() => undefined),
+      isBusy ? NEVER : sleep(5_000).then(() => undefined),
     ])
     return { count: ended?.length ?? 0, of: cases.length, open }
   }
 
-  it.each(Object.entries({ ...watchMutants, ...restlessWatches }))('where %s', async (_, { over }) => {
-    const { count, of, open } = await endedOver(over)
+  it.each(Object.entries({ ...watchMutants, ...restlessWatches }))('where %s', async (_, mutant) => {
+    const { count, of, open } = await endedOver(mutant)
     expect(of).toBeGreaterThan(30)
     expect([count, open]).toEqual([of, 0])
   })
 })
 
 describe('the conformance suite fails a store that', () => {
-  it.each(Object.entries(mutants))('%s', async (_, { caughtBy, over }) => {
+  it.each(Object.entries(mutants))('%s', async (_, { caughtBy, over, isBusy }) => {
     await caseOf(caughtBy, (store) => store).run()
-    const mutated = caseOf(caughtBy, (store) => storeOver(store, over(store)))
+    const mutated = caseOf(caughtBy, (store) => storeOver(store, over(store)), isBusy)
     await expect(mutated.run()).rejects.toMatchObject({ name: 'ConformanceError' })
   })
 })

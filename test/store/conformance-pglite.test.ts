@@ -12,7 +12,7 @@ describe('PGlite', () => {
     db = await PGlite.create()
     await migratePostgres(db)
     await db.query('listen ipam_kit_changes')
-  }, 60_000)
+  })
   afterAll(() => db.close())
 
   // watches are woken by notifications alone

@@ -16,6 +16,7 @@ export const restlessWatches: { readonly [fault: string]: Mutant } = {
   'a watch that was cut tells nothing but bookmarks': { caughtBy: IS_CUT, over: retelling(bookmarks) },
   'a watch tells bookmarks without a pause': {
     caughtBy: GOES_ON,
+    isBusy: true,
     over: retelling(async function* () {
       for (;;) yield { type: 'BOOKMARK', resourceVersion: '1' }
     }),

@@ -2,13 +2,20 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { LabelRequirement, ListQuery, Store, WatchEvent, WatchOptions } from 'ipam-kit/store'
 import { conformanceKinds } from 'ipam-kit/testing'
+import { virtualSleep } from './virtual-sleep.js'
 
-export const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
+/** Time of the mutants and of the cases over them, which passes when nothing else happens. */
+export const sleep = virtualSleep()
+
+/** Time for mutants that are busy. */
+export const realSleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
 /** A way to break the contract, over a store that keeps it, and the case that says so. */
 export interface Mutant {
   readonly caughtBy: string
   readonly over: (store: Store) => Partial<Store>
+  /** It never waits for anything, so that time has to pass by itself. */
+  readonly isBusy?: boolean
 }
 
 const HOLD_TOGETHER = 'watch: labels, expressions and fields have to hold together'

@@ -27,7 +27,7 @@ let schemas = 0
 
 beforeAll(async () => {
   db = await PGlite.create()
-}, 60_000)
+})
 afterAll(() => db.close())
 
 beforeEach(async () => {

@@ -61,7 +61,9 @@ describe('the in-cluster provider', () => {
   })
 
   test('gives no address twice when writes arrive after they were given up', async () => {
-    expect(await failing(share(120), { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(new Map())
+    expect(await failing(share(120), { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(
+      new Map(),
+    )
   })
 
   test('gives an address twice if what was not found counts as not written, and never if it is settled', async () => {

@@ -65,10 +65,8 @@ async function act(world: World, step: Step): Promise<void> {
   } else await store.delete(claimRef(step.name))
 }
 
-// each step runs two providers until they are quiet: the bound is for busy machines
-test('gives, claim by claim, what the provider gives whose ledger are IPAddress objects', {
-  timeout: 90_000,
-}, async () => {
+// each step runs two providers until they are quiet
+test('gives, claim by claim, what the provider gives whose ledger are IPAddress objects', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 20, size: 'max' }), async (steps) => {
       const [plain, blocks] = [new World(), new BlocksWorld()]
