@@ -34,7 +34,7 @@ export default defineConfig(({ mode }) => ({
             enabled: true,
             include: ['test/**/*.test-d.ts'],
             exclude,
-            tsconfig: './tsconfig.json',
+            tsconfig: './tsconfig.types.json',
           },
         },
       },
