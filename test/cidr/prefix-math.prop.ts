@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Address, Prefix, Range } from 'ipam-kit/cidr'
 import { prefix, range } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { isDeep } from '../setup/depth.js'
 import { property } from './property.js'
 
 const value = Address.toBigInt
@@ -109,7 +110,7 @@ describe('ranges', () => {
     expect(rest).toEqual([...rest].sort(Range.compare))
   })
 
-  property([range()], 20)('toPrefixes is exact, in order, aligned, and cannot be shorter', (any) => {
+  property([range()], isDeep ? 20 : 8)('toPrefixes is exact, in order, aligned, and cannot be shorter', (any) => {
     const list = Range.toPrefixes(any)
     let next = value(any.first)
     for (const [i, block] of list.entries()) {

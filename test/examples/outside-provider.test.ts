@@ -3,6 +3,7 @@ import { SimulatedCrash } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { infoblox } from '../../docs/examples/outside-provider/provider.js'
 import { addressRef, claim, claimRef, dyingAt, NETWORK, pool, poolRef, World } from '../provider/claims/world.js'
+import { cuts } from '../setup/depth.js'
 
 let world: World
 
@@ -257,7 +258,7 @@ describe('a provider that dies at any write or call, and comes again, ends in th
     test(`stage ${stage + 1}`, async () => {
       const whole = await live(stage, Number.POSITIVE_INFINITY, 'before')
       expect(whole.steps).toBeGreaterThan(3)
-      for (let at = 1; at <= whole.steps; at++) {
+      for (const at of cuts(whole.steps)) {
         for (const point of ['before', 'after'] as const) {
           const cut = await live(stage, at, point)
           expect(cut.deaths).toBe(1)

@@ -21,7 +21,16 @@ export function runs(factor: number): number {
   return Math.ceil(factor * (fc.readConfigureGlobal().numRuns ?? defaultRuns))
 }
 
-/** The number of schedules, steps or rounds: `count` of them when the suite runs deep, otherwise a quarter. */
-export function share(count: number): number {
-  return isDeep ? count : Math.ceil(count / 4)
+/** The number of schedules, steps or rounds: `count` of them when the suite runs deep, otherwise one of `parts`. */
+export function share(count: number, parts = 4): number {
+  return isDeep ? count : Math.ceil(count / parts)
+}
+
+/**
+ * The places of 1 to `count` at which a run is cut: all of them when the suite runs deep, otherwise every third one, the
+ * first and the last among them.
+ */
+export function cuts(count: number): number[] {
+  const all = Array.from({ length: count }, (_, i) => i + 1)
+  return isDeep ? all : all.filter((at) => at % 3 === 1 || at === count)
 }

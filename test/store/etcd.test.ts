@@ -8,8 +8,9 @@ import {
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { describe, expect, it, test } from 'vitest'
 import { EtcdModel, refusal } from './etcd-model.js'
+import { virtualSleep } from './virtual-sleep.js'
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
+const sleep = virtualSleep()
 let uids = 0
 
 function options(more: Partial<EtcdStoreOptions> = {}): EtcdStoreOptions {

@@ -7,8 +7,9 @@ import type { WatchEvent } from '../../src/store/index.js'
 import { RedisEngine } from '../../src/store/redis/engine.js'
 import * as scripts from '../../src/store/redis/scripts.js'
 import { RedisModel } from './redis-model.js'
+import { virtualSleep } from './virtual-sleep.js'
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
+const sleep = virtualSleep()
 let uids = 0
 const uid = () => `uid-${++uids}`
 

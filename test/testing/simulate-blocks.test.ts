@@ -52,7 +52,7 @@ describe('writers of blocks', () => {
 
 describe('claims on blocks', () => {
   test.each([2, 4])('are Bound to no address twice, with %i providers that all serve them', async (writers) => {
-    for (let seed = 1; seed <= share(40); seed++) {
+    for (let seed = 1; seed <= share(40, 10); seed++) {
       const concurrency = 2 ** (seed % 3)
       const options = { seed, writers, concurrency, mayWrite: 'all', actions: 24, maxTurns: 60_000 } as const
       expect((await simulate({ system: blockClaimsSystem(), ...options })).problems).toEqual([])

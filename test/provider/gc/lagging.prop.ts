@@ -5,7 +5,7 @@ import { gcPlanner } from 'ipam-kit/provider/gc'
 import { runPlan, settle } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import { expect, test } from 'vitest'
-import { runs } from '../../setup/depth.js'
+import { isDeep, runs } from '../../setup/depth.js'
 import { judged, type Step, step, Users, watched } from './steps.js'
 import { expectQuiet, isDeleting } from './truth.js'
 import { kinds, World } from './world.js'
@@ -159,6 +159,6 @@ test('watches that lag behind cost no dependent of an owner that lives, and in t
       ).toEqual([])
       expect((await world.run()).written, `a fresh collector: ${world.asked.join(', ')}`).toBe(0)
     }),
-    { numRuns: runs(4) },
+    { numRuns: runs(isDeep ? 4 : 2) },
   )
 })

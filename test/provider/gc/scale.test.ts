@@ -5,9 +5,10 @@ import type { Propagation, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { share } from '../../setup/depth.js'
 import { blocking, gone, kinds, object, ownerOf, refTo } from './world.js'
 
-const MANY = 10_000
+const MANY = share(10_000)
 
 /** A store with an owner of many, and how many requests it got, lists left out. */
 async function ownerOfMany(traits: { readonly finalizers?: readonly string[] } = {}) {
@@ -46,7 +47,7 @@ async function ownerOfMany(traits: { readonly finalizers?: readonly string[] } =
   return { store: below, run, items, remove }
 }
 
-describe('ten thousand dependents', () => {
+describe('thousands of dependents', () => {
   test('whose owner is gone: one look for it, one deletion each', async () => {
     const { run, items, remove } = await ownerOfMany()
     await remove('Background')

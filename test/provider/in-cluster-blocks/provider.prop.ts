@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { expect, test } from 'vitest'
+import { isDeep, runs } from '../../setup/depth.js'
 import { claim, claimRef, poolOf, World } from '../in-cluster/world.js'
 import { BlocksWorld, outcomeOf } from './world.js'
 
@@ -84,5 +85,6 @@ test('gives, claim by claim, what the provider gives whose ledger are IPAddress 
       await blocks.runOnBlocks()
       expect([await blocks.claims(), await blocks.rows(), await blocks.blocks()]).toEqual([[], [], []])
     }),
+    { numRuns: runs(isDeep ? 1 : 0.5) },
   )
 })

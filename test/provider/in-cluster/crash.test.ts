@@ -1,6 +1,7 @@
 import type { Store } from 'ipam-kit/store'
 import { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { cuts } from '../../setup/depth.js'
 import { claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
 
 /**
@@ -74,7 +75,7 @@ describe('a run that is cut off at any single write, and started again, ends in 
     const writes = await writesOf(stage)
     test(`stage ${stage + 1}: ${writes} writes, before and after each`, async () => {
       expect(writes).toBeGreaterThan(0)
-      for (let at = 1; at <= writes; at++) {
+      for (const at of cuts(writes)) {
         for (const point of ['before', 'after'] satisfies CrashPoint[]) {
           const cut = await live((index, store) => (index === stage ? crashingStore(store, at, point) : store))
           expect(cut.crashes).toBe(1)

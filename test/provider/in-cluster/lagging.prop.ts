@@ -4,7 +4,7 @@ import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runPlan } from 'ipam-kit/run'
 import type { WatchEvent } from 'ipam-kit/store'
 import { expect, test } from 'vitest'
-import { runs } from '../../setup/depth.js'
+import { isDeep, runs } from '../../setup/depth.js'
 import { claim, claimRef, kinds, pool, World } from './world.js'
 
 const CLAIMS = ['a', 'b', 'c']
@@ -110,6 +110,6 @@ test('watches that lag behind lead to no address twice, and in the end to what a
       expect((await world.run()).written, 'a fresh provider finds nothing left to do').toBe(0)
     }),
     // a planner without its sense for echoes gets through a few hundred of these
-    { numRuns: runs(4) },
+    { numRuns: runs(isDeep ? 4 : 2) },
   )
 })
