@@ -35,12 +35,12 @@ export const systems: { readonly [name: string]: System } = {
     run: (seed, writers) => simulateAll(inClusterBlocksSystem(), seed, writers),
   },
   'slow-claims': {
-    ciSchedules: 40,
+    schedules: { full: 400, short: 10 },
     run: (seed, writers = 1 + (seed % 5)) =>
       simulateSlow({ seed, processes: writers, claims: 20 + ((seed * 37) % 80) }),
   },
   'slow-claims-large': {
-    ciSchedules: 1,
+    schedules: { full: 20, short: 1 },
     run: (seed, writers = 16) => simulateSlow({ seed, processes: writers, claims: 2000 }),
   },
 }
