@@ -202,7 +202,7 @@ describe('the provider in three verbs', () => {
     expect(world.ipam.records).toEqual([])
   })
 
-  test('asks again for an answer that is old when it is needed', async () => {
+  test('asks again when the pool has changed since the answer, and not because time has passed', async () => {
     await world.create(claim('a'))
     const planner = infoblox()
     const key = 'IPAddressClaim default/a'
@@ -214,8 +214,11 @@ describe('the provider in three verbs', () => {
     if (effect?.kind !== 'outside') throw new Error('no call')
     planner.hear?.({ call: effect.call, answer: { ok: true, value: { address: '10.20.0.1' } }, atMs: 0 })
     const kindsAt = (nowMs: number) => planner.plan(key, { nowMs })!.effects.map(({ kind }) => kind)
-    expect(kindsAt(60_000)).toContain('create')
-    expect(kindsAt(60_001)).toContain('outside')
+    expect(kindsAt(86_400_000)).toContain('create')
+    const changed = await world.store.patch(poolRef(), { spec: { gateway: '10.20.0.2' } })
+    if (!changed.ok) throw new Error(changed.failure.code)
+    planner.observe({ kind: 'present', object: changed.value })
+    expect(kindsAt(0)).toContain('outside')
   })
 })
 

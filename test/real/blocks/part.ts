@@ -13,6 +13,7 @@ import { startKubernetes } from '../servers/kubernetes.js'
 import { startPostgres } from '../servers/postgres.js'
 import { startRedis } from '../servers/redis.js'
 import { waitFor } from '../servers/tools.js'
+import { type ClaimsSize, claimsOn } from './claims.js'
 import { type Engine, installKinds, openStore, timers } from './ground.js'
 import { blocks, counts, given, isV6 } from './rows.js'
 import { Writers } from './writers.js'
@@ -41,11 +42,12 @@ interface Ground {
 export const blocksPart: Part = {
   name: 'blocks',
   about:
-    'four processes give addresses of one pool at once, and one of them is killed: none is given twice, and none is lost',
+    'several processes give addresses at once, and serve claims, and are killed: none is given twice, and none is lost',
   async run(report, depth) {
     await installClients()
     const program = await bundle(fileURLToPath(new URL('writer.ts', import.meta.url)), 'blocks-writer')
     for (const { start, size } of RUNS[depth]) await writeOn(report, program, { ...(await start()), size })
+    await claimsOn(report, CLAIMS[depth])
   },
 }
 
@@ -58,6 +60,11 @@ const ENGINES = [onKubernetes, onPostgres, onRedis, onEtcd]
 const RUNS: { readonly [D in Depth]: readonly Run[] } = {
   full: [{ start: onKubernetes, size: WIDE }, ...ENGINES.map((start) => ({ start, size: TIGHT }))],
   short: [onKubernetes, onRedis].map((start) => ({ start, size: SMALL })),
+}
+
+const CLAIMS: { readonly [D in Depth]: ClaimsSize } = {
+  full: { claims: 2000, kills: 6 },
+  short: { claims: 200, kills: 2 },
 }
 
 async function onKubernetes(): Promise<Ground> {
