@@ -3,15 +3,19 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { paced } from '../pace.js'
+import { paced, slowness } from '../pace.js'
 import type { Depth, Report } from '../report.js'
 import { run } from '../servers/tools.js'
 import { type Definitions, type Ground, SHARED, startGround } from './ground.js'
 
 const TRACES = join(SHARED, 'traces')
 const DEVIATIONS = fileURLToPath(new URL('../../../docs/reference/deviations.md', import.meta.url))
+/** How many times as long everything takes that scripts do by the clock, as waiting for the end of a grace period. */
+const PACE = Math.round(slowness)
 /** How long nothing has to change before a step is over, in milliseconds: the recorded controller took longer. */
-const QUIET_MS = paced(800)
+const QUIET_MS = 800 * PACE
+/** A step that is not over by then never is. */
+const MAX_MS = 30_000 * PACE
 const LIMIT_SECONDS = 15 * 60
 /** How long the controller has to come up, in milliseconds, beside others. */
 const STARTUP_MS = paced(5000)
@@ -142,11 +146,26 @@ async function record({ server, kubeconfig }: Ground, { name, program, script, o
   file('admin.key', server.clientKey)
   copyFileSync(kubeconfig, join(plane, 'kubeconfig'))
   const out = join(plane, 'recording.json')
-  const paced = file(`${name}.json`, JSON.stringify({ ...script, quietMs: QUIET_MS, startupMs: STARTUP_MS }))
+  const slowed = JSON.stringify({
+    ...script,
+    cases: withTimes(script.cases, PACE),
+    quietMs: QUIET_MS,
+    maxMs: MAX_MS,
+    startupMs: STARTUP_MS,
+  })
+  const steps = file(`${name}.json`, slowed)
   const controller = `${process.execPath} ${program} --metrics 0`
   const plan = ['--plane', plane, '--controller', controller, '--crds-from', SHARED, '-o', out, '--only', only.join()]
-  await run(process.execPath, [join(TRACES, 'drive.mjs'), paced, ...plan], { seconds: LIMIT_SECONDS })
-  return readJson(out) as Recording
+  await run(process.execPath, [join(TRACES, 'drive.mjs'), steps, ...plan], { seconds: LIMIT_SECONDS })
+  return withTimes(readJson(out) as Recording, 1 / PACE)
+}
+
+/** The same with all times of a pool and all waits multiplied. */
+function withTimes<T>(value: T, factor: number): T {
+  const isTime = /^(wait|addressReuseGracePeriodSeconds)$/
+  return JSON.parse(JSON.stringify(value), (key, member) =>
+    isTime.test(key) && typeof member === 'number' ? member * factor : member,
+  )
 }
 
 /** @returns how many cases there are, and which rules tell where they differ */
