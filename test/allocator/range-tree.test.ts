@@ -1,5 +1,6 @@
 import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { share } from '../setup/depth.js'
 import { randomBelow } from './random-below.js'
 import { contentOf, expectSameContent } from './slots-script.js'
 
@@ -121,21 +122,23 @@ test('a part of RangeTree that is full splits wherever one below it does', () =>
 // 2^32 lies in the middle of what is used of the wide one
 test.each([
   { name: 'with 32 bits a slot', base: 0 },
-  { name: 'with more bits a slot', base: 2 ** 32 - 100_000 },
+  { name: 'with more bits a slot', base: 2 ** 32 - 10 * share(10_000, 2) },
 ])('RangeTree $name answers in every shape what a Bitmap answers', ({ base }) => {
-  const size = 200_000
+  // half of it has the same three levels
+  const unit = share(10_000, 2)
+  const size = 20 * unit
   const bitmap = new Bitmap(size)
   const tree = new RangeTree(base + size)
   if (base > 0) tree.takeRange(0, base - 1)
   const random = randomBelow(11)
   // it grows to three levels, stays there, and falls in one part or in all: parts split, are joined and give some of what they have
   for (const [chance, steps, from, to] of [
-    [98, 90_000, 0, size],
-    [50, 40_000, 0, size],
-    [3, 60_000, 60_000, 120_000],
-    [90, 40_000, 90_000, 150_000],
-    [2, 120_000, 0, size],
-    [60, 30_000, 0, size],
+    [98, 9 * unit, 0, size],
+    [50, 4 * unit, 0, size],
+    [3, 6 * unit, 6 * unit, 12 * unit],
+    [90, 4 * unit, 9 * unit, 15 * unit],
+    [2, 12 * unit, 0, size],
+    [60, 3 * unit, 0, size],
   ] as const) {
     for (let step = 0; step < steps; step++) {
       const index = from + random(to - from)

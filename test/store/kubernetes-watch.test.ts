@@ -4,6 +4,8 @@ import { type KubernetesWatchQuery, kubernetesStore } from 'ipam-kit/store/kuber
 import { describe, expect, it } from 'vitest'
 import { ApiServerModel, refusal, statusOf } from './kubernetes-model.js'
 import { PLAIN, POOL, pool, REGION, ref } from './memory-fixture.js'
+import { settle as allSettled } from './settle.js'
+import { virtualSleep } from './virtual-sleep.js'
 
 const kinds = [POOL, REGION, PLAIN]
 const POOLS = { apiVersion: POOL.apiVersion, kind: 'Pool', namespace: 'ns' }
@@ -585,7 +587,7 @@ describe('the consumer', () => {
 
   it('that is slow does not have more than 1000 events waiting, and misses none', async () => {
     const server = new ApiServerModel(kinds)
-    const store = kubernetesStore(server, { sleep: (ms) => new Promise((done) => setTimeout(done, ms)), kinds })
+    const store = kubernetesStore(server, { sleep: virtualSleep(), kinds })
     const { resourceVersion } = unwrap(await store.list(POOLS))
     const events = store.watch(POOLS, { resourceVersion })[Symbol.asyncIterator]()
     const names: string[] = []
@@ -596,7 +598,7 @@ describe('the consumer', () => {
     const expected = Array.from({ length: 2500 }, (_, index) => `p${index}`)
     for (const name of expected) await server.store.create(pool(name))
     while (names.length < 1) await take()
-    await new Promise((done) => setTimeout(done, 20))
+    await allSettled()
     expect([server.openWatches, server.watched.length]).toEqual([0, 1])
     while (names.length < 2500) await take()
     expect(names).toEqual(expected)
@@ -612,9 +614,9 @@ describe('the consumer', () => {
     for (let index = 0; index < 1200; index++) await server.store.create(pool(`p${index}`))
     const events = store.watch(POOLS, { resourceVersion })[Symbol.asyncIterator]()
     await events.next()
-    await new Promise((done) => setTimeout(done, 20))
+    await allSettled()
     await events.return?.()
-    await new Promise((done) => setTimeout(done, 20))
+    await allSettled()
     expect([server.openWatches, server.watched.length]).toEqual([0, 1])
     expect((await server.store.get(ref('p0'))).ok).toBe(true)
   })
