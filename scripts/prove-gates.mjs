@@ -226,6 +226,29 @@ const proofs = [
     expect: [/(^|\n)0 passed, 2 failed, 0 skipped\n$/],
   },
   {
+    gate: 'test files',
+    fault: 'a plain test of @fast-check/vitest, and one that measures time',
+    plant: (tree) =>
+      tree.write(
+        'test/planted/fast.test.ts',
+        "import { test } from '@fast-check/vitest'\ntest('runs 100 times', () => {})\nperformance.now()\n",
+      ),
+    command: vitest('test/architecture/test-files.test.ts'),
+    expect: [
+      /FAIL.*run once, and measure neither time nor memory/,
+      /without \.prop runs 100 times/,
+      /move the test to/,
+    ],
+  },
+  {
+    gate: 'cost',
+    fault: 'a map that keeps what was deleted from it',
+    plant: (tree) =>
+      tree.edit('src/cidr/prefix-trie.ts', (text) => text.replace('    this.#values[index] = undefined\n', '')),
+    command: vitest('--config', 'vitest.cost.config.ts', 'test/cidr/prefix-map.cost.ts'),
+    expect: [/FAIL.*lets go of a value that is deleted/],
+  },
+  {
     gate: 'lint',
     fault: 'an any, a default export, an enum, a semicolon',
     plant: (tree) => {
