@@ -1,4 +1,5 @@
 import type { Address } from '../cidr/index.js'
+import { next as nextOf } from '../cidr/nouns/address.js'
 import { createSlots } from './create-slots.js'
 import { drawn, hashText, jump, STEP } from './hashing.js'
 import type { Slots } from './slots.js'
@@ -15,7 +16,7 @@ export class Chooser {
   readonly #band: number
   /** Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows from. What `undo` brings back. */
   state = 0
-  /** Of next-fit: the address behind which it goes on, which the space may not have, as long as nothing else has been given. */
+  /** Of next-fit: the address behind which it goes on, where that has no slot: the space does not have it any more, or it lies behind the slots. */
   moved: Address | undefined
   /** Of least-recently-released: what was used. */
   #used: Slots | undefined
@@ -36,6 +37,15 @@ export class Chooser {
     const slots = this.#strategy.kind === 'least-recently-released' ? this.#usedOf(space) : space.slots
     const band = Math.min(this.#band, slots.size)
     return inBand ? this.#between(space, slots, 0, band, key) : this.#between(space, slots, band, slots.size, key)
+  }
+
+  /** Of next-fit behind the slots of a space: the next address, which is then given; `undefined`: it goes on with a slot. */
+  nextBeyond(space: Space): Address | undefined {
+    if (this.state < space.slots.size || this.#strategy.kind !== 'next-fit' || this.state === 0) return undefined
+    const behind = nextOf(this.moved ?? space.addressAt(this.state - 1))
+    const address = behind && space.lowestFree(behind)
+    if (address !== undefined) this.moved = address
+    return address
   }
 
   /** A slot has been given by the strategy. */
@@ -66,8 +76,10 @@ export class Chooser {
   /** Goes on behind an address, in a space where it may have another slot or none. */
   moveCursor(space: Space, behind: Address | undefined): void {
     if (this.#strategy.kind !== 'next-fit') return
-    this.state = behind === undefined ? 0 : space.slotFrom(behind) + (space.contains(behind) ? 1 : 0)
-    this.moved = behind !== undefined && space.contains(behind) ? undefined : behind
+    const slot = behind === undefined ? 0 : space.slotFrom(behind)
+    const hasSlot = behind !== undefined && slot < space.slots.size && space.contains(behind)
+    this.state = hasSlot ? slot + 1 : slot
+    this.moved = hasSlot ? undefined : behind
   }
 
   #usedOf(space: Space): Slots {

@@ -32,7 +32,7 @@ export function heldAlready(
 export function refusalOf(
   book: PoolBook,
   address: Address,
-  { stickyKey }: AllocationRequest,
+  { stickyKey }: Pick<AllocationRequest, 'stickyKey'>,
 ): AllocationOutcome | undefined {
   const { plan, resting } = book
   if (!book.contains(address)) {

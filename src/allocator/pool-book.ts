@@ -165,8 +165,10 @@ export class PoolBook {
         continue
       }
       this.#countOut(place)
-      const coolUntilMs = nowMs + Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
-      const isCooling = coolUntilMs > nowMs
+      const coolMs = Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
+      const isCooling = coolMs > 0
+      // without a cool-down there is nothing that a clock could bring back
+      const coolUntilMs = isCooling ? nowMs + coolMs : 0
       if (isCooling || strategy.kind === 'least-recently-released') {
         this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
       }
@@ -193,14 +195,21 @@ export class PoolBook {
     this.#enter(by, place)
   }
 
-  /** Lets what has cooled down go. Returns the time, which does not go back. */
+  /** Lets what has cooled down go, and where the clock was set back holds back again what has not by now. Returns the time. */
   advance(nowMs: number): number {
-    this.#nowMs = Math.max(this.#nowMs, nowMs)
-    let address = this.resting.cooledDown(this.#nowMs)
-    for (; address !== undefined; address = this.resting.cooledDown(this.#nowMs)) {
+    if (nowMs < this.#nowMs) {
+      let address = this.resting.coolsAgain(nowMs)
+      for (; address !== undefined; address = this.resting.coolsAgain(nowMs)) {
+        const place = this.#placeOf(address)
+        if (isInside(place)) this.space(address.family).take(place)
+      }
+    }
+    this.#nowMs = nowMs
+    let address = this.resting.cooledDown(nowMs)
+    for (; address !== undefined; address = this.resting.cooledDown(nowMs)) {
       this.#unblock(address, this.#placeOf(address))
     }
-    return this.#nowMs
+    return nowMs
   }
 
   /** What the strategy goes by, which an undo brings back. */
@@ -255,6 +264,30 @@ export class PoolBook {
     const found = new Map<number | string, Address>()
     for (const { address } of this.#held.values()) found.set(Address.key(address), address)
     return [...found.values()]
+  }
+
+  /** What a key had and is kept for it, as far as it is of the pool and for no other key, in the order of its release. */
+  restingFor(stickyKey: string): readonly Address[] {
+    const isForAnother = (address: Address) =>
+      this.#isPreallocated(address) && this.#plan.preallocatedTo.get(Address.key(address)) !== stickyKey
+    return this.resting
+      .keptFor(stickyKey)
+      .map((rest) => rest.address)
+      .filter((address) => this.contains(address) && !isForAnother(address))
+  }
+
+  /** The lowest run of addresses that are free, or are among `kept`: such of the pool that nobody holds. */
+  freeRun(
+    family: Family,
+    [count, alignment]: readonly [count: number, alignment: number],
+    kept: readonly Address[],
+  ): readonly Address[] | undefined {
+    const space = this.space(family)
+    const places = kept.map((address) => space.placeOf(address))
+    for (const place of places) space.release(place)
+    const slot = space.freeRun(count, alignment)
+    for (const place of places) space.take(place)
+    return slot < 0 ? undefined : Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
   }
 
   /** How many addresses of these families are free. */

@@ -3,6 +3,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
 import { refuse } from '../errors/refuse.js'
+import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
 import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
@@ -93,7 +94,7 @@ export class Pool {
       case 'oneOf':
         return this.#allocateOneOf(want.addresses, request, given)
       default:
-        return this.#allocateRun(want, request, given)
+        return this.#allocateRun(want, request, given, nowMs)
     }
   }
 
@@ -279,17 +280,29 @@ export class Pool {
     return first ?? { kind: 'exhausted' }
   }
 
-  /** What is kept for a key: preallocated, or released and held back for it. */
+  /** What one request gets of what is kept for its key: what is preallocated, else what was released last. */
   #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
-    const { plan, resting } = this.#book
-    const own = plan.preallocated.get(stickyKey)?.find((address) => families.includes(address.family))
-    if (own !== undefined) return own
-    const rests = resting.keptFor(stickyKey)
-    const isForAnother = (address: Address) =>
-      (plan.preallocatedTo.get(Address.key(address)) ?? stickyKey) !== stickyKey
-    return rests.find(
-      ({ address }) => families.includes(address.family) && this.#book.contains(address) && !isForAnother(address),
-    )?.address
+    const own = this.#book.plan.preallocated.get(stickyKey)
+    for (const family of families) {
+      const address = own?.find((one) => one.family === family)
+      if (address !== undefined) return address
+    }
+    const rests = this.#book.restingFor(stickyKey)
+    for (const family of families) {
+      const address = rests.findLast((one) => one.family === family)
+      if (address !== undefined) return address
+    }
+    return undefined
+  }
+
+  /** All that is kept for the key of a request and can be given now, in the order of its release; what is preallocated comes last. */
+  #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
+    if (stickyKey === undefined) return NO_ADDRESSES
+    const isWanted = (address: Address) => address.family === family
+    const rests = this.#book.restingFor(stickyKey).filter(isWanted)
+    const own = this.#book.plan.preallocated.get(stickyKey)?.find(isWanted)
+    if (own === undefined || refusalOf(this.#book, own, { stickyKey }) !== undefined) return rests
+    return [...rests.filter((address) => !Address.equals(address, own)), own]
   }
 
   /** One address, of the first family that has one. */
@@ -324,7 +337,10 @@ export class Pool {
 
   #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
     const families = familiesOf(request.family)
-    if (this.#book.freeIn(families) < count) return this.#exhausted(families, nowMs)
+    const kept: Address[] = []
+    for (const family of families) kept.push(...latestOf(this.#allKeptFor(request, family), count - kept.length))
+    if (this.#book.freeIn(families) + BigInt(kept.length) < count) return this.#exhausted(families, nowMs)
+    for (const address of kept) this.#begin(address, request, given)
     for (const family of families) {
       while (given.holds.length < count) {
         const address = this.#choose(family, request)
@@ -349,26 +365,32 @@ export class Pool {
     return allocated(given)
   }
 
+  /** What is kept for the key and is a run, else the lowest one of what is free or kept for it. */
   #allocateRun(
     want: Extract<Want, { kind: 'run' | 'prefix' }>,
     request: AllocationRequest,
     given: Given,
+    nowMs: number,
   ): AllocationOutcome {
-    for (const family of familiesOf(request.family)) {
-      const [count, alignment] = shapeOf(want, family)
-      const space = this.#book.space(family)
-      const slot = space.freeRun(count, alignment)
-      if (slot < 0) continue
-      const addresses = Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
-      return this.#give(addresses, request, given)
+    const families = familiesOf(request.family)
+    const kept = families.map((family) => this.#allKeptFor(request, family))
+    for (const [i, family] of families.entries()) {
+      const run = latestRun(kept[i]!, shapeOf(want, family))
+      if (run !== undefined) return this.#give(run, request, given)
     }
-    return { kind: 'exhausted' }
+    for (const [i, family] of families.entries()) {
+      const run = this.#book.freeRun(family, shapeOf(want, family), kept[i]!)
+      if (run !== undefined) return this.#give(run, request, given)
+    }
+    return this.#exhausted(families, nowMs)
   }
 
   /** The next address by the strategy. */
   #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
     const space = this.#book.space(family)
     const chooser = this.#book.chooser(family)
+    const beyond = chooser.nextBeyond(space)
+    if (beyond !== undefined) return beyond
     for (const part of PARTS) {
       const slot = chooser.next(space, stickyKey ?? owner.uid, part)
       if (slot >= 0) {
@@ -411,6 +433,13 @@ export class Pool {
     return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
   }
 }
+
+/** Of what is kept for a key as many as are wanted: what is preallocated, and what was released last, in the order of its release. */
+function latestOf(kept: readonly Address[], count: number): readonly Address[] {
+  return kept.slice(Math.max(0, kept.length - count))
+}
+
+const NO_ADDRESSES: readonly Address[] = /* @__PURE__ */ Object.freeze([])
 
 /** The static band comes last. */
 const PARTS = [{ inBand: false }, { inBand: true }] as const

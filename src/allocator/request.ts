@@ -73,7 +73,8 @@ export interface AllocationRequest {
   readonly want?: Want | undefined
   /**
    * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives it what was preallocated for it, what it had
-   * and is still held back for it, and with the strategy `hashed` mostly the same.
+   * and is still held back for it, and with the strategy `hashed` mostly the same. Of several addresses the one that was released last, and IPv4
+   * before IPv6. `many`, `run` and `prefix` are made of such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
   /** When `releaseExpired` may take it back, in milliseconds since 1970. Default: never. Asking again for what is held does not move it. */
@@ -108,7 +109,7 @@ export interface Allocated {
 export interface StrategyState {
   readonly v4: number
   readonly v6: number
-  /** Behind which address next-fit goes on where the pool does not have it any more. */
+  /** Behind which address next-fit goes on where that has no slot: the pool does not have it any more, or 2^52 addresses lie below it. */
   readonly moved?: { readonly v4: Address | undefined; readonly v6: Address | undefined }
 }
 
@@ -131,7 +132,7 @@ export type AllocationOutcome =
     }
   /** The owner holds this already; asking again gives the same. */
   | { readonly kind: 'already'; readonly address: Address; readonly addresses: readonly Address[] }
-  /** Nothing that would do is free. `freeAtMs`: when the next address has cooled down, where one is cooling. */
+  /** Nothing that would do is free. `freeAtMs`: when the next address of the family has cooled down, where one is cooling; a run may need more. */
   | { readonly kind: 'exhausted'; readonly freeAtMs?: number | undefined }
   /** The wanted address is held by somebody else; where several were wanted, the first of them. */
   | { readonly kind: 'taken'; readonly address: Address; readonly by: Owner }
@@ -209,7 +210,10 @@ export interface LowestFreeOptions {
 
 /** When something happens. */
 export interface AtTime {
-  /** Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. */
+  /**
+   * Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. It may step back: an address cools down until the clock shows the end
+   * of its cool-down, also if it did so before.
+   */
   readonly nowMs?: number | undefined
 }
 

@@ -22,10 +22,12 @@ interface RestingOptions {
   readonly isInBand: (address: Address) => boolean
 }
 
-/** The addresses that were released: those that cool down, and, where the order of releases counts, those that have done so. */
+/** The addresses that were released and have not been given again since: those that cool down, and those that have done so. */
 export class Resting {
   readonly #rests = new ReusableMap<Key, Rest>()
   readonly #cooling = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
+  /** Those that have cooled down, the last one first: they cool again when the clock is set back. */
+  readonly #warm = new Deadlines<Rest>()
   /** By the order in which they were released: those above the static band, and those in it. */
   readonly #cooled = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
   readonly #cooledInBand = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
@@ -35,7 +37,7 @@ export class Resting {
   readonly #isInBand: (address: Address) => boolean
 
   /**
-   * @param keepsOrder whether what has cooled down is still remembered
+   * @param keepsOrder whether the order of releases counts
    * @param isUsable whether the strategy may give an address once it has cooled down
    * @param isInBand whether it may only when there is no other one
    */
@@ -81,8 +83,10 @@ export class Resting {
     if (isCooling) {
       this.#cooling[family].add(rest, rest.coolUntilMs)
       if (rest.stickyKey !== undefined) this.#byStickyKey.add(rest.stickyKey, rest)
-    } else if (!this.#keepsOrder) return
-    else this.#addCooled(rest)
+    } else {
+      if (rest.coolUntilMs > 0) this.#warm.add(rest, -rest.coolUntilMs)
+      this.#addCooled(rest)
+    }
     this.#rests.add(Address.key(rest.address), rest)
   }
 
@@ -92,6 +96,7 @@ export class Resting {
     if (rest === undefined) return undefined
     this.#forget(rest)
     this.#cooling[address.family].remove(rest)
+    this.#warm.remove(rest)
     this.#removeCooled(rest)
     return rest
   }
@@ -101,7 +106,17 @@ export class Resting {
     const rest = this.#cooling[4].due(nowMs) ?? this.#cooling[6].due(nowMs)
     if (rest === undefined) return undefined
     this.#forget(rest)
-    if (this.#keepsOrder) this.add(rest, { isCooling: false })
+    this.add(rest, { isCooling: false })
+    return rest.address
+  }
+
+  /** An address that had cooled down and has not by a clock that was set back, one after the other. */
+  coolsAgain(nowMs: number): Address | undefined {
+    const rest = this.#warm.due(-nowMs - 1)
+    if (rest === undefined) return undefined
+    this.#forget(rest)
+    this.#removeCooled(rest)
+    this.add(rest, { isCooling: true })
     return rest.address
   }
 
@@ -128,7 +143,7 @@ export class Resting {
 
   #addCooled(rest: Rest): void {
     const { address, order } = rest
-    if (!this.#isUsable(address)) return
+    if (!this.#keepsOrder || !this.#isUsable(address)) return
     const cooled = this.#isInBand(address) ? this.#cooledInBand : this.#cooled
     cooled[address.family].add(rest, order)
   }

@@ -190,9 +190,9 @@ describe('undo', () => {
     for (const uid of ['a', 'b']) ask(uid)
     for (const uid of ['b', 'a']) pool.releaseOwner(uid, { nowMs: 0 })
     const first = ask('c')
-    expect(first.address).toEqual(at('10.0.0.1'))
+    expect(first.address).toEqual(at('10.0.0.0'))
     pool.undo(first.delta)
-    expect(ask('d').address).toEqual(at('10.0.0.1'))
+    expect(ask('d').address).toEqual(at('10.0.0.0'))
   })
 
   test('does not make a preallocated address one that was never used', () => {

@@ -25,6 +25,8 @@ export interface Expected {
   readonly freeAtMs?: number
   /** In which families the strategy has chosen. */
   readonly byStrategy?: readonly Family[]
+  /** How many of the first addresses were kept for the key. Default 0. */
+  readonly kept?: number
   /** Of an address that is not of the pool. */
   readonly reason?: string
 }
@@ -113,15 +115,33 @@ export class PoolModel {
       return texts.length === 0 ? { kind: 'exhausted' } : this.#refusal(texts[0]!, stickyKey)!
     }
     if (want.kind === 'run' || want.kind === 'prefix') {
-      const run = this.#run(want, family)
-      return run === undefined ? { kind: 'exhausted' } : { kind: 'allocated', oneOf: run.map((address) => [address]) }
+      const run = this.#run(want, family, stickyKey)
+      return run === undefined ? this.#exhausted(family) : { kind: 'allocated', oneOf: run.map((address) => [address]) }
     }
     if (want.kind === 'dualStack') return this.#expectedOfBoth(request)
     const count = want.kind === 'many' ? want.count : 1
-    const kept = stickyKey === undefined || count > 1 ? undefined : this.#keptFor(stickyKey, family)
+    if (count > 1) return this.#expectedOfMany(count, family, stickyKey)
+    const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, family)
     if (kept !== undefined) return this.#refusal(kept, stickyKey) ?? { kind: 'allocated', oneOf: [[kept]] }
     const chosen = this.#choose(count, family)
     if (chosen.length === count) return { kind: 'allocated', oneOf: chosen, byStrategy: [4, 6] }
+    return this.#exhausted(family)
+  }
+
+  /** What is kept for the key comes first: what was released last and what is preallocated, in the order of release. */
+  #expectedOfMany(count: number, family: Family | undefined, key: string | undefined): Expected {
+    const kept: string[] = []
+    for (const one of familiesOf(family)) {
+      const list = this.#allKeptFor(key, one)
+      kept.push(...list.slice(Math.max(0, list.length - (count - kept.length))))
+    }
+    const chosen = this.#choose(count - kept.length, family)
+    if (kept.length + chosen.length < count) return this.#exhausted(family)
+    const oneOf = [...kept.map((address) => [address]), ...chosen]
+    return { kind: 'allocated', oneOf, byStrategy: [4, 6], kept: kept.length }
+  }
+
+  #exhausted(family: Family | undefined): Expected {
     const times = this.#rests
       .filter((rest) => rest.untilMs > this.nowMs && (family === undefined || familyOf(rest.address) === family))
       .map((rest) => rest.untilMs)
@@ -139,15 +159,15 @@ export class PoolModel {
     )
   }
 
-  /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses. */
-  begin(holds: readonly Hold[], { byStrategy }: { readonly byStrategy: readonly Family[] }): void {
-    for (const { address, owner, sequence, stickyKey, expiresAtMs } of holds) {
+  /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses, but for the first that were kept. */
+  begin(holds: readonly Hold[], { byStrategy = [], kept = 0 }: Pick<Expected, 'byStrategy' | 'kept'> = {}): void {
+    for (const [i, { address, owner, sequence, stickyKey, expiresAtMs }] of holds.entries()) {
       const text = Address.format(address)
       const { uid, interface: name } = owner
       this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, expiresAtMs, sequence }]
       this.#rests = this.#rests.filter((rest) => rest.address !== text)
       this.#used = [...this.#used, text]
-      if (byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
+      if (i >= kept && byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
     }
   }
 
@@ -171,7 +191,8 @@ export class PoolModel {
       this.#holds = this.#holds.filter((other) => other !== hold)
       if (this.#holds.some((other) => other.address === hold.address)) continue
       const seconds = Math.max(coolDownSeconds, hold.key === undefined ? 0 : holdSeconds)
-      this.#rests = [...this.#rests, { address: hold.address, untilMs: this.nowMs + seconds * 1000, key: hold.key }]
+      const untilMs = seconds === 0 ? 0 : this.nowMs + seconds * 1000
+      this.#rests = [...this.#rests, { address: hold.address, untilMs, key: hold.key }]
     }
   }
 
@@ -181,7 +202,7 @@ export class PoolModel {
     const rests = this.#rests
     const used = this.#used
     this.#holds = this.#holds.filter((hold) => !gone.has(hold.sequence))
-    this.begin(to, { byStrategy: [] })
+    this.begin(to)
     this.#rests = rests
     this.#used = used
   }
@@ -236,19 +257,37 @@ export class PoolModel {
     return { kind: 'cooling', address, freeAtMs: rest.untilMs }
   }
 
+  /** What is preallocated for a key, else what it had last; IPv4 before IPv6. */
   #keptFor(key: string, family: Family | undefined): string | undefined {
-    const isWanted = (address: string) => (family ?? familyOf(address)) === familyOf(address)
-    const own = this.#preallocated().find(([to, address]) => to === key && isWanted(address))
-    if (own !== undefined) return own[1]
-    const rest = this.#rests.find(
-      ({ address, untilMs, key: other }) =>
-        other === key &&
-        untilMs > this.nowMs &&
-        isWanted(address) &&
-        this.#addresses.includes(address) &&
-        !this.#preallocated().some(([to, one]) => one === address && to !== key),
+    const own = this.#preallocated().filter(([to]) => to === key)
+    const lists = [own.map(([, address]) => address), this.#restsFor(key)]
+    const found = lists.flatMap((list) =>
+      familiesOf(family).flatMap((one) => list.filter((address) => familyOf(address) === one).slice(-1)),
     )
-    return rest?.address
+    return found[0]
+  }
+
+  /** What a key had and is kept for it, in the order of its release. */
+  #restsFor(key: string): string[] {
+    return this.#rests
+      .filter(
+        ({ address, untilMs, key: other }) =>
+          other === key &&
+          untilMs > this.nowMs &&
+          this.#addresses.includes(address) &&
+          !this.#preallocated().some(([to, one]) => one === address && to !== key),
+      )
+      .map((rest) => rest.address)
+  }
+
+  /** All that is kept for a key and can be given to it, in the order of its release; what is preallocated comes last. */
+  #allKeptFor(key: string | undefined, family: Family): string[] {
+    if (key === undefined) return []
+    const own = this.#preallocated()
+      .filter(([to, address]) => to === key && this.#refusal(address, key) === undefined)
+      .map(([, address]) => address)
+    const rests = this.#restsFor(key).filter((address) => !own.includes(address))
+    return [...rests, ...own].filter((address) => familyOf(address) === family)
   }
 
   /** For each of `count` addresses those that it may be; fewer if there are not so many. */
@@ -278,22 +317,36 @@ export class PoolModel {
     return chosen
   }
 
-  #run(want: Want, family: Family | undefined): string[] | undefined {
-    for (const one of family === undefined ? ([4, 6] as const) : [family]) {
-      const free = this.#free(one)
-      for (const first of free) {
-        const count =
-          want.kind === 'run' ? want.count : 2 ** (Address.bitsOf(one) - (want as { length: number }).length)
-        const start = Address.toBigInt(Address.parse(first))
-        if (want.kind === 'prefix' && start % BigInt(count) !== 0n) continue
-        const run = Array.from({ length: count }, (_, i) => start + BigInt(i))
-        if (start + BigInt(count) > 1n << BigInt(Address.bitsOf(one))) continue
-        const texts = run.map((value) => Address.format(Address.fromBigInt(one, value)))
-        if (texts.every((text) => free.includes(text))) return texts
-      }
-    }
-    return undefined
+  /** A run of what is kept for a key, the one that was released last, else the lowest of what is kept for it or free. */
+  #run(want: Want, family: Family | undefined, key: string | undefined): string[] | undefined {
+    const families = familiesOf(family)
+    const kept = families.flatMap((one) => {
+      const list = this.#allKeptFor(key, one)
+      const lateness = (run: readonly string[]) => run.reduce((sum, address) => sum + list.indexOf(address), 0)
+      return runsOf(want, one, list)
+        .sort((a, b) => lateness(b) - lateness(a))
+        .slice(0, 1)
+    })
+    if (kept.length > 0) return kept[0]
+    return families.flatMap((one) => runsOf(want, one, [...this.#free(one), ...this.#allKeptFor(key, one)]))[0]
   }
+}
+
+/** All runs that can be made of some addresses, the lowest first. */
+function runsOf(want: Want, family: Family, addresses: readonly string[]): string[][] {
+  const count = want.kind === 'run' ? want.count : 2 ** (Address.bitsOf(family) - (want as { length: number }).length)
+  return [...addresses].sort(compare).flatMap((first) => {
+    const start = Address.toBigInt(Address.parse(first))
+    if (want.kind === 'prefix' && start % BigInt(count) !== 0n) return []
+    if (start + BigInt(count) > 1n << BigInt(Address.bitsOf(family))) return []
+    const run = Array.from({ length: count }, (_, i) => start + BigInt(i))
+    const texts = run.map((value) => Address.format(Address.fromBigInt(family, value)))
+    return texts.every((text) => addresses.includes(text)) ? [texts] : []
+  })
+}
+
+function familiesOf(family: Family | undefined): readonly Family[] {
+  return family === undefined ? [4, 6] : [family]
 }
 
 function chooseOne(
