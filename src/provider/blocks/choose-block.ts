@@ -1,8 +1,9 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
+import type { IPBlockRow, IPBlockSpec } from '../../crd/ipam-kit/ip-block.js'
 import { listed } from '../claims/status.js'
-import { BlockBook } from './book.js'
+import { BlockBook, type BlockEntry } from './book.js'
 import { type Busy, busyOf } from './busy-blocks.js'
 import {
   type Choice,
@@ -52,7 +53,13 @@ export function chooseBlock(input: ChoiceInput): Choice {
   const asked = request.addresses?.find((address) => address.family === family)
   if (pools.length > 0 && asked !== undefined) return chooseAsked(asked, pools, input)
   for (const { pool, grid, size } of pools) {
-    const choice = chooseKept({ pool, grid, size }, input) ?? chooseFree({ pool, grid, size }, input)
+    const wanted = { pool, grid, size }
+    const kept = keptPlaces(wanted, input)
+    const choice =
+      chooseKept(wanted, input, kept) ??
+      chooseAmongKept(wanted, input, kept, { withFree: false }) ??
+      chooseFree(wanted, input) ??
+      chooseAmongKept(wanted, input, kept, { withFree: true })
     if (choice !== undefined) return choice
   }
   if (pools.length > 0) {
@@ -92,30 +99,74 @@ function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
   return { count: unitsWanted(request, grid.family, allocationPrefixLength), isAligned: true }
 }
 
-/** What the pool keeps for an owner that comes again. */
-function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
-  const { known, request, family, doubtful } = input
-  for (const key of keysOf(pool, request)) {
-    for (const place of known.keptFor(key)) {
-      const { book, entry } = place
-      if (book.prefix.address.family !== family || !book.isOpen || entry.count !== size.count) continue
-      if (RangeSet.contains(input.refused, book.prefix)) continue
-      if (!isOfGrid(book, grid)) continue
-      if (book.object.spec.domain !== pool.object.spec.domain || poolOf(place) !== pool.name) continue
-      const units = pool.unitsOf(book.prefix, book.name)
-      const isGiven = units.some(({ first, last }) => first <= entry.unit && last >= entry.unit + entry.count - 1)
-      if (
-        !isGiven ||
-        (size.isAligned && entry.unit % size.count !== 0) ||
-        (doubtful !== undefined && doubtful !== book)
-      )
-        continue
-      if (holderBeside({ prefix: book.prefix, grid, unit: entry.unit, size }, request) !== undefined) continue
-      return give({ pool, book, unit: entry.unit, size }, input, 'it was kept for who comes again')
-    }
+/** What the pool keeps for an owner that comes again and may give to it, what was released last first. */
+function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[] {
+  const { known, request, family, doubtful, refused } = input
+  const { affinity, domain } = pool.object.spec
+  // a pool that borrows nothing may route each block to its node alone
+  const isElsewhere = ({ node }: IPBlockSpec) =>
+    affinity?.borrow === false && request.node !== undefined && node !== undefined && node !== request.node.name
+  const isUsable = (place: Place) => {
+    const { book } = place
+    const { spec } = book.object
+    return (
+      book.prefix.address.family === family &&
+      book.isOpen &&
+      isOfGrid(book, grid) &&
+      spec.domain === domain &&
+      poolOf(place) === pool.name &&
+      !isElsewhere(spec) &&
+      (doubtful === undefined || doubtful === book) &&
+      !RangeSet.contains(refused, book.prefix)
+    )
+  }
+  const places = keysOf(pool, request).flatMap((key) => known.keptFor(key))
+  return places.filter(isUsable).sort(byRelease)
+}
+
+/** What was released last first; of what was released at the same time, what was given last. */
+function byRelease({ entry: { row: a } }: Place, { entry: { row: b } }: Place): number {
+  const releasedMs = ({ released }: IPBlockRow) => (released === undefined ? 0 : Date.parse(released))
+  return releasedMs(b) - releasedMs(a) || b.sequence - a.sequence
+}
+
+/** What was released last and is just what is wanted. */
+function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: readonly Place[]): Choice | undefined {
+  for (const { book, entry } of kept) {
+    if (entry.count !== size.count || (size.isAligned && entry.unit % size.count !== 0)) continue
+    const units = pool.unitsOf(book.prefix, book.name)
+    const isGiven = units.some(({ first, last }) => first <= entry.unit && last >= entry.unit + entry.count - 1)
+    if (!isGiven) continue
+    if (holderBeside({ prefix: book.prefix, grid, unit: entry.unit, size }, input.request) !== undefined) continue
+    return give({ pool, book, unit: entry.unit, size }, input, WHY_KEPT)
   }
   return undefined
 }
+
+/** Units that are kept in other pieces than is wanted, in the block with what was released last; with `withFree` they may lie between free ones. */
+function chooseAmongKept(
+  { pool, grid, size }: Wanted,
+  input: ChoiceInput,
+  kept: readonly Place[],
+  { withFree }: { readonly withFree: boolean },
+): Choice | undefined {
+  const entries = new Set(kept.map(({ entry }) => entry))
+  for (const book of new Set(kept.map((place) => place.book))) {
+    const isHeldBeside = heldIn(book.prefix, grid, input.request)
+    const unit = chooseUnit(book, {
+      units: pool.unitsOf(book.prefix, book.name),
+      ...size,
+      order: 'lowest',
+      nowMs: input.nowMs,
+      isKept: (entry) => entries.has(entry),
+      isHeld: (unit) => isHeldBeside?.(unit) === true || !(withFree || entries.has(book.at(unit) as BlockEntry)),
+    })
+    if (unit !== undefined) return give({ pool, book, unit, size }, input, WHY_KEPT)
+  }
+  return undefined
+}
+
+const WHY_KEPT = 'it was kept for who comes again'
 
 function poolOf({ book, entry }: Place): string {
   return entry.row.pool ?? book.object.spec.pool

@@ -1,4 +1,4 @@
-import type { BlockBook } from './book.js'
+import type { BlockBook, BlockEntry } from './book.js'
 import type { UnitRange } from './grid.js'
 
 /** Which units of a block are wanted. */
@@ -13,6 +13,8 @@ export interface UnitWish {
   readonly nowMs: number
   /** Whether somebody has a unit that is free by its block. */
   readonly isHeld?: ((unit: number) => boolean) | undefined
+  /** Whether a row that keeps units from others keeps them for the one that asks. */
+  readonly isKept?: ((entry: BlockEntry) => boolean) | undefined
 }
 
 /** The first of the units that are to be given, if the block has such. O(units of the block). */
@@ -20,8 +22,8 @@ export function chooseUnit(book: BlockBook | undefined, wish: UnitWish): number 
   const { isHeld } = wish
   if (book === undefined) return lowest((unit) => isHeld?.(unit) !== true, wish, 0)
   if (!book.isOpen) return undefined
-  const { nowMs, order, count } = wish
-  const isFree = (unit: number) => isFreeUnit(book, unit, nowMs) && isHeld?.(unit) !== true
+  const { order, count } = wish
+  const isFree = (unit: number) => isFreeUnit(book, unit, wish) && isHeld?.(unit) !== true
   if (order === 'next') {
     const from = (book.object.spec.last ?? -1) + 1
     return lowest(isFree, wish, from) ?? lowest(isFree, wish, 0)
@@ -33,10 +35,10 @@ export function chooseUnit(book: BlockBook | undefined, wish: UnitWish): number 
   return lowest(isFree, wish, 0)
 }
 
-/** Whether anybody may have a unit now. */
-function isFreeUnit(book: BlockBook, unit: number, nowMs: number): boolean {
+/** Whether the one that asks may have a unit now. */
+function isFreeUnit(book: BlockBook, unit: number, { nowMs, isKept }: UnitWish): boolean {
   const entry = book.at(unit)
-  return entry === undefined || entry.untilMs <= nowMs
+  return entry === undefined || entry.untilMs <= nowMs || isKept?.(entry) === true
 }
 
 function longestFree(book: BlockBook, { units, nowMs, isHeld }: UnitWish): number | undefined {
