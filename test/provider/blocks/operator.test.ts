@@ -203,6 +203,64 @@ describe('the operator', () => {
     expect((await blocksIn(store)).length).toBe(1)
   })
 
+  describe.each([
+    [4, '10.0.0.0/26'],
+    [6, 'fd00::/120'],
+  ] as const)('that runs once removes empty blocks of IPv%i', (family, cidr) => {
+    const grid = { ipv4: { blockPrefixLength: 28 }, ipv6: { blockPrefixLength: 124 } }
+    const names = async () => (await blocksIn(store)).map(({ spec }) => spec.cidr)
+
+    /** Three blocks, of which the first one alone is in use. */
+    beforeEach(async () => {
+      await make({ subnets: [{ cidr }], ...(family === 4 ? { ipv4: grid.ipv4 } : { ipv6: grid.ipv6 }) })
+      await operate()
+      for (let n = 0; n < 40; n++) await give(request(`o${n}`, { families: [family] }))
+      for (let n = 1; n < 40; n++) await giveBack(`o${n}`)
+      expect(await names()).toHaveLength(3)
+    })
+
+    test('in its only run, without a wait', async () => {
+      await operate(blocksOperator({ emptySeconds: 0 }))
+      expect(await names()).toHaveLength(1)
+    })
+
+    test('in a later run of the same operator, after the wait', async () => {
+      const planner = blocksOperator({ emptySeconds: 10 })
+      await operate(planner)
+      nowMs += 9_999
+      await operate(planner)
+      expect(await names()).toHaveLength(3)
+      nowMs += 1
+      await operate(planner)
+      expect(await names()).toHaveLength(1)
+    })
+
+    test('but none that was in use between two runs', async () => {
+      const planner = blocksOperator({ emptySeconds: 10 })
+      await operate(planner)
+      for (let n = 1; n < 40; n++) await give(request(`again${n}`, { families: [family] }))
+      for (let n = 1; n < 40; n++) await giveBack(`again${n}`)
+      nowMs += 10_000
+      await operate(planner)
+      expect(await names()).toHaveLength(3)
+      nowMs += 10_000
+      await operate(planner)
+      expect(await names()).toHaveLength(1)
+    })
+
+    test('but none that was made anew between two runs', async () => {
+      const planner = blocksOperator({ emptySeconds: 10 })
+      await operate(planner)
+      const cidrs = await names()
+      await operate(blocksOperator({ emptySeconds: 0 }))
+      for (let n = 1; n < 40; n++) await give(request(`again${n}`, { families: [family] }))
+      for (let n = 1; n < 40; n++) await giveBack(`again${n}`)
+      nowMs += 10_000
+      await operate(planner)
+      expect(await names()).toEqual(cidrs)
+    })
+  })
+
   test('keeps no empty block for a node: another one may need its addresses', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/26' }], affinity: { by: 'node', borrow: false } })
     await operate()

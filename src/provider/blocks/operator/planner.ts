@@ -23,7 +23,10 @@ import { type Room, Rooms } from './rooms.js'
 import { PoolTally } from './tally.js'
 
 export interface BlocksOperatorOptions {
-  /** How long a block may be empty before it is removed, in seconds, from 0 to 86,400. Default 60. */
+  /**
+   * How long a block may be empty before it is removed, in seconds, from 0 to 86,400. Default 60. The operator remembers since when a block is empty, also over a
+   * `reset`. An operator that is made for one `runUntilQuiet` remembers nothing: with 0 it removes empty blocks in that run, else none.
+   */
   readonly emptySeconds?: number | undefined
   /**
    * How long a pool that is being deleted stays at least, in seconds, from 0 to 86,400: whoever is not shown changes of pools looks at one again after 30 s, and
@@ -61,7 +64,7 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   readonly #tallies = new Map<string, PoolTally>()
   readonly #overlaps = new Overlaps()
   readonly #rooms = new Rooms()
-  /** Since when blocks are seen empty, by name, and in which version. */
+  /** Since when blocks are seen empty, by name, and in which version. A reset keeps it: a version that was seen empty stays empty. */
   readonly #empty = new Map<string, { readonly version: string | undefined; readonly sinceMs: number }>()
   /** The latest time of a plan. */
   #nowMs = 0
@@ -94,6 +97,9 @@ class BlocksOperator implements Planner<OperatorOutcome> {
   }
 
   reset(): void {
+    // blocks that were not seen since the last reset are gone
+    for (const name of [...this.#empty.keys()])
+      if (!(this.#known.book(name) instanceof BlockBook)) this.#empty.delete(name)
     this.#known = this.#known.anew()
     this.#sightings.clear()
     this.#domains.clear()
@@ -101,7 +107,6 @@ class BlocksOperator implements Planner<OperatorOutcome> {
     this.#tallies.clear()
     this.#overlaps.clear()
     this.#rooms.clear()
-    this.#empty.clear()
   }
 
   #observeDomain(change: Change): readonly string[] {
