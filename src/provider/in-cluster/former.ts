@@ -1,51 +1,57 @@
 import type { Place } from '../claims/definition.js'
 
-/** What was had, and of which pool. */
+/** What was had, of which pool, and by whom. */
 export interface FormerPlace {
   /** `Kind namespace/name`. */
   readonly pool: string
+  readonly key: string
   readonly place: Place
 }
 
-/** What is remembered of addresses that have gone, by whoever had them: as many as there is room for, the oldest forgotten first. */
+/** What is remembered of addresses that have gone, the last one of each pool and key: as many as there is room for, the oldest forgotten first. */
 export class FormerPlaces {
   readonly #limit: number
-  readonly #forgets: (key: string, former: FormerPlace) => void
+  readonly #forgets: (former: FormerPlace) => void
   readonly #places = new Map<string, FormerPlace>()
 
   /** @param forgets told of each that is remembered no more */
-  constructor(limit: number, forgets: (key: string, former: FormerPlace) => void = () => {}) {
+  constructor(limit: number, forgets: (former: FormerPlace) => void = () => {}) {
     this.#limit = limit
     this.#forgets = forgets
   }
 
-  get(key: string): FormerPlace | undefined {
-    return this.#places.get(key)
+  get(pool: string, key: string): Place | undefined {
+    return this.#places.get(idOf({ pool, key }))?.place
   }
 
-  set(key: string, former: FormerPlace): void {
-    this.delete(key)
-    this.#places.set(key, former)
+  set(former: FormerPlace): void {
+    const id = idOf(former)
+    this.#delete(id)
+    this.#places.set(id, former)
     if (this.#places.size <= this.#limit) return
     for (const oldest of this.#places.keys()) {
-      this.delete(oldest)
+      this.#delete(oldest)
       return
     }
   }
 
-  delete(key: string): void {
-    const former = this.#places.get(key)
-    if (former === undefined) return
-    this.#places.delete(key)
-    this.#forgets(key, former)
-  }
-
   /** The oldest first. */
-  entries(): readonly (readonly [string, FormerPlace])[] {
-    return [...this.#places]
+  entries(): readonly FormerPlace[] {
+    return [...this.#places.values()]
   }
 
   clear(): void {
     this.#places.clear()
   }
+
+  #delete(id: string): void {
+    const former = this.#places.get(id)
+    if (former === undefined) return
+    this.#places.delete(id)
+    this.#forgets(former)
+  }
+}
+
+function idOf({ pool, key }: Pick<FormerPlace, 'pool' | 'key'>): string {
+  return `${pool}\n${key}`
 }

@@ -24,7 +24,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     this.#overlaps =
       overlaps === 'report' || overlaps === 'avoid' ? new Overlaps({ avoids: overlaps === 'avoid' }) : undefined
     this.#sticky = sticky
-    this.#former = new FormerPlaces(sticky?.limit ?? MOST_REMEMBERED, (key, { pool }) =>
+    this.#former = new FormerPlaces(sticky?.limit ?? MOST_REMEMBERED, ({ pool, key }) =>
       this.#ledgers.get(pool)?.avoid(key, undefined),
     )
     this.#seed()
@@ -45,7 +45,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
       const { address, prefix } = before.address.spec
       const pool = formatRef(before.pool)
       const key = this.#keyOf(before.address, claim)
-      this.#former.set(key, { pool, place: { address, prefix } })
+      this.#former.set({ pool, key, place: { address, prefix } })
       before.ledger.avoid(key, { address, prefix })
     }
     return this.#overlaps?.observeAddress(name, now?.pool, now?.ledger.extentOf(now.address)) ?? []
@@ -88,18 +88,17 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   /** What the claim before this one had of a pool, if that is remembered. */
   formerOf(claim: IPAddressClaim, pool: ObjectRef): Place | undefined {
     if (this.#sticky === undefined) return undefined
-    const former = this.#former.get(keyOfClaim(claim, this.#sticky))
-    return former?.pool === formatRef(pool) ? former.place : undefined
+    return this.#former.get(formatRef(pool), keyOfClaim(claim, this.#sticky))
   }
 
   /** All that is remembered, the oldest first. */
   formerAddresses(): readonly FormerAddress[] {
-    return this.#former.entries().map(([key, { pool, place }]) => ({ pool, key, ...place }))
+    return this.#former.entries().map(({ pool, key, place }) => ({ pool, key, ...place }))
   }
 
   #seed(): void {
     for (const { pool, key, address, prefix } of this.#sticky?.formerAddresses ?? []) {
-      this.#former.set(key, { pool, place: { address, prefix } })
+      this.#former.set({ pool, key, place: { address, prefix } })
     }
   }
 
@@ -108,7 +107,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     const key = formatRef(pool)
     if (this.#sticky === undefined || this.#ledgers.get(key) === ledger) return
     this.#ledgers.set(key, ledger)
-    for (const [owner, former] of this.#former.entries()) if (former.pool === key) ledger.avoid(owner, former.place)
+    for (const former of this.#former.entries()) if (former.pool === key) ledger.avoid(former.key, former.place)
   }
 
   /** The key of the claim that an address was for. Where nobody knows the claim any more, its name. */

@@ -66,7 +66,7 @@ export interface Sticky {
   readonly annotation?: string | undefined
   /** What `formerAddresses()` said before. */
   readonly formerAddresses?: readonly FormerAddress[] | undefined
-  /** How many are remembered, 1 to 1,000,000: the oldest are forgotten. Default 10,000. */
+  /** How many are remembered, of each pool and key one, 1 to 1,000,000: the oldest are forgotten. Default 10,000. */
   readonly limit?: number | undefined
 }
 

@@ -326,6 +326,49 @@ describe('a claim that comes again', () => {
     ])
   })
 
+  test('gets what its key had last, through every rolling update', async () => {
+    const keyed = (name: string) => claim(name, { annotations: { 'example.com/machine': 'web' } })
+    const { world, host } = await start(
+      { sticky: { annotation: 'example.com/machine' } },
+      pool(['10.0.0.5-10.0.0.9']),
+      keyed('v0'),
+    )
+    await world.create(keyed('v1'))
+    await host.run()
+    for (const name of ['v0', 'v1']) {
+      await world.delete('claim', name)
+      await host.run()
+    }
+    for (const name of ['v2', 'v3', 'v4']) {
+      await world.create(keyed(name))
+      await host.run()
+      expect((await world.bindings())[`default/${name}`]).toBe('10.0.0.6')
+      await world.delete('claim', name)
+      await host.run()
+    }
+  })
+
+  test('gets what its key had of each pool, also after a restart', async () => {
+    const annotations = { 'example.com/machine': 'web' }
+    const sticky = { annotation: 'example.com/machine' }
+    const of = (name: string, poolName: string) => claim(name, { annotations, poolRef: { name: poolName } })
+    const { world, host } = await start({ sticky }, pool(['10.0.0.5-10.0.0.9']), claim('other'))
+    await world.create(pool(['fd00::5-fd00::9'], { prefix: 64 }, 'six'), claim('other6', { poolRef: { name: 'six' } }))
+    await host.run()
+    await world.create(of('a4', 'pool'), of('a6', 'six'))
+    await host.run()
+    for (const name of ['a4', 'a6', 'other', 'other6']) {
+      await world.delete('claim', name)
+      await host.run()
+    }
+    const kept = host.planner.formerAddresses()
+    expect(kept).toHaveLength(4)
+    const knowing = new Host(world, { sticky: { ...sticky, formerAddresses: kept } })
+    await world.create(of('b4', 'pool'), of('b6', 'six'))
+    await knowing.run()
+    expect(await world.bindings()).toEqual({ 'default/b4': '10.0.0.6', 'default/b6': 'fd00::6' })
+  })
+
   test('is a stranger after a restart, unless the host has kept what was remembered', async () => {
     const { world, host } = await again(options)
     const kept = host.planner.formerAddresses()
