@@ -1,7 +1,7 @@
 import type { Address, Family } from '../cidr/index.js'
 import { hashText, jump } from './hashing.js'
 import { lastAtMost } from './search.js'
-import type { Slots } from './slots.js'
+import { alignedFrom, type Slots } from './slots.js'
 
 /**
  * Where an address of a family stands, and what books go by: the number of its slot, a text if it is of the space and has none, and a number below
@@ -73,19 +73,37 @@ export function rendezvous(key: string, ranges: RangeStarts): number {
   return starts[best]! + jump(hashText(key), lengthOf(best, ranges))
 }
 
-/** Slots follow each other over all ranges; addresses do so only within one. */
+/**
+ * The first slot of the lowest run of free addresses, or -1. Slots follow each other over all ranges; addresses do so only within one:
+ *
+ *     ranges    |--------||---||-----------------|
+ *     free      ####|-----------------|####|-----|    each free range is looked at once, and in it the part of each range
+ *
+ * O(size / 32 + ranges + free ranges).
+ */
 export function freeRunIn(slots: Slots, ranges: RangeStarts, count: number, alignment: number): number {
-  const { starts, size } = ranges
-  for (let range = 0; range < starts.length && starts[range]! < size; ) {
+  let first = slots.nextFreeRun(count)
+  while (first >= 0) {
+    const used = slots.nextUsed(first)
+    const end = used < 0 ? ranges.size : used
+    const found = runBetween(first, end, ranges, count, alignment)
+    if (found >= 0) return found
+    first = slots.nextFreeRun(count, { from: end })
+  }
+  return -1
+}
+
+/** The same among slots that are all free, from `first` to below `end`. */
+function runBetween(first: number, end: number, ranges: RangeStarts, count: number, alignment: number): number {
+  const { starts } = ranges
+  for (let range = lastAtMost(starts, first), from = first; from < end; range++) {
     const start = starts[range]!
+    const behind = start + lengthOf(range, ranges)
     // the slot of a multiple of the alignment, and then every so many
     const offset = (ranges.lowBitsOf(range) + alignment - (start % alignment)) % alignment
-    const found = slots.nextFreeRun(count, { from: start, alignment, offset })
-    if (found < 0 && alignment === 1) return -1
-    const end = start + lengthOf(range, ranges)
-    if (found >= 0 && found + count <= end) return found
-    // with an alignment of its own the next range has to be looked at in any case
-    range = found < end || alignment > 1 ? range + 1 : lastAtMost(starts, found)
+    const found = alignedFrom(from, alignment, offset)
+    if (found + count <= Math.min(behind, end)) return found
+    from = behind
   }
   return -1
 }
