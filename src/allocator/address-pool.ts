@@ -9,9 +9,10 @@ import { decodePool, encodePool } from './pool-codec.js'
  * to be in use, also outside the pool or twice, is recorded by {@link occupy} and never handed out; an address is free again when nobody holds it
  * and it has cooled down.
  *
- * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more for each address with the strategy `hashed`; O(n / 32 + free ranges) for a
- * run or a prefix at worst. Memory: one bit an address for up to 2^24 addresses of a family, and beyond that up to 24 bytes a free range; plus a
- * record for each address in use, and with `least-recently-released`, a cool-down or a hold time one for each address that was released.
+ * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more for each address with the strategy `hashed`; O(n / 32 + ranges + free ranges)
+ * for a run or a prefix at worst; and O(k log k) for an owner that holds k addresses. Memory: one bit an address for up to 2^24 addresses of a family, and
+ * beyond that up to 24 bytes a free range; plus a record for each address in use, and with `least-recently-released`, a cool-down or a hold time one for
+ * each address that was released.
  *
  * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec
  * @example

@@ -20,6 +20,8 @@ export class Chooser {
   moved: Address | undefined
   /** Of least-recently-released: what was used. */
   #used: Slots | undefined
+  /** Of hashed: where the last key tends to, which a request for several addresses asks over and over. */
+  #tended: { readonly key: string; readonly slot: number } | undefined
 
   constructor(strategy: Strategy, staticBand: number) {
     this.#strategy = strategy
@@ -31,6 +33,7 @@ export class Chooser {
    * The slot that is next in or above the static band, or -1; with the strategy least-recently-released, of those that were never used. Changes
    * nothing but the state of a random strategy.
    *
+   * @param space the same each time
    * @param key what the strategy `hashed` goes by
    */
   next(space: Space, key: string, { inBand }: { readonly inBand: boolean }): number {
@@ -105,7 +108,8 @@ export class Chooser {
         this.state = (this.state + STEP) | 0
         return from + Math.floor(drawn(this.state) * (to - from))
       case 'hashed': {
-        const slot = space.slotFor(key)
+        if (this.#tended?.key !== key) this.#tended = { key, slot: space.slotFor(key) }
+        const { slot } = this.#tended
         return slot >= from && slot < to ? slot : from + jump(hashText(key), to - from)
       }
       default:

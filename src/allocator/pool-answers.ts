@@ -15,9 +15,10 @@ export function heldAlready(
   const own = book.holdsOf(owner).map((hold) => hold.address)
   if (own.length === 0) return undefined
   const wanted = want.kind === 'address' ? [want.address] : want.kind === 'oneOf' ? want.addresses : undefined
-  const found = wanted && own.find((address) => wanted.some((one) => Address.equals(one, address)))
+  const keys = wanted && new Set(wanted.map(Address.key))
+  const found = keys && own.find((address) => keys.has(Address.key(address)))
   if (found !== undefined) return already([found])
-  const families = wanted?.map((address) => address.family) ?? familiesOf(family)
+  const families = wanted === undefined ? familiesOf(family) : [...new Set(wanted.map((address) => address.family))]
   const candidates = own.filter((address) => families.includes(address.family))
   const first = candidates[0]
   if (first === undefined) return undefined

@@ -2,6 +2,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import { Chooser } from './chooser.js'
 import { Deadlines } from './deadlines.js'
+import { HoldsByOwner, inOrder } from './holds-by-owner.js'
 import { MultiMap } from './multi-map.js'
 import { PlaceMap } from './place-map.js'
 import type { PoolPlan } from './pool-spec.js'
@@ -41,10 +42,7 @@ export class PoolBook {
   readonly expiring = new Deadlines<Hold>()
   /** Who holds an address, by its place. */
   #holders = holdersOfFamilies()
-  /** What an owner holds, by its uid. */
-  readonly #held = new MultiMap<string, Hold, Hold>((hold) => hold)
-  /** The same for those with an interface, by both: one uid may have thousands of them. */
-  readonly #heldByInterface = new MultiMap<string, Hold, Hold>((hold) => hold)
+  readonly #held = new HoldsByOwner<Hold>()
   #inUse = 0
   #outOfRange = 0
   #order = 0
@@ -93,16 +91,15 @@ export class PoolBook {
 
   /** In the order in which they began, of all interfaces. */
   holdsOfUid(uid: string): Hold[] {
-    return inOrder(this.#held.get(uid))
+    return this.#held.ofUid(uid)
   }
 
-  holdsAnything(uid: string): boolean {
-    return this.#held.hasAny(uid)
+  holdsAnything(owner: Pick<Owner, 'uid' | 'interface'>): boolean {
+    return this.#held.hasAny(owner)
   }
 
   holdsOf(owner: Pick<Owner, 'uid' | 'interface'>): Hold[] {
-    if (owner.interface !== undefined) return inOrder(this.#heldByInterface.get(ownerId(owner)))
-    return inOrder(this.#held.get(owner.uid).filter((hold) => hold.owner.interface === undefined))
+    return this.#held.of(owner)
   }
 
   /** This very hold, if it goes on. */
@@ -114,15 +111,13 @@ export class PoolBook {
   /**
    * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the address, which is at rest no longer.
    *
-   * @param isOnly whether the owner holds nothing else, for any interface
+   * @param isOnly whether the owner holds nothing else
    */
   give(hold: Hold, isOnly: boolean): Rest | undefined {
-    const { address, owner } = hold
+    const { address } = hold
     const place = this.#placeOf(address)
     const rest = this.resting.remove(address)
-    if (isOnly) this.#held.addFirst(owner.uid, hold)
-    else this.#held.add(owner.uid, hold)
-    if (owner.interface !== undefined) this.#heldByInterface.add(ownerId(owner), hold)
+    this.#held.add(hold, isOnly)
     if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
     this.#holders[address.family].addFirst(place, hold)
     this.#countIn(address, place)
@@ -140,12 +135,12 @@ export class PoolBook {
 
   /** All that an owner holds, in the order in which it began: it is about to end. */
   takeHoldsOf(uid: string): Hold[] {
-    return inOrder(this.#held.deleteAll(uid))
+    return this.#held.deleteAll(uid)
   }
 
   /** Holds that are about to end. */
   takeHolds(holds: readonly Hold[]): readonly Hold[] {
-    for (const hold of holds) this.#held.delete(hold.owner.uid, hold)
+    for (const hold of holds) this.#held.delete(hold)
     return holds
   }
 
@@ -399,20 +394,18 @@ export class PoolBook {
 
   /** Returns whether the address has no other hold. */
   #enter(hold: Hold, place: Place): boolean {
-    this.#held.add(hold.owner.uid, hold)
-    if (hold.owner.interface !== undefined) this.#heldByInterface.add(ownerId(hold.owner), hold)
+    this.#held.add(hold)
     if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
     return this.#holders[hold.address.family].add(place, hold)
   }
 
   /** Returns whether the address has no other hold. */
   #strike(hold: Hold, place: Place): boolean {
-    this.#held.delete(hold.owner.uid, hold)
+    this.#held.delete(hold)
     return this.#strikeHeld(hold, place)
   }
 
   #strikeHeld(hold: Hold, place: Place): boolean {
-    if (hold.owner.interface !== undefined) this.#heldByInterface.delete(ownerId(hold.owner), hold)
     if (hold.expiresAtMs !== undefined) this.expiring.remove(hold)
     return this.#holders[hold.address.family].delete(place, hold)
   }
@@ -423,11 +416,6 @@ function stateOf(four: Chooser, six: Chooser): StrategyState {
   return four.moved === undefined && six.moved === undefined
     ? state
     : { ...state, moved: { v4: four.moved, v6: six.moved } }
-}
-
-/** By their numbers: what an undo has brought back comes where it was. */
-function inOrder(holds: Hold[]): Hold[] {
-  return holds.length > 1 ? holds.sort((a, b) => a.sequence - b.sequence) : holds
 }
 
 function holdersOfFamilies() {

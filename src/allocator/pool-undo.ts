@@ -36,10 +36,12 @@ function undoAllocation(book: PoolBook, { holds, memory }: Allocated, lastSequen
 
 /** A release can be undone while nobody holds the address who did not then, and its owner has been given no other. */
 function undoRelease(book: PoolBook, { holds, memory }: Released): boolean {
-  const wasThere = (one: Hold) => memory.others.some((other) => isSameHold(one, other))
+  const others = new Set(memory.others.map(nameOf))
+  const wasThere = (one: Hold) => others.has(nameOf(one))
+  const lastOf = lastNumbers(book)
   const isOpen = ({ address, owner }: Hold) =>
     book.holdsOn(address).every((one) => wasThere(one) && ownerId(one.owner) !== ownerId(owner)) &&
-    !hasBeenGiven(book, owner, address, memory.sequence)
+    lastOf(owner, address) <= memory.sequence
   if (!holds.every(isOpen)) return false
   for (const hold of holds) book.begin(hold)
   return true
@@ -50,21 +52,33 @@ function undoHandOver(book: PoolBook, { from, holds }: Extract<AllocationDelta, 
   const current = currentOf(book, holds)
   if (current === undefined) return false
   const last = holds.at(-1)?.sequence ?? 0
+  const lastOf = lastNumbers(book)
   const isOpen = ({ address, owner }: Hold) =>
-    book.holdOf(address, owner) === undefined && !hasBeenGiven(book, owner, address, last)
+    book.holdOf(address, owner) === undefined && lastOf(owner, address) <= last
   if (!from.every(isOpen)) return false
   for (const [i, hold] of current.entries()) book.replace(hold, from[i]!)
   return true
 }
 
-/** Whether an owner has another address of the family with a later number. */
-function hasBeenGiven(book: PoolBook, owner: Owner, { family }: Address.Address, sequence: number): boolean {
-  return book.holdsOf(owner).some((hold) => hold.address.family === family && hold.sequence > sequence)
+/** The last number that an owner has been given for an address of a family; -1: it has none. O(1), but for the first look at an owner. */
+function lastNumbers(book: PoolBook): (owner: Owner, address: Address.Address) => number {
+  const known = new Map<string, { 4: number; 6: number }>()
+  return (owner, { family }) => {
+    const id = ownerId(owner)
+    let last = known.get(id)
+    if (last === undefined) {
+      last = { 4: -1, 6: -1 }
+      // in the order of their numbers
+      for (const hold of book.holdsOf(owner)) last[hold.address.family] = hold.sequence
+      known.set(id, last)
+    }
+    return last[family]
+  }
 }
 
-function isSameHold(one: Hold, other: Hold): boolean {
-  const isSame = one.sequence === other.sequence && ownerId(one.owner) === ownerId(other.owner)
-  return isSame && Address.equals(one.address, other.address)
+/** A text that no other hold has. */
+function nameOf({ address, owner, sequence }: Hold): string {
+  return `${sequence} ${Address.key(address)} ${ownerId(owner)}`
 }
 
 /** The holds as the books have them, or `undefined` if one of them is over. */

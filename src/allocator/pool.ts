@@ -76,7 +76,7 @@ export class Pool {
     assertWant(want, request.family)
     if (request.expiresAtMs !== undefined) assertExpiry(request.expiresAtMs)
     const nowMs = this.#advance(options)
-    const holdsAnything = this.#book.holdsAnything(owner.uid)
+    const holdsAnything = this.#book.holdsAnything(owner)
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
     const before = this.#book.strategyState
@@ -177,9 +177,8 @@ export class Pool {
     const isWanted = (hold: Hold) => address === undefined || Address.equals(hold.address, address)
     const holds = this.#book.holdsOf(from).filter(isWanted)
     if (holds.length === 0) return { kind: 'notHeld' }
-    const another = this.#book
-      .holdsOf(to)
-      .find((hold) => holds.some((one) => one.address.family === hold.address.family))
+    const families = new Set(holds.map((hold) => hold.address.family))
+    const another = this.#book.holdsOf(to).find((hold) => families.has(hold.address.family))
     if (another !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: another.address }
     const moved = holds.map((hold) => ({ ...hold, owner: to, sequence: ++this.#sequence }))
     for (const [i, hold] of holds.entries()) this.#book.replace(hold, moved[i]!)

@@ -4,7 +4,7 @@ import * as Prefix from '../cidr/nouns/prefix.js'
 import * as Sets from '../cidr/nouns/range-set.js'
 import { PrefixMap } from '../cidr/prefix-map.js'
 import { ipamError } from '../errors/index.js'
-import { MultiMap } from './multi-map.js'
+import { HoldsByOwner, inOrder } from './holds-by-owner.js'
 import { type PrefixAllocatorSpec, type PrefixPlan, planOf } from './prefix-spec.js'
 import { PrefixTree } from './prefix-tree.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from './request.js'
@@ -105,8 +105,7 @@ export class PrefixAllocator {
   #total: bigint
   /** Who holds a prefix. */
   readonly #holders = new PrefixMap<Map<string, PrefixHold>>()
-  /** What an owner holds, by its uid. */
-  readonly #held = new MultiMap<string, PrefixHold, PrefixHold>((hold) => hold)
+  readonly #held = new HoldsByOwner<PrefixHold>()
   /** Where next-fit goes on. */
   #cursor: Address | undefined
   #sequence = 0
@@ -162,7 +161,7 @@ export class PrefixAllocator {
     }
     const family = prefix?.address.family ?? this.family
     const isWanted = (one: Prefix) => one.length === length && one.address.family === family
-    const own = this.#holdsOf(owner).find((hold) => isWanted(hold.prefix))?.prefix
+    const own = this.#held.of(owner).find((hold) => isWanted(hold.prefix))?.prefix
     if (own !== undefined && (prefix === undefined || Prefix.equals(own, prefix)))
       return { kind: 'already', prefix: own }
     if (own !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', prefix: own }
@@ -249,7 +248,7 @@ export class PrefixAllocator {
 
   /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
   releaseOwner(uid: string): PrefixDelta {
-    return this.#endAll(this.holdsOf(uid))
+    return this.#endAll(this.#held.ofUid(uid))
   }
 
   /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
@@ -262,11 +261,12 @@ export class PrefixAllocator {
     }
     for (const { sequence } of holds) assertWithin('sequence', sequence, 0, MOST_COUNTED)
     // nobody may hold any of it who did not then, and the owner may not have been given another one
-    const wasThere = (one: PrefixHold) => memory.others.some((other) => isSameHold(one, other))
+    const others = new Set(memory.others.map(nameOf))
+    const later = this.#lengthsSince(memory.sequence, holds)
     const isOpen = ({ prefix, owner }: PrefixHold) =>
       this.#holders.get(prefix)?.has(ownerId(owner)) !== true &&
-      this.overlapping(prefix).every(wasThere) &&
-      !this.#holdsOf(owner).some((hold) => hold.prefix.length === prefix.length && hold.sequence > memory.sequence)
+      this.overlapping(prefix).every((one) => others.has(nameOf(one))) &&
+      later.get(ownerId(owner))?.has(prefix.length) !== true
     if (!holds.every(isOpen)) return false
     for (const hold of holds) {
       this.#begin(hold)
@@ -278,7 +278,7 @@ export class PrefixAllocator {
 
   /** What an owner holds, for whichever interface, in the order in which it got it. */
   holdsOf(uid: string): PrefixHold[] {
-    return this.#held.get(uid).sort((a, b) => a.sequence - b.sequence)
+    return this.#held.ofUid(uid)
   }
 
   /** The owners of exactly this prefix; none if nobody holds it. */
@@ -291,7 +291,7 @@ export class PrefixAllocator {
     const masked = Prefix.masked(prefix)
     const around = this.#holders.covering(masked)
     const inside = this.#holders.coveredBy(masked).filter((entry) => entry.prefix.length > masked.length)
-    return [...around, ...inside].flatMap((entry) => inOrder(entry.value))
+    return [...around, ...inside].flatMap((entry) => inOrder([...entry.value.values()]))
   }
 
   /** Every prefix in use with its owners, in order, wide before narrow. O(n). */
@@ -307,7 +307,8 @@ export class PrefixAllocator {
   /** Why a prefix can not be given, or `undefined` if it can. */
   #refusalOf(prefix: Prefix): PrefixOutcome | undefined {
     if (!this.#isInside(prefix)) return { kind: 'outOfPool', prefix }
-    const [first] = this.overlapping(prefix)
+    const [entry] = this.#holders.covering(prefix).concat(this.#holders.coveredBy(prefix, { limit: 1 }))
+    const [first] = entry === undefined ? [] : inOrder([...entry.value.values()])
     return first && { kind: 'taken', prefix, by: first.owner, held: first.prefix }
   }
 
@@ -325,7 +326,7 @@ export class PrefixAllocator {
       this.#holders.set(hold.prefix, new Map([[ownerId(hold.owner), hold]]))
       this.#countIn(hold.prefix)
     } else holds.set(ownerId(hold.owner), hold)
-    this.#held.add(hold.owner.uid, hold)
+    this.#held.add(hold)
   }
 
   #end({ prefix, owner }: PrefixHold): void {
@@ -338,7 +339,7 @@ export class PrefixAllocator {
       if (prefix.address.family === this.family) this.#tree.release(prefix)
       if (!this.#isInside(prefix)) this.#outOfRange--
     }
-    this.#held.delete(owner.uid, hold)
+    this.#held.delete(hold)
   }
 
   /** A prefix is in use from now on. */
@@ -357,8 +358,14 @@ export class PrefixAllocator {
     return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence, others } }
   }
 
-  #holdsOf(owner: Owner): PrefixHold[] {
-    return this.holdsOf(owner.uid).filter((hold) => hold.owner.interface === owner.interface)
+  /** The lengths of the prefixes that the owners of some holds have been given after a number, by owner. */
+  #lengthsSince(sequence: number, holds: readonly PrefixHold[]): ReadonlyMap<string, ReadonlySet<number>> {
+    const owners = new Map(holds.map(({ owner }) => [ownerId(owner), owner]))
+    const lengthsOf = (owner: Owner) => {
+      const later = this.#held.of(owner).filter((hold) => hold.sequence > sequence)
+      return new Set(later.map(({ prefix }) => prefix.length))
+    }
+    return new Map(Array.from(owners, ([id, owner]) => [id, lengthsOf(owner)]))
   }
 
   #isCurrent({ prefix, owner, sequence }: PrefixHold): boolean {
@@ -370,16 +377,11 @@ function treeOf({ space, family, childLength }: PrefixPlan): PrefixTree {
   return new PrefixTree(space, { family, childLength })
 }
 
-function isSameHold(one: PrefixHold, other: PrefixHold): boolean {
-  const isSame = one.sequence === other.sequence && ownerId(one.owner) === ownerId(other.owner)
-  return isSame && Prefix.equals(one.prefix, other.prefix)
+/** A text that no other hold has. */
+function nameOf({ prefix, owner, sequence }: PrefixHold): string {
+  return `${sequence} ${Prefix.format(prefix)} ${ownerId(owner)}`
 }
 
 function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
-  return holds === undefined ? [] : inOrder(holds).map((hold) => hold.owner)
-}
-
-/** By their numbers: what an undo has brought back comes where it was. */
-function inOrder(holds: ReadonlyMap<string, PrefixHold>): PrefixHold[] {
-  return [...holds.values()].sort((a, b) => a.sequence - b.sequence)
+  return holds === undefined ? [] : inOrder([...holds.values()]).map((hold) => hold.owner)
 }

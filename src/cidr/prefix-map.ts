@@ -182,15 +182,18 @@ export class PrefixMap<V> {
   /**
    * All entries inside a prefix, that of the prefix itself with them, in order. O(length of the prefix + how many they are).
    *
+   * @param options `limit`: the most entries to return, from 1 on; the first ones. Default: all.
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
    * const map = new PrefixMap([[Prefix.parse('10.7.0.0/16'), 1], [Prefix.parse('10.0.0.0/8'), 2]])
    * map.coveredBy(Prefix.parse('10.0.0.0/8')).map(({ value }) => value) // [2, 1]
    */
-  coveredBy(prefix: Prefix): PrefixEntry<V>[] {
+  coveredBy(prefix: Prefix, options: { readonly limit?: number | undefined } = {}): PrefixEntry<V>[] {
+    const { limit = Number.POSITIVE_INFINITY } = options
+    if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 1)) invalid('limit', limit)
     const length = prefix?.length
     const trie = this.#aimAtPrefix(prefix, length)
-    return trie.coveredBy(length).map((entry) => this.#entryOf(trie, entry))
+    return trie.coveredBy(length, limit).map((entry) => this.#entryOf(trie, entry))
   }
 
   /**
@@ -311,6 +314,7 @@ const EXPECTED = {
   address: 'a family and words that are whole numbers from 0 to 2^32 - 1',
   prefix: 'an address with a length',
   entries: 'an iterable of pairs of a prefix and a value',
+  limit: 'a whole number from 1 on',
 } as const
 
 /** For callers without types: says what they gave. */

@@ -142,7 +142,7 @@ export class PrefixTrie<V> {
   }
 
   /** The entries that the key covers, in order. */
-  coveredBy(length: number): number[] {
+  coveredBy(length: number, limit: number): number[] {
     const found: number[] = []
     if (this.#common(length) < length) return found
     let top = this.#branches[0]!
@@ -150,7 +150,7 @@ export class PrefixTrie<V> {
     const rest = [top]
     while (rest.length > 0) {
       const ref = rest.pop()!
-      if (ref < 0) found.push(ref)
+      if (ref < 0 && found.push(ref) >= limit) break
       this.#pushParts(ref, rest)
     }
     return found

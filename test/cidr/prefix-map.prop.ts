@@ -78,6 +78,7 @@ function expectSame(map: PrefixMap<number | undefined>, model: Model, prefix: Pr
   }
   expect(map.lookup(address)).toBe(model.covering(address).at(-1)?.value)
   expect(map.coveredBy(prefix)).toEqual(model.coveredBy(prefix))
+  expect(map.coveredBy(prefix, { limit: 2 })).toEqual(model.coveredBy(prefix).slice(0, 2))
 }
 
 function expectSameList(map: PrefixMap<number | undefined>, model: Model): void {

@@ -88,6 +88,12 @@ describe('in order', () => {
     expect(Array.from(map, ([prefix]) => Prefix.format(prefix))).toEqual([...ordered, ...ordered6])
   })
 
+  test.each([0, -1, 1.5, Number.NaN])('coveredBy with %d entries at most is a mistake of the caller', (limit) => {
+    expect(() => new PrefixMap().coveredBy(p('10.0.0.0/8'), { limit })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
+  })
+
   test('coveredBy has the prefix itself, and nothing beside it', () => {
     const map = mapOf(...ordered, ...ordered6)
     expect(texts(map.coveredBy(p('10.0.0.0/8')))).toEqual(ordered.slice(2))
