@@ -1,6 +1,7 @@
+import { assertBytes } from '../cidr/checks.js'
 import { type Result, unwrap } from '../errors/index.js'
 import { Pool } from './pool.js'
-import { decodePool, encodePool } from './pool-codec.js'
+import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
 
 /**
  * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to one owner, by a strategy.
@@ -24,8 +25,8 @@ import { decodePool, encodePool } from './pool-codec.js'
  */
 export class AddressPool extends Pool {
   /**
-   * A pool as compact bytes, with a version: its addresses, options, owners, what cools down and what its strategy remembers. `RangeSet.encode(
-   * pool.inUse())` is what is left of it without owners. O(n log n).
+   * A pool as compact bytes, with a version and a checksum: its addresses, options, owners, what cools down and what its strategy remembers. Two pools of
+   * one state have the same bytes, however they came to it. `RangeSet.encode(pool.inUse())` is what is left of it without owners. O(n log n).
    *
    * @example
    * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/24']) })
@@ -39,7 +40,8 @@ export class AddressPool extends Pool {
   /**
    * The pool that {@link encode} made bytes of: it gives the same answers. O(n log n).
    *
-   * @throws IpamError `MALFORMED_BYTES` for bytes that are no pool, or one that contradicts itself
+   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, damage by the checksum, a pool that contradicts itself;
+   *   `INVALID_ARGUMENT` for what is no Uint8Array
    */
   static decode(bytes: Uint8Array): AddressPool {
     return unwrap(AddressPool.safeDecode(bytes))
@@ -47,10 +49,19 @@ export class AddressPool extends Pool {
 
   /** As {@link decode}, with the failure as a value. */
   static safeDecode(bytes: Uint8Array): Result<AddressPool, 'MALFORMED_BYTES'> {
+    assertBytes(bytes)
     const stored = decodePool(bytes)
     if (!stored.ok) return stored
     const pool = new AddressPool(stored.value.spec)
     pool.restore(stored.value)
-    return { ok: true, value: pool }
+    const position = firstDifference(bytes, AddressPool.encode(pool))
+    return position < 0 ? { ok: true, value: pool } : notAsWritten(position)
   }
+}
+
+/** Where two arrays of bytes begin to differ; -1: nowhere. */
+function firstDifference(left: Uint8Array, right: Uint8Array): number {
+  const length = Math.max(left.length, right.length)
+  for (let i = 0; i < length; i++) if (left[i] !== right[i]) return i
+  return -1
 }

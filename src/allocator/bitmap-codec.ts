@@ -1,57 +1,71 @@
 import { fromBase64, toBase64 } from '../bytes/base64.js'
-import { ByteReader, ByteWriter } from '../bytes/varints.js'
+import { ByteReader, ByteWriter, sealed } from '../bytes/varints.js'
 import { fail, type Result } from '../errors/index.js'
 import { popCount } from './bits.js'
 import type { SlotRange } from './slots.js'
 
 // The stored form of a bitmap: a version, what follows, and the number of slots as a varint. Then either a bit a slot, the lowest slot in
 // the lowest bit of the first byte; or the number of taken ranges, and of each how many free slots lie before it (but for the one that is
-// always there behind another range) and its length less one, as varints. The shorter one is written.
+// always there behind another range) and its length less one, as varints. The shorter one is written, bits where both are as long, and nothing
+// else is read. A checksum comes last.
 
-const VERSION = 1
+const VERSION = 2
 const BITS = 0
 const RANGES = 1
 const WHAT = 'a bitmap'
+const LONGER = 'the longer one of the two forms'
 
 /** What bytes hold: words, or the ranges that are taken. */
-export type StoredBitmap =
-  | { readonly size: number; readonly words: Int32Array }
-  | { readonly size: number; readonly ranges: readonly SlotRange[] }
+export type StoredBitmap = StoredWords | { readonly size: number; readonly ranges: readonly SlotRange[] }
+
+interface StoredWords {
+  readonly size: number
+  readonly words: Int32Array
+}
 
 /** @param words the bits, those behind the end 0 */
-export function encodeBitmap(size: number, words: Int32Array, usedRanges: Iterable<SlotRange>): Uint8Array {
-  const writer = new ByteWriter()
-  writer.byte(VERSION)
+export function encodeBitmap(size: number, words: Int32Array): Uint8Array {
+  const head = new ByteWriter()
+  head.byte(VERSION)
   const byteCount = Math.ceil(size / 8)
+  const ranges = shorterRanges(byteCount, words)
+  head.byte(ranges === undefined ? BITS : RANGES)
+  head.number(size)
+  return sealed(head.done(), ranges ?? bytesOf(words, byteCount))
+}
+
+/** The ranges, if they take fewer bytes than bits do. */
+function shorterRanges(byteCount: number, words: Int32Array): Uint8Array | undefined {
   const count = rangesIn(words)
-  const asRanges = new ByteWriter()
-  // two bytes a range are the least
-  if (count * 2 < byteCount) writeRanges(usedRanges, count, asRanges)
-  const ranges = asRanges.done()
-  const isShorter = count * 2 < byteCount && ranges.length < byteCount
-  writer.byte(isShorter ? RANGES : BITS)
-  writer.number(size)
-  const head = writer.done()
-  const body = isShorter ? ranges : bytesOf(words, byteCount)
-  const bytes = new Uint8Array(head.length + body.length)
-  bytes.set(head)
-  bytes.set(body, head.length)
-  return bytes
+  if (!mayBeShorter(count, byteCount)) return undefined
+  const writer = new ByteWriter()
+  writeRanges(rangesOf(words), count, writer)
+  const ranges = writer.done()
+  return ranges.length < byteCount ? ranges : undefined
+}
+
+/** Two bytes a range are the least. */
+function mayBeShorter(rangeCount: number, byteCount: number): boolean {
+  return rangeCount * 2 < byteCount
 }
 
 export function decodeBitmap(bytes: Uint8Array, maxSize: number): Result<StoredBitmap, 'MALFORMED_BYTES'> {
-  const reader = new ByteReader(bytes)
-  const version = reader.byte()
-  if (reader.problem === undefined && version !== VERSION) reader.refuse(0, `version ${version}, expected ${VERSION}`)
+  const reader = new ByteReader(bytes, VERSION)
   const form = reader.byte()
   if (form !== BITS && form !== RANGES) reader.refuse(1, `form ${form}, expected ${BITS} or ${RANGES}`)
   const sizeAt = reader.position
   const size = reader.number()
   if (size > maxSize) reader.refuse(sizeAt, `${size} slots, and ${maxSize} are the most`)
-  if (form === BITS && reader.problem === undefined)
-    return wordsOf(bytes.subarray(reader.position), size, reader.position)
+  const byteCount = Math.ceil(size / 8)
+  if (form === BITS && reader.problem === undefined) {
+    const stored = wordsOf(reader.rest(), size, reader.position)
+    if (!stored.ok || shorterRanges(byteCount, stored.value.words) === undefined) return stored
+    return fail('MALFORMED_BYTES', { what: WHAT, position: 1, problem: LONGER })
+  }
+  const isShorter = reader.rest().length < byteCount
   const ranges = readRanges(reader, size)
-  if (reader.position < bytes.length) reader.refuse(reader.position, 'more than a bitmap')
+  if (reader.rest().length > 0) reader.refuse(reader.position, 'more than a bitmap')
+  if (!isShorter || !mayBeShorter(ranges.length, byteCount)) reader.refuse(1, LONGER)
   if (reader.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...reader.problem })
   return { ok: true, value: { size, ranges } }
 }
@@ -73,7 +87,7 @@ export function bitmapFromBase64(size: number, text: string): Result<StoredBitma
   return wordsOf(bytes, size, 0)
 }
 
-function wordsOf(bytes: Uint8Array, size: number, offset: number): Result<StoredBitmap, 'MALFORMED_BYTES'> {
+function wordsOf(bytes: Uint8Array, size: number, offset: number): Result<StoredWords, 'MALFORMED_BYTES'> {
   const byteCount = Math.ceil(size / 8)
   if (bytes.length !== byteCount) {
     const problem = `${bytes.length} bytes of bits, and ${size} slots need ${byteCount}`
@@ -112,6 +126,22 @@ function rangesIn(words: Int32Array): number {
     carry = word >>> 31
   }
   return count
+}
+
+/** The ranges of set bits, in order. */
+function* rangesOf(words: Int32Array): IterableIterator<SlotRange> {
+  let first = -1
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!
+    if (word === (first < 0 ? 0 : -1)) continue
+    for (let bit = 0; bit < 32; bit++) {
+      const isSet = ((word >>> bit) & 1) === 1
+      if (isSet === first >= 0) continue
+      if (!isSet) yield { first, last: i * 32 + bit - 1 }
+      first = isSet ? i * 32 + bit : -1
+    }
+  }
+  if (first >= 0) yield { first, last: words.length * 32 - 1 }
 }
 
 function writeRanges(ranges: Iterable<SlotRange>, count: number, writer: ByteWriter): void {

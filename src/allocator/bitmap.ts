@@ -1,3 +1,4 @@
+import { assertBytes } from '../cidr/checks.js'
 import { type Result, unwrap } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import { bitmapFromBase64, bitmapToBase64, decodeBitmap, encodeBitmap, type StoredBitmap } from './bitmap-codec.js'
@@ -289,24 +290,24 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * A bitmap as compact bytes, with a version: a bit a slot, or the ranges that are taken, whatever is shorter. O(n / 32).
+   * A bitmap as compact bytes, with a version and a checksum: a bit a slot, or the ranges that are taken, whatever is shorter. A bitmap has one form. O(n / 32).
    *
    * @example
    * const bitmap = new Bitmap(1000)
    * bitmap.takeRange(100, 149)
-   * Array.from(Bitmap.encode(bitmap)) // [1, 1, 232, 7, 1, 100, 49]
+   * Array.from(Bitmap.encode(bitmap)) // [2, 1, 232, 7, 1, 100, 49, 97, 156, 155, 218]
    */
   static encode(bitmap: Bitmap): Uint8Array {
-    return encodeBitmap(bitmap.size, bitmap.toWords(), bitmap.usedRanges())
+    return encodeBitmap(bitmap.size, bitmap.toWords())
   }
 
   /**
    * The bitmap that {@link encode} made bytes of. O(n / 32).
    *
-   * @throws IpamError `MALFORMED_BYTES` for what is none: another version, bytes that are missing or too many, slots beyond the last; of the two
-   *   forms either is read, also the longer one
+   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, bytes that are missing or too many, slots beyond the last,
+   *   the longer one of the two forms, damage by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
    * @example
-   * Bitmap.decode(Uint8Array.of(1, 1, 232, 7, 1, 100, 49)).used // 50
+   * Bitmap.decode(Uint8Array.of(2, 1, 232, 7, 1, 100, 49, 97, 156, 155, 218)).used // 50
    */
   static decode(bytes: Uint8Array): Bitmap {
     return unwrap(Bitmap.safeDecode(bytes))
@@ -316,10 +317,11 @@ export class Bitmap implements Slots {
    * As {@link decode}, with the failure as a value.
    *
    * @example
-   * const result = Bitmap.safeDecode(Uint8Array.of(2))
-   * !result.ok && result.failure.context.problem // 'version 2, expected 1'
+   * const result = Bitmap.safeDecode(Uint8Array.of(1))
+   * !result.ok && result.failure.context.problem // 'version 1, expected 2'
    */
   static safeDecode(bytes: Uint8Array): Result<Bitmap, 'MALFORMED_BYTES'> {
+    assertBytes(bytes)
     return restored(decodeBitmap(bytes, MAX_SIZE))
   }
 

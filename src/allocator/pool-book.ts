@@ -16,15 +16,14 @@ type Address = Address.Address
 export const FAMILIES = [4, 6] as const
 const NOBODY: readonly Hold[] = /* @__PURE__ */ Object.freeze([])
 
-/** What books know beside the plan of the pool. */
+/** What books know beside the plan of the pool: the same, however it came about. */
 export interface BookState {
-  readonly order: number
   readonly nowMs: number
   /** By sequence. */
   readonly holds: readonly Hold[]
-  /** By order. */
+  /** In the order of their release, which is all that their numbers tell. */
   readonly rests: readonly Rest[]
-  /** What random draws follow from, of each family. */
+  /** What random draws follow from, of each family; 0 with another strategy. */
   readonly draws: readonly number[]
   /** Behind which address next-fit goes on, of each family. */
   readonly behind: readonly (Address | undefined)[]
@@ -42,7 +41,7 @@ export class PoolBook {
   readonly expiring = new Deadlines<Hold>()
   /** Who holds an address, by its place. */
   #holders = holdersOfFamilies()
-  readonly #held = new HoldsByOwner<Hold>()
+  readonly #held = new HoldsByOwner<Hold>(byAddress)
   #inUse = 0
   #outOfRange = 0
   #order = 0
@@ -82,7 +81,7 @@ export class PoolBook {
 
   /** In the order in which they began. */
   holdsOn(address: Address): Hold[] {
-    return inOrder(this.#holders[address.family].get(this.#placeOf(address)))
+    return holdsInOrder(this.#holders[address.family].get(this.#placeOf(address)))
   }
 
   holdOf(address: Address, owner: Pick<Owner, 'uid' | 'interface'>): Hold | undefined {
@@ -179,7 +178,11 @@ export class PoolBook {
     if (!this.#strike(hold, place)) return
     this.#countOut(place)
     if (rest === undefined) this.#remember(address, place, this.#isPreallocated(address))
-    else this.resting.add(rest, { isCooling: rest.coolUntilMs > this.#nowMs })
+    else {
+      this.resting.add(rest, { isCooling: rest.coolUntilMs > this.#nowMs })
+      // a delta from before a restart may bring back a number that is yet to come
+      this.#order = Math.max(this.#order, rest.order)
+    }
     this.#unblock(address, place)
   }
 
@@ -315,12 +318,15 @@ export class PoolBook {
 
   /** All that is not in the plan. */
   state(): BookState {
+    const { coolDownMs, holdMs } = this.#plan
+    const rests = this.resting.all()
+    // without a cool-down no time means anything
+    const isTimed = coolDownMs > 0 || holdMs > 0 || rests.some(({ coolUntilMs }) => coolUntilMs > 0)
     return {
-      order: this.#order,
-      nowMs: this.#nowMs,
-      holds: inOrder([...this.#held.values()]),
-      rests: this.resting.all(),
-      draws: FAMILIES.map((family) => this.#choosers[family].state),
+      nowMs: isTimed ? this.#nowMs : 0,
+      holds: holdsInOrder([...this.#held.values()]),
+      rests,
+      draws: FAMILIES.map((family) => (this.#plan.strategy.kind === 'random' ? this.#choosers[family].state : 0)),
       behind: FAMILIES.map((family) => this.#choosers[family].cursorIn(this.space(family))),
     }
   }
@@ -328,7 +334,7 @@ export class PoolBook {
   /** Books of the same plan, in a state that others were in. */
   static restored(plan: PoolPlan, state: BookState): PoolBook {
     const book = new PoolBook(plan)
-    book.#order = state.order
+    book.#order = state.rests.length
     book.#nowMs = state.nowMs
     for (const hold of state.holds) book.begin(hold)
     for (const rest of state.rests) {
@@ -416,6 +422,15 @@ function stateOf(four: Chooser, six: Chooser): StrategyState {
   return four.moved === undefined && six.moved === undefined
     ? state
     : { ...state, moved: { v4: four.moved, v6: six.moved } }
+}
+
+/** In the order in which they began. */
+export function holdsInOrder(holds: Hold[]): Hold[] {
+  return inOrder(holds, byAddress)
+}
+
+function byAddress(left: Hold, right: Hold): number {
+  return Address.compare(left.address, right.address)
 }
 
 function holdersOfFamilies() {

@@ -2,6 +2,7 @@ import { ByteReader, ByteWriter } from '../bytes/varints.js'
 import type { Address, RangeSet } from '../cidr/index.js'
 import * as Addresses from '../cidr/nouns/address.js'
 import * as Sets from '../cidr/nouns/range-set.js'
+import { readSet, writeSet } from '../cidr/range-set-codec.js'
 import { fail, isIpamError, type Result } from '../errors/index.js'
 import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
@@ -9,14 +10,17 @@ import { type Hold, isName, MOST_COUNTED, type Owner, ownerId } from './request.
 import type { Rest } from './resting.js'
 import type { Strategy } from './strategy.js'
 
-// The stored form of a pool: a version; its addresses, and those of its ranges that it does not hand out, as the bytes of sets; its options; its
-// counters; its holds by sequence; what is at rest, by order. Numbers are varints, those of up to 53 bits in two halves. A text is the place
-// of the same text before it, or 0 and its characters.
+// The stored form of a pool: a version; its addresses, and those of its ranges that it does not hand out, as sets; its options, with what is
+// preallocated by address; its last sequence and its time; what its strategy goes by; its holds by sequence; what is at rest, in the order of
+// release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the same text before it, or 0 and its characters.
+// A checksum comes last. A pool has one form: whoever reads one compares it with what it would write.
 
-const VERSION = 1
+const VERSION = 2
 const WHAT = 'a pool of addresses'
 const HALF = 2 ** 32
 const TWICE = 'what can be there once is there twice'
+/** The last time that a `Date` can have, in milliseconds since 1970. */
+const LAST_MS = 8_640_000_000_000_000
 
 export interface PoolToStore {
   readonly plan: PoolPlan
@@ -39,15 +43,14 @@ export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
   to.large(plan.staticBand)
   to.large(plan.coolDownMs)
   to.large(plan.holdMs)
-  to.number(plan.preallocatedTo.size)
-  for (const [key, addresses] of plan.preallocated) {
-    for (const address of addresses) {
-      to.text(key)
-      to.address(address)
-    }
+  const preallocated = [...plan.preallocated].flatMap(([key, addresses]) => addresses.map((one) => [key, one] as const))
+  preallocated.sort(([, left], [, right]) => Addresses.compare(left, right))
+  to.number(preallocated.length)
+  for (const [key, address] of preallocated) {
+    to.text(key)
+    to.address(address)
   }
   to.large(sequence)
-  to.large(state.order)
   to.large(state.nowMs)
   for (const draw of state.draws) to.number(draw >>> 0)
   for (const address of state.behind) to.optional(address, (one) => to.address(one))
@@ -55,13 +58,11 @@ export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
   for (const hold of state.holds) to.hold(hold)
   to.number(state.rests.length)
   for (const rest of state.rests) to.rest(rest)
-  return to.done()
+  return to.sealed()
 }
 
 export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYTES'> {
-  const from = new PoolReader(bytes)
-  const version = from.byte()
-  if (from.problem === undefined && version !== VERSION) from.refuse(0, `version ${version}, expected ${VERSION}`)
+  const from = new PoolReader(bytes, VERSION)
   const available = from.set()
   const kept = from.set()
   const strategyAt = from.position
@@ -72,14 +73,13 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const holdSeconds = from.large() / 1000
   const preallocated = from.list((): [string, Address] => [from.text(), from.address()])
   const sequence = from.counted()
-  const order = from.counted()
   const nowMs = from.counted()
   const draws = FAMILIES.map(() => from.number() | 0)
   const behind = FAMILIES.map(() => from.optional(() => from.address()))
   const holds = from.list(() => from.hold(sequence))
-  const rests = from.list(() => from.rest(order))
+  const rests = from.list((nth) => from.resting(nth + 1))
   from.refuseTwins(holds, rests)
-  if (from.position < bytes.length) from.refuse(from.position, 'more than a pool')
+  if (from.rest().length > 0) from.refuse(from.position, 'more than a pool')
   if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
   // the seed is where the draws have come to
   const strategy = (kind === 'random' ? { kind, seed: 0 } : { kind }) as Strategy
@@ -87,7 +87,12 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
   const problem = problemOf(spec)
   if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: strategyAt, problem })
-  return { ok: true, value: { spec, state: { order, nowMs, holds, rests, draws, behind }, sequence } }
+  return { ok: true, value: { spec, state: { nowMs, holds, rests, draws, behind }, sequence } }
+}
+
+/** Bytes that are read as a pool which is written in another way. */
+export function notAsWritten(position: number): Result<never, 'MALFORMED_BYTES'> {
+  return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'not as a pool is written' })
 }
 
 /** What no pool can be made of. */
@@ -110,13 +115,8 @@ class PoolWriter extends ByteWriter {
     this.number(Math.floor(value / HALF))
   }
 
-  bytes(bytes: Uint8Array): void {
-    this.number(bytes.length)
-    for (const byte of bytes) this.byte(byte)
-  }
-
   set(set: RangeSet): void {
-    this.bytes(Sets.encode(set))
+    writeSet(set, this)
   }
 
   text(text: string): void {
@@ -147,22 +147,15 @@ class PoolWriter extends ByteWriter {
     this.optional(expiresAtMs, (ms) => this.large(ms))
   }
 
-  rest({ address, order, coolUntilMs, stickyKey }: Rest): void {
+  rest({ address, coolUntilMs, stickyKey }: Rest): void {
     this.address(address)
-    this.large(order)
     this.large(coolUntilMs)
     this.optional(stickyKey, (text) => this.text(text))
   }
 }
 
 class PoolReader extends ByteReader {
-  readonly #bytes: Uint8Array
   readonly #texts: string[] = []
-
-  constructor(bytes: Uint8Array) {
-    super(bytes)
-    this.#bytes = bytes
-  }
 
   large(): number {
     const at = this.position
@@ -173,18 +166,7 @@ class PoolReader extends ByteReader {
   }
 
   set(): RangeSet {
-    const length = this.number()
-    const at = this.position
-    if (length > this.#bytes.length - at) {
-      this.refuse(at, 'the bytes end too early')
-      return Sets.empty
-    }
-    const set = Sets.safeDecode(this.#bytes.subarray(at, at + length))
-    this.position = at + length
-    if (set.ok) return set.value
-    const { position, problem } = set.failure.context
-    this.refuse(at + position, problem)
-    return Sets.empty
+    return readSet(this)
   }
 
   text(): string {
@@ -196,7 +178,7 @@ class PoolReader extends ByteReader {
       return known ?? ''
     }
     const length = this.number()
-    if (length > this.#bytes.length - this.position) {
+    if (length > this.rest().length) {
       this.refuse(at, 'the bytes end too early')
       return ''
     }
@@ -229,10 +211,10 @@ class PoolReader extends ByteReader {
   }
 
   /** Things of two bytes at least. */
-  list<T>(read: () => T): T[] {
+  list<T>(read: (nth: number) => T): T[] {
     const count = this.count()
     const things: T[] = []
-    for (let i = 0; i < count && this.problem === undefined; i++) things.push(read())
+    for (let i = 0; i < count && this.problem === undefined; i++) things.push(read(i))
     return things
   }
 
@@ -265,12 +247,12 @@ class PoolReader extends ByteReader {
     return { address, owner, sequence, stickyKey, expiresAtMs }
   }
 
-  rest(most: number): Rest {
-    const at = this.position
+  /** What is at rest: the higher the order, the later it was released. */
+  resting(order: number): Rest {
     const address = this.address()
-    const order = this.large()
-    if (order > most) this.refuse(at, 'an order that the pool has not come to')
+    const at = this.position
     const coolUntilMs = this.large()
+    if (coolUntilMs > LAST_MS) this.refuse(at, 'a time beyond the last one')
     return { address, order, coolUntilMs, stickyKey: this.optional(() => this.text()) }
   }
 

@@ -5,7 +5,7 @@ import * as RangeSet from '../cidr/nouns/range-set.js'
 import { refuse } from '../errors/refuse.js'
 import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { FAMILIES, PoolBook } from './pool-book.js'
+import { FAMILIES, holdsInOrder, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { takeBackAll, undoDelta } from './pool-undo.js'
@@ -160,8 +160,7 @@ export class Pool {
     const holds: Hold[] = []
     const { expiring } = this.#book
     for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
-    holds.sort((a, b) => a.sequence - b.sequence)
-    return this.#end(this.#book.takeHolds(holds), nowMs)
+    return this.#end(this.#book.takeHolds(holdsInOrder(holds)), nowMs)
   }
 
   /**

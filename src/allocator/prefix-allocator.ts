@@ -105,7 +105,7 @@ export class PrefixAllocator {
   #total: bigint
   /** Who holds a prefix. */
   readonly #holders = new PrefixMap<Map<string, PrefixHold>>()
-  readonly #held = new HoldsByOwner<PrefixHold>()
+  readonly #held = new HoldsByOwner<PrefixHold>(byPrefix)
   /** Where next-fit goes on. */
   #cursor: Address | undefined
   #sequence = 0
@@ -291,7 +291,7 @@ export class PrefixAllocator {
     const masked = Prefix.masked(prefix)
     const around = this.#holders.covering(masked)
     const inside = this.#holders.coveredBy(masked).filter((entry) => entry.prefix.length > masked.length)
-    return [...around, ...inside].flatMap((entry) => inOrder([...entry.value.values()]))
+    return [...around, ...inside].flatMap((entry) => inOrder([...entry.value.values()], byPrefix))
   }
 
   /** Every prefix in use with its owners, in order, wide before narrow. O(n). */
@@ -308,7 +308,7 @@ export class PrefixAllocator {
   #refusalOf(prefix: Prefix): PrefixOutcome | undefined {
     if (!this.#isInside(prefix)) return { kind: 'outOfPool', prefix }
     const [entry] = this.#holders.covering(prefix).concat(this.#holders.coveredBy(prefix, { limit: 1 }))
-    const [first] = entry === undefined ? [] : inOrder([...entry.value.values()])
+    const [first] = entry === undefined ? [] : inOrder([...entry.value.values()], byPrefix)
     return first && { kind: 'taken', prefix, by: first.owner, held: first.prefix }
   }
 
@@ -382,6 +382,10 @@ function nameOf({ prefix, owner, sequence }: PrefixHold): string {
   return `${sequence} ${Prefix.format(prefix)} ${ownerId(owner)}`
 }
 
+function byPrefix(left: PrefixHold, right: PrefixHold): number {
+  return Prefix.compare(left.prefix, right.prefix)
+}
+
 function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
-  return holds === undefined ? [] : inOrder([...holds.values()]).map((hold) => hold.owner)
+  return holds === undefined ? [] : inOrder([...holds.values()], byPrefix).map((hold) => hold.owner)
 }

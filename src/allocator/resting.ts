@@ -138,7 +138,7 @@ export class Resting {
 
   /** All of them, in the order in which they were released. */
   all(): Rest[] {
-    return [...this.#rests.values()].sort((a, b) => a.order - b.order)
+    return [...this.#rests.values()].sort((a, b) => a.order - b.order || Address.compare(a.address, b.address))
   }
 
   #addCooled(rest: Rest): void {

@@ -1,5 +1,11 @@
-// Numbers of any length in as few bytes as they need: seven bits a byte, the lowest first, the high bit set on all but the last
-// (unsigned LEB128).
+// What is stored: a version, numbers of any length in as few bytes as they need (seven bits a byte, the lowest first, the high bit set on all
+// but the last: unsigned LEB128), and a checksum of all of that: CRC-32C, marked, the lowest byte first.
+
+import { crc32c } from './crc32c.js'
+
+const CHECKSUM_BYTES = 4
+/** Marks a checksum. Unmarked, stored bytes over as many bits that are set inside of others would change these and not their checksum. */
+const MARK = 0x6970616d
 
 /** Bytes that grow. */
 export class ByteWriter {
@@ -40,16 +46,46 @@ export class ByteWriter {
   done(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }
+
+  /** What was written, with its checksum. */
+  sealed(): Uint8Array {
+    return sealed(this.#bytes.subarray(0, this.#length))
+  }
 }
 
-/** Reads what a {@link ByteWriter} wrote. After the first problem all that it reads is 0. */
+/** Some bytes, one part behind the other, with the checksum of all of them. */
+export function sealed(...parts: readonly Uint8Array[]): Uint8Array {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const bytes = new Uint8Array(length + CHECKSUM_BYTES)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  new DataView(bytes.buffer).setUint32(length, crc32c(bytes.subarray(0, length)) ^ MARK, true)
+  return bytes
+}
+
+/** Reads what a {@link ByteWriter} wrote and sealed, from behind the version on. After the first problem all that it reads is 0. */
 export class ByteReader {
   readonly #bytes: Uint8Array
-  position = 0
+  /** Where the checksum begins. */
+  readonly #end: number
+  position = 1
   problem: { readonly position: number; readonly problem: string } | undefined
 
-  constructor(bytes: Uint8Array) {
+  /** @param version the only one that is read */
+  constructor(bytes: Uint8Array, version: number) {
     this.#bytes = bytes
+    const end = bytes.length - CHECKSUM_BYTES
+    this.#end = end
+    if (bytes.length > 0 && bytes[0] !== version) this.refuse(0, `version ${bytes[0]}, expected ${version}`)
+    else if (end < 1) this.refuse(bytes.length, 'the bytes end too early')
+    else {
+      const stored = new DataView(bytes.buffer, bytes.byteOffset + end).getInt32(0, true)
+      if ((crc32c(bytes.subarray(0, end)) ^ MARK) !== stored)
+        this.refuse(end, 'damaged bytes: their checksum is another one')
+    }
   }
 
   refuse(position: number, problem: string): void {
@@ -58,20 +94,23 @@ export class ByteReader {
 
   byte(): number {
     if (this.problem !== undefined) return 0
-    const value = this.#bytes[this.position]
-    if (value === undefined) {
+    if (this.position >= this.#end) {
       this.refuse(this.position, 'the bytes end too early')
       return 0
     }
-    this.position++
-    return value
+    return this.#bytes[this.position++]!
+  }
+
+  /** All bytes that were not read yet. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.position, this.#end)
   }
 
   /** A number of things of two bytes at least, so that no count makes room for more than the bytes can hold. */
   count(): number {
     const at = this.position
     const count = this.number()
-    if (count * 2 > this.#bytes.length - this.position) {
+    if (count * 2 > this.#end - this.position) {
       this.refuse(at, 'more things than there are bytes for')
       return 0
     }

@@ -74,7 +74,9 @@ export function notAnAddress(argument: string, given: unknown) {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function assertBytes(bytes: unknown): void {
-  if (tagOf(bytes) === '[object Uint8Array]') return
+  // the name of the class of a typed array, which no object can pretend to have
+  const name = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
+  if (name?.get?.call(bytes) === 'Uint8Array') return
   throw ipamError('INVALID_ARGUMENT', { argument: 'bytes', expected: 'a Uint8Array', got: shown(bytes) })
 }
 

@@ -8,32 +8,30 @@ import { addTo6, differenceTo6 } from './words6.js'
 
 // The stored form: a version, then for IPv4 and for IPv6 the number of ranges, and of each range how many addresses lie between it and
 // the range before (but for one, which is always there), and its number of addresses less one. All are varints. So every set has one
-// form, and bytes that are accepted are sorted, disjoint and non-adjacent by construction.
+// form, and bytes that are accepted are sorted, disjoint and non-adjacent by construction. A checksum comes last.
 
-const VERSION = 1
+const VERSION = 2
 
 /**
- * A set as compact bytes, with a version: about 4 bytes a range in a pool of single addresses, 2 to 10 in others. O(n).
+ * A set as compact bytes, with a version and a checksum: about 4 bytes a range in a pool of single addresses, 2 to 10 in others. A set has one form. O(n).
  *
  * @example
- * Array.from(RangeSet.encode(RangeSet.parse(['0.0.0.10-0.0.0.12']))) // [1, 1, 10, 2, 0]
+ * Array.from(RangeSet.encode(RangeSet.parse(['0.0.0.10-0.0.0.12']))) // [2, 1, 10, 2, 0, 158, 62, 30, 209]
  */
 export function encode(set: RangeSet): Uint8Array {
   const writer = new ByteWriter()
   writer.byte(VERSION)
-  const { v4, v6 } = own(set)
-  encode4(v4, writer)
-  encode6(v6, writer)
-  return writer.done()
+  writeSet(set, writer)
+  return writer.sealed()
 }
 
 /**
  * The set that {@link encode} made bytes of. O(n).
  *
  * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write: another version, bytes that are missing or too many,
- *   numbers in more bytes than they need, addresses beyond the last
+ *   numbers in more bytes than they need, addresses beyond the last, damage by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
  * @example
- * RangeSet.format(RangeSet.decode(Uint8Array.of(1, 1, 10, 2, 0))) // ['0.0.0.10-0.0.0.12']
+ * RangeSet.format(RangeSet.decode(Uint8Array.of(2, 1, 10, 2, 0, 158, 62, 30, 209))) // ['0.0.0.10-0.0.0.12']
  */
 export function decode(bytes: Uint8Array): RangeSet {
   return unwrap(safeDecode(bytes))
@@ -43,21 +41,30 @@ export function decode(bytes: Uint8Array): RangeSet {
  * As {@link decode}, with the failure as a value.
  *
  * @example
- * const result = RangeSet.safeDecode(Uint8Array.of(2))
- * !result.ok && result.failure.context.problem // 'version 2, expected 1'
+ * const result = RangeSet.safeDecode(Uint8Array.of(1))
+ * !result.ok && result.failure.context.problem // 'version 1, expected 2'
  */
 export function safeDecode(bytes: Uint8Array): Result<RangeSet, 'MALFORMED_BYTES'> {
   assertBytes(bytes)
-  const reader = new ByteReader(bytes)
-  const version = reader.byte()
-  if (reader.problem === undefined && version !== VERSION) {
-    reader.refuse(0, `version ${version}, expected ${VERSION}`)
-  }
+  const reader = new ByteReader(bytes, VERSION)
+  const set = readSet(reader)
+  if (reader.rest().length > 0) reader.refuse(reader.position, 'more than a set')
+  if (reader.problem !== undefined) return fail('MALFORMED_BYTES', { what: 'a set of addresses', ...reader.problem })
+  return { ok: true, value: set }
+}
+
+/** Writes a set as a part of something else. */
+export function writeSet(set: RangeSet, writer: ByteWriter): void {
+  const { v4, v6 } = own(set)
+  encode4(v4, writer)
+  encode6(v6, writer)
+}
+
+/** What {@link writeSet} wrote. */
+export function readSet(reader: ByteReader): RangeSet {
   const v4 = decode4(reader)
   const v6 = decode6(reader)
-  if (reader.problem === undefined && reader.position < bytes.length) reader.refuse(reader.position, 'more than a set')
-  if (reader.problem !== undefined) return fail('MALFORMED_BYTES', { what: 'a set of addresses', ...reader.problem })
-  return { ok: true, value: { v4, v6 } }
+  return { v4, v6 }
 }
 
 function encode4({ firsts, lasts }: Ranges4, writer: ByteWriter): void {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Bitmap } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { bodyOf, seal } from '../bytes/seal.js'
 import { property } from '../cidr/property.js'
 import { contentOf, runOn, slotScript } from './slots-script.js'
 
@@ -21,7 +22,7 @@ describe('a bitmap is read as it was written', () => {
     const read = Bitmap.decode(bytes)
     expect(contentOf(read)).toEqual(contentOf(written))
     expect(Bitmap.encode(read)).toEqual(bytes)
-    expect(bytes.length).toBeLessThanOrEqual(Math.ceil(written.size / 8) + 5)
+    expect(bytes.length).toBeLessThanOrEqual(Math.ceil(written.size / 8) + 9)
   })
 
   property([bitmap])('as Base64', (written) => {
@@ -51,25 +52,25 @@ describe('a bitmap is read as it was written', () => {
 })
 
 test.each<[about: string, size: number, ranges: [first: number, last: number][], bytes: number[]]>([
-  ['ranges where they are shorter', 32, [[5, 5]], [1, 1, 32, 1, 5, 0]],
-  ['bits where both are as long', 24, [[5, 5]], [1, 0, 24, 32, 0, 0]],
-  ['bits where ranges have one byte more', 16, [[5, 8]], [1, 0, 16, 224, 1]],
-  ['no range', 8000, [], [1, 1, 192, 62, 0]],
-  ['one range over all', 8000, [[0, 7999]], [1, 1, 192, 62, 1, 0, 191, 62]],
+  ['ranges where they are shorter', 32, [[5, 5]], [2, 1, 32, 1, 5, 0]],
+  ['bits where both are as long', 24, [[5, 5]], [2, 0, 24, 32, 0, 0]],
+  ['bits where ranges have one byte more', 16, [[5, 8]], [2, 0, 16, 224, 1]],
+  ['no range', 8000, [], [2, 1, 192, 62, 0]],
+  ['one range over all', 8000, [[0, 7999]], [2, 1, 192, 62, 1, 0, 191, 62]],
 ])('%s are written', (_, size, ranges, bytes) => {
   const written = new Bitmap(size)
   for (const [first, last] of ranges) written.takeRange(first, last)
-  expect([...Bitmap.encode(written)]).toEqual(bytes)
-  expect(contentOf(Bitmap.decode(Uint8Array.from(bytes)))).toEqual(contentOf(written))
+  expect(Bitmap.encode(written)).toEqual(seal(bytes))
+  expect(contentOf(Bitmap.decode(seal(bytes)))).toEqual(contentOf(written))
 })
 
 describe('bytes that no bitmap is', () => {
   property([bitmap, fc.nat(), fc.integer({ min: 0, max: 255 })], 3)(
     'are refused or are those of another',
     (written, at, byte) => {
-      const bytes = Bitmap.encode(written)
-      bytes[at % bytes.length] = byte
-      const result = Bitmap.safeDecode(bytes)
+      const body = bodyOf(Bitmap.encode(written))
+      body[at % body.length] = byte
+      const result = Bitmap.safeDecode(seal(body))
       if (!result.ok) expect(result.failure.code).toBe('MALFORMED_BYTES')
       else expect(contentOf(Bitmap.decode(Bitmap.encode(result.value)))).toEqual(contentOf(result.value))
     },
@@ -87,16 +88,18 @@ describe('bytes that no bitmap is', () => {
   })
 
   test.each<[bytes: number[], position: number, problem: string]>([
-    [[], 0, 'the bytes end too early'],
-    [[2, 0, 8, 0], 0, 'version 2, expected 1'],
-    [[1, 2, 8, 0], 1, 'form 2, expected 0 or 1'],
-    [[1, 0, 129, 128, 128, 128, 4, 0], 2, '1073741825 slots, and 1073741824 are the most'],
-    [[1, 0, 9, 0], 4, '1 bytes of bits, and 9 slots need 2'],
-    [[1, 0, 9, 0, 2], 4, 'bits behind the last slot'],
-    [[1, 1, 9, 1, 9, 0], 4, 'a range that goes beyond the last slot'],
-    [[1, 1, 9, 1, 3, 0, 7], 6, 'more than a bitmap'],
-  ])('%j', (bytes, position, problem) => {
-    const result = Bitmap.safeDecode(Uint8Array.from(bytes))
+    [[2], 1, 'the bytes end too early'],
+    [[1, 0, 8, 0], 0, 'version 1, expected 2'],
+    [[2, 2, 8, 0], 1, 'form 2, expected 0 or 1'],
+    [[2, 0, 129, 128, 128, 128, 4, 0], 2, '1073741825 slots, and 1073741824 are the most'],
+    [[2, 0, 9, 0], 4, '1 bytes of bits, and 9 slots need 2'],
+    [[2, 0, 9, 0, 2], 4, 'bits behind the last slot'],
+    [[2, 1, 9, 1, 9, 0], 4, 'a range that goes beyond the last slot'],
+    [[2, 1, 9, 1, 3, 0, 7], 6, 'more than a bitmap'],
+    [[2, 1, 24, 1, 5, 0], 1, 'the longer one of the two forms'],
+    [[2, 0, 32, 32, 0, 0, 0], 1, 'the longer one of the two forms'],
+  ])('%j', (body, position, problem) => {
+    const result = Bitmap.safeDecode(seal(body))
     expect(result).toMatchObject({ ok: false, failure: { context: { what: 'a bitmap', position, problem } } })
   })
 })

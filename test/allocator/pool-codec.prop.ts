@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { AddressPool, type AddressPoolSpec, type Strategy } from 'ipam-kit/allocator'
+import { AddressPool, type AddressPoolSpec, type AllocationOutcome, type Strategy } from 'ipam-kit/allocator'
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
+import { bodyOf, seal } from '../bytes/seal.js'
 import { property } from '../cidr/property.js'
 
 const at = (text: string) => Address.parse(text)
@@ -37,6 +38,14 @@ const step: fc.Arbitrary<Step> = fc.tuple(
   fc.nat(3),
 )
 
+/** An answer without the numbers of releases: what is stored is their order. */
+function told(outcome: AllocationOutcome): unknown {
+  if (outcome.kind !== 'allocated') return outcome
+  const { memory, ...delta } = outcome.delta
+  const rests = memory.rests.map(({ order: _, ...rest }) => rest)
+  return { ...outcome, delta: { ...delta, memory: { ...memory, rests } } }
+}
+
 /** Does the same to a pool as to another one, and returns the answers. */
 function act(pool: AddressPool, steps: readonly Step[], startMs: number): unknown[] {
   let nowMs = startMs
@@ -50,7 +59,8 @@ function act(pool: AddressPool, steps: readonly Step[], startMs: number): unknow
     }
     if (what === 'release') return pool.releaseOwner(uid, { nowMs })
     if (what === 'occupy') return pool.occupy(Address.add(at('10.0.0.10'), i % 9), owner, { stickyKey })
-    return pool.allocate({ owner, stickyKey, expiresAtMs: i % 5 === 0 ? nowMs + 7000 : undefined }, { nowMs })
+    const expiresAtMs = i % 5 === 0 ? nowMs + 7000 : undefined
+    return told(pool.allocate({ owner, stickyKey, expiresAtMs }, { nowMs }))
   })
 }
 
@@ -92,9 +102,9 @@ describe('bytes that no pool is', () => {
   property([made, fc.nat(), fc.integer({ min: 0, max: 255 })], 3)(
     'are refused or are those of another',
     (pool, at, byte) => {
-      const bytes = AddressPool.encode(pool)
-      bytes[at % bytes.length] = byte
-      const result = AddressPool.safeDecode(bytes)
+      const body = bodyOf(AddressPool.encode(pool))
+      body[at % body.length] = byte
+      const result = AddressPool.safeDecode(seal(body))
       if (!result.ok) expect(result.failure.code).toBe('MALFORMED_BYTES')
       else expect(AddressPool.safeDecode(AddressPool.encode(result.value)).ok).toBe(true)
     },
@@ -106,7 +116,8 @@ describe('bytes that no pool is', () => {
     expect(AddressPool.safeDecode(Uint8Array.of(...bytes, 0)).ok).toBe(false)
   })
 
-  property([fc.uint8Array({ maxLength: 60 })], 5)('whatever they are', (bytes) => {
+  property([fc.uint8Array({ maxLength: 60 })], 5)('whatever they are', (body) => {
+    const bytes = seal([2, ...body])
     const result = AddressPool.safeDecode(bytes)
     if (!result.ok) expect(result.failure.context.position).toBeLessThanOrEqual(bytes.length)
   })
@@ -114,7 +125,7 @@ describe('bytes that no pool is', () => {
   test('of another version', () => {
     expect(AddressPool.safeDecode(Uint8Array.of(9))).toMatchObject({
       ok: false,
-      failure: { context: { what: 'a pool of addresses', position: 0, problem: 'version 9, expected 1' } },
+      failure: { context: { what: 'a pool of addresses', position: 0, problem: 'version 9, expected 2' } },
     })
     expect(() => AddressPool.decode(Uint8Array.of(9))).toThrow(expect.objectContaining({ code: 'MALFORMED_BYTES' }))
   })
