@@ -185,9 +185,7 @@ const UNKNOWN: readonly unknown[] = [
   error('53100', 'PANIC'),
 ]
 const REFUSED: readonly unknown[] = [
-  ...['57014', '53100', '53200', '53400', '25006', '25P02', '42P01', '42501', '42601', '22021', '22P05'].map((code) =>
-    error(code),
-  ),
+  ...['57014', '53100', '53200', '53400', '25006', '25P02', '42P01', '42501', '42601'].map((code) => error(code)),
   ...[
     '0B000',
     '23505',
@@ -285,6 +283,48 @@ describe('a read that fails', () => {
       expect(failureOf(await store.get(ref('a'))).code).toBe('STORE_IO')
       expect(failureOf(await store.list(query)).code).toBe('STORE_IO')
     }
+  })
+})
+
+describe('a database in an encoding that lacks characters', () => {
+  const lacks = (code: string, message: string) => Object.assign(new Error(message), { code, severity: 'ERROR' })
+  const untranslatable =
+    'character with byte sequence 0xe2 0x82 0xac in encoding "UTF8" has no equivalent in encoding "LATIN1"'
+
+  it.each(['create', 'patch', 'delete'] as const)('refuses a %s for good, and says which one', async (operation) => {
+    for (const code of ['22P05', '22021']) {
+      const { store, calls } = storeWith(() => Promise.reject(lacks(code, untranslatable)))
+      const result = await {
+        create: () => store.create(pool('b', { spec: { note: '\u20ac' } })),
+        patch: () => store.patch(ref('a'), { spec: { note: '\u20ac' } }),
+        delete: () => store.delete(ref('a')),
+      }[operation]()
+      const failure = failureOf(result)
+      expect(failure.code).toBe('STORE_INVALID')
+      expect(failure.context).toMatchObject({ path: 'document', problem: expect.stringContaining('"LATIN1"') })
+      expect(calls.filter(([text]) => isWrite(text))).toHaveLength(1)
+    }
+  })
+
+  it.each(['LATIN1', 'SQL_ASCII', 'WIN1252'])('is refused when the tables are to be made: %s', async (encoding) => {
+    const fake = client(() => Promise.reject(lacks('22P05', `the database has the encoding ${encoding}`)))
+    await expect(migratePostgres(fake)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      context: {
+        argument: 'client',
+        expected: 'a database with the encoding UTF8',
+        got: expect.stringContaining(encoding),
+      },
+    })
+    expect(fake.calls).toHaveLength(1)
+  })
+
+  it('is asked for before anything is made', async () => {
+    const fake = client(() => [])
+    await migratePostgres(fake)
+    const [[text]] = fake.calls as [Call]
+    expect(text.indexOf('server_encoding')).toBeGreaterThan(0)
+    expect(text.indexOf('server_encoding')).toBeLessThan(text.indexOf('create table'))
   })
 })
 

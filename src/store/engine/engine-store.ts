@@ -219,6 +219,8 @@ class EngineStore implements Store {
           const { sizeBytes, maxBytes } = commit
           return fail('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes, maxBytes })
         }
+        case 'invalid':
+          return fail('STORE_INVALID', { object: shown, path: 'document', problem: commit.problem }, commit.cause)
         case 'refused':
           return fail('STORE_IO', { operation: this.#named(operation), problem: commit.problem }, commit.cause)
       }

@@ -79,6 +79,8 @@ export type Commit =
   | { readonly kind: 'stale' }
   | { readonly kind: 'too-large'; readonly sizeBytes: number; readonly maxBytes: number }
   | { readonly kind: 'refused'; readonly problem: string; readonly cause?: unknown }
+  /** This document can never be written there. Nothing was. */
+  | { readonly kind: 'invalid'; readonly problem: string; readonly cause?: unknown }
 
 /** One write of one document. */
 export interface DocumentChange {

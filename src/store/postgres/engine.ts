@@ -6,7 +6,7 @@ import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlValue, type Statement, textOf } from '../sql/statement.js'
 import { type Tables, withoutHead } from '../sql/tables.js'
 import type { PostgresClient, PostgresRow } from './client.js'
-import { verdictOf } from './errors.js'
+import { LACKS_CHARACTERS, verdictOf } from './errors.js'
 import { writesOf } from './statements.js'
 
 export interface PostgresEngineParts {
@@ -64,5 +64,10 @@ async function persist(client: PostgresClient, text: string, values: SqlValue[])
 }
 
 function refused(error: unknown): Commit {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  if (LACKS_CHARACTERS.has(code)) {
+    const problem = `the encoding of the database lacks a character of it: ${problemOf(error)}`
+    return { kind: 'invalid', problem, cause: error }
+  }
   return { kind: 'refused', problem: problemOf(error), cause: error }
 }

@@ -36,5 +36,8 @@ const BEFORE_ANY_STATEMENT = /^(57P03|53300|28...|3D000)$/
  */
 const OUTCOME_UNKNOWN = /^(08...|57P..|25P03|25P04|58...|XX...|40003)$/
 
+/** A text has a character that the encoding of the database lacks, or bytes that are none of its characters. Nothing was written. */
+export const LACKS_CHARACTERS: ReadonlySet<unknown> = new Set(['22P05', '22021'])
+
 /** Serialization failure and deadlock: the transaction was rolled back because of others. */
 const LOST_RACE: ReadonlySet<string> = new Set(['40001', '40P01'])

@@ -27,6 +27,8 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  * writes that meet are tried again and again. A write is known not to have been done if the server says so; if a connection
  * ends with it in flight, the answer is `STORE_OUTCOME_UNKNOWN`.
  *
+ * The encoding of the database has to be UTF8. In another one a write with a character that it lacks is refused, with `STORE_INVALID`.
+ *
  * PGlite has one connection and no lock on its folder: open it in one process only.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options

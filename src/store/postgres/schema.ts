@@ -1,5 +1,8 @@
+import { problemOf } from '../engine/watch.js'
+import { mistake } from '../rules/arguments.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
+import { LACKS_CHARACTERS } from './errors.js'
 import { type SchemaOptions, tablesIn } from './tables.js'
 
 const TYPES: ColumnTypes = { integer: 'bigint', key: 'text collate "C"', time: 'timestamptz', table: '' }
@@ -28,7 +31,7 @@ export function postgresMigrations(options: SchemaOptions = {}): readonly Migrat
  *
  * Rejects with what the client rejects with; with SQLSTATE P0001 if the tables are of a newer version than this library knows.
  *
- * @throws IpamError `INVALID_ARGUMENT`
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options, and for a database whose encoding is not UTF8: others lack characters of objects
  */
 export async function migratePostgres(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
   const text = migrationBlock(options)
@@ -38,6 +41,7 @@ export async function migratePostgres(client: PostgresClient, options: SchemaOpt
       return
     } catch (error) {
       const { code } = (error ?? {}) as { readonly code?: unknown }
+      if (LACKS_CHARACTERS.has(code)) throw mistake('client', 'a database with the encoding UTF8', problemOf(error))
       if (!MADE_BY_OTHERS.has(code) || attempt === MAX_ATTEMPTS) throw error
     }
   }
@@ -55,6 +59,9 @@ function migrationBlock(options: SchemaOptions): string {
 declare
   reached bigint := 0;
 begin
+  if current_setting('server_encoding') <> 'UTF8' then
+    raise exception 'the database has the encoding %', current_setting('server_encoding') using errcode = '22P05';
+  end if;
   perform pg_advisory_xact_lock(${LOCK});
   if to_regclass('${tables.migrations}') is null then
     ${makeSchema}

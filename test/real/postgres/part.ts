@@ -9,6 +9,7 @@ import { clientVersion, importClient, installClients } from '../servers/install.
 import { startPostgres } from '../servers/postgres.js'
 import { compile } from '../types.js'
 import { type Connect, connectionsTo, type Pg, setting } from './connections.js'
+import { encodings } from './encodings.js'
 import { failures } from './failures.js'
 import { plans } from './plans.js'
 import { races } from './races.js'
@@ -22,12 +23,14 @@ export const postgres: Part = {
     await installClients()
     await report.test('pg fits without a cast', () => compile(new URL('types', import.meta.url)))
     const server = await startPostgres()
-    const connect = connectionsTo(server.url, await importClient<Pg>('pg'))
+    const pg = await importClient<Pg>('pg')
+    const connect = connectionsTo(server.url, pg)
     const versions = `PostgreSQL ${server.version}, pg ${clientVersion('pg')}`
     try {
       await conformance(report, connect, versions)
       await races(report, connect, depth)
       await plans(report, connect)
+      await encodings(report, connect, server.url, pg)
       await failures(report, connect, server)
     } finally {
       await server.stop()
