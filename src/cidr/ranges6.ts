@@ -2,6 +2,7 @@ import type { Address6 } from './address.js'
 import { assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {
+  addressAt6,
   bigAt6,
   compareAt,
   compareTo,
@@ -219,7 +220,7 @@ export function subtract6(left: Ranges6, right: Ranges6): Ranges6 {
   return out.done()
 }
 
-/** What `a` and `b` have in common. One sweep over both, O(a + b). */
+/** What `a` and `b` have in common. One sweep over the parts of both that may meet: O(a + b) at most, and O(log n) where one is a short range. */
 export function intersect6(left: Ranges6, right: Ranges6): Ranges6 {
   const a = Ranges6.own(left)
   const b = Ranges6.own(right)
@@ -227,10 +228,13 @@ export function intersect6(left: Ranges6, right: Ranges6): Ranges6 {
   const countB = count6(b)
   if (countA === 0) return a
   if (countB === 0) return b
-  const out = new Output(countA + countB)
-  let i = 0
-  let j = 0
-  while (i < countA && j < countB) {
+  const endA = Ranges6.floor(a, addressAt6(b.lasts, countB - 1)) + 1
+  const endB = Ranges6.floor(b, addressAt6(a.lasts, countA - 1)) + 1
+  let i = Math.max(0, Ranges6.floor(a, addressAt6(b.firsts, 0)))
+  let j = Math.max(0, Ranges6.floor(b, addressAt6(a.firsts, 0)))
+  if (i >= endA || j >= endB) return none6
+  const out = new Output(endA - i + endB - j)
+  while (i < endA && j < endB) {
     const firstIsA = compareAt(a.firsts, i, b.firsts, j) >= 0
     const lastIsA = compareAt(a.lasts, i, b.lasts, j) <= 0
     copyAt(firstIsA ? a.firsts : b.firsts, firstIsA ? i : j, out.firsts, out.length)

@@ -176,11 +176,11 @@ function poolOf({ book, entry }: Place): string {
 function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
   const { known, nowMs } = input
   const { order, domain } = pool.object.spec
-  let beside = input.refused
-  for (;;) {
-    const prefix = nextBlock(pool, grid.family, beside, input)
-    if (prefix === undefined) return undefined
+  const tried = new Set<string>()
+  for (const prefix of blocksToTry(pool, grid.family, input)) {
     const name = blockName(domain, prefix)
+    if (tried.has(name)) continue
+    tried.add(name)
     const book = known.book(name)
     if (book === undefined || book === 'absent' || (book instanceof BlockBook && isOfGrid(book, grid))) {
       const isHeld = heldIn(prefix, grid, input.request)
@@ -194,19 +194,13 @@ function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
           : give({ pool, book, unit, size }, input, why)
       }
     }
-    // not for what is asked for here, whatever it has for others
-    beside = RangeSet.union(beside, RangeSet.fromPrefixes([prefix]))
   }
+  return undefined
 }
 
-/** The block to try next. */
-function nextBlock(
-  pool: PoolView,
-  family: Family,
-  beside: RangeSet.RangeSet,
-  input: ChoiceInput,
-): Prefix.Prefix | undefined {
-  const { known, request, doubtful, left, nowMs } = input
+/** The blocks to try, in their order, some of them more than once. O(blocks) for all of them. */
+function* blocksToTry(pool: PoolView, family: Family, input: ChoiceInput): IterableIterator<Prefix.Prefix> {
+  const { known, request, doubtful, left, nowMs, refused: beside } = input
   const busy = busyOf(input)
   const isFit = (book: BlockBook | undefined) =>
     book !== undefined &&
@@ -214,30 +208,25 @@ function nextBlock(
     book.object.spec.domain === pool.object.spec.domain &&
     pool.unitsOf(book.prefix, book.name).length > 0 &&
     !RangeSet.contains(beside, book.prefix)
-  if (isFit(doubtful)) return doubtful?.prefix
+  if (doubtful !== undefined && isFit(doubtful)) yield doubtful.prefix
   const { beside: shared } = input
   const isShared = shared?.address.family === family && isBlockOf(pool, shared) && !RangeSet.contains(beside, shared)
-  if (isShared && request.node === undefined) return shared
+  if (isShared && request.node === undefined) yield shared
   const { domain } = pool.object.spec
-  const place = left(domain).find(
-    (prefix) => prefix.address.family === family && isBlockOf(pool, prefix) && !RangeSet.contains(beside, prefix),
-  )
-  if (place !== undefined) return place
+  for (const prefix of left(domain)) {
+    if (prefix.address.family === family && isBlockOf(pool, prefix) && !RangeSet.contains(beside, prefix)) yield prefix
+  }
   const { affinity } = pool.object.spec
   const { node } = request
   if (affinity !== undefined && node !== undefined) {
     const own = known.booksOfNode(node.name).filter((book) => book.object.spec.pool === pool.name && isFit(book))
     const ordered = own.toSorted((left, right) => Prefix.compare(left.prefix, right.prefix))
-    const first = ordered.find(({ prefix }) => !RangeSet.contains(busy.met, prefix)) ?? ordered[0]
-    if (first !== undefined) return first.prefix
-    const fresh = mayBind(pool, family, input)
-      ? firstOf(pool, family, { nowMs, beside, withBound: false }, busy)
-      : undefined
-    if (fresh !== undefined || !affinity.borrow) return fresh
-    return firstOf(pool, family, { nowMs, beside, withBound: true }, busy)
-  }
-  const query = { nowMs, beside, withBound: false }
-  return firstOf(pool, family, query, busy) ?? firstOf(pool, family, { ...query, withBound: true }, busy)
+    for (const { prefix } of ordered) if (!RangeSet.contains(busy.met, prefix)) yield prefix
+    for (const { prefix } of ordered) yield prefix
+    if (mayBind(pool, family, input)) yield* quietFirst(pool, family, { nowMs, beside, withBound: false }, busy)
+    if (!affinity.borrow) return
+  } else yield* quietFirst(pool, family, { nowMs, beside, withBound: false }, busy)
+  yield* quietFirst(pool, family, { nowMs, beside, withBound: true }, busy)
 }
 
 /** Whether a prefix is a block of which a pool gives something. */
@@ -246,17 +235,16 @@ function isBlockOf(pool: PoolView, prefix: Prefix.Prefix): boolean {
   return isOnGrid && pool.unitsOf(prefix, blockName(pool.object.spec.domain, prefix)).length > 0
 }
 
-/** The first block in which there may be room, and rather one that nobody else writes. */
-function firstOf(
+/** The blocks in which there may be room, first those that no other writer writes. */
+function* quietFirst(
   pool: PoolView,
   family: Family,
   query: { readonly nowMs: number; readonly beside: RangeSet.RangeSet; readonly withBound: boolean },
   { tries }: Busy,
-): Prefix.Prefix | undefined {
+): IterableIterator<Prefix.Prefix> {
   for (const busy of tries()) {
     if (RangeSet.isEmpty(busy)) continue
-    const quiet = pool.candidate(family, { ...query, beside: RangeSet.union(query.beside, busy) })
-    if (quiet !== undefined) return quiet
+    yield* pool.candidates(family, { ...query, beside: RangeSet.union(query.beside, busy) })
   }
-  return pool.candidate(family, query)
+  yield* pool.candidates(family, query)
 }

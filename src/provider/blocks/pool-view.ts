@@ -33,6 +33,15 @@ export interface PoolHints {
   readonly last: Address | undefined
 }
 
+/** Which blocks are looked for. */
+interface CandidateQuery {
+  readonly nowMs: number
+  /** Blocks that are not wanted. */
+  readonly beside?: RangeSet | undefined
+  /** Whether those that are bound to a node are wanted too. */
+  readonly withBound: boolean
+}
+
 /** What is known of one family of a pool: which of its blocks are not worth a look. */
 interface FamilyView {
   readonly grid: Grid
@@ -203,15 +212,8 @@ export class PoolView {
     const names: string[] = []
     if (view === undefined || this.#space === undefined) return names
     const { domain } = this.object.spec
-    for (const { first, last } of eachRange(RangeSet.intersect(this.#space.given, view.full.set))) {
-      if (first.family !== family) continue
-      let next: Address | undefined = first
-      while (next !== undefined && Address.compare(next, last) <= 0) {
-        const prefix: Prefix = Prefix.masked(Prefix.of(next, view.grid.blockPrefixLength))
-        const name = blockName(domain, prefix)
-        if (name !== names.at(-1) && names.push(name) >= most) return names
-        next = Address.next(Prefix.last(prefix))
-      }
+    for (const prefix of blocksIn(RangeSet.intersect(this.#space.given, view.full.set), view.grid)) {
+      if (names.push(blockName(domain, prefix)) >= most) return names
     }
     return names
   }
@@ -228,29 +230,31 @@ export class PoolView {
     return this.#families.get(family)?.due.firstMs
   }
 
-  /**
-   * The first block in which there may be room.
-   *
-   * @param beside blocks that are not wanted
-   */
-  candidate(
-    family: Family,
-    {
-      nowMs,
-      beside = RangeSet.empty,
-      withBound,
-    }: { readonly nowMs: number; readonly beside?: RangeSet; readonly withBound: boolean },
-  ): Prefix | undefined {
+  /** The first of {@link candidates}. */
+  candidate(family: Family, query: CandidateQuery): Prefix | undefined {
+    for (const prefix of this.candidates(family, query)) return prefix
+    return undefined
+  }
+
+  /** The blocks in which there may be room, in the order of the pool, some of them twice. O(blocks) for all of them. */
+  *candidates(family: Family, { nowMs, beside = RangeSet.empty, withBound }: CandidateQuery): IterableIterator<Prefix> {
     const view = this.#families.get(family)
-    if (view === undefined || this.#space === undefined) return undefined
+    if (view === undefined || this.#space === undefined) return
     this.#expire(view, nowMs)
     const { free, unbound } = this.#restOf(view)
     const rest = withBound ? free : unbound
     const strange = RangeSet.fromPrefixes([...view.strangers.values()].map((prefix) => onGrid(prefix, view.grid)))
     const unwanted = RangeSet.union(beside, strange)
     const wanted = RangeSet.isEmpty(unwanted) ? rest : RangeSet.subtract(rest, unwanted)
-    const first = this.#firstOf(wanted, family, view)
-    return first && Prefix.masked(Prefix.of(first, view.grid.blockPrefixLength))
+    const last = this.object.spec.order === 'lowest' ? undefined : (lastOf(view) ?? view.hinted)
+    if (last !== undefined) {
+      const behind = {
+        first: Prefix.first(last),
+        last: Address.fromBigInt(family, (1n << BigInt(Address.bitsOf(family))) - 1n),
+      }
+      yield* blocksIn(RangeSet.intersect(wanted, RangeSet.fromRanges([behind])), view.grid)
+    }
+    yield* blocksIn(wanted, view.grid)
   }
 
   /** Takes in that time has gone on. */
@@ -277,16 +281,6 @@ export class PoolView {
 
   #expire(view: FamilyView, nowMs: number): void {
     for (const prefix of view.due.takeDue(nowMs)) view.full.mark(prefix, false)
-  }
-
-  #firstOf(wanted: RangeSet, family: Family, view: FamilyView): Address | undefined {
-    const last = this.object.spec.order === 'lowest' ? undefined : (lastOf(view) ?? view.hinted)
-    if (last === undefined) return firstOf(wanted, family)
-    const first = Prefix.first(last)
-    const all = RangeSet.fromRanges([
-      { first, last: Address.fromBigInt(family, (1n << BigInt(Address.bitsOf(family))) - 1n) },
-    ])
-    return firstOf(RangeSet.intersect(wanted, all), family) ?? firstOf(wanted, family)
   }
 
   #restOf(view: FamilyView): { readonly free: RangeSet; readonly unbound: RangeSet } {
@@ -353,8 +347,21 @@ function lastOf({ sequences }: FamilyView): Prefix | undefined {
   return last?.prefix
 }
 
-function firstOf(set: RangeSet, family: Family): Address | undefined {
-  return RangeSet.first(family === 4 ? { ...set, v6: RangeSet.empty.v6 } : { ...set, v4: RangeSet.empty.v4 })
+/** The blocks of a grid that have something of a set, in order. */
+function* blocksIn(set: RangeSet, { family, blockPrefixLength }: Grid): IterableIterator<Prefix> {
+  const { v4, v6 } = RangeSet.empty
+  /** The first address behind the last block. */
+  let behind: Address | undefined
+  for (const { first, last } of eachRange(family === 4 ? { ...set, v6 } : { ...set, v4 })) {
+    let next = behind === undefined || Address.compare(first, behind) > 0 ? first : behind
+    while (Address.compare(next, last) <= 0) {
+      const prefix: Prefix = Prefix.masked(Prefix.of(next, blockPrefixLength))
+      yield prefix
+      behind = Address.next(Prefix.last(prefix))
+      if (behind === undefined) return
+      next = behind
+    }
+  }
 }
 
 /** Blocks that a status names. What does not parse says nothing: it is a hint. */
