@@ -1,4 +1,4 @@
-import type { Owner } from 'ipam-kit/allocator'
+import { AddressPool, type Owner, PrefixAllocator } from 'ipam-kit/allocator'
 import { Address, type Address4, RangeSet } from 'ipam-kit/cidr'
 import { claims, filledPool, serveClaims } from '../claims.js'
 import type { Side, Work } from '../harness.js'
@@ -29,6 +29,16 @@ export const allocateWorks: readonly Work[] = [
     name: 'allocate and release, 1,048,576 addresses half full',
     ours: () => allocateAndRelease('10.0.0.0/12', 524_288),
     peers: { 'the same with 65,536 addresses': () => allocateAndRelease('10.0.0.0/16', 32_768) },
+  },
+  {
+    name: 'look for a /30 over 64,000 ranges, each half in use, per range',
+    ours: () => prefixOverRanges(64_000),
+    peers: { 'the same over 8,000': () => prefixOverRanges(8000) },
+  },
+  {
+    name: 'a prefix for one of 64,000 interfaces of a uid',
+    ours: () => prefixOfInterface(64_000),
+    peers: { 'one of 8,000': () => prefixOfInterface(8000) },
   },
   {
     name: 'the last free address of a /16',
@@ -78,6 +88,31 @@ export const allocateWorks: readonly Work[] = [
     },
   },
 ]
+
+/** Ranges of 16 addresses of which every other one is in use. */
+function prefixOverRanges(ranges: number): Side {
+  const parts = Array.from({ length: ranges }, (_, i) => {
+    const first = Address.from4(FIRST + i * 32)
+    return { first, last: Address.from4(FIRST + i * 32 + 15) }
+  })
+  const pool = new AddressPool({ ranges: RangeSet.fromRanges(parts) })
+  const addresses = parts.flatMap(({ first }) => Array.from({ length: 8 }, (_, i) => Address.add(first, BigInt(i * 2))))
+  for (const [i, address] of addresses.entries()) pool.occupy(address, { uid: String(i) })
+  const run = () => pool.allocate({ owner: claimant, family: 4, want: { kind: 'prefix', length: 30 } }).kind
+  return { run, operations: ranges, answer: run }
+}
+
+function prefixOfInterface(interfaces: number): Side {
+  const allocator = new PrefixAllocator({ parents: RangeSet.parse(['10.0.0.0/8']), childLength: 28 })
+  for (let i = 0; i < interfaces; i++) allocator.allocate({ owner: { uid: 'node', interface: `net${i}` } })
+  const owner = { uid: 'node', interface: 'one more' }
+  const run = () => {
+    const outcome = allocator.allocate({ owner })
+    if (outcome.kind === 'allocated') allocator.release(outcome.prefix, owner)
+    return outcome.kind
+  }
+  return { run, operations: 1, answer: run }
+}
 
 const claimant: Owner = { uid: 'claimant' }
 

@@ -193,7 +193,7 @@ describe.each(codecs)('a stored %s', (_, { states, encode, decode, safeDecode })
     ['a symbol', Symbol('bytes')],
     ['an array', [...sample]],
     ['an object', {}],
-    ['an object with a length', { length: sample.length, ...sample }],
+    ['an object with a length', { ...sample, length: sample.length }],
     ['an object that says that it is one', { [Symbol.toStringTag]: 'Uint8Array', length: 9, subarray: () => sample }],
     ['one behind a proxy', new Proxy(sample, {})],
     ['a function', () => sample],
