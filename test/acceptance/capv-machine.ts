@@ -17,6 +17,7 @@ import * as z from 'zod'
 import { type Answers, those } from './answer.js'
 import { claimOf, readyCondition } from './consumer-objects.js'
 import { askedOf, ConsumerWorld } from './consumer-world.js'
+import { validName, validNaming } from './valid-names.js'
 
 export const VSPHERE_VM = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'VSphereVM' }
 
@@ -36,8 +37,9 @@ type VmClaim = z.output<typeof vmClaimSchema>
 
 /** A claim of the name of a desired one. Who owns it is not said: nobody does. */
 export function vmClaimOf(text: VmClaim, desired: readonly DesiredClaim[]): IPAddressClaim {
-  const wanted = desired.find(({ name }) => name === text.name)
-  const { name, namespace, addressRef, finalizers, ready, v1beta1Ready, reason, message } = text
+  const name = validName(text.name)
+  const wanted = desired.find((each) => each.name === name)
+  const { namespace, addressRef, finalizers, ready, v1beta1Ready, reason, message } = text
   const poolRef = wanted?.poolRef ?? { apiGroup: 'group', kind: 'Pool', name: 'of no device' }
   const claim = claimOf({
     name,
@@ -66,11 +68,21 @@ export async function reconcileVm(
 ): Promise<Reconciled> {
   const world = new ConsumerWorld(owner)
   const stored = await world.put(owner)
-  const desired = claimsFor(stored, devices, 'capv')
+  const naming = validNaming('capv', devices)
+  const known = { owner: stored, naming: naming.dialect, devices: naming.devices, addresses: [] }
+  const desired = claimsFor(stored, naming.devices, naming.dialect)
   for (const text of texts) await world.put(vmClaimOf(text, desired))
-  const plan = planClaims({ owner: stored, naming: 'capv', devices, claims: await world.claims(), addresses: [] })
+  const plan = planClaims({ ...known, claims: await world.claims() })
   await world.run(plan)
-  return { condition: plan.outcome.condition, claims: await world.claims() }
+  const { condition } = plan.outcome
+  return {
+    condition: condition && { ...condition, message: naming.given(condition.message) },
+    claims: (await world.claims()).map(({ metadata, spec, ...claim }) => ({
+      ...claim,
+      metadata: { ...metadata, name: naming.given(metadata.name) },
+      spec: { ...spec, poolRef: { ...spec.poolRef, name: naming.given(spec.poolRef.name) } },
+    })),
+  }
 }
 
 export function reconciledAnswers({ condition, claims }: Reconciled): Answers {

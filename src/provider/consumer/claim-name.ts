@@ -1,4 +1,5 @@
 import { hashText } from '../../allocator/hashing.js'
+import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 
@@ -30,12 +31,23 @@ export function boundedName(name: string, options: { readonly maxLength?: number
   return `${start}-${hex(hashText(name))}${hex(hashText(`#${name}`))}`
 }
 
-/** @throws IpamError `INVALID_CLAIM_NAME` */
+const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN)
+
+/**
+ * The rule of an API server for the name of an object: a DNS subdomain of RFC 1123.
+ *
+ * @throws IpamError `INVALID_CLAIM_NAME`
+ */
 export function assertClaimName(name: string): void {
   if (typeof name !== 'string') throw ipamError('INVALID_CLAIM_NAME', { name: String(name), problem: 'it is no text' })
   if (name === '') throw ipamError('INVALID_CLAIM_NAME', { name, problem: 'it is empty' })
-  if (name.length <= MAX_NAME_LENGTH) return
-  const problem = `it has ${name.length} characters, and ${MAX_NAME_LENGTH} are the most`
+  if (name.length > MAX_NAME_LENGTH) {
+    const problem = `it has ${name.length} characters, and ${MAX_NAME_LENGTH} are the most`
+    throw ipamError('INVALID_CLAIM_NAME', { name, problem })
+  }
+  if (SUBDOMAIN.test(name)) return
+  const problem =
+    'an API server takes lower case letters, digits, "-" and ".", and each part between dots begins and ends with a letter or a digit'
   throw ipamError('INVALID_CLAIM_NAME', { name, problem })
 }
 

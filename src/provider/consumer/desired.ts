@@ -1,6 +1,7 @@
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
+import { asObject } from '../../crd/meta/json.js'
 import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
 import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
@@ -49,8 +50,9 @@ export interface ClaimsForOptions {
  * The claims that a machine needs for its devices, in their order: one for each pool of each device. O(pools).
  *
  * @param owner the machine, as it was read: it needs a name, a namespace and a uid
- * @throws IpamError `CLAIM_NAME_CONFLICT` for two claims of one name, `INVALID_CLAIM_NAME` for one that is empty or has more than 253 characters
- *   ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner without uid or namespace
+ * @throws IpamError `CLAIM_NAME_CONFLICT` for two claims of one name, `INVALID_CLAIM_NAME` for a name that no API server takes
+ *   ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner without uid or namespace, and for a pool reference whose group, kind or name
+ *   an IPAddressClaim does not take
  * @example
  * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', labels: { 'cluster.x-k8s.io/cluster-name': 'blue' } }
  * const owner = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'VSphereVM', metadata }
@@ -77,6 +79,7 @@ export function nameableClaims(
 ): { readonly claims: readonly DesiredClaim[]; readonly problem: IpamError | undefined } {
   const of: Wanting = {
     dialect,
+    owner: formatRef(refOf(owner)),
     ownerReference: ownerReferenceOf(owner, dialect),
     namespace: storedField(owner, 'namespace'),
     labels: owner.metadata.labels ?? {},
@@ -84,9 +87,16 @@ export function nameableClaims(
   }
   const claims = new Map<string, DesiredClaim>()
   let problem: IpamError | undefined
-  for (const [deviceIndex, { name: deviceName = String(deviceIndex), pools }] of devices.entries()) {
+  for (const [deviceIndex, device] of devices.entries()) {
+    if (!isDevice(device)) {
+      const argument = `device ${deviceIndex} of ${formatRef(refOf(owner))}`
+      problem ??= invalidArgument(argument, 'an object with a list of pools', device)
+      continue
+    }
+    const { name: deviceName = String(deviceIndex), pools } = device
     for (const [poolIndex, request] of pools.entries()) {
-      const claim = desiredClaim(of, request, { deviceIndex, deviceName, poolIndex })
+      const at = { deviceIndex, deviceName, poolIndex }
+      const claim = poolProblem(of, request, at) ?? desiredClaim(of, request, at)
       const before = 'code' in claim ? undefined : claims.get(claim.name)
       if ('code' in claim) problem ??= claim
       else if (before !== undefined) problem ??= conflictOf(before, claim)
@@ -99,14 +109,42 @@ export function nameableClaims(
 /** What all claims of an owner have in common. */
 interface Wanting extends OwnerLabels {
   readonly dialect: Dialect
+  /** Kind, namespace and name, for messages. */
+  readonly owner: string
   readonly ownerReference: OwnerReference
   readonly namespace: string
+}
+
+type PoolPlace = Pick<DesiredClaim, 'deviceIndex' | 'deviceName' | 'poolIndex'>
+
+/** A spec of a machine is read from JSON, and a device may be anything there. */
+function isDevice(device: unknown): device is ConsumerDevice {
+  const { name, pools } = asObject(device) ?? {}
+  return Array.isArray(pools) && (name === undefined || typeof name === 'string')
+}
+
+/** Why a claim for this pool would be refused: what the schema of v1beta2 says of the reference. */
+function poolProblem(of: Wanting, request: PoolRequest, { deviceName, poolIndex }: PoolPlace): IpamError | undefined {
+  const place = `pools[${poolIndex}] of device ${deviceName} of ${of.owner}`
+  const fields = asObject(request)
+  if (fields === undefined) return invalidArgument(place, 'a pool reference', request)
+  const poolRef = poolOf(request, of.dialect)
+  const { apiVersion, kind } = IPAddressClaim.info
+  const [error] = IPAddressClaim.validate({ apiVersion, kind, metadata: {}, spec: { poolRef } })
+  if (error === undefined) return undefined
+  const field = error.path.slice(error.path.lastIndexOf('.') + 1)
+  return invalidArgument(`${field} of ${place}`, `the ${field} of a pool, as an IPAddressClaim takes it`, fields[field])
+}
+
+function invalidArgument(argument: string, expected: string, value: unknown): IpamError {
+  const got = value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
+  return ipamError('INVALID_ARGUMENT', { argument, expected, got })
 }
 
 function desiredClaim(
   of: Wanting,
   { annotations = {}, labels = {}, ...request }: PoolRequest,
-  at: Pick<DesiredClaim, 'deviceIndex' | 'deviceName' | 'poolIndex'>,
+  at: PoolPlace,
 ): DesiredClaim | IpamError {
   const { dialect, ownerReference, namespace, clusterName } = of
   const poolRef = poolOf(request, dialect)
@@ -182,7 +220,8 @@ export function storedField(object: KubeObject, field: 'uid' | 'namespace'): str
 }
 
 function poolOf({ apiGroup, kind, name }: IPPoolReference, dialect: Dialect): IPPoolReference {
-  return { apiGroup: groupText(apiGroup) || dialect.defaultPoolGroup || '', kind, name }
+  const group = typeof apiGroup === 'string' ? groupText(apiGroup) : apiGroup
+  return { apiGroup: group || dialect.defaultPoolGroup || '', kind, name }
 }
 
 function conflictOf(first: DesiredClaim, second: DesiredClaim): IpamError {

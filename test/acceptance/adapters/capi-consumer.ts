@@ -11,6 +11,7 @@ import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, unsupported } from '../answer.js'
 import { configAnswers, configOf, reconciledAnswers, reconcileVm, VSPHERE_VM, vmClaimSchema } from '../capv-machine.js'
 import { addressFor, claimFor, NAMESPACE, ownerOf } from '../consumer-objects.js'
+import { validNaming, wantedClaims } from '../valid-names.js'
 
 const text = z.string()
 const ownerSchema = z.strictObject({ apiVersion: text, kind: text, name: text, uid: text })
@@ -92,8 +93,9 @@ function claimName(input: z.output<typeof nameSchema>, expect: unknown): Answer 
   const { machine, deviceIndex, poolIndex } = input
   const pools = Array.from({ length: poolIndex + 1 }, (_, index) => `pool-${index}`)
   const devices = Array.from({ length: deviceIndex + 1 }, () => deviceOf(pools))
-  const desired = claimsFor(ownerOf(machine, {}, VSPHERE_VM), devices, 'capv')
-  return answerKeys(expect, { name: () => desired.at(-1)?.name })
+  const { dialect, given } = validNaming('capv', devices)
+  const desired = claimsFor(ownerOf(machine, {}, VSPHERE_VM), devices, dialect)
+  return answerKeys(expect, { name: () => given(desired.at(-1)?.name ?? '') })
 }
 
 function read(input: z.output<typeof readSchema>, expect: unknown): Answer {
@@ -121,7 +123,7 @@ function read(input: z.output<typeof readSchema>, expect: unknown): Answer {
 function resolve({ want, claim, address }: z.output<typeof resolveSchema>, expect: unknown): Answer {
   const { apiVersion, kind, name, uid } = want.owner
   const owner = ownerOf(name, { uid }, { apiVersion, kind })
-  const [desired] = claimsFor(owner, [{ name: 'net0', pools: [want.poolRef] }], 'proxmox') as [DesiredClaim]
+  const [desired] = wantedClaims(owner, [{ name: 'net0', pools: [want.poolRef] }], 'proxmox') as [DesiredClaim]
   const found =
     claim === null
       ? undefined

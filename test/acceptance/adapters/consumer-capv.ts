@@ -27,6 +27,7 @@ import {
 import { answerFunction, type CaseFunctions } from '../case-function.js'
 import { addressOf, ownerOf } from '../consumer-objects.js'
 import { askedOf, ConsumerWorld, refTo } from '../consumer-world.js'
+import { validNaming, wantedClaims } from '../valid-names.js'
 
 const text = z.string()
 const texts = z.array(text)
@@ -140,7 +141,7 @@ function poolsOf({ addressesFromPools = [] }: Device, kind = 'Pool') {
 /** What is read back of a VM: the settings of its devices, and what they still wait for. */
 function readBack(input: z.output<typeof readSchema>) {
   const owner = ownerOf(input.vm, input.namespace === undefined ? {} : { namespace: input.namespace }, VSPHERE_VM)
-  const desired = claimsFor(
+  const desired = wantedClaims(
     owner,
     input.devices.map((device) => poolsOf(device)),
     'capv',
@@ -196,10 +197,13 @@ async function remove(input: z.output<typeof deleteSchema>, expect: unknown): Pr
   const world = new ConsumerWorld(VSPHERE_VM)
   const vm = ownerOf(input.vm, { ...namespace, finalizers: [VM_FINALIZER], deletionTimestamp: 'now' }, VSPHERE_VM)
   const owner = await world.put(vm)
-  const wanted = input.devices.map((device) => poolsOf(device))
-  const desired = claimsFor(owner, wanted, 'capv')
+  const { dialect, devices } = validNaming(
+    'capv',
+    input.devices.map((device) => poolsOf(device)),
+  )
+  const desired = claimsFor(owner, devices, dialect)
   for (const claim of input.claims) await world.put(vmClaimOf(claim, desired))
-  const known = { owner, naming: 'capv', devices: wanted, claims: await world.claims(), addresses: [] } as const
+  const known = { owner, naming: dialect, devices, claims: await world.claims(), addresses: [] }
   const plan = input.vmStateOutside === 'NotFound' ? releasePlan(known) : planClaims(known)
   await world.run(plan)
   if (plan.outcome.kind === 'released') await world.patch(refTo(owner), { metadata: { finalizers: null } })

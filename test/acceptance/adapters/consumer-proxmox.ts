@@ -28,6 +28,7 @@ import { type Answer, answerKeys, type GivenCase, isRecord, refused, those } fro
 import { answerFunction, type CaseFunctions } from '../case-function.js'
 import { addressFor, addressOf, claimFor, ownerOf } from '../consumer-objects.js'
 import { askedOf, ConsumerWorld } from '../consumer-world.js'
+import { type ValidNaming, validName, validNaming, wantedClaims } from '../valid-names.js'
 
 const text = z.string()
 const annotations = z.record(text, text)
@@ -122,8 +123,9 @@ const functions: CaseFunctions = {
   resolveClaim: (input, expect) => resolve(resolveSchema.parse(input), expect),
   claimName: (input, expect) => {
     const { owner, device, annotations: given } = nameSchema.parse(input)
-    const [desired] = claimsFor(ownerOf(owner), [{ name: device, pools: [poolOf('pool', given)] }], 'proxmox')
-    return answerKeys(expect, { name: () => desired?.name })
+    const naming = validNaming('proxmox', [{ name: device, pools: [poolOf('pool', given)] }])
+    const [desired] = claimsFor(ownerOf(owner), naming.devices, naming.dialect)
+    return answerKeys(expect, { name: () => naming.given(desired?.name ?? '') })
   },
   isOwnedByExactMachine: (input, expect) => {
     const { owner, ownerReferences } = z
@@ -148,11 +150,10 @@ const functions: CaseFunctions = {
     const { owner, device, offset, cluster } = createSchema.parse(input)
     const request = poolOf('pool', { [POOL_OFFSET_ANNOTATION]: String(offset) })
     const options = { clusterName: cluster }
-    const [desired] = claimsFor(ownerOf(owner), [{ name: device, pools: [request] }], 'proxmox', options) as [
-      DesiredClaim,
-    ]
+    const naming = validNaming('proxmox', [{ name: device, pools: [request] }])
+    const [desired] = claimsFor(ownerOf(owner), naming.devices, naming.dialect, options) as [DesiredClaim]
     const { metadata } = newClaim(desired)
-    return answerKeys(expect, { claimName: () => metadata.name, labels: () => metadata.labels })
+    return answerKeys(expect, { claimName: () => naming.given(metadata.name), labels: () => metadata.labels })
   },
   clusterPool: (input, expect) => {
     const pool = clusterPool({ namespace: 'default', ...clusterPoolSchema.parse(input) })
@@ -197,36 +198,39 @@ function resolve({ owner, want, claim, addresses }: z.output<typeof resolveSchem
   const { apiVersion, kind, name, namespace, uid } = owner
   const machine = ownerOf(name, { namespace, uid }, { apiVersion, kind })
   const devices = [{ name: want.device, pools: [{ ...want.poolRef, annotations: want.annotations }] }]
-  const [desired] = claimsFor(machine, devices, 'proxmox') as [DesiredClaim]
-  const found = claim === null ? undefined : claimFor(desired, claim)
-  const wantedName = claim === null ? desired.name : claim.addressRef
+  const naming = validNaming('proxmox', devices)
+  const [desired] = wantedClaims(machine, devices, naming.dialect) as [DesiredClaim]
+  const found = claim === null ? undefined : claimFor(desired, { ...claim, name: validName(claim.name) })
+  const claimName = naming.given(desired.name)
+  const wantedName = claim === null ? claimName : claim.addressRef
   const address = addresses.find((each) => each.name === wantedName && (each.namespace ?? namespace) === namespace)
-  const { claimRef = desired.name, ...of } = address ?? { name: '' }
-  const resolution = resolveClaim(
-    desired,
-    found,
-    address === undefined ? undefined : addressFor(desired, { ...of, claim: claimRef }),
-  )
+  const { claimRef = claimName, ...of } = address ?? { name: '' }
+  const own = { ...of, claim: validName(claimRef), ...(claim === null ? { name: desired.name } : {}) }
+  const resolution = resolveClaim(desired, found, address === undefined ? undefined : addressFor(desired, own))
   return answerKeys(expect, {
     error: () => false,
     status: () => STATUS[resolution.kind],
     reason: () => ('reason' in resolution ? resolution.reason : undefined),
-    claimName: () => desired.name,
+    claimName: () => claimName,
     address: () => (resolution.kind === 'bound' ? resolution.address.spec.address : null),
     addressName: () => (resolution.kind === 'bound' ? resolution.address.metadata.name : null),
     annotations: () => (resolution.kind === 'bound' ? resolution.annotations : null),
-    orphanedAddressName: () => (resolution.kind === 'missing' ? resolution.orphanAddress?.metadata.name : undefined),
+    orphanedAddressName: () => (resolution.kind === 'missing' && resolution.orphanAddress ? wantedName : undefined),
   })
 }
 
 type Bound = z.output<typeof boundSchema>
 
 /** The address of a desired claim that a case says is resolved. */
-function boundOf(desired: DesiredClaim, resolved: readonly Bound[]): Bound | undefined {
-  const offset = Number(desired.annotations[POOL_OFFSET_ANNOTATION])
-  return resolved.find((bound) => {
-    return bound.device === desired.deviceName && bound.offset === offset && bound.pool === desired.poolRef.name
-  })
+function boundOf(
+  { annotations: own, deviceName, poolRef }: DesiredClaim,
+  resolved: readonly Bound[],
+  { given }: ValidNaming,
+): Bound | undefined {
+  const offset = Number(own[POOL_OFFSET_ANNOTATION])
+  return resolved.find(
+    ({ device, offset: at, pool }) => device === deviceName && at === offset && pool === given(poolRef.name),
+  )
 }
 
 async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknown): Promise<Answer> {
@@ -240,22 +244,24 @@ async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknow
     const own = families.map((family) => poolOf(defaults[family], { [DEFAULT_GATEWAY_ANNOTATION]: 'true' }))
     return { name: device.name, pools: [...own, ...device.pools.map((pool) => poolOf(pool))] }
   })
+  const naming = validNaming('proxmox', devices)
   const addresses: IPAddress[] = []
-  for (const desired of claimsFor(owner, devices, 'proxmox')) {
-    const bound = boundOf(desired, input.resolved)
+  for (const desired of claimsFor(owner, naming.devices, naming.dialect)) {
+    const bound = boundOf(desired, input.resolved, naming)
     const { existingClaim } = input.devices[desired.deviceIndex] ?? {}
     const [, other, pool] = EXISTING.exec(existingClaim ?? '') ?? []
     if (bound === undefined && (existingClaim === undefined || desired.poolIndex > 0)) continue
     const addressRef = bound && `${desired.name}-address`
     const reference = { ...desired.ownerReference, name: other ?? owner.metadata.name, ...(other && { uid: other }) }
-    const poolRef = pool === undefined ? desired.poolRef : { ...desired.poolRef, name: pool }
+    const poolRef = pool === undefined ? desired.poolRef : { ...desired.poolRef, name: validName(pool) }
     await world.put(
       claimFor(desired, { annotations: desired.annotations, ownerReferences: [reference], addressRef, poolRef }),
     )
     if (bound)
       addresses.push(addressFor(desired, { name: `${desired.name}-address`, address: bound.address, prefix: 24 }))
   }
-  const plan = planClaims({ owner, naming: 'proxmox', devices, claims: await world.claims(), addresses })
+  const known = { owner, naming: naming.dialect, devices: naming.devices, addresses }
+  const plan = planClaims({ ...known, claims: await world.claims() })
   await world.run(plan)
   const { condition } = plan.outcome
   const claims = await world.claims()
@@ -267,9 +273,10 @@ async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknow
     condition: (asked) => askedOf(asked, condition),
     conditionStatus: () => condition?.status,
     reason: () => condition?.reason,
-    messageContains: (asked) => those(asked, (part) => condition?.message.includes(part) === true),
+    messageContains: (asked) =>
+      those(asked, (part) => condition !== undefined && naming.given(condition.message).includes(part)),
     totalClaims: () => claims.length,
-    claimsPerPool: (asked) => askedOf(asked, countBy(claims.map(({ spec }) => spec.poolRef.name))),
+    claimsPerPool: (asked) => askedOf(asked, countBy(claims.map(({ spec }) => naming.given(spec.poolRef.name)))),
     ownerUnchanged: (asked) =>
       claims.every(({ metadata }) => metadata.ownerReferences?.every(({ name }) => name === asked)) ? asked : null,
     status: (asked) => statusOf(asked, reported),
@@ -303,7 +310,8 @@ async function recover(input: z.output<typeof recoverSchema>, expect: unknown): 
   const devices = (isSpecified ? input.resolved : []).map(({ device, offset, pool }): ConsumerDevice => {
     return { name: device, pools: [poolOf(pool, { [POOL_OFFSET_ANNOTATION]: String(offset) })] }
   })
-  const wanted = claimsFor(owner, devices, 'proxmox')
+  const naming = validNaming('proxmox', devices)
+  const wanted = claimsFor(owner, naming.devices, naming.dialect)
   const addresses: IPAddress[] = []
   for (const [index, desired] of wanted.entries()) {
     const name = `${desired.name}-address`
@@ -327,7 +335,7 @@ const SOME_MAC = '02:00:00:00:00:01'
 
 function network({ device, mac = SOME_MAC, addresses }: z.output<typeof networkSchema>, expect: unknown): Answer {
   const pools = addresses.map((_, index) => poolOf(`pool-${index}`))
-  const desired = claimsFor(ownerOf('machine'), [{ name: device, pools }], 'proxmox')
+  const desired = wantedClaims(ownerOf('machine'), [{ name: device, pools }], 'proxmox')
   const objects = desired.map((each, index) => {
     const { address, prefix, gateway } = addresses[index] ?? {}
     return addressFor(each, { name: each.name, address, prefix, gateway })

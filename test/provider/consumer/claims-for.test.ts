@@ -1,3 +1,4 @@
+import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { isIpamError } from 'ipam-kit/errors'
 import {
   boundedName,
@@ -7,7 +8,9 @@ import {
   dialectOf,
   dialects,
   newClaim,
+  planClaims,
   protectedBy,
+  releasePlan,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
 import { machine, poolRef } from './world.js'
@@ -107,7 +110,7 @@ describe('every dialect has its own marks', () => {
   test('a pool without a group is the in-cluster one for OpenShift', () => {
     const pools = [{ apiGroup: '', kind: 'InClusterIPPool', name: 'a' }]
     expect(claimsFor(owner, [{ pools }], 'openshift')[0]?.poolRef.apiGroup).toBe('ipam.cluster.x-k8s.io')
-    expect(claimsFor(owner, [{ pools }], 'capv')[0]?.poolRef.apiGroup).toBe('')
+    expect(codeOf(() => claimsFor(owner, [{ pools }], 'capv'))).toBe('INVALID_ARGUMENT')
   })
 
   test('the version of a group is dropped', () => {
@@ -162,6 +165,115 @@ describe('what can not be named is refused', () => {
     const named = (offset: string) => claimsFor(owner, [{ name: 'net0', pools: [request(offset)] }], 'proxmox')[0]?.name
     expect(named('12')).toBe('vm-net0-12-inet')
     for (const offset of ['x', '', '-1', '1.5']) expect(codeOf(() => named(offset))).toBe('INVALID_ARGUMENT')
+  })
+})
+
+const everyDialect = Object.keys(dialects) as (keyof typeof dialects)[]
+
+/** What the failure of a call says, with its code. */
+function failureOf(call: () => unknown): { readonly code: string; readonly message: string } | undefined {
+  try {
+    call()
+  } catch (error) {
+    if (isIpamError(error)) return { code: error.code, message: error.message }
+    throw error
+  }
+  return undefined
+}
+
+describe('a pool reference that is not whole is refused, with owner, device and pool', () => {
+  const whole = poolRef('lab')
+  const broken: readonly [string, unknown][] = [
+    ...(['apiGroup', 'kind', 'name'] as const).flatMap((field): [string, unknown][] => [
+      [`${field} left out`, { ...whole, [field]: undefined }],
+      [`${field} null`, { ...whole, [field]: null }],
+      [`${field} empty`, { ...whole, [field]: '' }],
+      [`${field} no text`, { ...whole, [field]: 7 }],
+      [`${field} that v1beta2 refuses`, { ...whole, [field]: 'a b' }],
+      [`${field} too long`, { ...whole, [field]: 'a'.repeat(254) }],
+    ]),
+    ['no object', null],
+    ['left out', undefined],
+    ['a text', 'lab'],
+  ]
+  const rows = everyDialect.flatMap((naming) => broken.map(([what, request]) => ({ naming, what, request })))
+
+  test.each(rows)('$naming: $what', ({ naming, what, request }) => {
+    const isDefault = naming === 'openshift' && /^apiGroup (left out|null|empty)$/.test(what)
+    const pools = [poolRef('first'), request as typeof whole]
+    const call = () =>
+      claimsFor(owner, [{ name: 'mgmt', pools }], {
+        ...dialects[naming],
+        claimName: ({ poolIndex }) => `c-${poolIndex}`,
+      })
+    const failure = failureOf(call)
+    if (isDefault) return expect(failure).toBeUndefined()
+    expect(failure?.code).toBe('INVALID_ARGUMENT')
+    for (const part of ['Machine default/vm', 'mgmt', 'pools[1]']) expect(failure?.message).toContain(part)
+  })
+
+  test.each([null, undefined, 'net0', { name: 'net0' }, { name: 'net0', pools: null }, { name: 7, pools: [] }])(
+    'and so is a device that is none: %j',
+    (device) => {
+      const failure = failureOf(() => claimsFor(owner, [device as never], 'capv'))
+      expect(failure?.code).toBe('INVALID_ARGUMENT')
+      expect(failure?.message).toContain('Machine default/vm')
+    },
+  )
+
+  test('before anything is planned, and a release goes on', () => {
+    const devices = [{ pools: [whole] }, { pools: [{ ...whole, apiGroup: '' }] }]
+    const input = { owner, naming: 'capv', devices, claims: [], addresses: [] } as const
+    expect(failureOf(() => planClaims(input))?.code).toBe('INVALID_ARGUMENT')
+    expect(releasePlan(input).outcome.kind).toBe('released')
+  })
+
+  test('a claim that is made of it is one that the API takes', () => {
+    for (const naming of everyDialect.filter((name) => name !== 'capo')) {
+      for (const claim of claimsFor(owner, devices, naming).map(newClaim)) {
+        expect(IPAddressClaim.validate(claim)).toEqual([])
+      }
+    }
+  })
+})
+
+describe('a name that no API server takes is refused before anything is planned', () => {
+  const names = [
+    'vm1-VM Network-0',
+    'net_0',
+    'VM-0',
+    '-a',
+    'a-',
+    'a..b',
+    '.a',
+    'a.',
+    'a/b',
+    'ä',
+    'a\n',
+    ' a',
+    'a'.repeat(254),
+    '',
+  ]
+  const rows = everyDialect.flatMap((naming) => names.map((name) => ({ naming, name })))
+
+  test.each(rows)('$naming: $name', ({ naming, name }) => {
+    const own: Dialect = { ...dialects[naming], claimName: () => name }
+    const input = { owner, naming: own, devices: [{ pools: [poolRef('a')] }], claims: [], addresses: [] }
+    expect(codeOf(() => claimsFor(owner, input.devices, own))).toBe('INVALID_CLAIM_NAME')
+    expect(codeOf(() => planClaims(input))).toBe('INVALID_CLAIM_NAME')
+    expect(releasePlan(input).outcome.kind).toBe('released')
+  })
+
+  test.each(['contract', 'proxmox'] as const)('%s: made of the name of a device', (naming) => {
+    for (const name of ['VM Network', 'net_0', 'Net0']) {
+      expect(codeOf(() => claimsFor(owner, [{ name, pools: [poolRef('a')] }], naming))).toBe('INVALID_CLAIM_NAME')
+    }
+  })
+
+  test('and the message says what a name may hold, and whose it is', () => {
+    const failure = failureOf(() => claimsFor(owner, [{ name: 'VM Network', pools: [poolRef('a')] }], 'contract'))
+    expect(failure?.message).toContain('vm-VM Network-0')
+    expect(failure?.message).toContain('lower case')
   })
 })
 
