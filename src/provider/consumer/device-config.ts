@@ -24,6 +24,7 @@ export interface Route {
 export interface DeviceSettings {
   /** Each with the length of its subnet, in the order of the pools. Host bits are kept. */
   readonly addresses: readonly Prefix[]
+  /** Of several gateways of a family that of the lowest metric. */
   readonly gateway4?: Address | undefined
   readonly gateway6?: Address | undefined
   /** A default route for each gateway. */
@@ -54,7 +55,7 @@ export type DeviceConfig =
 export interface DeviceConfigOptions {
   /** Take an address without a prefix, or with 0, as upstream does: its subnet is the whole address space. Default false. */
   readonly lax?: boolean | undefined
-  /** The metric of the route to the gateway of an address. Default none. */
+  /** The metric of the route to the gateway of an address. Default none. Each with a metric of its own, a device may have several gateways of a family. */
   readonly metricOf?: ((address: IPAddress) => number | undefined) | undefined
 }
 
@@ -122,17 +123,26 @@ function take(
     return { code: 'InvalidGateway', message: `IPAddress ${name} has invalid gateway: ${JSON.stringify(gateway)}` }
   }
   if (gateway !== undefined) {
-    const problem = problemOfGateway(gateway, { address, prefix, device, settings })
+    const metric = options.metricOf?.(address)
+    const problem = problemOfGateway(gateway, { address, prefix, device, settings, metric })
     if (problem !== undefined) return problem
-    addGateway(gateway, settings, options.metricOf?.(address))
+    addGateway(gateway, settings, metric)
   }
   settings.addresses.push(prefix)
   return undefined
 }
 
+interface GatewayPlace {
+  readonly address: IPAddress
+  readonly prefix: Prefix
+  readonly device: DeviceSpec
+  readonly settings: Draft
+  readonly metric: number | undefined
+}
+
 function problemOfGateway(
   gateway: Address,
-  { address, prefix, device, settings }: { address: IPAddress; prefix: Prefix; device: DeviceSpec; settings: Draft },
+  { address, prefix, device, settings, metric }: GatewayPlace,
 ): Problem | undefined {
   const { family } = gateway
   if (family !== prefix.address.family) {
@@ -145,16 +155,19 @@ function problemOfGateway(
     const message = `the IPv${family} Gateway for IPAddress ${name} does not match the Gateway${family} already configured on device (index ${device.index})`
     return { code: 'GatewayDiffersFromDevice', message }
   }
-  const first = family === 4 ? settings.gateway4 : settings.gateway6
-  if (first === undefined || Address.equals(first, gateway)) return undefined
+  const others = settings.routes.filter(({ via }) => via.family === family)
+  if (others.some(({ via }) => Address.equals(via, gateway))) return undefined
+  const isOfItsOwn = (other: Route) => metric !== undefined && other.metric !== undefined && other.metric !== metric
+  if (others.every(isOfItsOwn)) return undefined
   const message = `the IPv${family} IPAddresses assigned to the same device (index ${device.index}) do not have the same gateway`
   return { code: 'GatewaysDiffer', message }
 }
 
 function addGateway(gateway: Address, settings: Draft, metric: number | undefined): void {
-  const key = gateway.family === 4 ? 'gateway4' : 'gateway6'
-  if (settings[key] !== undefined) return
-  settings[key] = gateway
+  const others = settings.routes.filter(({ via }) => via.family === gateway.family)
+  if (others.some(({ via }) => Address.equals(via, gateway))) return
+  const isPreferred = others.every((other) => (other.metric ?? 0) > (metric ?? 0))
+  if (isPreferred) settings[gateway.family === 4 ? 'gateway4' : 'gateway6'] = gateway
   const to = Prefix.masked(Prefix.of(gateway, 0))
   settings.routes.push({ to, via: gateway, ...(metric === undefined ? {} : { metric }) })
 }

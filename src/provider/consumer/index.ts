@@ -44,12 +44,14 @@ export {
   type MachineConfig,
   type MachineDevice,
   type MachineWaits,
+  type MacProblem,
   machineAddresses,
   machineConfig,
   type SettingsByMac,
 } from './machine-config.js'
 export {
   type DeviceText,
+  type DhcpOverrides,
   type Netplan,
   type NetplanDevice,
   type NetplanEthernet,

@@ -30,14 +30,27 @@ export interface MachineWaits {
   readonly message: string
 }
 
-/** The settings of devices by MAC address: those that have an address from a pool. */
+/** The settings of devices by MAC address, as it was written: those that have an address from a pool. */
 export type SettingsByMac = ReadonlyMap<string, DeviceSettings>
 
 /** The settings of all devices of a machine, or why there are none (yet). */
 export type MachineConfig =
   | { readonly kind: 'configured'; readonly settings: SettingsByMac }
   | MachineWaits
-  | { readonly kind: 'invalid'; readonly problems: readonly DeviceProblem[]; readonly partial: SettingsByMac }
+  | {
+      readonly kind: 'invalid'
+      readonly problems: readonly (DeviceProblem | MacProblem)[]
+      /** Of several devices with one MAC address, those of the first. */
+      readonly partial: SettingsByMac
+    }
+
+/** A device has the MAC address of a device before it. A guest could not tell them apart. */
+export interface MacProblem {
+  readonly code: 'DuplicateMacAddress'
+  readonly message: string
+  /** From 0. */
+  readonly deviceIndex: number
+}
 
 /**
  * The addresses of each device, when every device has a MAC address and every claim is Bound. O(claims).
@@ -74,12 +87,36 @@ export function machineConfig(devices: readonly MachineDevice[], options: Device
   const addressed = machineAddresses(devices)
   if (addressed.kind === 'waiting') return addressed
   const settings = new Map<string, DeviceSettings>()
-  const problems: DeviceProblem[] = []
+  const problems: (DeviceProblem | MacProblem)[] = []
+  const byMac = new Map<string, number>()
   for (const { index, macAddress, addresses } of addressed.devices) {
+    const before = byMac.get(macKey(macAddress))
+    if (before !== undefined) {
+      const message = `devices ${before} and ${index} have the same MAC address: ${JSON.stringify(macAddress)}`
+      problems.push({ code: 'DuplicateMacAddress', message, deviceIndex: index })
+      continue
+    }
+    byMac.set(macKey(macAddress), index)
     const config = deviceConfig({ ...devices[index], index }, addresses, options)
     if (config.kind === 'invalid') problems.push(...config.problems)
     const done = config.kind === 'invalid' ? config.partial : config
     if (done.addresses.length > 0) settings.set(macAddress, done)
   }
   return problems.length === 0 ? { kind: 'configured', settings } : { kind: 'invalid', problems, partial: settings }
+}
+
+/** What tells MAC addresses apart: the case of their letters does not. */
+export function macKey(macAddress: string): string {
+  return macAddress.toLowerCase()
+}
+
+/** The first device with the MAC address of one before it. Devices without one do not count. O(devices). */
+export function sharedMac<T extends { readonly macAddress: string }>(devices: readonly T[]): T | undefined {
+  const seen = new Set<string>()
+  return devices.find(({ macAddress }) => {
+    const key = macKey(macAddress)
+    const isShared = key !== '' && seen.has(key)
+    seen.add(key)
+    return isShared
+  })
 }

@@ -1,7 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import type { DeviceSettings } from './device-config.js'
-import type { SettingsByMac } from './machine-config.js'
+import { refuse } from '../../errors/refuse.js'
+import type { DeviceSettings, Route } from './device-config.js'
+import { macKey, type SettingsByMac, sharedMac } from './machine-config.js'
 
 /** A route as network configurations write it. */
 export interface RouteText {
@@ -32,12 +33,39 @@ export function networkConfig(mac: string | undefined, settings: DeviceSettings)
   return {
     mac,
     addresses: settings.addresses.map(Prefix.format),
-    routes: settings.routes.map(({ to, via, metric }) => ({
-      to: Prefix.format(to),
-      via: Address.format(via),
-      ...(metric === undefined ? {} : { metric }),
-    })),
+    routes: settings.routes.map(routeText),
   }
+}
+
+function routeText({ to, via, metric }: Route): RouteText {
+  return { to: Prefix.format(to), via: Address.format(via), ...(metric === undefined ? {} : { metric }) }
+}
+
+/** What a device takes of the answer of a DHCP server, and what it tells the server. What is left out is as the guest does by itself. */
+export interface DhcpOverrides {
+  readonly hostname?: string | undefined
+  readonly routeMetric?: number | undefined
+  readonly sendHostname?: boolean | undefined
+  readonly useDNS?: boolean | undefined
+  /** `true`, `false` or `route`. */
+  readonly useDomains?: boolean | string | undefined
+  readonly useHostname?: boolean | undefined
+  readonly useMTU?: boolean | undefined
+  readonly useNTP?: boolean | undefined
+  readonly useRoutes?: boolean | string | undefined
+}
+
+/** The names of netplan. */
+const OVERRIDES: { readonly [Field in keyof DhcpOverrides]-?: string } = {
+  hostname: 'hostname',
+  routeMetric: 'route-metric',
+  sendHostname: 'send-hostname',
+  useDNS: 'use-dns',
+  useDomains: 'use-domains',
+  useHostname: 'use-hostname',
+  useMTU: 'use-mtu',
+  useNTP: 'use-ntp',
+  useRoutes: 'use-routes',
 }
 
 /** What of a device netplan is told besides its addresses from pools. */
@@ -51,6 +79,10 @@ export interface NetplanDevice {
   readonly ipAddrs?: readonly string[] | undefined
   readonly gateway4?: string | undefined
   readonly gateway6?: string | undefined
+  /** Static routes that are written in the spec, besides those of pools. */
+  readonly routes?: readonly RouteText[] | undefined
+  readonly dhcp4Overrides?: DhcpOverrides | undefined
+  readonly dhcp6Overrides?: DhcpOverrides | undefined
   readonly mtu?: number | undefined
   readonly nameservers?: readonly string[] | undefined
   readonly searchDomains?: readonly string[] | undefined
@@ -67,6 +99,10 @@ export interface NetplanEthernet {
   readonly addresses?: readonly string[]
   readonly gateway4?: string
   readonly gateway6?: string
+  readonly routes?: readonly RouteText[]
+  /** By their names in netplan, such as `use-dns`. */
+  readonly 'dhcp4-overrides'?: { readonly [name: string]: string | number | boolean }
+  readonly 'dhcp6-overrides'?: { readonly [name: string]: string | number | boolean }
   readonly mtu?: number
   readonly nameservers?: { readonly addresses?: readonly string[]; readonly search?: readonly string[] }
 }
@@ -80,11 +116,14 @@ export interface Netplan {
 
 /**
  * What cloud-init is told of the network: each device by its MAC address, `id0`, `id1` and so on. Addresses of pools take the place of those in the spec; a
- * gateway in the spec stays where the pools have none. O(devices).
+ * gateway in the spec stays where the pools have none. A gateway with a metric is a default route with that metric, because `gateway4` has no place for
+ * one; so are several gateways of one family. O(devices).
  *
  * Source: `GetMachineMetadata` of cluster-api-provider-vsphere. There a gateway of the spec is lost where the pools have none. As there, a device without
  * DHCPv6 does not accept router advertisements.
  *
+ * @param settings by MAC address, in upper or lower case
+ * @throws IpamError `INVALID_ARGUMENT` for two devices with one MAC address: both would get its addresses
  * @example
  * const settings = { addresses: [Prefix.parse('10.0.0.5/24')], gateway4: Address.parse('10.0.0.1'), routes: [] }
  * const plan = netplan([{ macAddress: '02:00:00:00:00:01' }], new Map([['02:00:00:00:00:01', settings]]))
@@ -95,19 +134,24 @@ export function netplan(devices: readonly NetplanDevice[], settings: SettingsByM
     devices.some(
       (device) => device[`dhcp${family}`] === true || (device.ipAddrs ?? []).some((ip) => isBare(ip, family)),
     )
-  const ethernets = devices.map((device, index) => [`id${index}`, ethernetOf(device, index, settings)] as const)
+  const shared = sharedMac(devices)
+  if (shared !== undefined) refuse('devices', 'each device with a MAC address of its own', shared.macAddress)
+  const byKey = new Map([...settings].map(([mac, own]) => [macKey(mac), own]))
+  const ethernets = devices.map((device, index) => {
+    return [`id${index}`, ethernetOf(device, index, byKey.get(macKey(device.macAddress)))] as const
+  })
   return {
     'wait-on-network': { ipv4: waitsFor(4), ipv6: waitsFor(6) },
     network: { version: 2, ethernets: Object.fromEntries(ethernets) },
   }
 }
 
-function ethernetOf(device: NetplanDevice, index: number, settings: SettingsByMac): NetplanEthernet {
+function ethernetOf(device: NetplanDevice, index: number, own: DeviceSettings | undefined): NetplanEthernet {
   const { macAddress, deviceName, dhcp4 = false, dhcp6 = false, mtu, nameservers = [], searchDomains = [] } = device
-  const own = settings.get(macAddress)
   const addresses = own === undefined ? (device.ipAddrs ?? []) : own.addresses.map(Prefix.format)
-  const gateway4 = own?.gateway4 === undefined ? device.gateway4 : Address.format(own.gateway4)
-  const gateway6 = own?.gateway6 === undefined ? device.gateway6 : Address.format(own.gateway6)
+  const [way4, way6] = [wayOut(own, device.gateway4, 4), wayOut(own, device.gateway6, 6)]
+  const routes = [...way4.routes, ...way6.routes, ...staticRoutes(own), ...(device.routes ?? [])]
+  const [overrides4, overrides6] = [overridesOf(device.dhcp4Overrides), overridesOf(device.dhcp6Overrides)]
   const hasNames = nameservers.length + searchDomains.length > 0
   return {
     match: { macaddress: macAddress },
@@ -117,8 +161,11 @@ function ethernetOf(device: NetplanDevice, index: number, settings: SettingsByMa
     dhcp6,
     'accept-ra': dhcp6,
     ...(addresses.length === 0 ? {} : { addresses }),
-    ...(gateway4 ? { gateway4 } : {}),
-    ...(gateway6 ? { gateway6 } : {}),
+    ...(way4.gateway ? { gateway4: way4.gateway } : {}),
+    ...(way6.gateway ? { gateway6: way6.gateway } : {}),
+    ...(routes.length === 0 ? {} : { routes }),
+    ...(overrides4 && { 'dhcp4-overrides': overrides4 }),
+    ...(overrides6 && { 'dhcp6-overrides': overrides6 }),
     ...(mtu ? { mtu } : {}),
     ...(hasNames
       ? {
@@ -129,6 +176,41 @@ function ethernetOf(device: NetplanDevice, index: number, settings: SettingsByMa
         }
       : {}),
   }
+}
+
+interface WayOut {
+  readonly gateway?: string | undefined
+  /** Default routes. */
+  readonly routes: readonly RouteText[]
+}
+
+/** One gateway without a metric stays a gateway, as upstream writes it; any more are default routes. */
+function wayOut(own: DeviceSettings | undefined, inSpec: string | undefined, family: 4 | 6): WayOut {
+  const gateway = family === 4 ? own?.gateway4 : own?.gateway6
+  const defaults = (own?.routes ?? []).filter((route) => isDefault(route) && route.to.address.family === family)
+  const [only, another] = defaults
+  const isPlain =
+    another === undefined &&
+    (only === undefined || (only.metric === undefined && gateway !== undefined && Address.equals(only.via, gateway)))
+  if (!isPlain) return { routes: defaults.map(routeText) }
+  return { gateway: gateway === undefined ? inSpec : Address.format(gateway), routes: [] }
+}
+
+function staticRoutes(own: DeviceSettings | undefined): readonly RouteText[] {
+  return (own?.routes ?? []).filter((route) => !isDefault(route)).map(routeText)
+}
+
+function isDefault({ to }: Route): boolean {
+  return to.length === 0
+}
+
+function overridesOf(overrides: DhcpOverrides = {}): NetplanEthernet['dhcp4-overrides'] {
+  const fields = Object.entries(OVERRIDES) as [keyof DhcpOverrides, string][]
+  const set = fields.flatMap(([field, name]) => {
+    const value = overrides[field]
+    return value === undefined || value === null ? [] : [[name, value] as const]
+  })
+  return set.length === 0 ? undefined : Object.fromEntries(set)
 }
 
 /** Whether a text is an address of a family without a length: one that the guest has to find the subnet of. */

@@ -60,6 +60,30 @@ describe('a device is set up with', () => {
     expect(textOf(config).routes).toEqual([['0.0.0.0/0', '10.0.0.1', 100]])
   })
 
+  test.each([
+    [4, '10.0.0.5/24', '10.0.0.1', '10.0.1.5/24', '10.0.1.1'],
+    [6, 'fd00::5/64', 'fd00::1', 'fd01::5/64', 'fd01::1'],
+  ] as const)('two gateways of IPv%i, where each has a metric of its own', (family, one, via1, other, via2) => {
+    const addresses = [
+      address(one, { gateway: via1 }),
+      address(other, { gateway: via2 }),
+      address(one.replace('5/', '6/'), { gateway: via1 }),
+    ]
+    const configOf = (...metrics: (number | undefined)[]) =>
+      deviceConfig({ index: 0 }, addresses, { metricOf: (each) => metrics[addresses.indexOf(each)] })
+    const config = configOf(200, 100, 200)
+    const to = family === 4 ? '0.0.0.0/0' : '::/0'
+    expect(textOf(config).routes).toEqual([
+      [to, via1, 200],
+      [to, via2, 100],
+    ])
+    // the one that is preferred, for a renderer that knows but one
+    expect(textOf(config)[`gateway${family}`]).toBe(via2)
+    for (const metrics of [[], [100], [undefined, 100], [100, 100]]) {
+      expect(configOf(...metrics)).toMatchObject({ kind: 'invalid', problems: [{ code: 'GatewaysDiffer' }] })
+    }
+  })
+
   test('no gateway, where none is given', () => {
     const config = deviceConfig({ index: 0 }, [address('10.0.0.5/24'), address('fd00::5/64', { gateway: '' })])
     expect(config).not.toHaveProperty('gateway4')

@@ -1,3 +1,4 @@
+import { Prefix } from 'ipam-kit/cidr'
 import type { IPAddress } from 'ipam-kit/crd/cluster-api'
 import {
   claimsFor,
@@ -6,6 +7,7 @@ import {
   gatewayMetricOf,
   lacksAddressSource,
   type MachineSpec,
+  machineConfig,
   machineProblems,
   type PoolRequest,
   provisionedCondition,
@@ -158,6 +160,47 @@ describe('name servers of an address from a pool of metal3', () => {
     expect(dns('10.0.0.1', undefined)).toBe('failed')
     expect(dns('10.0.0.1', {})).toBe('failed')
     expect(dns('10.0.0.1', { pools: [{ end: '10.0.0.9' }] })).toBe('failed')
+  })
+})
+
+describe('two devices of a machine with one MAC address', () => {
+  const devices = claimsFor(machine(), [{ pools: [poolRef('a')] }, { pools: [poolRef('b')] }, { pools: [] }], 'capv')
+  const claims = devices.map((each) => claimOf(each, { addressRef: each.name }))
+  const addresses = devices.map((each, index) => addressOf(each, { address: `10.0.${index}.5` }))
+  const resolved = resolveClaims(devices, claims, addresses)
+  const configOf = (...macs: readonly string[]) =>
+    machineConfig(
+      macs.map((macAddress, index) => ({
+        macAddress,
+        claims: resolved.filter(({ desired }) => desired.deviceIndex === index),
+      })),
+    )
+
+  test('are a problem, in whatever case it is written, and whichever has addresses', () => {
+    for (const macs of [
+      ['02:aa', '02:aa', '02:bb'],
+      ['02:aa', '02:AA', '02:bb'],
+      ['02:aa', '02:bb', '02:AA'],
+    ]) {
+      const config = configOf(...macs)
+      expect(config.kind).toBe('invalid')
+      if (config.kind !== 'invalid') continue
+      const second = macs.findIndex((mac, index) => index > 0 && mac.toLowerCase() === '02:aa')
+      expect(config.problems).toEqual([
+        {
+          code: 'DuplicateMacAddress',
+          message: `devices 0 and ${second} have the same MAC address: "${macs[second]}"`,
+          deviceIndex: second,
+        },
+      ])
+      // the first one keeps what it has
+      expect(config.partial.get('02:aa')?.addresses.map(Prefix.format)).toEqual(['10.0.0.5/24'])
+    }
+  })
+
+  test('and other ones are none', () => {
+    const config = configOf('02:aa', '02:bb', '02:cc')
+    expect(config.kind === 'configured' && [...config.settings.keys()]).toEqual(['02:aa', '02:bb'])
   })
 })
 

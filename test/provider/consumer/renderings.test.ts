@@ -64,7 +64,7 @@ describe('netplan', () => {
       wakeonlan: true,
       ...{ dhcp4: false, dhcp6: false, 'accept-ra': false },
       addresses: ['10.0.0.5/24', 'fd00::5/64'],
-      ...{ gateway4: '10.0.0.1', gateway6: 'fd00::1', mtu: 9000 },
+      ...{ gateway6: 'fd00::1', routes: [{ to: '0.0.0.0/0', via: '10.0.0.1', metric: 100 }], mtu: 9000 },
       nameservers: { addresses: ['1.1.1.1'], search: ['lab'] },
     })
     const without = netplan([device], new Map()).network.ethernets.id0
@@ -94,5 +94,156 @@ describe('netplan', () => {
       new Map(),
     ).network.ethernets
     expect([id0?.['accept-ra'], id1?.['accept-ra'], id1?.['set-name']]).toEqual([true, false, 'eth1'])
+  })
+})
+
+describe('netplan keeps routes', () => {
+  const gateway4 = Address.parse('10.0.0.1')
+  const gateway6 = Address.parse('fd00::1')
+  const all4 = Prefix.parse('0.0.0.0/0')
+  const all6 = Prefix.parse('::/0')
+  const ethernetOf = (own: Partial<DeviceSettings>, device: object = {}) => {
+    const settings = new Map([[MAC, { addresses: [Prefix.parse('10.0.0.5/24')], routes: [], ...own }]])
+    return netplan([{ macAddress: MAC, ...device }], settings).network.ethernets.id0
+  }
+
+  test('a gateway without a metric is a gateway, as upstream writes it', () => {
+    const routes = [
+      { to: all4, via: gateway4 },
+      { to: all6, via: gateway6 },
+    ]
+    const ethernet = ethernetOf({ gateway4, gateway6, routes })
+    expect(ethernet).toMatchObject({ gateway4: '10.0.0.1', gateway6: 'fd00::1' })
+    expect(ethernet).not.toHaveProperty('routes')
+  })
+
+  test('a gateway with a metric is a default route with it, in either family', () => {
+    const routes = [
+      { to: all4, via: gateway4, metric: 100 },
+      { to: all6, via: gateway6, metric: 0 },
+    ]
+    const ethernet = ethernetOf({ gateway4, gateway6, routes })
+    expect(ethernet?.routes).toEqual([
+      { to: '0.0.0.0/0', via: '10.0.0.1', metric: 100 },
+      { to: '::/0', via: 'fd00::1', metric: 0 },
+    ])
+    expect(ethernet).not.toHaveProperty('gateway4')
+    expect(ethernet).not.toHaveProperty('gateway6')
+  })
+
+  test('of one family only, where only that has one', () => {
+    const routes = [
+      { to: all4, via: gateway4 },
+      { to: all6, via: gateway6, metric: 7 },
+    ]
+    const ethernet = ethernetOf({ gateway4, gateway6, routes })
+    expect(ethernet).toMatchObject({ gateway4: '10.0.0.1', routes: [{ to: '::/0', via: 'fd00::1', metric: 7 }] })
+    expect(ethernet).not.toHaveProperty('gateway6')
+  })
+
+  test('two gateways of a device are two default routes', () => {
+    for (const [to, first, second] of [
+      [all4, '10.0.0.1', '10.0.0.2'],
+      [all6, 'fd00::1', 'fd00::2'],
+    ] as const) {
+      const routes = [first, second].map((via, index) => ({ to, via: Address.parse(via), metric: 100 * (index + 1) }))
+      const [{ via }] = routes as [(typeof routes)[0]]
+      const ethernet = ethernetOf({ [via.family === 4 ? 'gateway4' : 'gateway6']: via, routes })
+      expect(ethernet?.routes).toEqual([
+        { to: Prefix.format(to), via: first, metric: 100 },
+        { to: Prefix.format(to), via: second, metric: 200 },
+      ])
+      expect(Object.keys(ethernet ?? {}).filter((key) => key.startsWith('gateway'))).toEqual([])
+    }
+  })
+
+  test('two gateways of two devices keep theirs', () => {
+    const [mac1, mac2] = [MAC, '02:00:00:00:00:02']
+    const of = (metric: number): DeviceSettings => ({
+      addresses: [Prefix.parse('10.0.0.5/24')],
+      gateway4,
+      routes: [{ to: all4, via: gateway4, metric }],
+    })
+    const plan = netplan(
+      [{ macAddress: mac1 }, { macAddress: mac2 }],
+      new Map([
+        [mac1, of(100)],
+        [mac2, of(200)],
+      ]),
+    )
+    expect(Object.values(plan.network.ethernets).map(({ routes }) => routes?.[0]?.metric)).toEqual([100, 200])
+  })
+
+  test('static routes of pools and of the spec, those of the spec last', () => {
+    const routes = [
+      { to: all4, via: gateway4 },
+      { to: Prefix.parse('10.9.0.0/16'), via: Address.parse('10.0.0.9') },
+    ]
+    const device = {
+      routes: [
+        { to: '192.0.2.0/24', via: '10.0.0.7', metric: 5 },
+        { to: 'fd09::/64', via: 'fd00::9' },
+      ],
+    }
+    expect(ethernetOf({ gateway4, routes }, device)).toMatchObject({
+      gateway4: '10.0.0.1',
+      routes: [
+        { to: '10.9.0.0/16', via: '10.0.0.9' },
+        { to: '192.0.2.0/24', via: '10.0.0.7', metric: 5 },
+        { to: 'fd09::/64', via: 'fd00::9' },
+      ],
+    })
+    const without = netplan([{ macAddress: MAC, ...device }], new Map()).network.ethernets.id0
+    expect(without?.routes).toEqual(device.routes)
+  })
+
+  test('what DHCP may set', () => {
+    const overrides = { hostname: 'web', routeMetric: 0, sendHostname: false, useDNS: false, useDomains: 'route' }
+    const more = { useHostname: true, useMTU: true, useNTP: false, useRoutes: true }
+    const device = {
+      dhcp4: true,
+      dhcp6: true,
+      dhcp4Overrides: { ...overrides, ...more },
+      dhcp6Overrides: { useDNS: true },
+    }
+    const ethernet = netplan([{ macAddress: MAC, ...device }], new Map()).network.ethernets.id0
+    expect(ethernet?.['dhcp4-overrides']).toEqual({
+      hostname: 'web',
+      'route-metric': 0,
+      'send-hostname': false,
+      'use-dns': false,
+      'use-domains': 'route',
+      'use-hostname': true,
+      'use-mtu': true,
+      'use-ntp': false,
+      'use-routes': true,
+    })
+    expect(ethernet?.['dhcp6-overrides']).toEqual({ 'use-dns': true })
+    const empty = netplan([{ macAddress: MAC, dhcp4: true, dhcp4Overrides: {} }], new Map()).network.ethernets.id0
+    expect(empty).not.toHaveProperty('dhcp4-overrides')
+    expect(empty).not.toHaveProperty('dhcp6-overrides')
+  })
+})
+
+describe('netplan tells devices apart by MAC address', () => {
+  const mac = '02:00:00:aa:bb:cc'
+
+  test('whatever the case of its letters', () => {
+    for (const [inSpec, inSettings] of [
+      [mac, mac.toUpperCase()],
+      [mac.toUpperCase(), mac],
+    ] as const) {
+      const { id0 } = netplan([{ macAddress: inSpec }], new Map([[inSettings, settings]])).network.ethernets
+      expect(id0).toMatchObject({ match: { macaddress: inSpec }, addresses: ['10.0.0.5/24', 'fd00::5/64'] })
+    }
+  })
+
+  test('and refuses two of one, which would both get its addresses', () => {
+    for (const other of [mac, mac.toUpperCase()]) {
+      expect(() => netplan([{ macAddress: mac }, { macAddress: MAC }, { macAddress: other }], new Map())).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      )
+    }
+    expect(() => netplan([{ macAddress: '' }, { macAddress: '' }], new Map())).not.toThrow()
   })
 })
