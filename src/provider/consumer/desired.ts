@@ -39,6 +39,8 @@ export interface DesiredClaim {
   readonly poolIndex: number
   /** As in the {@link Dialect}. */
   readonly adoptsUnowned: boolean
+  /** The Cluster of the owner, whether the dialect writes it or not: a restored claim that names another one is not adopted. */
+  readonly ownerCluster?: string | undefined
 }
 
 export interface ClaimsForOptions {
@@ -76,14 +78,15 @@ export function nameableClaims(
   devices: readonly ConsumerDevice[],
   dialect: Dialect,
   options: ClaimsForOptions,
-): { readonly claims: readonly DesiredClaim[]; readonly problem: IpamError | undefined } {
+): NameableClaims {
+  const labels = owner.metadata.labels ?? {}
   const of: Wanting = {
+    labels,
+    clusterName: options.clusterName || labels[CLUSTER_NAME_LABEL] || undefined,
     dialect,
     owner: formatRef(refOf(owner)),
     ownerReference: ownerReferenceOf(owner, dialect),
     namespace: storedField(owner, 'namespace'),
-    labels: owner.metadata.labels ?? {},
-    clusterName: options.clusterName || owner.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined,
   }
   const claims = new Map<string, DesiredClaim>()
   let problem: IpamError | undefined
@@ -103,7 +106,14 @@ export function nameableClaims(
       else claims.set(claim.name, claim)
     }
   }
-  return { claims: [...claims.values()], problem }
+  return { claims: [...claims.values()], problem, ownerCluster: of.clusterName }
+}
+
+interface NameableClaims {
+  readonly claims: readonly DesiredClaim[]
+  readonly problem: IpamError | undefined
+  /** As of each of the claims. */
+  readonly ownerCluster: string | undefined
 }
 
 /** What all claims of an owner have in common. */
@@ -162,6 +172,7 @@ function desiredClaim(
     ...(dialect.setsClusterName && clusterName !== undefined ? { clusterName } : {}),
     ...at,
     adoptsUnowned: dialect.adoptsUnowned,
+    ...(clusterName === undefined ? {} : { ownerCluster: clusterName }),
   }
 }
 

@@ -41,8 +41,8 @@ export interface Dialect {
   /** What holds a claim while its address is in use. */
   readonly finalizer?: string | undefined
   /**
-   * Whether a claim of the right name that has no owner at all is taken over, as after a restore that lost the owners. Otherwise it is somebody
-   * else's.
+   * Whether a claim of the right name, pool and Cluster is taken over that has no owner at all, or one that had the name of ours and another uid, as
+   * after a restore. Otherwise it is a conflict. Every dialect of {@link dialects} does so.
    */
   readonly adoptsUnowned: boolean
   /** What ends a claim: its deletion, or the finalizer is taken off, and the garbage collector deletes it after its owner. */

@@ -26,7 +26,7 @@ const contract: Dialect = {
   annotations: () => ({}),
   setsClusterName: true,
   ownerFlags: { controller: true, blockOwnerDeletion: true },
-  adoptsUnowned: false,
+  adoptsUnowned: true,
   release: 'delete',
   isMarked: () => false,
   condition: capvCondition,
@@ -42,7 +42,6 @@ const capv: Dialect = {
   setsClusterName: false,
   ownerFlags: {},
   ...protectedBy(CAPV_FINALIZER),
-  adoptsUnowned: true,
   release: 'finalizer',
   condition: capvCondition,
 }
@@ -69,7 +68,6 @@ const metal3: Dialect = {
   setsClusterName: false,
   ownerFlags: { controller: true },
   ...protectedBy(METAL3_FINALIZER),
-  adoptsUnowned: true,
   condition: noCondition,
 }
 
@@ -81,7 +79,6 @@ const openshift: Dialect = {
   labels: () => ({}),
   setsClusterName: false,
   ...protectedBy(OPENSHIFT_FINALIZER),
-  adoptsUnowned: true,
   release: 'finalizer',
   defaultPoolGroup: GROUP,
   condition: openshiftCondition,
@@ -98,7 +95,6 @@ const capo: Dialect = {
   setsClusterName: false,
   ownerFlags: {},
   ...protectedBy(CAPO_FINALIZER),
-  adoptsUnowned: true,
   release: 'finalizer',
   condition: capoCondition,
 }

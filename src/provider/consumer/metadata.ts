@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
 import type { DesiredClaim } from './desired.js'
-import { isSameOwner } from './identity.js'
+import { isSameOwner, isSameOwnerName } from './identity.js'
 
 /**
  * What the metadata of a claim of ours lacks, as a merge patch; `undefined` if it lacks nothing. Owners, finalizers, labels and annotations of others
@@ -27,17 +27,22 @@ export function repairOf(
   return Object.keys(repair).length === 0 ? undefined : { metadata: repair }
 }
 
-/** The list with this owner in it, with its flags; the list itself if it is so already. An object has one controller at most: another one stays it. */
+/**
+ * The list with this owner in it, with its flags; the list itself if it is so already. A reference to an earlier object of its name goes: that one is
+ * gone. An object has one controller at most: another one stays it.
+ */
 function withOwner(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
-  const index = owners.findIndex((candidate) => isSameOwner(owner, candidate))
-  const before = owners[index]
-  const hasOtherController = owners.some((candidate, at) => at !== index && candidate.controller === true)
+  const isStale = (candidate: OwnerReference) => isSameOwnerName(owner, candidate) && candidate.uid !== owner.uid
+  const living = owners.some(isStale) ? owners.filter((candidate) => !isStale(candidate)) : owners
+  const index = living.findIndex((candidate) => isSameOwner(owner, candidate))
+  const before = living[index]
+  const hasOtherController = living.some((candidate, at) => at !== index && candidate.controller === true)
   const { controller, ...uncontrolled } = owner
   const wanted = hasOtherController ? uncontrolled : owner
-  if (before === undefined) return [...owners, wanted]
+  if (before === undefined) return [...living, wanted]
   const isAsWanted =
     before.apiVersion === wanted.apiVersion &&
     (!('controller' in wanted) || before.controller === wanted.controller) &&
     (wanted.blockOwnerDeletion === undefined || before.blockOwnerDeletion === wanted.blockOwnerDeletion)
-  return isAsWanted ? owners : owners.with(index, { ...before, ...wanted })
+  return isAsWanted ? living : living.with(index, { ...before, ...wanted })
 }

@@ -1,7 +1,14 @@
 import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
+import {
+  formatRef,
+  hasFinalizer,
+  isDeleting,
+  type KubeObject,
+  type OwnerReference,
+  refOf,
+} from '../../crd/meta/object.js'
 import type { IpamError } from '../../errors/index.js'
 import { type Effect, guard, type Outcome, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
 import { type Aggregate, aggregate } from './aggregate.js'
@@ -16,7 +23,7 @@ import {
 } from './desired.js'
 import { type Dialect, dialectOf, type Naming } from './dialect.js'
 import { repairOf } from './metadata.js'
-import { ownershipOf, type ResolvedClaim, resolveClaims } from './resolve.js'
+import { isRestored, ownershipOf, type ResolvedClaim, resolveClaims } from './resolve.js'
 import { actionOn, type ConsumerAction, type ConsumerEvent, type ConsumerState, consumerStateOf } from './table.js'
 
 /** What the claims of one owner are planned from. */
@@ -70,8 +77,8 @@ const RETRY_SECONDS = 30
  * What a living owner has to write to get its addresses, or to keep them: {@link consumerRules}, cell by cell, for each of its claims. Claims that are
  * no longer wanted are released when `detached` names them.
  *
- * Every write is for one uid in the version that was read, and no claim of another owner is in any. New claims are created only while the owner is the
- * one that was read: nobody would take the finalizer off the claim of an owner that is gone. O(n) in claims and addresses.
+ * Every write is for one uid in the version that was read, and no claim of another owner is in any. New claims are created, and restored ones adopted, only
+ * while the owner is the one that was read: nobody would take the finalizer off the claim of an owner that is gone. O(n) in claims and addresses.
  *
  * @throws IpamError as `claimsFor`, for an owner that is not being deleted
  * @example
@@ -89,9 +96,12 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
   const event = isDeleting(input.owner) ? 'OwnerDeleting' : 'Reconcile'
   if (event === 'Reconcile' && work.problem !== undefined) throw work.problem
   const effects: Effect[] = []
+  let needsOwner = false
   for (const { desired, resolution } of work.claims) {
     const action = actionOn(event, consumerStateOf(resolution))
-    effects.push(...effectsOf(action, { desired, claim: claimOf({ desired, resolution }), work, event }))
+    const claim = claimOf({ desired, resolution })
+    needsOwner ||= action === 'Create' || (action === 'Repair' && claim !== undefined && !isOwnedBy(claim, work))
+    effects.push(...effectsOf(action, { desired, claim, work, event }))
   }
   const attached: string[] = []
   for (const claim of event === 'Reconcile' ? work.strays : []) {
@@ -99,7 +109,7 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
     if (action === 'Hold') attached.push(claim.metadata.name)
     effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
   }
-  if (effects.some(({ kind }) => kind === 'create')) {
+  if (needsOwner) {
     effects.unshift(guard(input.owner, 'no claim for an owner that is gone'))
   }
   return finish(work, effects, { event, attached })
@@ -126,7 +136,7 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
   const wanted = work.claims.flatMap((each) => {
     const claim = claimOf(each)
     const state = consumerStateOf(each.resolution)
-    // of a claim that nobody owns, only the finalizer says that it is ours; a claim of ours stays ours, whatever else is wrong with it
+    // a claim of ours stays ours, whatever else is wrong with it
     if (claim === undefined || !isOurs(claim, work)) return []
     return [{ claim, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
@@ -143,6 +153,8 @@ interface Work {
   readonly input: ConsumerInput
   readonly dialect: Dialect
   readonly claims: readonly ResolvedClaim[]
+  readonly ownerReference: OwnerReference
+  readonly ownerCluster: string | undefined
   /** Claims of the owner, made in its dialect, that it does not want any more. */
   readonly strays: readonly IPAddressClaim[]
   /** Why some of what it wants can not be named. An owner on its way out needs no names. */
@@ -152,19 +164,21 @@ interface Work {
 function workOf(input: ConsumerInput): Work {
   const { owner, devices, naming } = input
   const dialect = dialectOf(naming)
-  const { claims: desired, problem } = nameableClaims(owner, devices, dialect, input)
+  const { claims: desired, problem, ownerCluster } = nameableClaims(owner, devices, dialect, input)
   const namespace = storedField(owner, 'namespace')
   const claims = resolveClaims(desired, input.claims, input.addresses)
   const names = new Set(desired.map(({ name }) => name))
-  const reference = ownerReferenceOf(owner, dialect)
+  const work = { input, dialect, claims, ownerCluster, ownerReference: ownerReferenceOf(owner, dialect), problem }
   const strays = input.claims.filter(
     (claim) =>
       claim.metadata.namespace === namespace &&
       !names.has(claim.metadata.name) &&
-      ownershipOf(claim, reference) === 'mine' &&
-      dialect.isMarked(claim),
+      // without an owner nothing says whose it is
+      (claim.metadata.ownerReferences ?? []).length > 0 &&
+      dialect.isMarked(claim) &&
+      isOurs(claim, work),
   )
-  return { input, dialect, claims, strays, problem }
+  return { ...work, strays }
 }
 
 function isPaused({ owner, cluster }: ConsumerInput): boolean {
@@ -228,8 +242,9 @@ function letGo(claim: IPAddressClaim, { dialect }: Work, why: string): Effect[] 
 /** A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and ours could never be created. */
 function dropStaleFinalizer(claim: IPAddressClaim | undefined, work: Work): Effect[] {
   if (claim === undefined) return []
-  const ownership = ownershipOf(claim, ownerReferenceOf(work.input.owner, work.dialect))
-  return ownership === 'earlier' ? letGo(claim, work, 'an earlier owner of this name has left it') : []
+  return ownershipOf(claim, work.ownerReference) === 'earlier'
+    ? letGo(claim, work, 'an earlier owner of this name has left it')
+    : []
 }
 
 function settled(action: ConsumerAction, claim: IPAddressClaim, { detached }: PlanClaimsOptions): ConsumerAction {
@@ -246,9 +261,15 @@ function stateOfStray(claim: IPAddressClaim): ConsumerState {
   return claim.status?.addressRef === undefined ? 'Pending' : 'Bound'
 }
 
-function isOurs(claim: IPAddressClaim, { input, dialect }: Work): boolean {
-  const ownership = ownershipOf(claim, ownerReferenceOf(input.owner, dialect))
-  return ownership === 'mine' || (ownership === 'unowned' && dialect.adoptsUnowned && dialect.isMarked(claim))
+/** Of a restored claim only its mark says that it was made in this dialect. */
+function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }: Omit<Work, 'strays'>): boolean {
+  const { adoptsUnowned } = dialect
+  if (ownershipOf(claim, ownerReference) === 'mine') return true
+  return dialect.isMarked(claim) && isRestored(claim, ownerReference, { adoptsUnowned, ownerCluster })
+}
+
+function isOwnedBy(claim: IPAddressClaim, { ownerReference }: Work): boolean {
+  return ownershipOf(claim, ownerReference) === 'mine'
 }
 
 function claimOf({ resolution }: ResolvedClaim): IPAddressClaim | undefined {

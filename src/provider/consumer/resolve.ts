@@ -1,7 +1,7 @@
 import { type ClaimState, findCondition, stateOf } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { READY_CONDITION } from '../../crd/cluster-api/names.js'
+import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names.js'
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DesiredClaim } from './desired.js'
@@ -10,7 +10,7 @@ import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from
 /**
  * Why a claim of the right name is of no use.
  *
- * - `OwnerMismatch`: it is another's
+ * - `OwnerMismatch`: it is another's, or has lost its owner and is not of our Cluster
  * - `PoolMismatch`: it is for another pool than is wanted now. The spec of a claim never changes
  * - `AddressMissing`: the IPAddress that it names is not there (yet)
  * - `AddressPoolRef`, `AddressClaimRef`: that IPAddress is of another pool, or for another claim
@@ -135,9 +135,35 @@ export function ownershipOf(claim: IPAddressClaim, owner: OwnerIdentity): Owners
   return ownerReferences.every((reference) => isSameOwnerName(owner, reference)) ? 'earlier' : 'foreign'
 }
 
+/**
+ * Whether a claim that has no owner any more, or whose owner had the name of ours and another uid, is ours: it was restored from a backup. It must
+ * not name another Cluster than that of the owner.
+ */
+export function isRestored(
+  claim: IPAddressClaim,
+  owner: OwnerIdentity,
+  { adoptsUnowned, ownerCluster }: Pick<DesiredClaim, 'adoptsUnowned' | 'ownerCluster'>,
+): boolean {
+  const ownership = ownershipOf(claim, owner)
+  return adoptsUnowned && (ownership === 'unowned' || ownership === 'earlier') && !isOfOther(claim, ownerCluster)
+}
+
+function isOfOther(claim: IPAddressClaim, cluster: string | undefined): boolean {
+  const named = clusterNameOf(claim)
+  return named !== '' && named !== cluster
+}
+
+/** A claim that is going with the owner that it had is not taken over: what is decided cannot be taken back. */
 function isOwnClaim(claim: IPAddressClaim, desired: DesiredClaim): boolean {
   const ownership = ownershipOf(claim, desired.ownerReference)
-  return ownership === 'mine' || (ownership === 'unowned' && desired.adoptsUnowned)
+  if (ownership === 'mine') return true
+  if (ownership === 'earlier' && isDeleting(claim)) return false
+  return isRestored(claim, desired.ownerReference, desired)
+}
+
+/** The Cluster that a claim names, `''` if it names none. */
+function clusterNameOf({ metadata, spec }: IPAddressClaim): string {
+  return spec.clusterName || metadata.labels?.[CLUSTER_NAME_LABEL] || ''
 }
 
 function conflictOf(
@@ -147,7 +173,8 @@ function conflictOf(
 ): { readonly reason: ConflictReason; readonly message: string } | undefined {
   if (!isOwnClaim(claim, desired)) {
     const { kind, name, uid } = desired.ownerReference
-    return { reason: 'OwnerMismatch', message: `is not owned by ${kind} ${name} with uid ${uid}` }
+    const of = isOfOther(claim, desired.ownerCluster) ? `, and is of Cluster ${clusterNameOf(claim)}` : ''
+    return { reason: 'OwnerMismatch', message: `is not owned by ${kind} ${name} with uid ${uid}${of}` }
   }
   const { poolRef } = claim.spec
   if (!isExpectedPool(desired.poolRef, poolRef)) {

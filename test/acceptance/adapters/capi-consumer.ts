@@ -3,6 +3,7 @@ import {
   type ConsumerDevice,
   claimsFor,
   type DesiredClaim,
+  dialects,
   isExpectedPool,
   isSameOwner,
   resolveClaim,
@@ -120,10 +121,13 @@ function read(input: z.output<typeof readSchema>, expect: unknown): Answer {
   return answerKeys(expect, configAnswers(config, { addresses: 'addresses' }))
 }
 
+/** The rule of cluster-api-provider-proxmox: a claim without this very owner is another's. */
+const EXACT_OWNER = { ...dialects.proxmox, adoptsUnowned: false }
+
 function resolve({ want, claim, address }: z.output<typeof resolveSchema>, expect: unknown): Answer {
   const { apiVersion, kind, name, uid } = want.owner
   const owner = ownerOf(name, { uid }, { apiVersion, kind })
-  const [desired] = wantedClaims(owner, [{ name: 'net0', pools: [want.poolRef] }], 'proxmox') as [DesiredClaim]
+  const [desired] = wantedClaims(owner, [{ name: 'net0', pools: [want.poolRef] }], EXACT_OWNER) as [DesiredClaim]
   const found =
     claim === null
       ? undefined

@@ -112,8 +112,7 @@ async function read(input: z.output<typeof readSchema>, expect: unknown, { diale
   const { owner, claim, address } = input
   const type = { ...DATA, kind: owner.kind }
   const world = new ConsumerWorld(type)
-  // an owner that was never stored has no uid
-  const data = ownerOf(owner.name, owner.uid ? { uid: owner.uid } : {}, type)
+  const data = await world.put(ownerOf(owner.name, {}, type))
   const devices = [{ pools: [{ ...POOL, ...input.poolRef }] }]
   const [desired] = claimsFor(data, devices, dialect) as [DesiredClaim]
   const name = claim.addressRef ?? claim.address
@@ -122,7 +121,10 @@ async function read(input: z.output<typeof readSchema>, expect: unknown, { diale
     addressRef: name,
     finalizers: claim.finalizers,
     isDeleting: claim.deleting,
-    ownerReferences: claim.ownerUids?.map((uid): OwnerReference => ({ ...desired.ownerReference, uid })),
+    // the store has given the owner another uid than the case
+    ownerReferences: claim.ownerUids?.map(
+      (uid): OwnerReference => (uid === owner.uid ? desired.ownerReference : { ...desired.ownerReference, uid }),
+    ),
     ...(failed === undefined ? {} : { conditions: [readyCondition('False', 'AllocationFailed', failed)] }),
   })
   const stored = await world.put(found)

@@ -10,6 +10,7 @@ import {
   DEFAULT_GATEWAY_ANNOTATION,
   type DesiredClaim,
   deviceConfig,
+  dialects,
   isExpectedPool,
   isSameOwner,
   networkConfig,
@@ -194,11 +195,14 @@ const STATUS = {
   conflict: 'Conflict',
 } as const
 
+/** Upstream's rule: a claim without this very owner is another's. */
+const EXACT_OWNER = { ...dialects.proxmox, adoptsUnowned: false }
+
 function resolve({ owner, want, claim, addresses }: z.output<typeof resolveSchema>, expect: unknown): Answer {
   const { apiVersion, kind, name, namespace, uid } = owner
   const machine = ownerOf(name, { namespace, uid }, { apiVersion, kind })
   const devices = [{ name: want.device, pools: [{ ...want.poolRef, annotations: want.annotations }] }]
-  const naming = validNaming('proxmox', devices)
+  const naming = validNaming(EXACT_OWNER, devices)
   const [desired] = wantedClaims(machine, devices, naming.dialect) as [DesiredClaim]
   const found = claim === null ? undefined : claimFor(desired, { ...claim, name: validName(claim.name) })
   const claimName = naming.given(desired.name)
@@ -244,7 +248,7 @@ async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknow
     const own = families.map((family) => poolOf(defaults[family], { [DEFAULT_GATEWAY_ANNOTATION]: 'true' }))
     return { name: device.name, pools: [...own, ...device.pools.map((pool) => poolOf(pool))] }
   })
-  const naming = validNaming('proxmox', devices)
+  const naming = validNaming(EXACT_OWNER, devices)
   const addresses: IPAddress[] = []
   for (const desired of claimsFor(owner, naming.devices, naming.dialect)) {
     const bound = boundOf(desired, input.resolved, naming)

@@ -21,6 +21,7 @@ const dialect = fc.constantFrom(dialects.capv, dialects.proxmox, dialects.metal3
   ...dialects.contract,
   ...protectedBy('example.com/ip-claim'),
 })
+const CLUSTER = 'cluster.x-k8s.io/cluster-name'
 const OWNERSHIP = ['mine', 'mine', 'mine', 'unowned', 'earlier', 'foreign'] as const
 
 /** A claim that is there before anything is planned. */
@@ -29,7 +30,7 @@ const found = fc.record({
   hasFinalizer: fc.boolean(),
   isHeldByOthers: fc.boolean(),
   isDeleting: fc.boolean(),
-  hasLabels: fc.boolean(),
+  cluster: fc.constantFrom('own', 'own', 'none', 'red'),
   pool: fc.constantFrom('same', 'same', 'same', 'other'),
   address: fc.constantFrom('none', 'good', 'good', 'missing', 'of another pool', 'of another claim'),
 })
@@ -55,7 +56,7 @@ interface Stage {
 /** Sets a scene up in a store. */
 async function stage({ dialect: naming, devices, removed, isDetached }: Scene): Promise<Stage> {
   const world = new ConsumerStore()
-  const owner = await world.put(machine('vm', { labels: { 'cluster.x-k8s.io/cluster-name': 'blue' } }))
+  const owner = await world.put(machine('vm', { labels: { [CLUSTER]: 'blue' } }))
   const deviceOf = (pools: readonly unknown[], index: number): ConsumerDevice => {
     return { name: `net${index}`, pools: pools.map((_, place) => poolRef(`pool-${index}-${place}`)) }
   }
@@ -90,7 +91,7 @@ async function putFound(world: ConsumerStore, desired: DesiredClaim, one: Found)
     owners,
     finalizers,
     isDeleting: one.isDeleting,
-    ...(one.hasLabels ? {} : { labels: {} }),
+    ...(one.cluster === 'own' ? {} : { labels: one.cluster === 'none' ? {} : { [CLUSTER]: one.cluster } }),
     ...(one.pool === 'same' ? {} : { pool: 'other' }),
     ...(one.address === 'none' ? {} : { addressRef: `${name}-address` }),
   }
@@ -108,8 +109,11 @@ function ownershipOf({ metadata }: IPAddressClaim, owner: KubeObject): (typeof O
   return reference.uid === 'of an earlier one' ? 'earlier' : 'foreign'
 }
 
-/** Nothing of another is written to: of an earlier owner only our finalizer goes, and only when the claim is going. */
-function mayWrite(plan: Plan<ConsumerOutcome>, { owner, claims, naming }: ConsumerInput): void {
+/**
+ * Nothing of another is written to. A claim that was restored, without its owner or with the uid of an earlier one, is written to only if it is not of
+ * another Cluster; of one of an earlier owner that is going only our finalizer goes.
+ */
+function mayWrite(plan: Plan<ConsumerOutcome>, { owner, claims }: ConsumerInput): void {
   const byName = new Map(claims.map((claim) => [claim.metadata.name, claim]))
   for (const effect of plan.effects) {
     if (effect.kind === 'create') {
@@ -121,14 +125,14 @@ function mayWrite(plan: Plan<ConsumerOutcome>, { owner, claims, naming }: Consum
     const claim = byName.get(effect.ref.name) as IPAddressClaim
     expect(effect.if).toEqual({ uid: claim.metadata.uid, resourceVersion: claim.metadata.resourceVersion })
     const ownership = ownershipOf(claim, owner)
-    if (ownership === 'unowned') expect(typeof naming === 'object' && naming.adoptsUnowned).toBe(true)
-    else if (ownership === 'earlier') onlyLetsGo(effect, claim)
-    else expect(ownership).toBe('mine')
+    if (ownership === 'earlier' && claim.metadata.deletionTimestamp !== undefined) onlyLetsGo(effect)
+    else if (ownership === 'unowned' || ownership === 'earlier') {
+      expect(['blue', undefined]).toContain(claim.metadata.labels?.[CLUSTER])
+    } else expect(ownership).toBe('mine')
   }
 }
 
-function onlyLetsGo(effect: Effect, claim: IPAddressClaim): void {
-  expect(claim.metadata.deletionTimestamp).toBeDefined()
+function onlyLetsGo(effect: Effect): void {
   expect(effect.kind === 'patch' && Object.keys(effect.patch.metadata as object)).toEqual(['finalizers'])
 }
 

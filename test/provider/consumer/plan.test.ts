@@ -132,8 +132,9 @@ describe('reconcile', () => {
     })
     expect(does(planClaims(inputOf([claim])))).toEqual([])
     const lost = claimOf(desired, { owners: [], finalizers: ['a/b'], labels: { x: 'y' }, annotations: { z: '1' } })
-    const [effect] = planClaims(inputOf([lost])).effects
-    expect(effect).toMatchObject({
+    const plan = planClaims(inputOf([lost]))
+    expect(does(plan)).toEqual(['guard vm', 'patch vm-0-0 ownerReferences,finalizers,labels'])
+    expect(plan.effects[1]).toMatchObject({
       kind: 'patch',
       if: { uid: 'uid-of-vm-0-0', resourceVersion: '3' },
       patch: {

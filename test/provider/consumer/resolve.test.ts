@@ -1,9 +1,10 @@
-import { claimsFor, type DesiredClaim, resolveClaim, resolveClaims } from 'ipam-kit/provider/consumer'
+import { claimsFor, type DesiredClaim, dialects, resolveClaim, resolveClaims } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
 import { addressOf, claimOf, machine, poolRef, ready } from './world.js'
 
 const [desired] = claimsFor(machine(), [{ pools: [poolRef('lab')] }], 'capv') as [DesiredClaim]
-const [strict] = claimsFor(machine(), [{ name: 'net0', pools: [poolRef('lab')] }], 'proxmox') as [DesiredClaim]
+const strictly = { ...dialects.proxmox, adoptsUnowned: false }
+const [strict] = claimsFor(machine(), [{ name: 'net0', pools: [poolRef('lab')] }], strictly) as [DesiredClaim]
 const earlier = { ...desired.ownerReference, uid: 'uid-of-an-earlier-vm' }
 const other = { ...desired.ownerReference, name: 'other', uid: 'uid-other' }
 const named = { addressRef: 'an-address' }
@@ -62,7 +63,8 @@ describe('a claim is', () => {
 
 describe('a claim is of no use', () => {
   test.each([
-    ['OwnerMismatch', claimOf(desired, { ...named, owners: [earlier] }), address],
+    ['OwnerMismatch', claimOf(desired, { ...named, owners: [other] }), address],
+    ['OwnerMismatch', claimOf(desired, { ...named, owners: [earlier, other] }), address],
     ['OwnerMismatch', claimOf(desired, { ...named, owners: [other], pool: 'other' }), address],
     ['PoolMismatch', claimOf(desired, { ...named, pool: 'other' }), address],
     ['AddressMissing', claimOf(desired, named), undefined],
