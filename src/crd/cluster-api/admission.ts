@@ -1,6 +1,14 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { describe, IpamError, type Result } from '../../errors/index.js'
-import { type Admission, allowed, assertOperation, badRequest, denied } from '../meta/admission.js'
+import {
+  type Admission,
+  allowed,
+  assertOperation,
+  badRequest,
+  denied,
+  type FieldValidationOptions,
+  withUnknownFields,
+} from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
@@ -42,7 +50,11 @@ export type AddressAdmissionRequest =
  * admitIPAddressClaim({ operation: 'UPDATE', object: claim('blue'), oldObject: claim('red') }).message
  * // 'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.poolRef.name: "red" -> "blue"'
  */
-export function admitIPAddressClaim(request: ClaimAdmissionRequest): Admission {
+export function admitIPAddressClaim(request: ClaimAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPAddressClaim(request), IPAddressClaim, request, options)
+}
+
+function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   if (request.operation === 'UPDATE') return admitSameSpec(IPAddressClaim, request.object, request.oldObject)
@@ -69,7 +81,11 @@ export function admitIPAddressClaim(request: ClaimAdmissionRequest): Admission {
  * admitIPAddress({ operation: 'CREATE', object, claim: { kind: 'absent' } }).message
  * // 'spec.prefix: Invalid value: 64: prefix is too large for an IPv4 address'
  */
-export function admitIPAddress(request: AddressAdmissionRequest): Admission {
+export function admitIPAddress(request: AddressAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPAddress(request), IPAddress, request, options)
+}
+
+function judgeIPAddress(request: AddressAdmissionRequest): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   if (request.operation === 'UPDATE') return admitSameSpec(IPAddress, request.object, request.oldObject)

@@ -4,11 +4,32 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
-import { type Admission, allowed, assertOperation, badRequest, invalid } from '../meta/admission.js'
+import {
+  type Admission,
+  allowed,
+  assertOperation,
+  badRequest,
+  type FieldValidationOptions,
+  invalid,
+  withUnknownFields,
+} from '../meta/admission.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import { GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
-import { type InClusterIPPoolSpec, type InClusterPool, type InClusterPrefixPoolSpec, isPrefixPool } from './pools.js'
-import { addressSpace, effectivePrefixLength, isAllocatablePrefix, prefixOf, prefixSpace } from './space.js'
+import {
+  type InClusterIPPoolSpec,
+  type InClusterPool,
+  type InClusterPrefixPoolSpec,
+  isPrefixPool,
+  poolModels,
+} from './pools.js'
+import {
+  addressSpace,
+  effectivePrefixLength,
+  isAllocatablePrefix,
+  type PrefixSpace,
+  prefixOf,
+  prefixSpace,
+} from './space.js'
 
 type Address = Address.Address
 
@@ -23,7 +44,7 @@ export type PoolAdmissionRequest =
     }
   | { readonly operation: 'DELETE'; readonly oldObject: InClusterPool; readonly inUse: readonly IPAddress[] }
 
-export interface PoolAdmissionOptions {
+export interface PoolAdmissionOptions extends FieldValidationOptions {
   /**
    * Whether pools of IPv4 prefixes are admitted too. The provider serves them; upstream's webhook refuses them. All of a pool is of one family
    * then: prefixes, exclusions and gateway. Default false.
@@ -41,13 +62,39 @@ export interface PoolAdmissionOptions {
  */
 export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
   assertRequest(request)
+  const { kind } = request.operation === 'DELETE' ? request.oldObject : request.object
+  const model = poolModels.find(({ info }) => info.kind === kind)
+  const admission = judgePool(request, options)
+  return model === undefined ? admission : withUnknownFields(admission, model, request, options)
+}
+
+function judgePool(request: PoolAdmissionRequest, options: PoolAdmissionOptions): Admission {
   if (request.operation === 'DELETE') return admitDelete(request.oldObject, request.inUse)
   const { object } = request
   const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec, options) : addressPoolErrors(object.spec)
   if (errors.length > 0) return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
   const refusal = request.operation === 'UPDATE' ? updateRefusal(request) : undefined
   if (refusal !== undefined) return badRequest(refusal)
-  return allowed(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : [])
+  return allowed([...(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : []), ...emptyWarnings(object)])
+}
+
+/** A pool that can never give anything. Upstream admits it without a word. */
+function emptyWarnings(pool: InClusterPool): string[] {
+  if (isPrefixPool(pool)) {
+    const space = prefixSpace(pool.spec)
+    if (!space.ok || hasChild(space.value)) return []
+    return ['the pool gives nothing: each of its prefixes overlaps spec.excludedPrefixes']
+  }
+  const space = addressSpace(pool.spec)
+  if (!space.ok || !RangeSet.isEmpty(space.value.available)) return []
+  return [
+    'the pool gives nothing: each of its addresses is excluded, the gateway, or the first or last one of the subnet',
+  ]
+}
+
+/** Whether a prefix of the length that is given fits in what is not excluded. */
+function hasChild({ available, childLength }: PrefixSpace): boolean {
+  return RangeSet.prefixes(available).some(({ length }) => length <= childLength)
 }
 
 /** A pool stays what it is: an update from another kind is the wrong question. */

@@ -1,6 +1,13 @@
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
-import { type Admission, allowed, assertOperation, invalid } from '../meta/admission.js'
+import {
+  type Admission,
+  allowed,
+  assertOperation,
+  type FieldValidationOptions,
+  invalid,
+  withUnknownFields,
+} from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta/field-error.js'
 import { labelSelectorErrors } from '../meta/label-selector.js'
@@ -54,7 +61,11 @@ export type IPDomainAdmissionRequest =
  * admitIPPool({ operation: 'CREATE', object }).message
  * // 'IPPool.ipam-kit.dev "blue" is invalid: spec.subnets[0].gateway: Invalid value: "10.0.1.1": is not within 10.0.0.0/24'
  */
-export function admitIPPool(request: IPPoolAdmissionRequest): Admission {
+export function admitIPPool(request: IPPoolAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPPool(request), IPPool, request, options)
+}
+
+function judgeIPPool(request: IPPoolAdmissionRequest): Admission {
   assertOperation(request.operation)
   const { blocks = [], others = [] } = request
   if (request.operation === 'DELETE') return allowed(waitingForRows(request.oldObject, blocks, isOfPool))
@@ -101,7 +112,11 @@ export function admitIPPool(request: IPPoolAdmissionRequest): Admission {
  * admitIPDomain({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
  * // ['spec.ipv4: a block has 65536 units, and at most 1024']
  */
-export function admitIPDomain(request: IPDomainAdmissionRequest): Admission {
+export function admitIPDomain(request: IPDomainAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPDomain(request), IPDomain, request, options)
+}
+
+function judgeIPDomain(request: IPDomainAdmissionRequest): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') {
     return allowed(waitingForRows(request.oldObject, request.blocks ?? [], isOfDomain))

@@ -1,5 +1,11 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { type Admission, allowed, assertOperation } from '../meta/admission.js'
+import {
+  type Admission,
+  allowed,
+  assertOperation,
+  type FieldValidationOptions,
+  withUnknownFields,
+} from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
 import { isSame, ofName, verdict } from './admission.js'
@@ -34,7 +40,11 @@ export type IPBlockAdmissionRequest = (
  * admitIPBlock({ operation: 'CREATE', object }).message
  * // 'IPBlock.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not default-4-0a000100-24'
  */
-export function admitIPBlock(request: IPBlockAdmissionRequest): Admission {
+export function admitIPBlock(request: IPBlockAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPBlock(request), IPBlock, request, options)
+}
+
+function judgeIPBlock(request: IPBlockAdmissionRequest): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') {
     const count = Object.keys(request.oldObject.spec.rows).length

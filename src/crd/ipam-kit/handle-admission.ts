@@ -1,4 +1,10 @@
-import { type Admission, allowed, assertOperation } from '../meta/admission.js'
+import {
+  type Admission,
+  allowed,
+  assertOperation,
+  type FieldValidationOptions,
+  withUnknownFields,
+} from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
 import { isSame, verdict } from './admission.js'
@@ -21,7 +27,11 @@ export type IPHandleAdmissionRequest =
  * admitIPHandle({ operation: 'CREATE', object }).message
  * // 'IPHandle.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not uid-4f1c'
  */
-export function admitIPHandle(request: IPHandleAdmissionRequest): Admission {
+export function admitIPHandle(request: IPHandleAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPHandle(request), IPHandle, request, options)
+}
+
+function judgeIPHandle(request: IPHandleAdmissionRequest): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request

@@ -1,5 +1,8 @@
 import { ipamError } from '../../errors/index.js'
+import type { CrdModel } from './crd-model.js'
 import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
+import { groupOf, type KubeObject } from './object.js'
+import { formatUnknownField, unknownFieldError } from './unknown-fields.js'
 
 /** Whether an object is admitted, and if not, the sentence the API server would answer with. */
 export type Admission =
@@ -10,7 +13,45 @@ export type Admission =
       readonly code: 400 | 403 | 422
       readonly message: string
       readonly errors: readonly FieldError[]
+      /** What deserves to be told beside the refusal. */
+      readonly warnings?: readonly string[] | undefined
     }
+
+export interface FieldValidationOptions {
+  /**
+   * What becomes of fields that the version of an object does not have, and that an API server drops. `Warn`: a warning for each. `Strict`: a refusal.
+   * `Ignore`: nothing. Default `Warn`.
+   */
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined
+}
+
+/** A request to admit an object, as far as its fields go. */
+interface FieldRequest {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
+  readonly object?: KubeObject
+}
+
+/**
+ * A decision, and what is to be told of fields that the object should not have. The status is not looked at: a controller writes it, and an update of the
+ * rest leaves it alone.
+ */
+export function withUnknownFields(
+  admission: Admission,
+  model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
+  { operation, object }: FieldRequest,
+  { fieldValidation = 'Warn' }: FieldValidationOptions,
+): Admission {
+  if (operation === 'DELETE' || object === undefined || fieldValidation === 'Ignore') return admission
+  const { status: _, ...rest } = object
+  const unknown = model.unknownFields(rest)
+  if (unknown.length === 0) return admission
+  if (fieldValidation === 'Strict') {
+    const { kind } = model.info
+    const errors = [...unknown.map(unknownFieldError), ...(admission.allowed ? [] : admission.errors)]
+    return invalid(`${kind}.${groupOf(model.info.apiVersion)}`, object.metadata.name, errors)
+  }
+  return { ...admission, warnings: [...unknown.map(formatUnknownField), ...(admission.warnings ?? [])] }
+}
 
 /** The refusal that lists field errors, with the message of `errors.NewInvalid`. */
 export function invalid(groupKind: string, name: string, errors: readonly FieldError[]): Admission {

@@ -4,6 +4,7 @@ import type { Conversion, VersionConversion } from './conversion.js'
 import type { FieldError } from './field-error.js'
 import { defineModel, knownObject, type Model, type ModelSpec } from './model.js'
 import type { KubeObject } from './object.js'
+import { formatUnknownField, type UnknownField, unknownFieldError, unknownFields } from './unknown-fields.js'
 import { fieldErrorsOf } from './validation.js'
 
 /** A column of `kubectl get`. */
@@ -70,7 +71,27 @@ export interface CrdModel<T extends KubeObject> extends Model<T> {
    * const claim = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata: { name: 'web' }, spec: {} }
    * IPAddressClaim.validate(claim).map(formatFieldError) // ['spec.poolRef: Required value']
    */
-  validate(object: unknown): readonly FieldError[]
+  validate(object: unknown, options?: ValidateOptions): readonly FieldError[]
+  /**
+   * Fields at any depth that the version of an object does not have, with the field that may have been meant, in the words of an API server; an empty
+   * list if there are none. An API server drops such fields: what a misspelt exclusion was to keep is given out. At most 100 are told. O(size of the
+   * object).
+   *
+   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version
+   * @example
+   * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
+   * const spec = { addresses: ['10.0.0.0/24'], prefix: 24, excludeAddresses: ['10.0.0.9'] }
+   * const pool = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata: { name: 'blue' }, spec }
+   * InClusterIPPool.warnings(pool) // ['unknown field "spec.excludeAddresses", did you mean "excludedAddresses"?']
+   */
+  warnings(object: unknown): readonly string[]
+  /** As `warnings`, as data. */
+  unknownFields(object: unknown): readonly UnknownField[]
+}
+
+export interface ValidateOptions {
+  /** Whether a field that the version does not have is an error: `Forbidden`. Default false. */
+  readonly strict?: boolean | undefined
 }
 
 /** What converting can answer. */
@@ -118,6 +139,16 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     return converted.ok ? { ok: true, value: { ...converted.value, apiVersion } as unknown as KubeObject } : converted
   }
 
+  const strictSchema = (json: unknown) => {
+    const known = unwrap(knownObject(json, info.kind, apiVersions))
+    const version = versions.find(({ apiVersion }) => apiVersion === known.apiVersion) as KindVersion
+    return { known, strict: version.schema() }
+  }
+  const unknownFieldsOf = (json: unknown): readonly UnknownField[] => {
+    const { known, strict } = strictSchema(json)
+    return unknownFields(strict, known)
+  }
+
   return {
     ...defineModel({ info, schema, converts }),
     names: {
@@ -129,11 +160,13 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     versions,
     convert: (object, apiVersion) => unwrap(safeConvert(object, apiVersion)),
     safeConvert,
-    validate: (object) => {
-      const known = unwrap(knownObject(object, info.kind, apiVersions))
-      const version = versions.find(({ apiVersion }) => apiVersion === known.apiVersion) as KindVersion
-      return fieldErrorsOf(version.schema(), known)
+    validate: (object, { strict: refusesUnknown = false } = {}) => {
+      const { known, strict } = strictSchema(object)
+      const errors = fieldErrorsOf(strict, known)
+      return refusesUnknown ? [...errors, ...unknownFieldsOf(object).map(unknownFieldError)] : errors
     },
+    warnings: (object) => unknownFieldsOf(object).map(formatUnknownField),
+    unknownFields: unknownFieldsOf,
   }
 }
 

@@ -1,4 +1,4 @@
-export type { Admission } from './admission.js'
+export type { Admission, FieldValidationOptions } from './admission.js'
 export type { Conversion, VersionConversion } from './conversion.js'
 export type {
   ConversionResult,
@@ -7,6 +7,7 @@ export type {
   KindNames,
   KindVersion,
   PrinterColumn,
+  ValidateOptions,
   VersionSpec,
 } from './crd-model.js'
 export { defineCrdModel } from './crd-model.js'
@@ -28,3 +29,4 @@ export type {
 export { formatRef, groupOf, hasFinalizer, isDeleting, refOf, versionOf } from './object.js'
 export type { Condition, LegacyCondition } from './schema.js'
 export { conditionSchema, legacyConditionSchema, objectMetaSchema, ownerReferenceSchema } from './schema.js'
+export type { UnknownField } from './unknown-fields.js'

@@ -1,12 +1,19 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type Admission, allowed, assertOperation, invalid } from '../meta/admission.js'
+import {
+  type Admission,
+  allowed,
+  assertOperation,
+  type FieldValidationOptions,
+  invalid,
+  withUnknownFields,
+} from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
 import { entryProblem, isAddressOrEmpty, isInBounds, sizeProblem } from './entries.js'
-import type { IPAddress } from './ip-address.js'
-import type { IPClaim } from './ip-claim.js'
-import type { IPPool, IPPoolEntry, IPPoolSettings, IPPoolSpec } from './ip-pool.js'
+import { IPAddress } from './ip-address.js'
+import { IPClaim } from './ip-claim.js'
+import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from './ip-pool.js'
 import { GROUP, REQUESTED_ADDRESS_ANNOTATION } from './names.js'
 import { type ObjectReference, shownReference } from './references.js'
 
@@ -34,7 +41,11 @@ const MODIFIED = 'cannot be modified'
  * admitIPPool({ operation: 'CREATE', object: pool({ pools: [{ start: '10.0.0.9', end: '10.0.0.1' }] }) }).message
  * // 'IPPool.ipam.metal3.io "blue" is invalid: spec.pools[0]: Invalid value: "": end IP 10.0.0.1 is before start IP 10.0.0.9'
  */
-export function admitIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
+export function admitIPPool(request: Metal3AdmissionRequest<IPPool>, options: FieldValidationOptions = {}): Admission {
+  return withUnknownFields(judgeIPPool(request), IPPool, request, options)
+}
+
+function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
@@ -52,7 +63,14 @@ export function admitIPPool(request: Metal3AdmissionRequest<IPPool>): Admission 
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export function admitIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
+export function admitIPClaim(
+  request: Metal3AdmissionRequest<IPClaim>,
+  options: FieldValidationOptions = {},
+): Admission {
+  return withUnknownFields(judgeIPClaim(request), IPClaim, request, options)
+}
+
+function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
@@ -71,7 +89,14 @@ export function admitIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admissio
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export function admitIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
+export function admitIPAddress(
+  request: Metal3AdmissionRequest<IPAddress>,
+  options: FieldValidationOptions = {},
+): Admission {
+  return withUnknownFields(judgeIPAddress(request), IPAddress, request, options)
+}
+
+function judgeIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request

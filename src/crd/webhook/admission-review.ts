@@ -108,13 +108,11 @@ export function answerAdmissionReview(request: AdmissionRequest, admission: Admi
 const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const
 
 function verdict({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
-  if (admission.allowed) {
-    const { warnings } = admission
-    return warnings.length === 0 ? { allowed: true } : { allowed: true, warnings }
-  }
+  const told = admission.warnings?.length ? { warnings: admission.warnings } : {}
+  if (admission.allowed) return { allowed: true, ...told }
   const { code, message, errors } = admission
   const details = { group: kind.group, kind: kind.kind, name, causes: errors.map(cause) }
-  return { allowed: false, status: { status: 'Failure', code, message, reason: REASONS[code], details } }
+  return { allowed: false, ...told, status: { status: 'Failure', code, message, reason: REASONS[code], details } }
 }
 
 /** What each type of error is called as the reason of a cause. */
