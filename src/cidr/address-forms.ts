@@ -1,7 +1,7 @@
 import { ipamError } from '../errors/index.js'
 import type { Address, Address4, Address6 } from './address.js'
 import { assertBytes } from './checks.js'
-import { isMapped } from './profile.js'
+import { withoutMapping } from './profile.js'
 
 /**
  * The bytes of an address in network order: 4 for IPv4, 16 for IPv6. O(1).
@@ -51,7 +51,7 @@ export function toMapped(address: Address4): Address6 {
  * Address.format(Address.unmap(Address.parse('::ffff:1.2.3.4'))) // '1.2.3.4'
  */
 export function unmap(address: Address): Address {
-  return address.family === 6 && isMapped(address) ? { family: 4, value: address.w3 } : address
+  return withoutMapping(address)
 }
 
 /**

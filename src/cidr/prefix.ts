@@ -12,6 +12,7 @@ import {
   plainText,
   type TextProfile,
   unmappedText,
+  withoutMapping,
 } from './profile.js'
 import { readAddress, scanAddress } from './scan.js'
 import { write6 } from './text6.js'
@@ -229,7 +230,7 @@ export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<
     const suggestion = 'problem' in plain ? undefined : fieldText(plain, profile)
     return wrong(read.positionOf(scanned.position), scanned.problem, suggestion)
   }
-  if (!isOfField) return { ok: true, value: scanned }
+  if (!isOfField) return { ok: true, value: profile === 'k8s-legacy-read' ? prefixWithoutMapping(scanned) : scanned }
 
   const canonical = fieldText(scanned, profile)
   if (profile !== 'k8s-interface-address') {
@@ -245,6 +246,12 @@ export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<
 function fieldText(prefix: Prefix, profile: Profile): string | undefined {
   if (profile !== 'k8s-interface-address') return unmappedPrefixText(masked(prefix))
   return isMapped(prefix.address) && prefix.length < 96 ? undefined : unmappedPrefixText(prefix)
+}
+
+/** A prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for; any other one itself. */
+function prefixWithoutMapping(prefix: Prefix): Prefix {
+  const { address, length } = prefix
+  return isMapped(address) && length >= 96 ? { address: withoutMapping(address), length: length - 96 } : prefix
 }
 
 /** Canonical text; a prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for. */

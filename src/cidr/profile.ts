@@ -12,8 +12,8 @@ import { format6 } from './text6.js'
  * - `strict`: the meaning of Go's net/netip. IPv4-mapped IPv6 is IPv6, host bits of a CIDR are kept, any spelling of RFC 4291 will do.
  * - `k8s-field`: what Kubernetes admits into its older fields since KEP-4858: strict, no IPv4-mapped IPv6, no host bits in a CIDR.
  * - `k8s-field-canonical`: what Kubernetes admits into new fields: besides, the text has to be canonical (RFC 5952).
- * - `k8s-legacy-read`: what older fields of stored objects may hold: also leading zeros, which are decimal all the same. Never write what
- *   was read this way back unchanged: other software reads `010.0.0.1` as 8.0.0.1. `warningsFor` says what is odd about a text. Kubernetes
+ * - `k8s-legacy-read`: what older fields of stored objects may hold: also leading zeros, which are decimal all the same. IPv4-mapped IPv6 is the
+ *   IPv4 address in it, as Kubernetes reads it (KEP-4858); so is a CIDR of at least 96 bits. Never write what was read this way back unchanged: other software reads `010.0.0.1` as 8.0.0.1. `warningsFor` says what is odd about a text. Kubernetes
  *   takes any number of zeros; here an address or a CIDR that has some is at most 128 characters long.
  */
 export type TextProfile = 'strict' | 'k8s-field' | 'k8s-field-canonical' | 'k8s-legacy-read'
@@ -86,7 +86,7 @@ export function addressOf(text: string, options: TextOptions = {}): Result<Addre
     const suggestion = isOfField ? withoutZeros(text, zone) : undefined
     return wrong(read.positionOf(positionOf(scanned)), problemOf(scanned).words, suggestion)
   }
-  if (!isOfField) return { ok: true, value: scanned }
+  if (!isOfField) return { ok: true, value: profile === 'k8s-legacy-read' ? withoutMapping(scanned) : scanned }
 
   const canonical = unmappedText(scanned)
   if (isMapped(scanned)) return wrong(0, 'must not be an IPv4-mapped IPv6 address', canonical)
@@ -135,6 +135,11 @@ export function firstDifference(left: string, right: string): number {
   let i = 0
   while (i < left.length && i < right.length && left[i] === right[i]) i++
   return i
+}
+
+/** IPv4-mapped IPv6 as the IPv4 address that Kubernetes takes it for (KEP-4858); any other address itself. */
+export function withoutMapping(address: Address): Address {
+  return address.family === 6 && isMapped(address) ? { family: 4, value: address.w3 } : address
 }
 
 export function isMapped(address: Address): boolean {

@@ -1,7 +1,7 @@
 import { unwrap } from '../errors/index.js'
 import { bitsOf } from './address.js'
 import { format, masked, prefixOf, unmappedPrefixText } from './prefix.js'
-import { addressOf, formatAddress, isMapped, unmappedText } from './profile.js'
+import { addressOf, formatAddress, isMapped, plainText, unmappedText } from './profile.js'
 
 /** What is odd about a text that Kubernetes reads in its older fields. */
 export interface TextWarning {
@@ -25,8 +25,8 @@ const LEGACY = { profile: 'k8s-legacy-read' } as const
 export function warningsForAddress(text: string): readonly TextWarning[] {
   const address = unwrap(addressOf(text, LEGACY))
   const strict = addressOf(text, {})
-  if (!strict.ok) return [nonStandard('leading-zeros', 'IP address', text, unmappedText(address))]
-  if (isMapped(address)) return [nonStandard('ipv4-mapped', 'IP address', text, unmappedText(address))]
+  if (!strict.ok) return [nonStandard('leading-zeros', 'IP address', text, formatAddress(address))]
+  if (isMapped(strict.value)) return [nonStandard('ipv4-mapped', 'IP address', text, formatAddress(address))]
   return notCanonical('address', text, formatAddress(address))
 }
 
@@ -39,7 +39,9 @@ export function warningsForAddress(text: string): readonly TextWarning[] {
  * Prefix.warningsFor('10.0.0.5/24').map((warning) => warning.kind) // ['host-bits']
  */
 export function warningsForPrefix(text: string): readonly TextWarning[] {
-  const prefix = unwrap(prefixOf(text, LEGACY))
+  unwrap(prefixOf(text, LEGACY))
+  // as it is written, with IPv4-mapped addresses
+  const prefix = unwrap(prefixOf(plainText(text, LEGACY.profile).text, {}))
   const network = masked(prefix)
   const use = unmappedPrefixText(network)
   const warnings: TextWarning[] = []

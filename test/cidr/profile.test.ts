@@ -45,14 +45,14 @@ describe('an address by profile', () => {
       strict: '::ffff:1.2.3.4',
       'k8s-field': '0: must not be an IPv4-mapped IPv6 address',
       'k8s-field-canonical': '0: must not be an IPv4-mapped IPv6 address',
-      'k8s-legacy-read': '::ffff:1.2.3.4',
+      'k8s-legacy-read': '1.2.3.4',
     })
   })
 
   test.each([
     ['012.000.001.002', '12.0.1.2'],
     ['0000000010.0.0.00', '10.0.0.0'],
-    ['::ffff:010.000.0.1', '::ffff:10.0.0.1'],
+    ['::ffff:010.000.0.1', '10.0.0.1'],
     ['00001::00000', '1::'],
     ['0001:00002:000003:0004:0005:0006:0007:00000008', '1:2:3:4:5:6:7:8'],
     ['00001:00002:00003:00004:00005:00006:0255.0255.0255.0255', '1:2:3:4:5:6:ffff:ffff'],
@@ -183,7 +183,19 @@ describe('a CIDR by profile', () => {
       expect(read('::ffff:1.2.3.4/96', profile)).toMatchObject({ problem, suggestion: '0.0.0.0/0' })
       expect(read('::ffff:1.2.3.4/95', profile)).toMatchObject({ problem, suggestion: '::fffe:0:0/95' })
     }
-    expect(read('::ffff:1.2.3.0/120', 'k8s-legacy-read')).toBe('::ffff:1.2.3.0/120')
+    // as Kubernetes reads it, with a warning (KEP-4858)
+    expect(read('::ffff:1.2.3.4/120', 'k8s-legacy-read')).toBe('1.2.3.4/24')
+    expect(read('::FFFF:0102:0304/128', 'k8s-legacy-read')).toBe('1.2.3.4/32')
+    expect(read('::ffff:1.2.3.0/96', 'k8s-legacy-read')).toBe('1.2.3.0/0')
+    expect(read('::ffff:1.2.3.0/95', 'k8s-legacy-read')).toBe('::ffff:1.2.3.0/95')
+    expect(read('::1.2.3.4/128', 'k8s-legacy-read')).toBe('::102:304/128')
+    for (const text of ['::ffff:1.2.3.0/120', '::ffff:102:300/120']) {
+      expect(Prefix.warningsFor(text).map(({ kind, use }) => [kind, use])).toEqual([['ipv4-mapped', '1.2.3.0/24']])
+    }
+    const range = Range.parse('::ffff:1.2.3.4-::ffff:1.2.3.9', { profile: 'k8s-legacy-read' })
+    expect(Range.format(range)).toBe('1.2.3.4-1.2.3.9')
+    const set = RangeSet.parse(['::ffff:10.0.0.0/126', '::ffff:10.0.0.9'], { profile: 'k8s-legacy-read' })
+    expect(RangeSet.format(set)).toEqual(['10.0.0.0-10.0.0.3', '10.0.0.9-10.0.0.9'])
   })
 
   test('canonical form', () => {

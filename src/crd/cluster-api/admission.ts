@@ -98,12 +98,22 @@ function judgeIPAddress(request: AddressAdmissionRequest): Admission {
   return errors.length === 0 ? allowed() : denied(errors)
 }
 
-/** What is wrong with an address that can not even be read: what its schema says, or else what the reader says. */
+/**
+ * What is wrong with an address that cannot even be read: what the webhook says of the fields that it looks at, in its order, then what the schema says of
+ * the others, or else what the reader says.
+ */
 function readingErrors(
   hub: KubeObject,
   failure: Extract<ReturnType<typeof IPAddress.safeParse>, { ok: false }>['failure'],
 ): readonly FieldError[] {
-  const errors = IPAddress.validate(hub)
+  const { address, prefix, gateway } = asObject(hub.spec) ?? {}
+  const told = [
+    ...(typeof address === 'string' ? specErrors({ address }) : []),
+    ...(typeof prefix === 'number' ? prefixErrors(prefix, typeof address === 'string' ? address : '') : []),
+    ...(typeof gateway === 'string' ? gatewayErrors(gateway) : []),
+  ]
+  const paths = new Set(told.map(({ path }) => path))
+  const errors = [...told, ...IPAddress.validate(hub).filter(({ path }) => !paths.has(path))]
   if (errors.length > 0 || failure.code !== 'INVALID_OBJECT') return errors
   return failure.context.issues.map(({ path, message }) => invalidField(path, '', message))
 }
@@ -140,18 +150,26 @@ function poolGroupErrors(object: KubeObject): readonly FieldError[] {
 
 const NOT_AN_ADDRESS = 'not a valid IP address'
 
-function specErrors({ address, prefix = 0, gateway }: IPAddressSpec): readonly FieldError[] {
+function specErrors({ address, prefix = 0, gateway = '' }: AddressFields): readonly FieldError[] {
+  const errors = isAddress(address) ? [] : [invalidField('spec.address', address, NOT_AN_ADDRESS)]
+  return [...errors, ...prefixErrors(prefix, address), ...gatewayErrors(gateway)]
+}
+
+type AddressFields = Pick<IPAddressSpec, 'address' | 'prefix' | 'gateway'>
+
+function prefixErrors(prefix: number, address: string): readonly FieldError[] {
+  if (prefix < 0) return [invalidField('spec.prefix', prefix, 'prefix cannot be negative')]
   const parsed = Address.safeParse(address, { zone: 'drop' })
-  const errors = parsed.ok ? [] : [invalidField('spec.address', address, NOT_AN_ADDRESS)]
-  if (prefix < 0) errors.push(invalidField('spec.prefix', prefix, 'prefix cannot be negative'))
-  if (parsed.ok && prefix > Address.bitsOf(parsed.value.family)) {
-    const detail = `prefix is too large for an IPv${parsed.value.family} address`
-    errors.push(invalidField('spec.prefix', prefix, detail))
-  }
-  if (gateway && !Address.safeParse(gateway, { zone: 'drop' }).ok) {
-    errors.push(invalidField('spec.gateway', gateway, NOT_AN_ADDRESS))
-  }
-  return errors
+  if (!parsed.ok || prefix <= Address.bitsOf(parsed.value.family)) return []
+  return [invalidField('spec.prefix', prefix, `prefix is too large for an IPv${parsed.value.family} address`)]
+}
+
+function gatewayErrors(gateway: string): readonly FieldError[] {
+  return gateway === '' || isAddress(gateway) ? [] : [invalidField('spec.gateway', gateway, NOT_AN_ADDRESS)]
+}
+
+function isAddress(text: string): boolean {
+  return Address.safeParse(text, { zone: 'drop' }).ok
 }
 
 function claimErrors({ poolRef }: IPAddressSpec, lookup: ClaimLookup): readonly FieldError[] {

@@ -27,7 +27,8 @@ const LABEL_WAS_SET_ANNOTATION = 'conversion.cluster.x-k8s.io/cluster-name-label
 
 /**
  * An IPAddressClaim of v1alpha1, as Cluster API converts it (core/webhooks/conversion/ipaddressclaim.go): the name of the Cluster is a label
- * there, which overrides what the field says on the way back; conditions of metav1 wait in an annotation.
+ * there, which overrides what the field says on the way back; conditions of metav1 wait in an annotation. Unlike upstream a claim that has the label and
+ * not the field does not gain the field on the way back: an empty name waits in the annotation.
  */
 export const claimFromV1alpha1: VersionConversion = {
   toHub: (claim) => {
@@ -38,7 +39,10 @@ export const claimFromV1alpha1: VersionConversion = {
     const isMarked = metadataEntry(rest, 'annotations', LABEL_WAS_SET_ANNOTATION) === 'false'
     const unmarked = withMetadataEntry(rest, 'annotations', LABEL_WAS_SET_ANNOTATION, undefined)
     const cleaned = isMarked ? withMetadataEntry(unmarked, 'labels', CLUSTER_NAME_LABEL, undefined) : unmarked
-    const hub = toHub(clusterName ? withSpec(cleaned, { ...asObject(cleaned.spec), clusterName }) : cleaned)
+    const isLabelOnly = asObject(data.spec)?.clusterName === ''
+    const hub = toHub(
+      clusterName && !isLabelOnly ? withSpec(cleaned, { ...asObject(cleaned.spec), clusterName }) : cleaned,
+    )
     const conditions = unlessEmptyList(asObject(data.status)?.conditions)
     return {
       ok: true,
@@ -50,11 +54,15 @@ export const claimFromV1alpha1: VersionConversion = {
     const { clusterName, ...spec } = asObject(claim.spec) ?? {}
     const old = fromHub(withSpec(withStatus(claim, status), asObject(claim.spec) && spec))
     const kept = unlessEmptyList(conditions)
-    const labelled = typeof clusterName === 'string' && clusterName !== '' ? withClusterLabel(old, clusterName) : old
-    return {
-      ok: true,
-      value: withConversionData(labelled, kept === undefined ? undefined : { status: { conditions: kept } }),
-    }
+    const isNamed = typeof clusterName === 'string' && clusterName !== ''
+    const labelled = isNamed ? withClusterLabel(old, clusterName) : old
+    // the label is not to become the field on the way back: the spec never changes
+    const isLabelOnly = !isNamed && Boolean(metadataEntry(old, 'labels', CLUSTER_NAME_LABEL))
+    const data = defined({
+      spec: isLabelOnly ? { clusterName: '' } : undefined,
+      status: kept === undefined ? undefined : { conditions: kept },
+    })
+    return { ok: true, value: withConversionData(labelled, unlessEmpty(data)) }
   },
 }
 

@@ -51,13 +51,14 @@ export function dnsServersOf(
   return servers ? { kind: 'found', servers } : { kind: 'none' }
 }
 
-/** Whether an address lies in an entry: in its subnet if it has one, from its start, up to its end. */
+/**
+ * Whether an address lies in an entry: in its subnet if it has one, from its start, up to its end. A bound that an entry does not have leaves it open, so
+ * that one without any takes every address.
+ */
 function isWithin({ start, end, subnet }: Metal3Range, address: Address): boolean {
   const [first, last] = [bound(start), bound(end)]
   const prefix = subnet ? Prefix.safeParse(subnet) : undefined
   if (first === null || last === null || prefix?.ok === false) return false
-  // an entry without any bound holds nothing
-  if (first === undefined && prefix === undefined) return false
   return (
     (prefix === undefined || Prefix.contains(prefix.value, address)) &&
     (first === undefined || (first.family === address.family && Address.compare(first, address) <= 0)) &&

@@ -161,3 +161,40 @@ test('the wrong question is a mistake, not a yes', () => {
     expect.objectContaining({ code: 'OBJECT_KIND_MISMATCH' }),
   )
 })
+
+describe('several faults of an address at once', () => {
+  const poolRef = { apiGroup: 'g', kind: 'Pool', name: 'p' }
+  const spec = { claimRef: { name: 'web' }, poolRef, address: 'x', prefix: -1, gateway: 'y' }
+  const pathsOf = (version: string, own: object) => {
+    const metadata = { name: 'web' }
+    const object = { apiVersion: `ipam.cluster.x-k8s.io/${version}`, kind: 'IPAddress', metadata, spec: own }
+    const admission = admitIPAddress({ operation: 'CREATE', object, claim: { kind: 'failed', problem: 'down' } })
+    return admission.allowed ? [] : admission.errors.map(({ path, detail }) => `${path}: ${detail}`)
+  }
+  const three = [
+    'spec.address: not a valid IP address',
+    'spec.prefix: prefix cannot be negative',
+    'spec.gateway: not a valid IP address',
+  ]
+
+  test.each(['v1alpha1', 'v1beta1', 'v1beta2'])('are all told, in the order of upstream: %s', (version) => {
+    expect(pathsOf(version, spec)).toEqual([...three, 'spec.claimRef: failed to fetch claim: down'])
+  })
+
+  test.each([
+    { ...spec, poolRef: { kind: 'Pool', name: 'p' } },
+    { ...spec, poolRef: { ...poolRef, kind: undefined } },
+    { ...spec, poolRef: undefined },
+    { ...spec, claimRef: undefined },
+  ])('also where it cannot be read: %j', (own) => {
+    const paths = pathsOf('v1beta2', own)
+    expect(paths.slice(0, 3)).toEqual(three)
+    expect(paths.length).toBeGreaterThan(3)
+  })
+
+  test('with those of its fields that are of another type', () => {
+    expect(pathsOf('v1beta2', { ...spec, prefix: '24', poolRef: undefined }).map((text) => text.split(':')[0])).toEqual(
+      ['spec.address', 'spec.gateway', 'spec.poolRef', 'spec.prefix'],
+    )
+  })
+})

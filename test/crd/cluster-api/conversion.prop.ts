@@ -193,6 +193,8 @@ describe('a conversion', () => {
           ...claim,
           status: { ...status, conditions: [] },
           spec: { ...claim.spec, clusterName: undefined },
+          // a label without the field waits for the way back as well
+          metadata: { ...claim.metadata, labels: undefined },
         }
         expect(withoutData(IPAddressClaim.convert(claim, V1BETA1))).toEqual(
           asCompared(IPAddressClaim.convert(claim, V1BETA1)),

@@ -1,4 +1,4 @@
-import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { admitIPAddressClaim, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { describe, expect, test } from 'vitest'
 
 const GROUP = 'ipam.cluster.x-k8s.io'
@@ -35,11 +35,11 @@ describe('a claim of v1alpha1', () => {
     expect(to(old, 'v1beta2')).toEqual(hub)
   })
 
-  test('knows one name only: as upstream, the label follows the field on one way and the field the label on the other', () => {
+  test('knows one name only: as upstream, the label follows the field; but no field comes of a label alone', () => {
     const both = claim('v1beta2', { spec: { poolRef, clusterName: 'c1' } }, { labels: { [LABEL]: 'c2' } })
     expect(to(both, 'v1alpha1').metadata.labels).toEqual({ [LABEL]: 'c1' })
     const labelled = claim('v1beta2', {}, { labels: { [LABEL]: 'c2' } })
-    expect(to(to(labelled, 'v1alpha1'), 'v1beta2').spec).toEqual({ poolRef, clusterName: 'c2' })
+    expect(to(to(labelled, 'v1alpha1'), 'v1beta2').spec).toEqual({ poolRef })
   })
 
   test('carries conditions of metav1 in an annotation, and has the annotation only where there are some', () => {
@@ -124,5 +124,54 @@ describe('what can not be converted', () => {
     expect(() => IPAddressClaim.convert(object, apiVersion)).toThrow(
       expect.objectContaining({ code: 'OBJECT_KIND_MISMATCH' }),
     )
+  })
+})
+
+describe('a claim that has the label of its Cluster, and not the field', () => {
+  const poolRef = { apiGroup: 'g', kind: 'Pool', name: 'p' }
+  const hub = (more: object = {}, spec: object = {}) => ({
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddressClaim',
+    metadata: { name: 'web', labels: { 'cluster.x-k8s.io/cluster-name': 'blue' } },
+    spec: { poolRef, ...spec },
+    ...more,
+  })
+  const back = (claim: object) => IPAddressClaim.convert(claim, 'ipam.cluster.x-k8s.io/v1beta2')
+  const old = (claim: object) => IPAddressClaim.convert(claim, 'ipam.cluster.x-k8s.io/v1alpha1')
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'R',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+
+  test.each([{}, { status: { addressRef: { name: 'a' } } }, { status: { conditions: [condition] } }])(
+    'comes back from v1alpha1 without it: %j',
+    (more) => {
+      const claim = hub(more)
+      expect(back(old(claim))).toEqual(claim)
+      expect(back(old(back(old(claim))))).toEqual(claim)
+    },
+  )
+
+  test('so that an edit by an old client is not refused', () => {
+    const claim = hub()
+    const read = old(claim)
+    const edited = { ...read, metadata: { ...read.metadata, finalizers: ['example.com/a'] } }
+    expect(admitIPAddressClaim({ operation: 'UPDATE', object: edited, oldObject: claim })).toMatchObject({
+      allowed: true,
+    })
+    const relabelled = { ...read, metadata: { ...read.metadata, labels: { 'cluster.x-k8s.io/cluster-name': 'red' } } }
+    expect(admitIPAddressClaim({ operation: 'UPDATE', object: relabelled, oldObject: claim })).toMatchObject({
+      allowed: true,
+    })
+  })
+
+  test('one that an old client creates gets the field, as upstream', () => {
+    const created = { ...hub(), apiVersion: 'ipam.cluster.x-k8s.io/v1alpha1' }
+    expect(back(created).spec).toMatchObject({ clusterName: 'blue' })
+    const named = hub({}, { clusterName: 'blue' })
+    expect(back(old(named))).toEqual(named)
   })
 })

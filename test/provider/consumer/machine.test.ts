@@ -159,7 +159,25 @@ describe('name servers of an address from a pool of metal3', () => {
     expect(dnsServersOf({ ...ref, kind: 'OtherPool' }, '10.0.0.1', undefined)).toEqual({ kind: 'none' })
     expect(dns('10.0.0.1', undefined)).toBe('failed')
     expect(dns('10.0.0.1', {})).toBe('failed')
-    expect(dns('10.0.0.1', { pools: [{ end: '10.0.0.9' }] })).toBe('failed')
+  })
+
+  test('are those of an entry that leaves a side open', () => {
+    for (const [end, inside, outside] of [
+      ['10.0.0.9', ['0.0.0.1', '10.0.0.1', '10.0.0.9'], ['10.0.0.10', 'fd00::1']],
+      ['fd00::9', ['::1', 'fd00::9'], ['fd00::a', '10.0.0.1']],
+    ] as const) {
+      const pool = { pools: [{ end, dnsServers: ['a'] }] }
+      for (const text of inside) expect(dns(text, pool), text).toEqual(['a'])
+      for (const text of outside) expect(dns(text, pool), text).toBe('failed')
+    }
+    for (const open of [{}, { start: '', end: null, subnet: undefined }]) {
+      for (const text of ['10.0.0.1', 'fd00::1']) {
+        expect(dns(text, { pools: [{ ...open, dnsServers: ['a'] }], dnsServers: ['b'] })).toEqual(['a'])
+        expect(dns(text, { pools: [open], dnsServers: ['b'] })).toEqual(['b'])
+        expect(dns(text, { pools: [open] })).toBe('none')
+      }
+    }
+    expect(dns('x', { pools: [{}] })).toBe('failed')
   })
 })
 
