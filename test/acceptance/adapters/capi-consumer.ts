@@ -12,6 +12,7 @@ import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, unsupported } from '../answer.js'
 import { configAnswers, configOf, reconciledAnswers, reconcileVm, VSPHERE_VM, vmClaimSchema } from '../capv-machine.js'
 import { addressFor, claimFor, NAMESPACE, ownerOf } from '../consumer-objects.js'
+import { readInput } from '../read-input.js'
 import { validNaming, wantedClaims } from '../valid-names.js'
 
 const text = z.string()
@@ -68,7 +69,7 @@ const inputSchema = z.union([reconcileSchema, nameSchema, readSchema, resolveSch
 
 /** Consumers of claims: what cluster-api-provider-vsphere and cluster-api-provider-proxmox do with them. */
 export function capiConsumer({ input, expect }: GivenCase): Answer | Promise<Answer> {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const { data } = known
   if ('deviceIndex' in data) return claimName(data, expect)

@@ -9,6 +9,7 @@ import { type Answer, answerKeys, type GivenCase, isRecord, refusedWith, unsuppo
 import { countOrText } from '../count.js'
 import { addressesOf, type EntryTexts, readAddress, readEntry } from '../metal3-entry.js'
 import { caught } from '../outcome.js'
+import { readInput } from '../read-input.js'
 
 const text = z.string().nullish()
 const texts = z.array(z.string())
@@ -59,7 +60,7 @@ type Settings = Pick<z.output<typeof entry>, keyof typeof settings>
 
 /** What metal3 admits of an IPPool, and its addresses: its entries are ranges, of each of which there is a pool. */
 export function capiMetal3({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   switch (known.data.function) {
     case 'validateCreate':

@@ -5,6 +5,7 @@ import type { Admission, CrdModel } from 'ipam-kit/crd/meta'
 import * as z from 'zod'
 import { admissionAnswers } from '../admission.js'
 import { type Answer, answerKeys, type GivenCase, unsupported } from '../answer.js'
+import { readInput } from '../read-input.js'
 
 const fields = z.record(z.string(), z.unknown())
 /** An address that is in use: of a pool of prefixes with its length. */
@@ -23,7 +24,7 @@ type Input = z.output<typeof inputSchema>
 
 /** What the webhooks of the in-cluster provider admit: the same for every kind that a case names. */
 export function capiPoolWebhooks({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const [answer, ...others] = known.data.kinds.map((kind) => {
     const model = poolModels.find(({ info }) => info.kind === kind) as CrdModel<InClusterPool>

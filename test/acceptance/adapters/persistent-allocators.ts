@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, those, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
+import { readInput } from '../read-input.js'
 import {
   allocateIps,
   edgesOf,
@@ -61,7 +62,7 @@ type SubnetStep = z.output<typeof subnetStep>
 
 /** The allocators of OVN-Kubernetes: of a range and of a set of subnets on pools, of numbers on a bitmap. */
 export function persistentAllocators({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   try {
     return answerTo(known.data, expect)

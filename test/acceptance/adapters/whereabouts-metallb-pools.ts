@@ -15,6 +15,7 @@ import {
 } from '../answer.js'
 import { countOrText } from '../count.js'
 import { type Draw, type PoolConfig, type PoolConfigs, parseEntry, ServicePools, type Use } from '../metallb-pools.js'
+import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 /** Equality alone: `team=a,tier=b`. */
@@ -74,7 +75,7 @@ type Step = z.output<typeof step>
 
 /** The pools of MetalLB: what its configuration reads, how many addresses that is, and which of them a Service is given. */
 export function whereaboutsMetallbPools({ input, expect }: GivenCase): Answer | Promise<Answer> {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
   if ('cidrs' in asked) return counts(asked.cidrs, asked.avoidBuggyIPs, expect)

@@ -18,6 +18,7 @@ import { exactCount } from '../exact-count.js'
 import { edgesFor, NodePool, usableAddresses } from '../node-pool.js'
 import { nodesAnswer, nodesSchema, problemAnswers } from '../node-steps.js'
 import { RangePools } from '../range-pools.js'
+import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 
@@ -66,7 +67,7 @@ export function whereaboutsOtherAllocators({ input, expect }: GivenCase): Answer
 }
 
 function known<S extends z.ZodType, A>(schema: S, input: unknown, answer: (asked: z.output<S>) => A): A | Answer {
-  const read = schema.safeParse(input)
+  const read = readInput(schema, input)
   return read.success ? answer(read.data) : unsupported(`input: ${z.prettifyError(read.error)}`)
 }
 

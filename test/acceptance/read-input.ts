@@ -1,0 +1,80 @@
+import type * as z from 'zod'
+import { isRecord } from './answer.js'
+
+// Inputs are read as Go reads JSON into its types: `null` is a member that is not there, one that is not there has the zero value of its type, and one
+// that no type has is dropped. So each of the three is a case that is put to the library, and not the end of an adapter.
+
+type Path = readonly PropertyKey[]
+
+/** As many members are mended, one after the other. */
+export const MOST_MENDED = 100
+
+/** An input as a schema has it. */
+export function readInput<T extends z.ZodType>(schema: T, input: unknown): z.ZodSafeParseResult<z.output<T>> {
+  let given = input
+  for (let mended = 0; ; mended++) {
+    const read = schema.safeParse(given)
+    if (read.success || mended === MOST_MENDED) return read
+    const next = mend(given, read.error.issues)
+    if (next === undefined) return read
+    given = next.input
+  }
+}
+
+/** The input without the first fault that has a meaning in Go; `undefined` if none of them has one. */
+export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { readonly input: unknown } | undefined {
+  for (const issue of issues) {
+    const path = issue.path
+    if (issue.code === 'unrecognized_keys') {
+      const dropped = issue.keys.reduce((left, key) => changed(left, [...path, key], undefined), input)
+      return { input: dropped }
+    }
+    if (issue.code === 'invalid_union') {
+      const nearest = [...issue.errors].sort((left, right) => left.length - right.length)[0] ?? []
+      const inner = nearest.map((each) => ({ ...each, path: [...path, ...each.path] }))
+      const mended = mend(input, inner)
+      if (mended !== undefined) return mended
+    }
+    const value = valueAt(input, path)
+    if (value === null && path.length > 0) return { input: changed(input, path, undefined) }
+    if (
+      issue.code === 'invalid_type' &&
+      value === undefined &&
+      path.length > 0 &&
+      Object.hasOwn(ZEROS, issue.expected)
+    ) {
+      return { input: changed(input, path, ZEROS[issue.expected]) }
+    }
+  }
+  return undefined
+}
+
+/** The zero values of Go. */
+const ZEROS: { readonly [type: string]: unknown } = {
+  string: '',
+  number: 0,
+  int: 0,
+  boolean: false,
+  array: [],
+  object: {},
+  record: {},
+}
+
+function valueAt(input: unknown, path: Path): unknown {
+  return path.reduce((value: unknown, key) => {
+    if (Array.isArray(value)) return value[Number(key)]
+    return isRecord(value) ? value[String(key)] : undefined
+  }, input)
+}
+
+/** The input with another value at a path, or without one. */
+function changed(input: unknown, [key, ...rest]: Path, value: unknown): unknown {
+  if (key === undefined) return input
+  if (Array.isArray(input)) {
+    const inner = rest.length === 0 ? value : changed(input[Number(key)], rest, value)
+    return inner === undefined ? input.filter((_, index) => index !== Number(key)) : input.with(Number(key), inner)
+  }
+  const { [String(key)]: before, ...others } = isRecord(input) ? input : {}
+  const inner = rest.length === 0 ? value : changed(before, rest, value)
+  return inner === undefined ? others : { ...others, [String(key)]: inner }
+}
