@@ -30,7 +30,7 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
       return { input: dropped }
     }
     if (issue.code === 'invalid_union') {
-      const nearest = [...issue.errors].sort((left, right) => left.length - right.length)[0] ?? []
+      const nearest = [...issue.errors].sort((left, right) => distance(left) - distance(right))[0] ?? []
       const inner = nearest.map((each) => ({ ...each, path: [...path, ...each.path] }))
       const mended = mend(input, inner)
       if (mended !== undefined) return mended
@@ -47,6 +47,11 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
     }
   }
   return undefined
+}
+
+/** How far an input is from one form of it: a member that the form does not have counts more than one that is `null` or not there. */
+function distance(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? 3 * issue.keys.length : 1), 0)
 }
 
 /** The zero values of Go. */

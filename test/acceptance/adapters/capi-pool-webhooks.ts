@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GROUP, IPAddress } from 'ipam-kit/crd/cluster-api'
-import { admitPool, type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
+import { admitPool, type InClusterPool, isPrefixPoolKind, poolModels } from 'ipam-kit/crd/in-cluster'
 import type { Admission, CrdModel } from 'ipam-kit/crd/meta'
 import * as z from 'zod'
 import { admissionAnswers } from '../admission.js'
@@ -59,7 +59,9 @@ function poolOf(model: CrdModel<InClusterPool>, spec: object, { annotations }: I
     ...(namespaced ? { namespace: 'default' } : {}),
     ...(annotations && { annotations }),
   }
-  return model.parse({ apiVersion, kind, metadata, spec })
+  const zero = isPrefixPoolKind(kind) ? { prefixes: [] } : { addresses: [], prefix: 0 }
+  const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null))
+  return model.parse({ apiVersion, kind, metadata, spec: { ...zero, ...given } })
 }
 
 function addressOf(model: CrdModel<InClusterPool>, one: z.output<typeof held>, index: number): IPAddress {
