@@ -324,9 +324,7 @@ test.each([
   ['whereabouts-calico-blocks', { block, colour: 'blue' }, {}],
   ['whereabouts-calico-blocks', { block, op: { paint: 'blue' } }, {}],
   ['whereabouts-calico-blocks', { block }, { colour: 'blue' }],
-  ['whereabouts-other-allocators', { ranges: [], colour: 'blue' }, {}],
   ['whereabouts-other-allocators', { ranges: [] }, { colour: 'blue' }],
-  ['whereabouts-other-allocators', { pool, node1Paints: 'blue' }, {}],
   ['whereabouts-other-allocators', { op: 'paintPool' }, {}],
   ['whereabouts-other-allocators', { pool }, { node1Colour: 'blue' }],
 ])('%s does not know %j and %j', async (file, input, asked) => {

@@ -302,13 +302,11 @@ describe('adapters', () => {
     ['function', 'whereabouts-iphelpers', given({ fn: 'unheardOf' }, {})],
     ['expectation', 'whereabouts-iphelpers', given({ fn: 'bounds', cidr: '10.0.0.0/8' }, { gateway: '10.0.0.1' })],
     ['expectation', 'whereabouts-metallb-pools', given({ cidrs: ['10.0.0.0/8'] }, { total: 0, colour: 'blue' })],
-    ['field', 'whereabouts-metallb-pools', given({ cidrs: ['10.0.0.0/8'], autoAssign: true }, { total: 0 })],
     [
       'selector',
       'whereabouts-metallb-pools',
       given({ pools: { a: { cidrs: [], serviceSelectors: ['a in (b)'] } } }, {}),
     ],
-    ['field', 'capi-metal3', given({ function: 'poolSize', pool: { first: '10.0.0.1' } }, { size: 1 })],
     [
       'expectation',
       'capi-metal3',
