@@ -1,10 +1,10 @@
-import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
+import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { object, text } from '../meta/strict.js'
 
 /** Names of objects and of API groups: DNS subdomains. */
 const SUBDOMAIN = { minLength: 1, maxLength: 253, pattern: SUBDOMAIN_PATTERN } as const
 
-const KIND = { minLength: 1, maxLength: 63, pattern: '^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$' } as const
+const KIND = { minLength: 1, maxLength: 63, pattern: KIND_PATTERN } as const
 
 /** A pool, as v1beta2 refers to it. */
 export function poolReference(description: string) {

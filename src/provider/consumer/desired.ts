@@ -1,6 +1,7 @@
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
+import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
 import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
 import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
@@ -139,12 +140,20 @@ function poolProblem(of: Wanting, request: PoolRequest, { deviceName, poolIndex 
   const fields = asObject(request)
   if (fields === undefined) return invalidArgument(place, 'a pool reference', request)
   const poolRef = poolOf(request, of.dialect)
-  const { apiVersion, kind } = IPAddressClaim.info
-  const [error] = IPAddressClaim.validate({ apiVersion, kind, metadata: {}, spec: { poolRef } })
-  if (error === undefined) return undefined
-  const field = error.path.slice(error.path.lastIndexOf('.') + 1)
+  const field = POOL_FIELDS.find(({ name, longest, pattern }) => {
+    const value: unknown = poolRef[name]
+    return typeof value !== 'string' || value.length > longest || !new RegExp(pattern).test(value)
+  })?.name
+  if (field === undefined) return undefined
   return invalidArgument(`${field} of ${place}`, `the ${field} of a pool, as an IPAddressClaim takes it`, fields[field])
 }
+
+/** The rules of the schema of v1beta2, without the schema. */
+const POOL_FIELDS = [
+  { name: 'apiGroup', longest: 253, pattern: SUBDOMAIN_PATTERN },
+  { name: 'kind', longest: 63, pattern: KIND_PATTERN },
+  { name: 'name', longest: 253, pattern: SUBDOMAIN_PATTERN },
+] as const
 
 function invalidArgument(argument: string, expected: string, value: unknown): IpamError {
   const got = value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
