@@ -20,6 +20,8 @@ export interface BlockClaimsOptions {
    * out: never.
    */
   readonly sweepAfterSeconds?: number | undefined
+  /** Which finalizers on a claim that is being deleted keep its address in use: as in `defineProvider`. */
+  readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /**
    * The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims.
    */

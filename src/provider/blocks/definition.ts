@@ -64,6 +64,8 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<
   /** As in `defineProvider`. */
   readonly sweepAfterSeconds?: number | undefined
   readonly readings?: BlockReadings | undefined
+  /** As in `defineProvider`. */
+  readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** What IPAddress objects hold of one pool. */
   ledger(): L
   /**

@@ -94,7 +94,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   #known: KnownBlocks
 
   constructor(definition: BlockProviderDefinition<P, L, R>) {
-    const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds } = definition
+    const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds, holdsAddress } = definition
     this.#definition = definition
     this.name = name
     this.#known = new KnownBlocks({ isComplete: true, readings: definition.readings })
@@ -104,6 +104,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       poolAnnotations,
       finalizers,
       sweepAfterSeconds,
+      holdsAddress,
       outside: { marker: 'claim', orphans: 'swept' },
       ledger: () => definition.ledger(),
       resolve: ({ claim, pool }) => this.#resolve(claim, pool),

@@ -13,10 +13,11 @@ import {
   patchObject,
   removeFinalizer,
 } from '../../plan/index.js'
-import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
+import { deletionOf, fulfils, isLeftOver, newIPAddress, repairOf } from './address-object.js'
 import { doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
+import { isOf, planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
@@ -49,7 +50,7 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
 }
 
 /** A plan in the making: what is decided from, by which rules. */
-interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
+export interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
   readonly rules: ClaimRules<P, L, O>
   readonly input: ClaimInput<P, L>
   readonly reads: ClaimReads
@@ -63,6 +64,8 @@ interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
  * Gates first: foreign pool, paused claim, missing or paused Cluster. Then the finalizer of the claim, the IPAddress with its
  * owners, and at last the status. A deleted claim gives its address back first, then its own finalizer. Every write can be the last
  * before a crash: the next plan goes on from there, and finds the address by the name of the claim.
+ *
+ * While a deleted claim has the finalizer of a consumer, its address stays in use: see {@link ProviderDefinition.holdsAddress}.
  *
  * A plan never touches an IPAddress of that name that is for another claim or from another pool (one that an earlier claim of the name has left
  * behind is removed), never adopts one whose address another IPAddress of the pool has as well, never allocates from a pool that is being deleted,
@@ -105,7 +108,7 @@ export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
     const problem = input.poolProblem ?? input.addressProblem
     if (problem !== undefined)
       return nothing({ kind: 'waiting', reason: 'AllocationFailed', message: `not released: ${problem}` })
-    return planRelease(planning)
+    return planHeld(planning, () => findAddress(planning)) ?? planRelease(planning)
   }
 
   const effects: Effect[] = []
@@ -203,7 +206,7 @@ function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
   return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
 }
 
-type Found =
+export type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
   | (Extract<Ensured, { readonly kind: 'wait' }> & { readonly kind: 'wait' })
   | Asked
@@ -281,7 +284,7 @@ function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Pla
   const { rules, input } = planning
   const { claim, pool } = input
   const found = input.address
-  const address = found && (fulfils(found, claim, rules) || isControlledBy(found, claim)) ? found : undefined
+  const address = found && isOf(found, claim, rules) ? found : undefined
   const isHeld = hasFinalizer(claim, rules.finalizers.claim)
   const mayHaveSome = address !== undefined || isHeld
   const heldUp = mayHaveSome ? holdUp(planning, address, { isLeftOver: false }) : undefined

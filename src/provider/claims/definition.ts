@@ -40,6 +40,13 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
    * outside system may have given it an address of which nobody has heard.
    */
   release?(input: ReleaseInput<P, L>): Released
+  /**
+   * Whether a finalizer on a claim that is being deleted says that the address is still in use: while the claim has such a finalizer, its IPAddress stays, and
+   * its address is given to no other claim. Asked for each finalizer but that of this provider and those of the garbage collector (`foregroundDeletion`, `orphan`).
+   * Left out: each of them says so. `() => false` gives the address back at once, as the in-cluster provider in Go does. Exempt the finalizer of a consumer that
+   * waits for the end of the IPAddress before it takes that finalizer off the claim: each would wait for the other.
+   */
+  readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** Whether verbs call outside systems. Left out: they do not, and a `call` is a mistake. */
   readonly outside?: OutsideOptions | undefined
   /** The affairs of a pool itself: its finalizer, its status. */

@@ -21,6 +21,8 @@ export type ClaimOutcome =
       readonly prefix: number | undefined
       readonly gateway: string | undefined
     })
+  /** The claim is being deleted and its address stays in use, because consumers have finalizers on the claim. */
+  | (Outcome & { readonly kind: 'held'; readonly finalizers: readonly string[] })
   /** The claim is being deleted and its address stays in use until the grace period is over. */
   | (Outcome & { readonly kind: 'releasing'; readonly remainingSeconds: number })
   /** The claim is being deleted and its address, if it had one, is free when the effects are done. */

@@ -365,10 +365,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return [...wanted, ...this.#wakeAll(others)]
   }
 
-  /** Remembers what a claim had whose IPAddress is gone, while the claim itself wants it. */
+  /** Remembers what a claim had whose IPAddress is gone: the claim is given that again while it lives, or is held by its consumer. */
   #noteLoss(claimKey: string, address: IPAddress): void {
     const claim = this.#claims.get(claimKey)
-    if (claim === undefined || isDeleting(claim) || !isControlledBy(address, claim)) return
+    if (claim === undefined || !isControlledBy(address, claim)) return
     this.#former.set(claimKey, { uid: claim.metadata.uid, address })
   }
 

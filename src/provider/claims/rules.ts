@@ -24,7 +24,10 @@ export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R e
 /** Of these, what a plan for a claim is made by. */
 export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>
   extends PoolKinds,
-    Pick<ProviderDefinition<P, L, O, Outcome>, 'resolve' | 'ensure' | 'confirm' | 'release' | 'outside'> {
+    Pick<
+      ProviderDefinition<P, L, O, Outcome>,
+      'resolve' | 'ensure' | 'confirm' | 'release' | 'outside' | 'holdsAddress'
+    > {
   readonly finalizers: ProviderFinalizers
 }
 
@@ -65,7 +68,7 @@ function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extend
   for (const verb of ['ledger', 'resolve', 'ensure', 'planPool'] as const) {
     if (typeof definition[verb] !== 'function') refuse(verb, 'a function', definition[verb])
   }
-  for (const verb of ['confirm', 'release'] as const) {
+  for (const verb of ['confirm', 'release', 'holdsAddress'] as const) {
     const own = definition[verb]
     if (own !== undefined && typeof own !== 'function') refuse(verb, 'a function', own)
   }

@@ -28,7 +28,10 @@ import { ipPoolOf } from './as-ip-pool.js'
 
 /** What the provider does beyond what upstream does. All of it is off unless it is asked for. */
 export interface InClusterBlocksOptions
-  extends Pick<InClusterOptions, 'poolConditions' | 'requestedAddress' | 'preallocations' | 'sweepAfterSeconds'> {
+  extends Pick<
+    InClusterOptions,
+    'poolConditions' | 'requestedAddress' | 'preallocations' | 'sweepAfterSeconds' | 'holdsAddress'
+  > {
   /** Default: those of Cluster API's own library. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
   /** Shared with others of this process that know blocks: each version is read once for all of them. */
@@ -57,7 +60,7 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
  */
 export function inClusterBlocks(options: InClusterBlocksOptions = {}): InClusterBlocks {
   assertOptions(options)
-  const { poolConditions = false, preallocations, sweepAfterSeconds, finalizers, readings } = options
+  const { poolConditions = false, preallocations, sweepAfterSeconds, holdsAddress, finalizers, readings } = options
   const annotation = preallocations?.annotation ?? PREALLOCATIONS_ANNOTATION
   return defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>({
     name: 'in-cluster',
@@ -65,6 +68,7 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     poolAnnotations: preallocations === undefined ? [] : [annotation],
     finalizers,
     sweepAfterSeconds,
+    holdsAddress,
     readings,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     ipPoolOf,

@@ -14,7 +14,14 @@ type Definition = ProviderDefinition<InClusterPool, PoolLedger, undefined, PoolO
 
 /** What the in-cluster provider is, apart from the life of a claim. */
 export function definitionOf(options: InClusterOptions, memory?: InClusterMemory): Definition {
-  const { poolConditions = false, preallocations, overlaps = 'ignore', sticky, sweepAfterSeconds } = options
+  const {
+    poolConditions = false,
+    preallocations,
+    overlaps = 'ignore',
+    sticky,
+    sweepAfterSeconds,
+    holdsAddress,
+  } = options
   const annotation = preallocations?.annotation ?? PREALLOCATIONS_ANNOTATION
   return {
     name: 'in-cluster',
@@ -22,6 +29,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
     poolAnnotations: preallocations === undefined ? [] : [annotation],
     memory: overlaps === 'ignore' && sticky === undefined ? undefined : memory,
     sweepAfterSeconds,
+    holdsAddress,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     // why the spec of a pool can not be used is in its ledger
     resolve: () => ({ kind: 'ready', offer: undefined }),

@@ -49,6 +49,11 @@ export interface InClusterOptions {
    * begins when the provider first sees it so, and again with each start. Left out: never.
    */
   readonly sweepAfterSeconds?: number | undefined
+  /**
+   * Whether a finalizer on a claim that is being deleted keeps its address in use. Left out: each finalizer does that is neither the provider's nor the garbage
+   * collector's. `() => false`: none does, and the address is given back at once, as upstream.
+   */
+  readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
 }
 
 export interface Preallocations {
@@ -86,7 +91,16 @@ const OVERLAPS: readonly unknown[] = ['ignore', 'report', 'avoid']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertOptions(options: InClusterOptions): void {
-  const { poolConditions, requestedAddress, preallocations, sticky, random, overlaps, sweepAfterSeconds } = options
+  const {
+    poolConditions,
+    requestedAddress,
+    preallocations,
+    sticky,
+    random,
+    overlaps,
+    sweepAfterSeconds,
+    holdsAddress,
+  } = options
   if (poolConditions !== undefined && typeof poolConditions !== 'boolean')
     refuse('poolConditions', 'true or false', poolConditions)
   for (const [name, part] of Object.entries({ requestedAddress, preallocations, sticky })) {
@@ -96,7 +110,9 @@ export function assertOptions(options: InClusterOptions): void {
     const isName = annotation === undefined || (typeof annotation === 'string' && annotation !== '')
     if (!isName) refuse(`${name}.annotation`, 'the name of an annotation', annotation)
   }
-  if (random !== undefined && typeof random !== 'function') refuse('random', 'a function', random)
+  for (const [name, part] of Object.entries({ random, holdsAddress })) {
+    if (part !== undefined && typeof part !== 'function') refuse(name, 'a function', part)
+  }
   if (overlaps !== undefined && !OVERLAPS.includes(overlaps)) refuse('overlaps', OVERLAPS.join(', '), overlaps)
   if (sweepAfterSeconds !== undefined && !isWithin(sweepAfterSeconds, MOST_SECONDS)) {
     refuse('sweepAfterSeconds', `seconds, 1 to ${MOST_SECONDS}`, sweepAfterSeconds)
