@@ -32,7 +32,7 @@ describe('outcomes are unions that a switch has to finish', () => {
 
   test('of a claim', () => {
     expectTypeOf<ClaimOutcome['kind']>().toEqualTypeOf<
-      'ignored' | 'paused' | 'waiting' | 'bound' | 'releasing' | 'released' | 'orphaned' | 'swept'
+      'ignored' | 'paused' | 'waiting' | 'bound' | 'held' | 'releasing' | 'released' | 'orphaned' | 'swept'
     >()
     expectTypeOf<Extract<ClaimOutcome, { kind: 'bound' }>['address']>().toEqualTypeOf<string>()
     expectTypeOf(planClaim).returns.toEqualTypeOf<Plan<ClaimOutcome>>()

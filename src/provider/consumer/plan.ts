@@ -60,7 +60,8 @@ export type ConsumerOutcome = Outcome &
      * - `terminating`: some are being deleted: start nothing new on their addresses
      * - `conflict`: some can not be used, and nothing is done to them
      * - `paused`: nothing is done
-     * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses
+     * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses. The message says which of them are given back all the same:
+     *   those of claims that are being deleted, or that the garbage collector is about to delete, without the finalizer of the consumer
      * - `released`: nothing of the owner is left to be released when the effects are done
      */
     readonly kind: 'ready' | 'creating' | 'waiting' | 'terminating' | 'conflict' | 'paused' | 'holding' | 'released'
@@ -105,7 +106,10 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
   }
   const attached: string[] = []
   for (const claim of event === 'Reconcile' ? work.strays : []) {
-    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, options)
+    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, {
+      ...options,
+      dialect: work.dialect,
+    })
     if (action === 'Hold') attached.push(claim.metadata.name)
     effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
   }
@@ -235,8 +239,12 @@ function deletion(claim: IPAddressClaim, why: string): Effect[] {
 }
 
 function letGo(claim: IPAddressClaim, { dialect }: Work, why: string): Effect[] {
-  const { finalizer } = dialect
-  return finalizer !== undefined && hasFinalizer(claim, finalizer) ? [removeFinalizer(claim, finalizer, why)] : []
+  return isProtected(claim, dialect) ? [removeFinalizer(claim, dialect.finalizer as string, why)] : []
+}
+
+/** Whether a claim has the finalizer that says that its address is in use. */
+function isProtected(claim: IPAddressClaim, { finalizer }: Dialect): boolean {
+  return finalizer !== undefined && hasFinalizer(claim, finalizer)
 }
 
 /** A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and ours could never be created. */
@@ -247,12 +255,17 @@ function dropStaleFinalizer(claim: IPAddressClaim | undefined, work: Work): Effe
     : []
 }
 
-function settled(action: ConsumerAction, claim: IPAddressClaim, { detached }: PlanClaimsOptions): ConsumerAction {
+function settled(
+  action: ConsumerAction,
+  claim: IPAddressClaim,
+  { detached, dialect }: PlanClaimsOptions & { readonly dialect: Dialect },
+): ConsumerAction {
   const isDetached = detached?.includes(claim.metadata.name) ?? false
   if (action === 'DeleteWhenDetached') return isDetached ? 'Delete' : 'Hold'
-  // without an address there is nothing to detach
   if (action !== 'LetGoWhenDetached') return action
-  return isDetached || claim.status?.addressRef === undefined ? 'LetGo' : 'Hold'
+  // without an address there is nothing to detach, and without our finalizer nothing that could be held
+  const holdsAddress = claim.status?.addressRef !== undefined && isProtected(claim, dialect)
+  return isDetached || !holdsAddress ? 'LetGo' : 'Hold'
 }
 
 /** Of a claim that is not wanted only matters whether it has an address, and whether it is going. */
@@ -277,18 +290,40 @@ function claimOf({ resolution }: ResolvedClaim): IPAddressClaim | undefined {
 }
 
 function finish(
-  { claims, dialect }: Work,
+  work: Work,
   effects: readonly Effect[],
   { event, attached }: { readonly event: ConsumerEvent; readonly attached: readonly string[] },
 ): Plan<ConsumerOutcome> {
+  const { claims, dialect } = work
   const states = claims.map(({ resolution }) => consumerStateOf(resolution))
-  const told = tell(states, event, attached)
+  const told = event === 'OwnerDeleting' ? tellHolding(work) : tell(states, event, attached)
   const outcome: ConsumerOutcome = { ...told, ...aggregate(claims, dialect), claims, attached }
   const isStuck = told.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
   return event === 'Reconcile' && isStuck
     ? { outcome, effects, requeueAfterSeconds: RETRY_SECONDS }
     : { outcome, effects }
 }
+
+/** The finalizer of an owner whose dependents the garbage collector deletes before it. */
+const FOREGROUND = 'foregroundDeletion'
+
+/** Which addresses an owner keeps that is being deleted, and which it loses. */
+function tellHolding({ input, claims, strays, dialect }: Work): Pick<ConsumerOutcome, 'kind' | 'message'> {
+  const names = new Set(input.addresses.map(({ metadata }) => metadata.name))
+  const mine = claims.flatMap((each) => {
+    const claim = claimOf(each)
+    return claim !== undefined && HAS_ADDRESS.includes(consumerStateOf(each.resolution)) ? [claim] : []
+  })
+  const served = [...mine, ...strays].filter(({ status }) => names.has(status?.addressRef?.name ?? ''))
+  const isKept = (claim: IPAddressClaim) =>
+    isProtected(claim, dialect) || !(isDeleting(claim) || hasFinalizer(input.owner, FOREGROUND))
+  const lost = served.filter((claim) => !isKept(claim)).map(({ metadata }) => metadata.name)
+  const kept = `${served.length - lost.length} addresses stay in use until its infrastructure is gone`
+  if (lost.length === 0) return { kind: 'holding', message: kept }
+  return { kind: 'holding', message: `${kept}, and nothing holds those of ${lost.join(', ')}` }
+}
+
+const HAS_ADDRESS: readonly ConsumerState[] = ['Bound', 'Deleting(mine)']
 
 function tell(
   states: readonly ConsumerState[],
@@ -298,9 +333,6 @@ function tell(
   const total = states.length
   const count = (...wanted: readonly ConsumerState[]) => states.filter((state) => wanted.includes(state)).length
   if (event === 'InfrastructureGone') return { kind: 'released', message: 'its addresses are released' }
-  if (event === 'OwnerDeleting') {
-    return { kind: 'holding', message: `${count('Bound')} addresses stay in use until its infrastructure is gone` }
-  }
   if (states.every((state) => actionOn('AllBound', state) === 'Configure')) {
     const more = attached.length === 0 ? '' : `, and ${attached.length} that it no longer wants are still attached`
     return { kind: 'ready', message: `all of ${total} claims are bound${more}` }

@@ -19,7 +19,7 @@ import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runPlan, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { MACHINE, machines, must } from './world.js'
 
 const group = 'ipam.cluster.x-k8s.io'
@@ -152,11 +152,51 @@ test('a finalizer holds the claims of a machine whose object is gone too early',
   must(await store.delete(ref))
   await provide()
   const claims = must(await store.list(IPAddressClaim.info)).items
-  expect(claims.map(({ metadata }) => metadata.finalizers)).toEqual(Array(4).fill([dialects.capv.finalizer]))
+  const held = [dialects.capv.finalizer, 'ipam.cluster.x-k8s.io/ReleaseAddress']
+  expect(claims.map(({ metadata }) => metadata.finalizers)).toEqual(Array(4).fill(held))
+  expect(await usedOf(store)).toEqual([1, 1, 1, 1])
   // what is known of the machine is enough to let them go
   expect((await runPlan(releasePlan(await inputOf(store, 'capv', machine)), store)).kind).toBe('done')
   await provide()
   expect(await namesOf(store, IPAddressClaim.info)).toEqual([])
+  expect(await usedOf(store)).toEqual([0, 0, 0, 0])
+})
+
+describe.each(['Background', 'Foreground'] as const)('a machine that is deleted in the %s', (propagation) => {
+  test.each(Object.keys(dialects) as DialectName[])(
+    '%s: what is said to stay in use stays, and a consumer that waits for the end of all IPAddress objects comes to it',
+    async (naming) => {
+      const store = await lab()
+      const provide = () => provideAddresses(store)
+      const wanted =
+        naming === 'capo' ? devices.slice(0, 1).map((each) => ({ pools: each.pools.slice(0, 1) })) : devices
+      const take = (plan: (input: ConsumerInput) => Plan<ConsumerOutcome>) =>
+        step(store, naming, (input) => plan({ ...input, devices: wanted }))
+      await take(planClaims)
+      await provide()
+      const { counts } = await take(planClaims)
+      expect(counts.bound).toBe(counts.total)
+      must(await store.delete(ref, { propagation }))
+      for (let looks = 0; looks < 3; looks++) {
+        const { message } = await take(planClaims)
+        const said = Number(/^\d+/.exec(message)?.[0])
+        // what the message leaves out is what the collector may take
+        const isHeld = dialects[naming].finalizer !== undefined || propagation === 'Background'
+        expect(said).toBe(isHeld ? counts.total : 0)
+        await provide()
+        const left = await namesOf(store, IPAddress.info)
+        expect(left.length).toBeGreaterThanOrEqual(said)
+      }
+      // nothing uses the addresses any more, and the machine goes when all of them have gone
+      await take((input) => releasePlan(input, { deleteExplicitly: true }))
+      for (let looks = 0; looks < 5 && (await namesOf(store, IPAddress.info)).length > 0; looks++) await provide()
+      expect(await namesOf(store, IPAddress.info)).toEqual([])
+      must(await store.patch(ref, { metadata: { finalizers: null } }))
+      await provide()
+      expect([await namesOf(store, IPAddressClaim.info), await namesOf(store, IPAddress.info)]).toEqual([[], []])
+      expect((await store.get(ref)).ok).toBe(false)
+    },
+  )
 })
 
 /** A machine that was removed by force, and another one of its name. */

@@ -90,6 +90,8 @@ function reasonOf(claim: ClusterApi.IPAddressClaim, outcome: InClusterOutcome | 
       return 'Paused'
     case 'waiting':
       return outcome.reason
+    case 'held':
+      return 'Held'
     case 'releasing':
       return 'Releasing'
     case 'released':
