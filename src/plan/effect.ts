@@ -58,7 +58,7 @@ export interface AbsentEffect {
   readonly why: string
 }
 
-/** Tells people. Never the only record of anything, and never without a write that it goes with. */
+/** Tells people. Never the only record of anything, and never without a write that it goes with, or that the store has refused. */
 export interface EventEffect {
   readonly kind: 'event'
   readonly about: ObjectRef
@@ -98,6 +98,15 @@ export interface OutsideEffect {
 
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
 export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | OutsideEffect
+
+/** An effect that the store has refused: nothing of it was done. */
+export interface Refusal {
+  readonly effect: Effect
+  /** The code of the failure: `STORE_INVALID`, `STORE_IO`. */
+  readonly code: string
+  /** What could not be done, and what the store says about it. Up to 1,000 characters. */
+  readonly message: string
+}
 
 /** Tells people about an object that was read. */
 export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' | 'reason' | 'message'>): EventEffect {

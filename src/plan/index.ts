@@ -15,6 +15,7 @@ export {
   type Propagation,
   patchObject,
   patchStatus,
+  type Refusal,
   removeFinalizer,
 } from './effect.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'

@@ -1,5 +1,5 @@
 import type { Json, KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
-import type { OutsideCall } from './effect.js'
+import type { OutsideCall, Refusal } from './effect.js'
 import type { Outcome, Plan } from './plan.js'
 
 /** What became known of an object: as it is now, or that it is gone. */
@@ -81,6 +81,11 @@ export interface Planner<O extends Outcome = Outcome> {
   hear?(answered: Answered): readonly string[]
   /** The plan for a key, or `undefined` if there is nothing under it any more. */
   plan(key: string, time: PlanTime): Plan<O> | undefined
+  /**
+   * The store has refused an effect of a plan for this key: the plan by which its object says so. `runKey` carries it out at once; the key itself has failed,
+   * and is planned again after a while. Left out, or `undefined`: an event about the object of the effect says so.
+   */
+  refused?(key: string, refusal: Refusal, time: PlanTime): Plan<O> | undefined
   /**
    * Counts what a plan is about to create as in use, so that no plan for another key gives it away as well while this one is carried out.
    * `runKey` does it. The plans of a planner without this are carried out one at a time.

@@ -1,5 +1,5 @@
 import type { ObjectRef } from '../crd/meta/object.js'
-import type { Effect } from './effect.js'
+import type { Refusal } from './effect.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Change, PlanTime } from './planner.js'
 
@@ -25,11 +25,7 @@ export interface Task<O extends Outcome = Outcome> {
 }
 
 /** What the store refuses to make of an object. */
-export interface TaskRefusal {
-  readonly effect: Effect
-  readonly code: string
-  readonly message: string
-}
+export type TaskRefusal = Refusal
 
 export interface TaskTime extends PlanTime {
   /** How many plans have met a conflict since the task began. */

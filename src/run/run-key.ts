@@ -1,7 +1,8 @@
 import { refuse } from '../errors/refuse.js'
-import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
+import type { Change, Effect, EventEffect, Outcome, Plan, Planner, Refusal } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertLimit } from './limits.js'
+import { eventOf, refusalOf } from './refusal.js'
 import { type OutsideCaller, type RunPlanOptions, runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
 
@@ -76,7 +77,7 @@ const MAX_CALLS = 16
 /**
  * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object in question ({@link settle}), shows it, and
  * plans the same key again from what is known then, before any other. After a call that was answered it plans the key again at once as well: the answer is
- * used before it can become stale.
+ * used before it can become stale. What the store refuses the planner is told ({@link Planner.refused}), so that the object of the key says it.
  *
  * @throws IpamError `INVALID_ARGUMENT`; what the planner throws
  */
@@ -117,15 +118,41 @@ export async function runKey<O extends Outcome>(
     if (ended.kind === 'done' && isAnswered) continue
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
     const { failure } = ended
-    if (ended.kind === 'failed' || ++conflicts > maxConflicts) {
-      return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
+    if (ended.kind === 'failed') {
+      const told = await tellRefusal(planner, key, store, { ...options, refusal: refusalOf(ended.effect, failure) })
+      if (told.kind === 'unsettled') return { ...told, outcome, attempts, wakes, release: () => [] }
+      return { kind: 'failed', outcome: told.outcome ?? outcome, failure, attempts, conflicts, wakes }
     }
+    if (++conflicts > maxConflicts) return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
   }
+}
+
+type Told<O extends Outcome> =
+  | { readonly kind: 'told'; readonly outcome: O | undefined }
+  | Extract<Try, { readonly kind: 'unsettled' }>
+
+/** Has the object of a key say what the store has refused. Whether that can be written changes nothing about the refusal. */
+async function tellRefusal<O extends Outcome>(
+  planner: Planner<O>,
+  key: string,
+  store: Store,
+  { refusal, now, onPlan, onEvent, ...options }: RunKeyOptions & { readonly refusal: Refusal },
+): Promise<Told<O>> {
+  const plan = planner.refused?.(key, refusal, { nowMs: now() })
+  const events = plan === undefined ? [eventOf(refusal)] : plan.effects.filter((effect) => effect.kind === 'event')
+  if (plan !== undefined) {
+    onPlan?.(plan)
+    const ended = await tryPlan(plan, store, options)
+    if (ended.kind === 'unsettled') return ended
+  }
+  for (const event of events) onEvent?.(event)
+  return { kind: 'told', outcome: plan?.outcome }
 }
 
 type Try =
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed' | 'conflict'; readonly failure: StoreFailure }
+  | { readonly kind: 'failed'; readonly effect: Effect; readonly failure: StoreFailure }
+  | { readonly kind: 'conflict'; readonly failure: StoreFailure }
   | { readonly kind: 'unsettled'; readonly unsettled: Unsettled; readonly failure: StoreFailure }
 
 /** Carries a plan out once, and shows what became of it. */
@@ -148,7 +175,7 @@ async function tryPlan(
   })
   if (ended.kind === 'done') return { kind: 'done' }
   const { effect, failure } = ended
-  if (ended.kind === 'failed') return { kind: 'failed', failure }
+  if (ended.kind === 'failed') return { kind: 'failed', effect, failure }
   const unsettled = { effect, failure }
   const settled = await settle(store, unsettled)
   if (!settled.ok) return { kind: 'unsettled', unsettled, failure: settled.failure }

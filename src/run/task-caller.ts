@@ -1,6 +1,7 @@
 import { describe } from '../errors/index.js'
 import type { CallGroup, CallTasks, Change, OutsideAnswer } from '../plan/index.js'
 import type { Store } from '../store/index.js'
+import { problemOf } from './refusal.js'
 import type { OutsideCaller } from './run-plan.js'
 import { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
 import { type TaskTurns, taskTurns } from './task-turns.js'
@@ -53,5 +54,8 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
 const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }
 
 function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): OutsideAnswer {
-  return { ok: false, failure: { message: describe(failure), retryable: true, retryAfterSeconds: 1 } }
+  // what others write meanwhile is soon over; what the store refuses is tried after longer and longer waits
+  const isRace = failure.code === 'STORE_CONFLICT' || failure.code === 'STORE_OUTCOME_UNKNOWN'
+  const message = isRace ? describe(failure) : `could not write what it is to have: ${problemOf(failure)}`
+  return { ok: false, failure: { message, retryable: true, retryAfterSeconds: isRace ? 1 : undefined } }
 }

@@ -14,6 +14,7 @@ import type {
   Plan,
   Planner,
   PlanTime,
+  Refusal,
   Task,
 } from '../../plan/index.js'
 import { controllersOf, isControlledBy } from '../claims/address-object.js'
@@ -181,6 +182,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
 
   reserve(plan: Plan): () => readonly string[] {
     return this.#provider.reserve?.(plan) ?? (() => [])
+  }
+
+  refused(key: string, refusal: Refusal, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
+    return this.#provider.refused?.(key, refusal, time)
   }
 
   isSummary(key: string): boolean {

@@ -1,3 +1,4 @@
+import { phaseOf } from '../../claim/index.js'
 import { Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
@@ -20,6 +21,7 @@ import {
   type Plan,
   type Planner,
   type PlanTime,
+  type Refusal,
   Sightings,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy, salvage } from './address-object.js'
@@ -32,6 +34,7 @@ import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
+import { planRefused } from './refused.js'
 import { type ProviderRules, rulesOf } from './rules.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
@@ -129,6 +132,14 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       return [() => [...(end() || isGoing(this.#record(key).pool) ? [key] : []), ...(endBeside?.() ?? [])]]
     })
     return () => ends.flatMap((end) => this.#wakeAll(end()))
+  }
+
+  refused(key: string, refusal: Refusal, { nowMs }: PlanTime): Plan<ClaimOutcome> | undefined {
+    const claim = this.#claims.get(key)
+    if (claim === undefined) return undefined
+    const address = this.#addresses.get(addressKeyOf(key))
+    const isLost = phaseOf(claim) === 'Bound' && (address === undefined || !fulfils(address, claim, this.#rules))
+    return planRefused(claim, refusal, { nowMs, isLost })
   }
 
   isSummary(key: string): boolean {
