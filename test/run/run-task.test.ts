@@ -200,7 +200,7 @@ describe('a call that is a task', () => {
     const down = storeOver(store, { create: async () => fail('STORE_IO', { operation: 'create', problem: 'down' }) })
     expect(await taskCaller({ store: down, now, tasks })(call)).toMatchObject({
       ok: false,
-      failure: { retryable: true, retryAfterSeconds: 1 },
+      failure: { message: 'could not write what it is to have: down', retryable: true, retryAfterSeconds: undefined },
     })
   })
 })

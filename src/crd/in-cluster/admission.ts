@@ -1,6 +1,7 @@
-import type { Family, Range } from '../../cidr/index.js'
+import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
@@ -14,7 +15,7 @@ import {
   withUnknownFields,
 } from '../meta/admission.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
-import { GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
+import { DRAIN_ANNOTATION, GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
 import {
   type InClusterIPPoolSpec,
   type InClusterPool,
@@ -32,6 +33,8 @@ import {
 } from './space.js'
 
 type Address = Address.Address
+type Range = Range.Range
+type RangeSet = RangeSet.RangeSet
 
 /** What an admission webhook is asked about a pool. `inUse` are the IPAddress objects of the pool. */
 export type PoolAdmissionRequest =
@@ -56,6 +59,8 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * Whether the in-cluster provider's webhook admits a pool: the same rules, field paths and messages
  * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
  *
+ * Unlike upstream a change may take addresses in use out of a pool, if the pool says so: {@link DRAIN_ANNOTATION}. The answer warns of them.
+ *
  * Overlap with other pools is not checked, as upstream; nor that the gateway is in the subnet.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or an update from another kind
@@ -73,9 +78,13 @@ function judgePool(request: PoolAdmissionRequest, options: PoolAdmissionOptions)
   const { object } = request
   const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec, options) : addressPoolErrors(object.spec)
   if (errors.length > 0) return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
-  const refusal = request.operation === 'UPDATE' ? updateRefusal(request) : undefined
-  if (refusal !== undefined) return badRequest(refusal)
-  return allowed([...(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : []), ...emptyWarnings(object)])
+  const update = request.operation === 'UPDATE' ? judgeUpdate(request) : { warnings: [] }
+  if ('refusal' in update) return badRequest(update.refusal)
+  return allowed([
+    ...update.warnings,
+    ...(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : []),
+    ...emptyWarnings(object),
+  ])
 }
 
 /** A pool that can never give anything. Upstream admits it without a word. */
@@ -114,30 +123,72 @@ function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admissio
   return badRequest('Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.')
 }
 
-function updateRefusal(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>): string | undefined {
+/** What a change of a pool is to addresses in use: why it is refused, or of what it is warned. */
+type Update = { readonly refusal: string } | { readonly warnings: readonly string[] }
+
+function judgeUpdate(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>): Update {
   const { object, oldObject, inUse } = request
   if (isPrefixPool(object)) {
     if (effectivePrefixLength(object.spec) !== effectivePrefixLength((oldObject as typeof object).spec)) {
-      return 'spec.allocationPrefixLength is immutable'
+      return { refusal: 'spec.allocationPrefixLength is immutable' }
     }
-    const space = prefixSpace(object.spec)
-    if (!space.ok) return space.failure.context.problems.join('; ')
-    const lost = inUse.filter((address) => {
-      const prefix = prefixOf(address.spec)
-      return prefix === undefined || !isAllocatablePrefix(space.value, prefix)
-    })
-    if (lost.length === 0) return undefined
-    const texts = lost.map((address) => address.spec.address).sort()
-    return `existing allocations become non-allocatable: [${texts.join(' ')}]`
   }
-  const space = addressSpace(object.spec)
-  if (!space.ok) return space.failure.context.problems.join('; ')
+  const drained = drainedBy(object)
+  const judged = isPrefixPool(object)
+    ? judgePrefixes(object.spec, inUse, drained ?? RangeSet.empty)
+    : judgeAddresses(object.spec, inUse, drained ?? RangeSet.empty)
+  if (drained !== undefined || 'refusal' in judged) return judged
+  const form = 'addresses, ranges and CIDRs with commas between them'
+  return { warnings: [`metadata.annotations[${DRAIN_ANNOTATION}] means nothing: expected ${form}`, ...judged.warnings] }
+}
+
+function judgePrefixes(spec: InClusterPrefixPoolSpec, inUse: readonly IPAddress[], drained: RangeSet): Update {
+  const space = prefixSpace(spec)
+  if (!space.ok) return { refusal: space.failure.context.problems.join('; ') }
+  const lost = inUse.filter((address) => {
+    const prefix = prefixOf(address.spec)
+    return prefix === undefined || !isAllocatablePrefix(space.value, prefix)
+  })
+  const kept = lost.filter((address) => {
+    const prefix = prefixOf(address.spec)
+    return prefix === undefined || !RangeSet.contains(drained, Range.fromPrefix(prefix))
+  })
+  const texts = (addresses: readonly IPAddress[]) =>
+    addresses
+      .map((address) => address.spec.address)
+      .sort()
+      .join(' ')
+  if (kept.length > 0) return { refusal: `existing allocations become non-allocatable: [${texts(kept)}]` }
+  return { warnings: lost.length === 0 ? [] : [drainWarning(texts(lost))] }
+}
+
+function judgeAddresses(spec: InClusterIPPoolSpec, inUse: readonly IPAddress[], drained: RangeSet): Update {
+  const space = addressSpace(spec)
+  if (!space.ok) return { refusal: space.failure.context.problems.join('; ') }
   // what does not parse can not be in the pool before or after
   const parsed = inUse.map((address) => Address.safeParse(address.spec.address, { zone: 'drop' }))
   const held = RangeSet.fromAddresses(parsed.flatMap((address) => (address.ok ? [address.value] : [])))
   const lost = RangeSet.subtract(held, space.value.available)
-  if (RangeSet.isEmpty(lost)) return undefined
-  return `pool addresses do not contain allocated addresses: [${RangeSet.format(lost).join(' ')}]`
+  const kept = RangeSet.subtract(lost, drained)
+  if (!RangeSet.isEmpty(kept)) {
+    return { refusal: `pool addresses do not contain allocated addresses: [${RangeSet.format(kept).join(' ')}]` }
+  }
+  return { warnings: RangeSet.isEmpty(lost) ? [] : [drainWarning(RangeSet.format(lost).join(' '))] }
+}
+
+/** What a pool may lose although it is in use; `undefined` if the annotation does not say it in a form that can be read. */
+function drainedBy({ metadata }: InClusterPool): RangeSet | undefined {
+  const text = metadata.annotations?.[DRAIN_ANNOTATION] ?? ''
+  const entries = text.split(',').map((entry) => entry.trim())
+  const read = RangeSet.safeParse(
+    entries.filter((entry) => entry !== ''),
+    { zone: 'drop' },
+  )
+  return read.ok ? read.value : undefined
+}
+
+function drainWarning(texts: string): string {
+  return `in use, and not given again when their claims are gone: [${texts}]`
 }
 
 const NOT_AN_ENTRY = 'provided address is not a valid IP, range, nor CIDR'

@@ -2,6 +2,7 @@ export { admitPool, type PoolAdmissionOptions, type PoolAdmissionRequest } from 
 export {
   API_VERSION,
   DEFAULT_ALLOCATION_PREFIX_LENGTH,
+  DRAIN_ANNOTATION,
   GROUP,
   PROTECT_ADDRESS_FINALIZER,
   PROTECT_POOL_FINALIZER,

@@ -13,6 +13,11 @@ export const PROTECT_ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
 export const PROTECT_POOL_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectPool'
 /** Annotation that lets a pool with addresses be deleted, whatever its value: `clusterctl move` needs it. */
 export const SKIP_DELETE_VALIDATION_ANNOTATION = 'ipam.cluster.x-k8s.io/skip-validate-delete-webhook'
+/**
+ * Annotation of a pool: what of it may be taken out although it is in use, as addresses, ranges and CIDRs with commas between them. What is in use there stays with
+ * its claims and counts as `outOfRange`, and nothing new is given from it.
+ */
+export const DRAIN_ANNOTATION = 'ipam-kit.dev/drain'
 
 /** The length of the prefixes of a prefix pool that does not name one. */
 export const DEFAULT_ALLOCATION_PREFIX_LENGTH = 64

@@ -108,7 +108,9 @@ function poolStatus(description: string, hasConditions: boolean) {
       total: integer('What the pool may give, whether it is in use or not.'),
       free: integer('What it can still give.'),
       used: integer('IPAddress objects of the pool.'),
-      outOfRange: integer('Those of them that are not, or no longer, of the pool.'),
+      outOfRange: integer(
+        'Those of them that are not, or no longer, of the pool: what is left of a range that was taken out while it was in use.',
+      ),
     }).optional(),
     ...(hasConditions
       ? {
@@ -142,7 +144,7 @@ function addressPool(hasConditions: boolean) {
     allocateReservedIPAddresses: flag(
       'Whether the first address of the subnet, and the last one of an IPv4 subnet, are given as well.',
     ).optional(),
-    excludedAddresses: entries('What is never given.').optional(),
+    excludedAddresses: entries('What is never given. What is in use of it stays with its claims.').optional(),
     addressReuseGracePeriodSeconds: gracePeriod('an address'),
   })
   return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: poolStatus(COUNTS, hasConditions) })
@@ -156,7 +158,9 @@ function prefixPool(hasConditions: boolean) {
       maximum: 128,
     }).default(DEFAULT_ALLOCATION_PREFIX_LENGTH),
     gateway: text('A router, put on every address. Not kept back: a prefix that it is in may be given.').optional(),
-    excludedPrefixes: entries('What no prefix that is given may overlap.').optional(),
+    excludedPrefixes: entries(
+      'What no prefix that is given may overlap. What is in use of it stays with its claims.',
+    ).optional(),
     addressReuseGracePeriodSeconds: gracePeriod('a prefix'),
   })
   const status = poolStatus('How many prefixes there are. Numbers too large for 64 bits end there.', hasConditions)

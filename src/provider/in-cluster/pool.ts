@@ -40,8 +40,9 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   if (counts === undefined || problems.length > 0) {
     return { outcome: { kind: 'invalid', problems, message: list(problems) }, effects }
   }
-  const { total, free, used } = counts
-  return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free` }, effects }
+  const { total, free, used, outOfRange } = counts
+  const left = outOfRange === 0 ? '' : `, ${outOfRange} in use are out of range`
+  return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free${left}` }, effects }
 }
 
 /** One write for all of the status, and the events that go with it. */
