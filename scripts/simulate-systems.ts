@@ -20,8 +20,9 @@ export const systems: { readonly [name: string]: System } = {
   'in-cluster': {
     schedules: { full: 5000, short: 250 },
     run: (seed, writers = 2 + (seed % 7)) => {
-      // without and with claims that are removed by force, and the sweep that follows
-      const system = inClusterSystem(seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {})
+      // without and with claims that are removed by force and the sweep that follows, and claims that consumers hold
+      const sweep = seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {}
+      const system = inClusterSystem({ ...sweep, consumers: seed % 5 < 2 })
       return simulate({ system, seed, writers, concurrency: 2 ** (seed % 3) })
     },
   },
@@ -32,7 +33,7 @@ export const systems: { readonly [name: string]: System } = {
   },
   'in-cluster-blocks': {
     schedules: { full: 2000, short: 100 },
-    run: (seed, writers) => simulateAll(inClusterBlocksSystem(), seed, writers),
+    run: (seed, writers) => simulateAll(inClusterBlocksSystem({ consumers: seed % 5 < 2 }), seed, writers),
   },
   'slow-claims': {
     schedules: { full: 400, short: 10 },

@@ -109,7 +109,7 @@ function poolStatus(description: string, hasConditions: boolean) {
       free: integer('What it can still give.'),
       used: integer('IPAddress objects of the pool.'),
       outOfRange: integer(
-        'Those of them that are not, or no longer, of the pool: what is left of a range that was taken out while it was in use.',
+        'Those of them that are not, or no longer, of the pool: what is left of a range that was taken out while it was in use, as the annotation ipam-kit.dev/drain allows.',
       ),
     }).optional(),
     ...(hasConditions

@@ -3,7 +3,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import type { KindInfo } from '../../crd/meta/object.js'
+import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
@@ -12,7 +12,7 @@ import { taskCaller } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { rowsOfClaims } from './block-claims-system.js'
 import { Combined } from './combined.js'
-import { InClusterRules, inClusterSystem, isPaused } from './in-cluster-system.js'
+import { InClusterRules, type InClusterSystemOptions, inClusterSystem, isHeld, isPaused } from './in-cluster-system.js'
 import type { SimulatedSystem, SimulationRules } from './simulate.js'
 
 /**
@@ -22,8 +22,8 @@ import type { SimulatedSystem, SimulationRules } from './simulate.js'
  * Always: no two claims that live have one address of a pool, and no address is taken from a claim that lives. At rest: every claim that can have an address has
  * one, and there is a row for each of those and no other.
  */
-export function inClusterBlocksSystem(): SimulatedSystem {
-  const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1 })
+export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
+  const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1, consumers })
   const providers = new WeakMap<Planner, InClusterBlocks>()
   return {
     kinds: [...kinds, IPDomain.info, IPPool.info, IPBlock.info],
@@ -52,15 +52,16 @@ class InClusterBlocksRules implements SimulationRules {
   async atRest(store: Store): Promise<string | undefined> {
     const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
     const claims = await list(IPAddressClaim.info)
-    // nobody looks after what is paused
-    const isPausedHere = (name: string) => claims.some((claim) => claim.metadata.name === name && isPaused(claim))
+    // nothing is done for a claim that is paused; a row of one that is held while it is deleted stays until the claim has gone
+    const isAtRest = (claim: KubeObject) => isPaused(claim) || (isDeleting(claim) && isHeld(claim))
+    const isLeftAlone = (name: string) => claims.some((claim) => claim.metadata.name === name && isAtRest(claim))
     const all = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))
-    const left = all.filter(({ name }) => isPausedHere(name)).map(held)
+    const left = all.filter(({ name }) => isLeftAlone(name)).map(held)
     const problem = await this.#rules.atRest(store, left)
     if (problem !== undefined) return problem
     const addresses = (await list(IPAddress.info)).map((object) => IPAddress.parse(object))
-    const given = addresses.filter(({ metadata }) => !isPausedHere(metadata.name)).map(textOf)
-    const rows = all.filter(({ name }) => !isPausedHere(name)).map((row) => textOf(held(row)))
+    const given = addresses.filter(({ metadata }) => !isLeftAlone(metadata.name)).map(textOf)
+    const rows = all.filter(({ name }) => !isLeftAlone(name)).map((row) => textOf(held(row)))
     return rows.sort().join() === given.sort().join()
       ? undefined
       : `the rows are ${rows.join(', ')}, and ${given.join(', ')} are given`

@@ -23,22 +23,28 @@ const POOLS: { readonly [name: string]: readonly (readonly string[])[] } = {
 export interface InClusterSystemOptions {
   /** As in the options of `inCluster`. With it, people also remove claims by force, without regard to their finalizers. */
   readonly sweepAfterSeconds?: number | undefined
+  /** Whether consumers hold some of the claims by a finalizer, and let them go. Default false. */
+  readonly consumers?: boolean | undefined
 }
 
 /**
  * The in-cluster provider of Cluster API with two small pools, and people who make, remove and pause claims and change the pools.
  *
- * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim that lives. At rest: every claim that
+ * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim that lives, or that a consumer holds. At rest: every claim that
  * can have an address has one, and no address is left without a claim.
  */
-export function inClusterSystem({ sweepAfterSeconds }: InClusterSystemOptions = {}): SimulatedSystem {
+export function inClusterSystem({
+  sweepAfterSeconds,
+  consumers = false,
+}: InClusterSystemOptions = {}): SimulatedSystem {
+  const people = sweepAfterSeconds === undefined ? act : actOrForce
   return {
     kinds: [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info),
     planner: () => inCluster({ sweepAfterSeconds }),
     prepare: async (store) => {
       for (const [name, [addresses = []]] of Object.entries(POOLS)) unwrap(await store.create(pool(name, addresses)))
     },
-    act: sweepAfterSeconds === undefined ? act : actOrForce,
+    act: consumers ? (store, dice) => (dice.chance(0.3) ? actAsConsumer(store, dice) : people(store, dice)) : people,
     rules: () => new InClusterRules({ isForced: sweepAfterSeconds !== undefined }),
   }
 }
@@ -60,6 +66,25 @@ async function actOrForce(store: Store, dice: Dice): Promise<void> {
   const ref = refTo(IPAddressClaim.info, `claim-${dice.below(CLAIMS)}`)
   await store.patch(ref, { metadata: { finalizers: [] } })
   await store.delete(ref)
+}
+
+const CONSUMER = 'example.com/in-use'
+
+/** Holds a claim that is not held, or lets one go. Now and then an IPAddress is deleted under it. */
+async function actAsConsumer(store: Store, dice: Dice): Promise<void> {
+  const name = `claim-${dice.below(CLAIMS)}`
+  if (dice.chance(0.2)) return void (await store.delete(refTo(IPAddress.info, name)))
+  const found = await store.get(refTo(IPAddressClaim.info, name))
+  if (!found.ok) return
+  const { finalizers = [], resourceVersion } = found.value.metadata
+  const others = finalizers.filter((finalizer) => finalizer !== CONSUMER)
+  const changed = isHeld(found.value) ? others : [...others, CONSUMER]
+  await store.patch(refTo(IPAddressClaim.info, name), { metadata: { finalizers: changed } }, { resourceVersion })
+}
+
+/** Whether a consumer holds a claim. */
+export function isHeld({ metadata: { finalizers } }: KubeObject): boolean {
+  return finalizers?.includes(CONSUMER) === true
 }
 
 /** What always has to hold of pools, claims and IPAddress objects of the in-cluster provider. */
@@ -101,6 +126,7 @@ export class InClusterRules implements SimulationRules {
     for (const it of claims) {
       const { name } = it.metadata
       if (isPaused(it)) continue
+      if (isDeleting(it) && isHeld(it)) continue
       if (isDeleting(it)) return `${name} is still being deleted`
       const own = addresses.find((address) => ownerOf(address) === it.metadata.uid)
       const named = it.status?.addressRef?.name
@@ -119,7 +145,7 @@ export class InClusterRules implements SimulationRules {
 
   #observeClaim(change: Change): string | undefined {
     const uid = change.kind === 'present' ? change.object.metadata.uid! : change.uid!
-    if (change.kind === 'present' && !isDeleting(change.object)) this.#living.add(uid)
+    if (change.kind === 'present' && (!isDeleting(change.object) || isHeld(change.object))) this.#living.add(uid)
     else this.#living.delete(uid)
     return undefined
   }
