@@ -1,3 +1,5 @@
+import { causeText } from './cause.js'
+
 /** How much of a foreign text an error message repeats, in UTF-16 units. */
 const MAX_QUOTED = 64
 /** How long that may get by escapes, so that a message stays below 300 characters. */
@@ -28,6 +30,11 @@ const MAX_LISTED = 20
 export function plain(text: string, max = 500): string {
   const shown = text.length > max ? `${text.slice(0, max)}…` : text
   return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeCharacter)
+}
+
+/** What has caused a failure, as part of a sentence: whole up to 1,000 characters, then its beginning and its end. */
+export function cause(text: string): string {
+  return plain(causeText(text), Number.POSITIVE_INFINITY)
 }
 
 /** Some sentences in one: at most 20 of them, and how many more there are. */

@@ -1,5 +1,5 @@
 import type { ErrorCode, ErrorDefinition } from './codes.js'
-import { list, plain, quote } from './quote.js'
+import { cause, list, plain, quote } from './quote.js'
 
 /** Every code with its definition. */
 export type Registry = { readonly [C in ErrorCode]: ErrorDefinition<C> }
@@ -100,12 +100,12 @@ export const registry: Registry = {
     conditionReason: 'AlreadyExists',
   },
   STORE_CONFLICT: {
-    template: (c) => `${plain(c.object)} has changed: expected ${plain(c.expected)}, found ${plain(c.actual)}`,
+    template: (c) => `${plain(c.object)} has changed: expected ${plain(c.expected)}, found ${cause(c.actual)}`,
     retry: 'now',
     conditionReason: 'Conflict',
   },
   STORE_INVALID: {
-    template: (c) => `${plain(c.object)} refused: ${plain(c.path)}: ${plain(c.problem)}`,
+    template: (c) => `${plain(c.object)} refused: ${plain(c.path)}: ${cause(c.problem)}`,
     retry: 'never',
     conditionReason: 'InvalidObject',
   },
@@ -120,12 +120,12 @@ export const registry: Registry = {
     conditionReason: 'Expired',
   },
   STORE_IO: {
-    template: (c) => `${plain(c.operation)} failed: ${quote(c.problem)}`,
+    template: (c) => `${plain(c.operation)} failed: ${cause(c.problem)}`,
     retry: 'after',
     conditionReason: 'StoreUnavailable',
   },
   STORE_OUTCOME_UNKNOWN: {
-    template: (c) => `${plain(c.operation)} of ${plain(c.object)} may or may not have been done: ${quote(c.problem)}`,
+    template: (c) => `${plain(c.operation)} of ${plain(c.object)} may or may not have been done: ${cause(c.problem)}`,
     retry: 'now',
     conditionReason: 'StoreUnavailable',
   },

@@ -30,7 +30,7 @@ describe('a failure is plain data', () => {
 
   test('that has a sentence, a retry class and a condition reason', () => {
     const busy = failure('STORE_IO', { operation: 'list', problem: 'down' })
-    expect(describeFailure(busy)).toBe('list failed: "down"')
+    expect(describeFailure(busy)).toBe('list failed: down')
     expect(retryClassOf(busy)).toBe('after')
     expect(conditionReasonOf(busy)).toBe('StoreUnavailable')
     expect(describeFailure(failure('INVALID_RANGE', context))).toBe(sentence)

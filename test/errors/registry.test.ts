@@ -81,10 +81,10 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { resourceVersion: '5', oldest: '10' },
     'resource version "5" is gone, the oldest kept is 10: list again',
   ],
-  STORE_IO: [{ operation: 'list', problem: 'connection reset' }, 'list failed: "connection reset"'],
+  STORE_IO: [{ operation: 'list', problem: 'connection reset' }, 'list failed: connection reset'],
   STORE_OUTCOME_UNKNOWN: [
     { operation: 'create', object: 'IPAddress default/web-0', problem: 'timeout' },
-    'create of IPAddress default/web-0 may or may not have been done: "timeout"',
+    'create of IPAddress default/web-0 may or may not have been done: timeout',
   ],
   RUN_LIMIT_EXCEEDED: [
     { limit: 'rounds', max: 10, stillBusy: ['a', 'b', 'c', 'd', 'e', 'f'] },

@@ -257,7 +257,7 @@ describe('a server', () => {
     const { status, out, err } = await demo(['--store', 'postgres://u:secret@host/db'], {
       load: pgThatFails('terminated by u:secret', 20, first),
     })
-    expect(err).toMatch(/^postgres:\/\/\*\*\*@host\/db: .*"terminated by u:\*\*\*"\n/)
+    expect(err).toMatch(/^postgres:\/\/\*\*\*@host\/db: .*: terminated by u:\*\*\*\n/)
     expect(err.endsWith(`${rest}\n`), err).toBe(true)
     expect([status, out]).toEqual([1, ''])
   })

@@ -233,7 +233,7 @@ describe('reads', () => {
   it('shorten what an engine says of its trouble', async () => {
     engine.read = () => Promise.reject(new Error('x'.repeat(5000)))
     const got = failure(await store.get(ref('a'))) as { context: { problem: string } }
-    expect(got.context.problem.length).toBeLessThan(400)
+    expect(got.context.problem.length).toBeLessThan(1_100)
     engine.read = () => Promise.reject('a text')
     expect(failure(await store.get(ref('a')))).toMatchObject({ context: { problem: 'a text' } })
   })

@@ -199,7 +199,7 @@ describe('answers to a write, and to a read', () => {
       refusal(500, '', CALLED + 'x'.repeat(1_000_000)),
     ]) {
       const failed = failureOf(await write(answer))
-      expect(JSON.stringify(failed.context).length).toBeLessThan(1500)
+      expect(JSON.stringify(failed.context).length).toBeLessThan(2_100)
       expect(inWords(failed)).not.toMatch(/\p{Cc}/u)
     }
   })

@@ -52,7 +52,7 @@ const REFUSALS = [
   'DENIED Redis is running in protected mode',
   'WRONGTYPE Operation against a key holding the wrong kind of value script: 7959, on @user_script:36.',
   'EXECABORT Transaction discarded because of previous errors.',
-  "ERR unknown command 'EVALSHA', with args beginning with: ",
+  "ERR unknown command 'EVALSHA', with args beginning with:",
   'ERR value is not an integer or out of range script: 7959, on @user_script:62.',
   'ERR Error running script (call to f_7959): @user_script:30: Script killed by user with SCRIPT KILL...',
   'ERR max number of clients reached',

@@ -1,4 +1,5 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import { errorText } from '../../errors/cause.js'
 import { fail, failure, ok, type Result } from '../../errors/index.js'
 import { assertObject, assertWatchOptions } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
@@ -24,7 +25,7 @@ import type {
 } from '../store.js'
 import { decodeDocument, encodeDocument, keyOf, scopeOf } from './document.js'
 import type { DocumentScope, StoredDocument, StoreEngine } from './engine.js'
-import { EngineWatch, problemOf } from './watch.js'
+import { EngineWatch } from './watch.js'
 
 /** What a store over an engine needs besides the engine. */
 export interface EngineStoreOptions {
@@ -249,7 +250,7 @@ class EngineStore implements Store {
   }
 
   #trouble(operation: Operation, error: unknown) {
-    return { operation: this.#named(operation), problem: problemOf(error) }
+    return { operation: this.#named(operation), problem: errorText(error) }
   }
 
   #named(operation: Operation): string {

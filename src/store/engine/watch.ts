@@ -1,4 +1,4 @@
-import { failure, quote } from '../../errors/index.js'
+import { failure } from '../../errors/index.js'
 import { eventOf, type Matcher } from '../rules/selectors.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
 import { decodeDocument } from './document.js'
@@ -137,14 +137,6 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
     }
   }
 }
-
-/** An error of an engine or client in words. */
-export function problemOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error)
-  return text.length <= MAX_PROBLEM ? text : quote(text.slice(0, MAX_PROBLEM))
-}
-
-const MAX_PROBLEM = 300
 
 function end(): Step {
   return { done: true, value: undefined }

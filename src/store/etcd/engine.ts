@@ -1,4 +1,5 @@
 import { utf8Length } from '../../bytes/utf8.js'
+import { errorText } from '../../errors/cause.js'
 import type {
   Commit,
   DocumentKey,
@@ -11,7 +12,6 @@ import type {
   StoredDocument,
   StoreEngine,
 } from '../engine/engine.js'
-import { problemOf } from '../engine/watch.js'
 import type { EtcdClient, EtcdKeyValue } from './client.js'
 import { verdictOf } from './errors.js'
 import { Follower } from './follow.js'
@@ -70,7 +70,7 @@ export class EtcdEngine implements StoreEngine {
     } catch (error) {
       const verdict = verdictOf(error)
       if (verdict === 'unknown') throw error
-      if (verdict !== 'too-large') return { kind: 'refused', problem: problemOf(error), cause: error }
+      if (verdict !== 'too-large') return { kind: 'refused', problem: errorText(error), cause: error }
       const sizeBytes = utf8Length(after ?? '')
       // what this server takes is not said: no more than as it comes, if that was too much, else less than this
       return { kind: 'too-large', sizeBytes, maxBytes: Math.min(sizeBytes - 1, this.#parts.usualBytes) }

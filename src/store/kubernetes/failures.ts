@@ -1,3 +1,4 @@
+import { causeText, errorText } from '../../errors/cause.js'
 import { failure } from '../../errors/index.js'
 import type { StoreFailure } from '../store.js'
 import { type Answer, readStatus, type Status } from './answers.js'
@@ -54,7 +55,7 @@ function toldFailure(code: number, status: Status, asked: Asked): StoreFailure |
 }
 
 function conflictContext({ message }: Status, { shown, expected = 'an object at rest' }: Asked) {
-  return { object: shown, expected, actual: shorten(message) || 'another one' }
+  return { object: shown, expected, actual: causeText(message) || 'another one' }
 }
 
 /** A webhook may deny with any code: it is asked before anything is written. */
@@ -81,12 +82,12 @@ function brokenRefusal(status: Status, asked: Asked): StoreFailure | undefined {
   if (lost !== undefined)
     return failure('STORE_INVALID', { object: asked.shown, path: lost.replace('K', 'k'), problem: 'is missing' })
   const isBeforeWrite = /^Internal error occurred: failed calling webhook /.test(message)
-  return isBeforeWrite ? notDone(asked, `500: ${shorten(message)}`) : undefined
+  return isBeforeWrite ? notDone(asked, `500: ${causeText(message)}`) : undefined
 }
 
 /** The failure of a request without an answer. */
 export function failureOfError(error: unknown, asked: Asked): StoreFailure {
-  const problem = wordsOf(error)
+  const problem = errorText(error)
   return isUnsent(error) ? notDone(asked, problem, error) : lost(asked, problem, error)
 }
 
@@ -102,7 +103,7 @@ function invalid({ message, causes }: Status, { shown }: Asked): StoreFailure {
     .filter((cause) => cause.message !== '')
     .map((cause) => (hasName(cause.field) && cause.field !== path ? `${cause.field}: ${cause.message}` : cause.message))
   const words = [...new Set(problems)].slice(0, MAX_CAUSES).join('; ') || message || 'is refused'
-  return failure('STORE_INVALID', { object: shown, path: shorten(path), problem: shorten(words) })
+  return failure('STORE_INVALID', { object: shown, path: causeText(path), problem: causeText(words) })
 }
 
 /** The server has a word for no field. */
@@ -130,24 +131,9 @@ const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delet
 
 const REQUEST_TIMEOUT = 408
 const MAX_CAUSES = 5
-const MAX_WORDS = 300
 
 function problemIn({ text }: Answer, status: Status | undefined): string {
-  return shorten(status === undefined ? text : status.message || status.reason || text)
-}
-
-/** What somebody who is no API server says may be a whole page. */
-function shorten(text: string): string {
-  const words = text
-    .slice(0, 4 * MAX_WORDS)
-    .replace(/\s+/g, ' ')
-    .trim()
-  return words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS)}…` : words
-}
-
-export function wordsOf(error: unknown): string {
-  const words = [...causesOf(error)].map((each) => (each instanceof Error ? each.message || each.name : String(each)))
-  return shorten([...new Set(words)].join(': '))
+  return causeText(status === undefined ? text : status.message || status.reason || text)
 }
 
 /** Whether an error tells that nothing was sent. */

@@ -1,7 +1,8 @@
+import { errorText } from '../../errors/cause.js'
 import { failure } from '../../errors/index.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
 import { readObject, readStatus } from './answers.js'
-import { gone, wordsOf } from './failures.js'
+import { gone } from './failures.js'
 
 /** How a connection of a watch has ended. */
 export type End =
@@ -52,7 +53,7 @@ export function readEvent(
 export function endOf(error: unknown, isSound: boolean, place: WatchPlace): End {
   const { name, statusCode, code } = (error ?? {}) as { readonly [field in 'name' | 'statusCode' | 'code']?: unknown }
   const status = [statusCode, code].find((each) => typeof each === 'number')
-  const refused = status === undefined ? undefined : refusal(status as number, wordsOf(error), place)
+  const refused = status === undefined ? undefined : refusal(status as number, errorText(error), place)
   if (refused !== undefined) return refused
   const isOver = error === null || error === undefined || name === 'TimeoutError'
   // one that ends without a word may do so again at once

@@ -1,8 +1,9 @@
+import { errorText } from '../../errors/cause.js'
 import { describe, failure, type Result } from '../../errors/index.js'
 import type { StoreErrorCode, StoreFailure, WatchEvent } from '../store.js'
 import type { KubernetesClient, KubernetesWatchConnection } from './client.js'
 import { isAfter, isVersion } from './conditions.js'
-import { gone, wordsOf } from './failures.js'
+import { gone } from './failures.js'
 import type { Selection } from './selection.js'
 import { type End, endOf, readEvent } from './watch-events.js'
 
@@ -68,7 +69,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
   next(): Promise<Step> {
     if (!this.#isBegun) {
       this.#isBegun = true
-      if (!this.#isEnded) this.#run().catch((error) => this.#fail(brokenFailure(wordsOf(error))))
+      if (!this.#isEnded) this.#run().catch((error) => this.#fail(brokenFailure(errorText(error))))
     }
     const event = this.#events[this.#taken]
     if (event !== undefined) {
@@ -120,7 +121,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
 
   /** Waits until the server is there again, and looks whether it is behind us: it may have been set up from a copy of its data. */
   async #recover(selection: Selection, error: unknown): Promise<StoreFailure | undefined> {
-    let problem = wordsOf(error)
+    let problem = errorText(error)
     while (this.#failures < MAX_FAILURES) {
       await this.#source.sleep(Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS))
       this.#failures++

@@ -1,6 +1,6 @@
+import { errorText } from '../../errors/cause.js'
 import type { Commit, DocumentWrite } from '../engine/engine.js'
 import type { PollingOptions } from '../engine/polling.js'
-import { problemOf } from '../engine/watch.js'
 import { SqlEngine } from '../sql/engine.js'
 import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlValue, type Statement, textOf } from '../sql/statement.js'
@@ -66,8 +66,8 @@ async function persist(client: PostgresClient, text: string, values: SqlValue[])
 function refused(error: unknown): Commit {
   const { code } = (error ?? {}) as { readonly code?: unknown }
   if (LACKS_CHARACTERS.has(code)) {
-    const problem = `the encoding of the database lacks a character of it: ${problemOf(error)}`
+    const problem = `the encoding of the database lacks a character of it: ${errorText(error)}`
     return { kind: 'invalid', problem, cause: error }
   }
-  return { kind: 'refused', problem: problemOf(error), cause: error }
+  return { kind: 'refused', problem: errorText(error), cause: error }
 }

@@ -1,3 +1,4 @@
+import { errorText } from '../../errors/cause.js'
 import { quote } from '../../errors/index.js'
 import type {
   Commit,
@@ -13,7 +14,6 @@ import type {
 } from '../engine/engine.js'
 import { Followers } from '../engine/followers.js'
 import type { ChangeLog, ChangePage, PollingOptions } from '../engine/polling.js'
-import { problemOf } from '../engine/watch.js'
 import { mistake } from '../rules/arguments.js'
 import type { Sender } from './client.js'
 import { isRefusal, isUnknownScript } from './errors.js'
@@ -207,7 +207,7 @@ interface Replay {
 const NO_LIMIT = -1
 
 function refused(error: unknown): Commit {
-  return { kind: 'refused', problem: problemOf(error), cause: error }
+  return { kind: 'refused', problem: errorText(error), cause: error }
 }
 
 function inOrder(documents: ReadonlyMap<string, StoredDocument>): Map<string, StoredDocument> {

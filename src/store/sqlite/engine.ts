@@ -1,6 +1,6 @@
+import { errorText } from '../../errors/cause.js'
 import type { Commit, DocumentWrite } from '../engine/engine.js'
 import type { PollingOptions } from '../engine/polling.js'
-import { problemOf } from '../engine/watch.js'
 import { SqlEngine } from '../sql/engine.js'
 import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlRow, type Statement, textOf } from '../sql/statement.js'
@@ -83,10 +83,10 @@ function rollBack(connection: Connection): boolean {
     connection.run('rollback')
     return true
   } catch (error) {
-    return /no transaction is active/.test(problemOf(error))
+    return /no transaction is active/.test(errorText(error))
   }
 }
 
 function refused(error: unknown): Commit {
-  return { kind: 'refused', problem: problemOf(error), cause: error }
+  return { kind: 'refused', problem: errorText(error), cause: error }
 }
