@@ -1,7 +1,7 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
-import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
+import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
 import { Feed } from './feed.js'
@@ -10,7 +10,8 @@ import { rankOf } from './rendezvous.js'
 import { type KeyResult, runKey } from './run-key.js'
 import type { OutsideCaller } from './run-plan.js'
 import { settle } from './settle.js'
-import { type Job, type JobEnd, WorkQueue } from './work-queue.js'
+import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
+import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
 
 /** The clock of a controller, and its timers: `Date.now` and `setTimeout`, or those of a test. */
 export interface Timers {
@@ -33,6 +34,25 @@ export type ControllerProblem =
    * told by `onEvent` or `onResult`: nothing is left undone for that.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
+  /**
+   * Keys of a planner make no progress for more than a minute. Told once a minute for as long as it is so.
+   *
+   * - `waiting`: they are ready, and are not planned: there is more to do than `concurrency` can, or plans do not end
+   * - `unfinished`: they are planned again and again, each time with something to do, and never have nothing to do; or their plan does not end
+   */
+  | {
+      readonly kind: 'stalled'
+      readonly planner: string
+      /** The key that has been so for longest. */
+      readonly key: string
+      readonly reason: 'waiting' | 'unfinished'
+      /** How many keys of the planner are so; of those that wait, how many wait in all. */
+      readonly keys: number
+      /** How long that key has been so, in milliseconds. */
+      readonly forMs: number
+      /** How often that key was planned meanwhile. */
+      readonly plans: number
+    }
 
 /** What became of a key that was planned. */
 export interface ControllerResult<O extends Outcome = Outcome> {
@@ -79,6 +99,8 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
 /** How many writes of unknown outcome there may be for each plan that is carried out at a time, before no more are made. */
 const UNSETTLED_PER_PLAN = 8
 const DAY_MS = 86_400_000
+/** How often stalled keys are looked for while there is anything to do, in milliseconds. */
+const CHECK_MS = 10_000
 
 /**
  * Planners at work on a store: lists and watches what they want to see, plans what changes, and carries the plans out, several at a time.
@@ -98,6 +120,10 @@ export class Controller<O extends Outcome = Outcome> {
   readonly #concurrency: number
   /** Waits, and what ends them early. */
   readonly #waits = new Set<() => void>()
+  readonly #stalled = new StalledKeys()
+  /** When keys of a planner were last told of, by planner and reason. */
+  readonly #toldMs = new Map<string, number>()
+  #cancelCheck: (() => void) | undefined
   #unsynced = 0
   #running = 0
   #unsettled = 0
@@ -119,6 +145,11 @@ export class Controller<O extends Outcome = Outcome> {
   /** What there is to do just now. */
   get load(): ControllerLoad {
     return { waiting: this.#queue.length, running: this.#running, unsettled: this.#unsettled, synced: this.#isSynced }
+  }
+
+  /** What waits, planner by planner: depth and age of each queue. O(keys that are known). */
+  get queues(): readonly QueueReport[] {
+    return this.#options.planners.map((planner) => this.#queue.report(planner))
   }
 
   /**
@@ -188,6 +219,8 @@ export class Controller<O extends Outcome = Outcome> {
     this.#state = 'stopping'
     for (const feed of this.#feeds.values()) feed.stop()
     this.#queue.stop()
+    this.#stalled.clear()
+    this.#cancelCheck?.()
     for (const wake of [...this.#waits]) wake()
     this.#endIfDone()
   }
@@ -221,10 +254,11 @@ export class Controller<O extends Outcome = Outcome> {
     if (this.#state !== 'running' || !this.#isSynced) return
     while (this.#running < this.#concurrency && this.#unsettled < this.#concurrency * UNSETTLED_PER_PLAN) {
       const job = this.#queue.take()
-      if (job === undefined) return
+      if (job === undefined) break
       this.#running++
       void this.#work(job)
     }
+    this.#checkLater()
   }
 
   async #work(job: Job<O>): Promise<void> {
@@ -235,12 +269,18 @@ export class Controller<O extends Outcome = Outcome> {
     const events: EventEffect[] = []
     const keep = (event: EventEffect) => void events.push(event)
     let end: JobEnd
+    const onPlan = (plan: Plan | undefined) => {
+      const hasWork = plan?.effects.some((effect) => effect.kind !== 'event') === true
+      // those that sum up others have as much to do as the others
+      if (!planner.isSummary(key)) this.#stalled.planned({ id, planner: planner.name, key }, hasWork, timers.now())
+    }
     try {
       const ended = await runKey(planner, key, store, {
         now: () => timers.now(),
         show,
         onEvent: keep,
         outside,
+        onPlan,
         // with others at work, one of them was faster: it is left to that one for a while
         maxConflicts: identity === undefined ? undefined : 0,
       })
@@ -259,18 +299,44 @@ export class Controller<O extends Outcome = Outcome> {
         end = { againMs: yieldMs(job.conflicts, rankOf(identity, `${id} ${job.conflicts}`)), isHeld: true }
       } else {
         const { failure } = ended
+        this.#stalled.forget(id)
         onProblem({ kind, planner: planner.name, key, failure } as ControllerProblem)
         if (ended.kind === 'unsettled') await this.#settle(job, ended)
         end = { againMs: this.#pauseMs(id), hasFailed: true }
       }
     } catch (error) {
+      this.#stalled.forget(id)
       onProblem({ kind: 'thrown', planner: planner.name, key, error })
       end = { againMs: this.#pauseMs(id), hasFailed: true }
     }
     this.#running--
-    this.#queue.done(job, end)
+    this.#stalled.ended(id, this.#queue.done(job, end), timers.now())
     this.#pump()
     this.#endIfDone()
+  }
+
+  /** Looks for stalled keys after a while, for as long as there is anything to do. */
+  #checkLater(): void {
+    if (this.#cancelCheck !== undefined || (this.#queue.length === 0 && this.#stalled.size === 0)) return
+    this.#cancelCheck = this.#options.timers.after(CHECK_MS, () => {
+      this.#cancelCheck = undefined
+      this.#tellStalled()
+      this.#checkLater()
+    })
+  }
+
+  #tellStalled(): void {
+    const nowMs = this.#options.timers.now()
+    const tell = (reason: 'waiting' | 'unfinished', stalled: Stalled) => {
+      const about = `${reason} ${stalled.planner}`
+      if (nowMs - (this.#toldMs.get(about) ?? Number.NEGATIVE_INFINITY) < STALLED_MS) return
+      this.#toldMs.set(about, nowMs)
+      this.#options.onProblem({ kind: 'stalled', reason, ...stalled })
+    }
+    for (const stalled of this.#stalled.find(nowMs)) tell('unfinished', stalled)
+    for (const { planner, waiting: keys, oldestKey: key, oldestMs: forMs } of this.queues) {
+      if (key !== undefined && forMs > STALLED_MS) tell('waiting', { planner, key, keys, forMs, plans: 0 })
+    }
   }
 
   /** How long to wait with a key that has failed once more. */

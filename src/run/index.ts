@@ -29,3 +29,4 @@ export {
 export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'
 export { type TaskCallerOptions, taskCaller } from './task-caller.js'
 export { type TaskTurn, type TaskTurns, taskTurns } from './task-turns.js'
+export type { QueueReport } from './work-queue.js'

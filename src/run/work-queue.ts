@@ -10,6 +10,8 @@ export interface Job<O extends Outcome> {
   /** Names both. */
   readonly id: string
   isQueued: boolean
+  /** When it became ready, if it is. */
+  readySinceMs: number
   isBusy: boolean
   /** Another process is at work on it: whatever wakes it waits for its timer. */
   isHeld: boolean
@@ -39,6 +41,16 @@ export interface JobEnd {
 export interface WokenBy {
   readonly news?: string | undefined
   readonly own?: string | undefined
+}
+
+/** The keys of a planner that are ready to be planned. */
+export interface QueueReport {
+  readonly planner: string
+  readonly waiting: number
+  /** The key that has waited longest. `undefined`: none waits. */
+  readonly oldestKey: string | undefined
+  /** How long that key has waited, in milliseconds. 0: none waits. */
+  readonly oldestMs: number
 }
 
 /** The jobs of a planner that are ready. */
@@ -92,6 +104,20 @@ export class WorkQueue<O extends Outcome> {
     return this.#ready
   }
 
+  /** What waits of a planner. O(keys of all planners). */
+  report(planner: Planner<O>): QueueReport {
+    const nowMs = this.#timers.now()
+    let oldest: Job<O> | undefined
+    let waiting = 0
+    for (const job of this.#jobs.values()) {
+      if (job.planner !== planner || !job.isQueued) continue
+      waiting++
+      if (oldest === undefined || job.readySinceMs < oldest.readySinceMs) oldest = job
+    }
+    const oldestMs = oldest === undefined ? 0 : Math.max(0, nowMs - oldest.readySinceMs)
+    return { planner: planner.name, waiting, oldestKey: oldest?.key, oldestMs }
+  }
+
   /**
    * Wakes a key. One that sums up others is ready after a while: more may come.
    *
@@ -140,9 +166,9 @@ export class WorkQueue<O extends Outcome> {
     return undefined
   }
 
-  /** A job was planned, and that is over. */
-  done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): void {
-    if (this.#isStopped) return
+  /** A job was planned, and that is over. @returns when it comes again, in milliseconds; `undefined`: when it is woken */
+  done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): number | undefined {
+    if (this.#isStopped) return undefined
     this.#lineOf(job.planner).busy--
     job.isBusy = false
     job.conflicts = isHeld ? job.conflicts + 1 : 0
@@ -151,7 +177,7 @@ export class WorkQueue<O extends Outcome> {
       job.news.clear()
       job.isHeld = true
       this.#pushAfter(job, againMs)
-      return
+      return againMs
     }
     const isStale = job.isStale && (job.news.size > 0 || !hasFailed)
     job.isStale = false
@@ -159,6 +185,7 @@ export class WorkQueue<O extends Outcome> {
     if (isStale) this.add(job.planner, job.key, {})
     else if (againMs !== undefined) this.#pushAfter(job, againMs)
     else this.#jobs.delete(job.id)
+    return isStale ? 0 : againMs
   }
 
   /** Calls all timers off: nothing is ready any more, and nothing will be. */
@@ -171,6 +198,7 @@ export class WorkQueue<O extends Outcome> {
   }
 
   #push(job: Job<O>): void {
+    job.readySinceMs = this.#timers.now()
     this.#lineOf(job.planner).ready.push(job)
     this.#ready++
   }
@@ -220,6 +248,7 @@ export class WorkQueue<O extends Outcome> {
     if (known !== undefined) return known
     const state = {
       isQueued: false,
+      readySinceMs: 0,
       isBusy: false,
       isHeld: false,
       conflicts: 0,

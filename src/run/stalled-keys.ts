@@ -1,0 +1,84 @@
+/** After this time without progress a key is stalled, in milliseconds. */
+export const STALLED_MS = 60_000
+/** A key that comes again later than this, and without being due, has new work, in milliseconds. */
+const REST_MS = 10_000
+
+/** A key whose last plan had something to do. */
+interface Unfinished {
+  readonly planner: string
+  readonly key: string
+  /** When the first plan was made of those that had something to do, with none in between that had nothing. */
+  readonly sinceMs: number
+  plans: number
+  /** Until when it has to come again to be the same work: for ever while it is ready or is being planned. */
+  untilMs: number
+}
+
+/** Keys of one planner that make no progress. */
+export interface Stalled {
+  readonly planner: string
+  /** The key that has been so for longest. */
+  readonly key: string
+  readonly keys: number
+  readonly forMs: number
+  /** How often that key was planned meanwhile. */
+  readonly plans: number
+}
+
+/** Which keys are planned again and again, each time with something to do, and never reach a plan with nothing to do. */
+export class StalledKeys {
+  readonly #unfinished = new Map<string, Unfinished>()
+
+  /** How many keys are watched. */
+  get size(): number {
+    return this.#unfinished.size
+  }
+
+  /** A key was planned. */
+  planned({ id, planner, key }: { id: string; planner: string; key: string }, hasWork: boolean, nowMs: number): void {
+    if (!hasWork) return void this.#unfinished.delete(id)
+    const known = this.#unfinished.get(id)
+    if (known === undefined || known.untilMs < nowMs) {
+      this.#unfinished.set(id, { planner, key, sinceMs: nowMs, plans: 1, untilMs: Number.POSITIVE_INFINITY })
+    } else {
+      known.plans++
+      known.untilMs = Number.POSITIVE_INFINITY
+    }
+  }
+
+  /** A plan was carried out. @param againMs when the key comes again. 0: it is ready; `undefined`: when it is woken */
+  ended(id: string, againMs: number | undefined, nowMs: number): void {
+    const known = this.#unfinished.get(id)
+    if (known === undefined || againMs === 0) return
+    // a plan that waits for a longer time has said so
+    if (againMs !== undefined && againMs > STALLED_MS) this.forget(id)
+    else known.untilMs = nowMs + (againMs ?? 0) + REST_MS
+  }
+
+  /** A key has failed: that is a problem by itself. */
+  forget(id: string): void {
+    this.#unfinished.delete(id)
+  }
+
+  clear(): void {
+    this.#unfinished.clear()
+  }
+
+  /** The stalled keys of each planner that has any. O(keys). */
+  find(nowMs: number): readonly Stalled[] {
+    const found = new Map<string, Stalled>()
+    for (const [id, { planner, key, sinceMs, plans, untilMs }] of this.#unfinished) {
+      const forMs = nowMs - sinceMs
+      if (untilMs < nowMs) this.#unfinished.delete(id)
+      else if (forMs > STALLED_MS && (plans > 1 || untilMs === Number.POSITIVE_INFINITY)) {
+        const before = found.get(planner)
+        const keys = (before?.keys ?? 0) + 1
+        found.set(
+          planner,
+          before !== undefined && before.forMs >= forMs ? { ...before, keys } : { planner, key, keys, forMs, plans },
+        )
+      }
+    }
+    return [...found.values()]
+  }
+}
