@@ -65,7 +65,7 @@ function start(planners: readonly Planner[], options: Partial<ControllerOptions>
   const running = controller.run()
   const stop = async () => {
     controller.stop()
-    await timers.pass(0)
+    await timers.pass(5_000)
     await running
   }
   return { controller, stop }
@@ -109,12 +109,12 @@ describe('a key that never has nothing to do is told of', () => {
 
   test('where two planners undo what the other one has done', async () => {
     await store.create(counter('a'))
-    const left: Any = new Any((name) => ({ effects: [patch(name, `left ${left.plans}`)] }), { name: 'left' })
-    const right: Any = new Any((name) => ({ effects: [patch(name, `right ${right.plans}`)] }), { name: 'right' })
+    const left: Any = new Any((name) => ({ effects: [patch(name, `left-${left.plans}`)] }), { name: 'left' })
+    const right: Any = new Any((name) => ({ effects: [patch(name, `right-${right.plans}`)] }), { name: 'right' })
     const slow: Store = {
       ...methodsOf(store),
       patch: async (...args) => {
-        await new Promise<void>((resolve) => void timers.after(100, resolve))
+        await new Promise<void>((resolve) => void timers.after(2_000, resolve))
         return store.patch(...args)
       },
     }
@@ -156,7 +156,7 @@ describe('a queue whose oldest key has waited for more than a minute is told of'
     await timers.pass(20_000)
     expect(stalled().find(({ reason }) => reason === 'waiting')).toMatchObject({ key: 'b', keys: 2, plans: 0 })
     controller.stop()
-    await timers.pass(0)
+    await timers.pass(5_000)
     expect(controller.queues).toEqual([{ planner: 'any', waiting: 0, oldestKey: undefined, oldestMs: 0 }])
   })
 
@@ -185,16 +185,18 @@ describe('no problem is', () => {
     await store.create(counter('a'))
     const planner: Any = new Any((name) => (planner.plans === 1 ? { effects: [patch(name, 'x')] } : {}))
     const { stop } = start([planner])
-    await passing(300, 5, (step) => store.patch(ref('a'), { metadata: { labels: { by: `hand ${step}` } } }))
+    await passing(300, 5, (step) => store.patch(ref('a'), { metadata: { labels: { by: `hand-${step}` } } }))
     expect(problems).toEqual([])
     await stop()
   })
 
   test('a key that has new work every half minute', async () => {
     await store.create(counter('a'))
-    const planner: Any = new Any((name) => (planner.plans % 2 === 1 ? { effects: [patch(name, `${planner.plans}`)] } : {}))
+    const planner: Any = new Any((name) =>
+      planner.plans % 2 === 1 ? { effects: [patch(name, `${planner.plans}`)] } : {},
+    )
     const { stop } = start([planner])
-    await passing(300, 30, (step) => store.patch(ref('a'), { metadata: { labels: { by: `hand ${step}` } } }))
+    await passing(300, 30, (step) => store.patch(ref('a'), { metadata: { labels: { by: `hand-${step}` } } }))
     expect(planner.plans).toBeGreaterThan(5)
     expect(problems).toEqual([])
     await stop()
