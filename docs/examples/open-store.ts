@@ -314,6 +314,9 @@ async function kindsMissingIn(client: KubernetesClient, kinds: readonly KindInfo
   return kinds.filter(({ apiVersion, kind }) => served.get(apiVersion)?.includes(kind) !== true)
 }
 
+/** client-node 2 needs Node 22: this version runs on Node 20 as well. */
+const PINNED: { readonly [name: string]: string } = { '@kubernetes/client-node': '@kubernetes/client-node@1.4.0' }
+
 /** @throws StoreNotOpened that says what to install */
 async function loadClient<T>(name: string, parts: Parts & { readonly orElse?: string }): Promise<T> {
   try {
@@ -321,7 +324,7 @@ async function loadClient<T>(name: string, parts: Parts & { readonly orElse?: st
   } catch (error) {
     if (!isMissing(error)) throw error
     const { engine, orElse = '' } = parts
-    const message = `${engine} needs a package that is not installed: npm install --no-save ${name}${orElse}`
+    const message = `${engine} needs a package that is not installed: npm install --no-save ${PINNED[name] ?? name}${orElse}`
     throw new StoreNotOpened('client-missing', message, { cause: error })
   }
 }

@@ -189,7 +189,7 @@ describe('a package that is not installed', () => {
     ['redis://:secret@localhost', 'redis', 'ioredis (or redis)'],
     ['sqlite:x.db', 'sqlite', 'better-sqlite3, or run Node 22.13 or later, which has SQLite inside'],
     ['pglite:x', 'pglite', '@electric-sql/pglite'],
-    ['kubernetes', 'kubernetes', '@kubernetes/client-node'],
+    ['kubernetes', 'kubernetes', '@kubernetes/client-node@1.4.0'],
   ])('is named for --store %s', async (store, engine, name) => {
     expect(await demo(['--store', store], { load: loader({}) })).toEqual({
       status: 2,

@@ -40,10 +40,28 @@ describe('the flags of the in-cluster controller', () => {
     },
   )
 
+  test.each([
+    ['--nope'],
+    ['--metrics', '65536'],
+    ['--metrics', ''],
+    ['--concurrency', '0'],
+    ['--lease-duration', '20.5'],
+    ['--retry-period', '10'],
+    ['--namespace', 'No_1'],
+    ['--ledger', 'paper'],
+  ])('%s %s is one line and status 2', async (...flags) => {
+    const ended = await start(...flags)
+    expect(ended.status).toBe(2)
+    expect(ended.err).toMatch(/^[^\n]+\n$/)
+  })
+
   test('two seconds are enough', async () => {
     const ended = await start('--leader-elect', '--lease-duration', '6', '--renew-deadline', '4')
     // the cluster is what is missing next
-    expect(ended).toMatchObject({ status: 1, err: expect.stringContaining('StoreNotOpened') })
+    expect(ended).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/^\S+ kubernetes can not be opened: there is no kubeconfig: no-such-file\n$/),
+    })
   })
 })
 

@@ -11,15 +11,16 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { describe } from 'ipam-kit/errors'
+import { describe, isIpamError } from 'ipam-kit/errors'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, LEASE, LeaderElection, type LeaderTerm, type Timers, taskCaller } from 'ipam-kit/run'
-import { openStore } from '../open-store.js'
+import { openStore, StoreNotOpened } from '../open-store.js'
 import { EVENT, EventRecorder } from './events.js'
-import { Metrics, problemLine, serveMetrics } from './metrics.js'
+import { Metrics, problemLine, problemNames, serveMetrics } from './metrics.js'
+import { ProblemLog } from './problem-log.js'
 
 const NAME = 'ipam-kit-in-cluster'
 
@@ -30,38 +31,104 @@ const timers: Timers = {
     return () => clearTimeout(timer)
   },
 }
-
-const log = (text: string) => console.error(`${new Date().toISOString()} ${text}`)
-
-const { values } = parseArgs({
-  options: {
-    /** What says which address is whose: IPAddress objects, or blocks. */
-    ledger: { type: 'string', default: 'objects' },
-    'leader-elect': { type: 'boolean', default: false },
-    /** Of the Lease. */
-    namespace: { type: 'string', default: 'ipam-system' },
-    'lease-duration': { type: 'string', default: '15' },
-    'renew-deadline': { type: 'string', default: '10' },
-    'retry-period': { type: 'string', default: '2' },
-    /** 0: none. */
-    metrics: { type: 'string', default: '8080' },
-    concurrency: { type: 'string', default: '8' },
+/** The same, and no reason for the process to stay. */
+const idleTimers: Timers = {
+  now: Date.now,
+  after(ms, action) {
+    const timer = setTimeout(action, ms).unref()
+    return () => clearTimeout(timer)
   },
-})
+}
 
+const log = (text: string) => console.error(`${new Date().toISOString()} ${text.replace(/\s*[\r\n]+\s*/g, ' ')}`)
+const problems = new ProblemLog(idleTimers, log)
+
+/** Ends the process with one line. */
+function end(status: 1 | 2, text: string): never {
+  problems.flush()
+  log(text)
+  process.exit(status)
+}
+
+// what the program foresees is one line; anything else is a bug, and its stack is needed
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.once(event, (error: unknown) => {
+    const isForeseen = error instanceof StoreNotOpened || isIpamError(error)
+    end(
+      1,
+      isForeseen || !(error instanceof Error)
+        ? String((error as Error)?.message ?? error)
+        : (error.stack ?? error.message),
+    )
+  })
+}
+
+function readFlags() {
+  return parseArgs({
+    options: {
+      /** What says which address is whose: IPAddress objects, or blocks. */
+      ledger: { type: 'string', default: 'objects' },
+      'leader-elect': { type: 'boolean', default: false },
+      /** Of the Lease. */
+      namespace: { type: 'string', default: 'ipam-system' },
+      'lease-duration': { type: 'string', default: '15' },
+      'renew-deadline': { type: 'string', default: '10' },
+      'retry-period': { type: 'string', default: '2' },
+      /** 0: none. */
+      metrics: { type: 'string', default: '8080' },
+      concurrency: { type: 'string', default: '8' },
+    },
+  }).values
+}
+
+function flagsOrEnd(): ReturnType<typeof readFlags> {
+  try {
+    return readFlags()
+  } catch (error) {
+    return end(2, (error as Error).message)
+  }
+}
+
+const values = flagsOrEnd()
+
+/** The number of a flag, or the end. */
+function numberOf(
+  flag: 'lease-duration' | 'renew-deadline' | 'retry-period' | 'metrics' | 'concurrency',
+  what: string,
+  isIt: (n: number) => boolean,
+): number {
+  const text = values[flag]
+  const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+  return isIt(number) ? number : end(2, `--${flag} (${text}) must be ${what}`)
+}
+
+const metricsPort = numberOf(
+  'metrics',
+  'a port from 1 to 65535, or 0 for none',
+  (n) => Number.isInteger(n) && n <= 65_535,
+)
+const concurrency = numberOf('concurrency', 'a whole number from 1', (n) => Number.isInteger(n) && n >= 1)
 const leaseDurationSeconds = Number(values['lease-duration'])
 const renewDeadlineSeconds = Number(values['renew-deadline'])
 // between the two nobody leads: what the last leader has sent must come to its end then, and servers count whole seconds
 if (!(leaseDurationSeconds - renewDeadlineSeconds >= 2)) {
   const given = [`--lease-duration (${values['lease-duration']})`, `--renew-deadline (${values['renew-deadline']})`]
-  log(`${given.join(' must be 2 s or more above ')}: a write that the last leader has sent must end in between`)
-  process.exit(2)
+  end(2, `${given.join(' must be 2 s or more above ')}: a write that the last leader has sent must end in between`)
+}
+numberOf('lease-duration', 'whole seconds', Number.isInteger)
+numberOf('renew-deadline', 'seconds above 0', (n) => n > 0)
+const retryPeriodSeconds = numberOf(
+  'retry-period',
+  'seconds above 0 and below --renew-deadline',
+  (n) => n > 0 && n < renewDeadlineSeconds,
+)
+if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(values.namespace)) {
+  end(2, `--namespace (${values.namespace}) must be the name of a namespace`)
 }
 const writeTimeoutSeconds = Math.ceil(leaseDurationSeconds - renewDeadlineSeconds) - 1
 
 if (!['objects', 'blocks'].includes(values.ledger) || (values.ledger === 'blocks' && values['leader-elect'])) {
-  log(`--ledger (${values.ledger}) is objects or blocks, and with blocks nobody leads: leave --leader-elect out`)
-  process.exit(2)
+  end(2, `--ledger (${values.ledger}) is objects or blocks, and with blocks nobody leads: leave --leader-elect out`)
 }
 
 const identity = `${hostname()}_${randomUUID()}`
@@ -77,8 +144,15 @@ const { store, close } = await openStore(
   },
 )
 const metrics = new Metrics()
-const server = values.metrics === '0' ? undefined : serveMetrics(metrics, Number(values.metrics))
-const events = new EventRecorder({ store, component: NAME, now: Date.now, unique: randomUUID, log })
+const server = metricsPort === 0 ? undefined : serveMetrics(metrics, metricsPort)
+server?.once('error', (error) => end(1, `metrics can not be served on port ${metricsPort}: ${error.message}`))
+const events = new EventRecorder({
+  store,
+  component: NAME,
+  now: Date.now,
+  unique: randomUUID,
+  log: (text) => problems.tell(text),
+})
 
 /** Works until it has to end, and ends what it has begun. */
 async function lead({ ending, lost }: LeaderTerm): Promise<void> {
@@ -89,10 +163,10 @@ async function lead({ ending, lost }: LeaderTerm): Promise<void> {
     outside: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now }),
     identity: onBlocks && identity,
     timers,
-    concurrency: Number(values.concurrency),
+    concurrency,
     onProblem: (problem) => {
       metrics.count(problem)
-      log(problemLine(problem))
+      problems.tell(problemLine(problem), problemNames(problem))
     },
     onResult: (result) => metrics.observe(result),
     // that all is well is in the status: an Event of each address would be one write more for it
@@ -123,14 +197,15 @@ if (values['leader-elect']) {
     identity,
     leaseDurationSeconds,
     renewDeadlineSeconds,
-    retryPeriodSeconds: Number(values['retry-period']),
-    onProblem: (failure) => log(`lease: ${describe(failure)}`),
+    retryPeriodSeconds,
+    onProblem: (failure) => problems.tell(`lease: ${describe(failure)}`),
   })
   void stopped.then(() => election.stop())
   if ((await election.run(lead)) === 'lost') process.exitCode = 1
 } else {
   await lead({ ending: stopped, lost: new Promise(() => {}) })
 }
+problems.flush()
 log('ended')
 server?.close()
 await close()

@@ -14,7 +14,7 @@ export class Metrics {
   #seconds = 0
   #count = 0
   /** Set while this process leads. */
-  controller: Pick<Controller, 'load'> | undefined
+  controller: Pick<Controller, 'load' | 'queues'> | undefined
 
   observe({ key, outcome, tookMs }: ControllerResult): void {
     const kind = outcome?.kind ?? 'gone'
@@ -36,6 +36,7 @@ export class Metrics {
 
   text(): string {
     const load = this.controller?.load
+    const queues = this.controller?.queues ?? []
     const byLabel = (label: string, counts: ReadonlyMap<string, number>) =>
       [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
     const ofPools = (figure: 'free' | 'used') =>
@@ -46,6 +47,18 @@ export class Metrics {
     return prometheusText([
       gauge('ipam_leader', 'Whether this process leads', load === undefined ? 0 : 1),
       gauge('ipam_keys_waiting', 'Claims and pools that wait for a plan', load?.waiting),
+      {
+        type: 'gauge',
+        name: 'ipam_queue_depth',
+        help: 'Keys of a planner that wait for a plan',
+        samples: queues.map(({ planner, waiting }) => ({ labels: { planner }, value: waiting })),
+      },
+      {
+        type: 'gauge',
+        name: 'ipam_queue_oldest_key_seconds',
+        help: 'How long the key has waited that has waited longest',
+        samples: queues.map(({ planner, oldestMs }) => ({ labels: { planner }, value: oldestMs / 1000 })),
+      },
       gauge('ipam_plans_running', 'Plans that are being carried out', load?.running),
       gauge('ipam_writes_unsettled', 'Writes of which it is not known what has become of them', load?.unsettled),
       {
@@ -81,6 +94,13 @@ export function serveMetrics(metrics: Metrics, port: number): Server {
   }).listen(port)
 }
 
+/** What differs between problems of one kind: the key, and the names of objects in it. */
+export function problemNames(problem: ControllerProblem): readonly string[] {
+  if (problem.kind === 'feed') return [problem.of.kind]
+  const [, namespacedName = problem.key] = problem.key.split(' ')
+  return [problem.key, namespacedName, namespacedName.split('/').at(-1) as string]
+}
+
 /** A problem in one line. */
 export function problemLine(problem: ControllerProblem): string {
   switch (problem.kind) {
@@ -88,6 +108,12 @@ export function problemLine(problem: ControllerProblem): string {
       return `${problem.of.kind} can not be watched: ${describe(problem.failure)}`
     case 'thrown':
       return `${problem.key}: ${problem.error instanceof Error ? problem.error.stack : String(problem.error)}`
+    case 'stalled': {
+      const seconds = Math.round(problem.forMs / 1000)
+      return problem.reason === 'waiting'
+        ? `${problem.key}: has waited for a plan for ${seconds} s, with ${problem.keys} keys of ${problem.planner} in the queue`
+        : `${problem.key}: no progress for ${seconds} s, in ${problem.plans} plans; ${problem.keys} keys of ${problem.planner} are so`
+    }
     case 'failed':
     case 'unsettled':
       return `${problem.key}: ${problem.kind}: ${describe(problem.failure)}`

@@ -1,4 +1,4 @@
-import { problemOf } from '../engine/watch.js'
+import { errorText } from '../../errors/cause.js'
 import { mistake } from '../rules/arguments.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
@@ -41,7 +41,7 @@ export async function migratePostgres(client: PostgresClient, options: SchemaOpt
       return
     } catch (error) {
       const { code } = (error ?? {}) as { readonly code?: unknown }
-      if (LACKS_CHARACTERS.has(code)) throw mistake('client', 'a database with the encoding UTF8', problemOf(error))
+      if (LACKS_CHARACTERS.has(code)) throw mistake('client', 'a database with the encoding UTF8', errorText(error))
       if (!MADE_BY_OTHERS.has(code) || attempt === MAX_ATTEMPTS) throw error
     }
   }
