@@ -77,6 +77,8 @@ export interface ErrorContexts {
   readonly STORE_IO: { readonly operation: string; readonly problem: string }
   /** The engine failed with the write in flight: it may or may not have been done, or be done later. Let `settle` find out before acting. */
   readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
+  /** `canWrite` of the host has answered no, directly before the write: it was not sent. */
+  readonly STORE_WRITE_WITHHELD: { readonly operation: string; readonly object: string }
   /** A run that did not come to rest within its bounds. */
   readonly RUN_LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly stillBusy: readonly string[] }
   /** Two claims that one owner needs would have the same name. */

@@ -129,6 +129,11 @@ export const registry: Registry = {
     retry: 'now',
     conditionReason: 'StoreUnavailable',
   },
+  STORE_WRITE_WITHHELD: {
+    template: (c) => `${plain(c.operation)} of ${plain(c.object)} was not sent: this process must not write any more`,
+    retry: 'after',
+    conditionReason: 'WriteWithheld',
+  },
   RUN_LIMIT_EXCEEDED: {
     template: (c) => `not at rest after ${c.max} ${c.limit}, still busy: ${list(c.stillBusy.slice(0, 5))}`,
     retry: 'after',

@@ -4,6 +4,7 @@ import { refuse } from '../errors/refuse.js'
 import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
+import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Feed } from './feed.js'
 import { assertOutside } from './limits.js'
 import { rankOf } from './rendezvous.js'
@@ -84,6 +85,11 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
    * 30 seconds. Left out: no other process serves them, keys come in the order in which they were woken, and a conflict is planned again at once.
    */
   readonly identity?: string | undefined
+  /**
+   * Asked directly before every write and every external call: `canWrite` of a {@link LeaderTerm}. A no is final: the controller sends nothing more, begins no
+   * other plan, and `run` resolves as after `stop`. What has become of a write that was not answered is then for the next leader to see. Left out: always.
+   */
+  readonly canWrite?: CanWrite | undefined
   /** How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
@@ -128,6 +134,8 @@ export class Controller<O extends Outcome = Outcome> {
   #running = 0
   #unsettled = 0
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
+  /** `canWrite` has answered no. */
+  #isWithheld = false
   /** Told to end before it has begun. */
   #endsAtOnce = false
   #ended: () => void = () => {}
@@ -251,7 +259,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** Begins as many plans as there is room for. */
   #pump(): void {
-    if (this.#state !== 'running' || !this.#isSynced) return
+    if (this.#state !== 'running' || !this.#isSynced || !this.#canWrite()) return
     while (this.#running < this.#concurrency && this.#unsettled < this.#concurrency * UNSETTLED_PER_PLAN) {
       const job = this.#queue.take()
       if (job === undefined) break
@@ -275,12 +283,14 @@ export class Controller<O extends Outcome = Outcome> {
       if (!planner.isSummary(key)) this.#stalled.planned({ id, planner: planner.name, key }, hasWork, timers.now())
     }
     try {
+      const canWrite = () => this.#canWrite()
       const ended = await runKey(planner, key, store, {
         now: () => timers.now(),
         show,
         onEvent: keep,
         outside,
         onPlan,
+        canWrite,
         // with others at work, one of them was faster: it is left to that one for a while
         maxConflicts: identity === undefined ? undefined : 0,
       })
@@ -339,6 +349,16 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
+  /** Whether something may be sent. After a first no never again. */
+  #canWrite(): boolean {
+    const { canWrite } = this.#options
+    if (!this.#isWithheld && canWrite !== undefined && !canWrite()) {
+      this.#isWithheld = true
+      this.stop()
+    }
+    return !this.#isWithheld
+  }
+
   /** How long to wait with a key that has failed once more. */
   #pauseMs(id: string): number {
     return Math.min(this.#backoff.failed(id), DAY_MS)
@@ -364,7 +384,10 @@ export class Controller<O extends Outcome = Outcome> {
       for (let times = 1; ; times++) {
         // also when it is to stop: nobody else could find out
         await this.#wait(waitMs(times), { isFinal: true })
-        const settled = await settle(store, unsettled, { serverHasGivenUp: timers.now() - sentMs > serverLimitMs })
+        // the next leader sees what is stored, and this one plans nothing more
+        if (!this.#canWrite()) return
+        const serverHasGivenUp = timers.now() - sentMs > serverLimitMs
+        const settled = await settle(store, unsettled, { serverHasGivenUp, canWrite: () => this.#canWrite() })
         if (settled.ok) {
           this.#show(settled.value.change, job)
           break
@@ -463,6 +486,7 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
     refuse('identity', 'a text that is not empty', identity)
   }
   assertOutside(planners, options.outside)
+  assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
 }

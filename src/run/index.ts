@@ -1,5 +1,6 @@
 export { Assumed, type CachedList } from './assumed.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
+export type { CanWrite } from './can-write.js'
 export {
   Controller,
   type ControllerLoad,

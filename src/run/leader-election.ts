@@ -1,6 +1,7 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
 import { refuse } from '../errors/refuse.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import type { CanWrite } from './can-write.js'
 import type { Timers } from './controller.js'
 
 /** The kind of the object that says who leads. */
@@ -25,6 +26,11 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineSeconds?: number | undefined
   /** How often the lease is renewed, or tried for, in seconds. Below the deadline. Default 2. */
   readonly retryPeriodSeconds?: number | undefined
+  /**
+   * After this time a write that was sent is done or will never be, in seconds: above the limit of the server for a write, and of all that is before it. A leader
+   * that follows another holder begins when the last write of that one can no longer arrive. Default: the difference between lease duration and renew deadline.
+   */
+  readonly writeTimeoutSeconds?: number | undefined
   /** Told of each attempt that has failed: log it. */
   readonly onProblem: (failure: StoreFailure) => void
 }
@@ -38,6 +44,11 @@ export interface LeaderTerm {
    * process.
    */
   readonly lost: Promise<void>
+  /**
+   * Whether a write may be sent now: false from the renew deadline on, by the clock of this process, also before `lost` has had its turn. Give it to everything that
+   * writes: `Controller`, `runKey`, `runTask`. After a first no it never says yes again, and the lease is lost.
+   */
+  readonly canWrite: CanWrite
 }
 
 /** What a Lease says. */
@@ -56,8 +67,12 @@ interface LeaseSpec {
  * they run at about the same speed. One that is set back goes on here from where it was; one that is set forward makes who waits for the lease wait
  * longer, and who has it step down.
  *
- * The leader steps down when it could not renew its lease for `renewDeadlineSeconds`, and others begin when they have seen no renewal for
- * `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the difference.
+ * The leader sends nothing more when it could not renew its lease for `renewDeadlineSeconds` ({@link LeaderTerm.canWrite}), and others begin when they have seen no
+ * renewal for `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the
+ * difference, or say in `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer.
+ *
+ * No check is one step with what it allows: a process that is stopped after the check, and before its bytes are sent, sends them when it goes on. So a ledger of
+ * address objects also finds and repairs what then arrives (docs/adr/0021).
  */
 export class LeaderElection {
   readonly #options: LeaderElectionOptions
@@ -65,8 +80,12 @@ export class LeaderElection {
   readonly #durationMs: number
   readonly #deadlineMs: number
   readonly #periodMs: number
+  /** How long a write may still arrive after others may have the lease. */
+  readonly #lateMs: number
   /** The lease as it was last seen, and when it was first seen so. */
   #seen: { readonly version: string | undefined; readonly sinceMs: number } | undefined
+  /** When the last write of the holder before this one can no longer arrive. */
+  #formerEndsMs = Number.NEGATIVE_INFINITY
   /** The clock as it was last read, and by how much it was set back until then. */
   #clockMs = Number.NEGATIVE_INFINITY
   #setBackMs = 0
@@ -76,12 +95,14 @@ export class LeaderElection {
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: LeaderElectionOptions) {
     const { leaseDurationSeconds = 15, renewDeadlineSeconds = 10, retryPeriodSeconds = 2 } = options
+    const { writeTimeoutSeconds = leaseDurationSeconds - renewDeadlineSeconds } = options
     this.#options = options
     this.#ref = { apiVersion: LEASE.apiVersion, kind: LEASE.kind, ...options.lease }
     this.#durationMs = leaseDurationSeconds * 1000
     this.#deadlineMs = renewDeadlineSeconds * 1000
     this.#periodMs = retryPeriodSeconds * 1000
-    assertOptions(options, { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds })
+    this.#lateMs = Math.max(0, writeTimeoutSeconds * 1000 - (this.#durationMs - this.#deadlineMs))
+    assertOptions(options, { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds, writeTimeoutSeconds })
   }
 
   /**
@@ -93,8 +114,9 @@ export class LeaderElection {
    * @throws what `lead` throws
    */
   async run(lead: (term: LeaderTerm) => Promise<void>): Promise<'stopped' | 'lost'> {
-    let renewedMs = await this.#acquire()
-    if (renewedMs === undefined) return 'stopped'
+    const acquiredMs = await this.#acquire()
+    if (acquiredMs === undefined) return 'stopped'
+    let renewedMs = acquiredMs
     let [tellEnding, tellLost] = [() => {}, () => {}]
     const ending = new Promise<void>((resolve) => {
       tellEnding = resolve
@@ -103,7 +125,15 @@ export class LeaderElection {
       tellLost = resolve
     })
     let hasEnded = false
-    const leading = lead({ ending, lost }).then(
+    let isHeld = true
+    const canWrite = () => {
+      if (isHeld && this.#leftMs(renewedMs) <= 0) {
+        isHeld = false
+        this.#wake()
+      }
+      return isHeld
+    }
+    const leading = this.#afterFormer(ending, () => lead({ ending, lost, canWrite })).then(
       () => undefined,
       (error: unknown) => ({ error }),
     )
@@ -111,23 +141,37 @@ export class LeaderElection {
       hasEnded = true
       this.#wake()
     })
-    let isHeld = true
-    while (isHeld && !hasEnded) {
+    while (canWrite() && !hasEnded) {
       if (this.#isStopped) tellEnding()
       await this.#wait(Math.min(this.#periodMs, this.#leftMs(renewedMs)))
-      if (hasEnded) break
+      if (hasEnded || !canWrite()) break
       const sentMs = this.#nowMs()
       // also of a store that does not answer at all
       const attempt = await this.#inTime(this.#attempt({ isRenewal: true }), this.#leftMs(renewedMs))
       if (attempt === 'held') renewedMs = sentMs
-      isHeld = attempt !== 'taken' && this.#leftMs(renewedMs) > 0
+      if (attempt === 'taken') isHeld = false
     }
-    if (!isHeld) tellLost()
+    const isLost = !canWrite()
+    if (isLost) tellLost()
     tellEnding()
     const broken = await leading
-    if (isHeld) await this.#giveBack()
+    isHeld = false
+    if (!isLost) await this.#giveBack()
     if (broken !== undefined) throw broken.error
-    return isHeld ? 'stopped' : 'lost'
+    return isLost ? 'lost' : 'stopped'
+  }
+
+  /** Leads when nothing of the holder before this one can arrive any more, unless it is to end by then. */
+  async #afterFormer(ending: Promise<void>, lead: () => Promise<void>): Promise<void> {
+    const waitMs = this.#formerEndsMs - this.#nowMs()
+    if (!(waitMs > 0)) return lead()
+    let cancel = () => {}
+    const isOver = new Promise<boolean>((resolve) => {
+      cancel = this.#options.timers.after(waitMs, () => resolve(true))
+    })
+    const isWanted = await Promise.race([isOver, ending.then(() => false)])
+    cancel()
+    if (isWanted) await lead()
   }
 
   /** Ends {@link run}: it resolves when the leader has ended what it had begun. */
@@ -177,6 +221,8 @@ export class LeaderElection {
     const now = new Date(timers.now()).toISOString().replace('Z', '000Z')
     if (!found.ok) {
       if (found.failure.code !== 'STORE_NOT_FOUND') return this.#failed(found.failure)
+      // its holder may have renewed it a moment ago
+      if (!isRenewal && this.#seen !== undefined) this.#formerEndsMs = this.#nowMs() + this.#durationMs + this.#lateMs
       const spec = this.#held({ acquireTime: now, leaseTransitions: 0 }, now)
       const { apiVersion, kind, ...metadata } = this.#ref
       return this.#answered(await store.create({ apiVersion, kind, metadata, spec }))
@@ -203,7 +249,9 @@ export class LeaderElection {
     const version = lease.metadata.resourceVersion
     if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: nowMs }
     const durationMs = leaseDurationSeconds === undefined ? this.#durationMs : leaseDurationSeconds * 1000
-    return nowMs - this.#seen.sinceMs >= durationMs
+    if (nowMs - this.#seen.sinceMs < durationMs) return false
+    this.#formerEndsMs = this.#seen.sinceMs + durationMs + this.#lateMs
+    return true
   }
 
   #answered(answer: Awaited<ReturnType<Store['update']>>): 'held' | 'taken' | 'unknown' {
@@ -256,6 +304,9 @@ export class LeaderElection {
   }
 }
 
+/** A day: a timer takes no more. */
+const MAX_WRITE_SECONDS = 86_400
+
 function specOf(lease: KubeObject): LeaseSpec {
   return typeof lease.spec === 'object' && lease.spec !== null ? (lease.spec as LeaseSpec) : {}
 }
@@ -267,9 +318,10 @@ function assertOptions(
     readonly leaseDurationSeconds: number
     readonly renewDeadlineSeconds: number
     readonly retryPeriodSeconds: number
+    readonly writeTimeoutSeconds: number
   },
 ): void {
-  const { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds } = seconds
+  const { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds, writeTimeoutSeconds } = seconds
   if (typeof identity !== 'string' || identity === '') refuse('identity', 'a text', identity)
   if (typeof lease?.namespace !== 'string' || typeof lease.name !== 'string')
     refuse('lease', 'namespace and name', lease)
@@ -282,5 +334,11 @@ function assertOptions(
   }
   if (!(retryPeriodSeconds > 0 && retryPeriodSeconds < renewDeadlineSeconds)) {
     refuse('retryPeriodSeconds', 'above 0 and below renewDeadlineSeconds', retryPeriodSeconds)
+  }
+  if (
+    typeof writeTimeoutSeconds !== 'number' ||
+    !(writeTimeoutSeconds > 0 && writeTimeoutSeconds <= MAX_WRITE_SECONDS)
+  ) {
+    refuse('writeTimeoutSeconds', `above 0, up to ${MAX_WRITE_SECONDS}`, writeTimeoutSeconds)
   }
 }

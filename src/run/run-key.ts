@@ -1,6 +1,7 @@
 import { refuse } from '../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Plan, Planner, Refusal } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { assertCanWrite, type CanWrite } from './can-write.js'
 import { assertLimit } from './limits.js'
 import { eventOf, refusalOf } from './refusal.js'
 import { type OutsideCaller, type RunPlanOptions, runPlan } from './run-plan.js'
@@ -17,6 +18,8 @@ export interface RunKeyOptions {
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of the plan to outside systems, for a planner that has such ({@link Planner.hear}). */
   readonly outside?: OutsideCaller | undefined
+  /** Asked directly before every write and every external call: {@link CanWrite}. After a no the key has failed, and nothing more is sent for it. */
+  readonly canWrite?: CanWrite | undefined
   /** Called with each plan, before anything of it is done. */
   readonly onPlan?: ((plan: Plan | undefined) => void) | undefined
   /** How many conflicts in a row are answered with a new plan, a whole number from 0. Default 20. */
@@ -87,8 +90,9 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
-  const { now, show, onEvent, onPlan, outside, maxConflicts = 20 } = options
+  const { now, show, onEvent, onPlan, outside, canWrite, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
+  assertCanWrite(canWrite)
   for (const [argument, value] of Object.entries({ now, show })) {
     if (typeof value !== 'function') refuse(argument, 'a function', typeof value)
   }
@@ -106,6 +110,7 @@ export async function runKey<O extends Outcome>(
       show,
       onEvent: (event) => void events.push(event),
       outside,
+      canWrite,
       onAnswer: (call, answer) => answered.push(...(planner.hear?.({ call, answer, atMs: now() }) ?? [])),
     })
     const isAnswered = answered.includes(key) && ++calls < MAX_CALLS
@@ -119,6 +124,9 @@ export async function runKey<O extends Outcome>(
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
     const { failure } = ended
     if (ended.kind === 'failed') {
+      // it was not sent: the store has refused nothing
+      if (failure.code === 'STORE_WRITE_WITHHELD')
+        return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
       const told = await tellRefusal(planner, key, store, { ...options, refusal: refusalOf(ended.effect, failure) })
       if (told.kind === 'unsettled') return { ...told, outcome, attempts, wakes, release: () => [] }
       return { kind: 'failed', outcome: told.outcome ?? outcome, failure, attempts, conflicts, wakes }
@@ -163,21 +171,23 @@ async function tryPlan(
     show,
     onEvent,
     outside,
+    canWrite,
     onAnswer,
-  }: Pick<RunKeyOptions, 'show' | 'onEvent' | 'outside'> & Pick<RunPlanOptions, 'onAnswer'>,
+  }: Pick<RunKeyOptions, 'show' | 'onEvent' | 'outside' | 'canWrite'> & Pick<RunPlanOptions, 'onAnswer'>,
 ): Promise<Try> {
   const ended = await runPlan(plan, store, {
     // what was not there any more was not removed here
     onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
     onEvent,
     outside,
+    canWrite,
     onAnswer,
   })
   if (ended.kind === 'done') return { kind: 'done' }
   const { effect, failure } = ended
   if (ended.kind === 'failed') return { kind: 'failed', effect, failure }
   const unsettled = { effect, failure }
-  const settled = await settle(store, unsettled)
+  const settled = await settle(store, unsettled, { canWrite })
   if (!settled.ok) return { kind: 'unsettled', unsettled, failure: settled.failure }
   show(settled.value.change, settled.value.source)
   return { kind: 'conflict', failure }

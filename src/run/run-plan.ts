@@ -12,6 +12,7 @@ import type {
   Plan,
 } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { assertCanWrite, type CanWrite, withheld } from './can-write.js'
 
 /**
  * Carries a call to an outside system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
@@ -25,6 +26,8 @@ import type { Store, StoreFailure } from '../store/index.js'
 export type OutsideCaller = (call: OutsideCall) => Promise<OutsideAnswer>
 
 export interface RunPlanOptions {
+  /** Asked directly before every write and every external call. A no ends the plan there, as `failed`: `STORE_WRITE_WITHHELD`. Left out: always. */
+  readonly canWrite?: CanWrite | undefined
   /** Carries out `outside` effects. A plan that has one is refused where this is missing. */
   readonly outside?: OutsideCaller | undefined
   /** Receives the answer to an `outside` effect: show it to the planner. */
@@ -74,13 +77,17 @@ export interface StoppedRun<K extends string> {
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
   assertOutside(plan, options)
+  assertCanWrite(options.canWrite)
   const changes: Change[] = []
   const own = new Map<string, OwnWrite>()
   const versions = versionsOf(plan.effects)
   for (const [index, effect] of plan.effects.entries()) {
     if (effect.kind === 'event') continue
+    const notSent = effect.kind === 'absent' ? undefined : withheld(effect, options.canWrite)
+    if (notSent !== undefined) return { kind: 'failed', effect, failure: notSent, changes }
     if (effect.kind === 'outside') {
-      options.onAnswer?.(effect.call, await options.outside!(effect.call))
+      const answer = await options.outside!(effect.call)
+      options.onAnswer?.(effect.call, answer)
       continue
     }
     const answer = await perform(effect, store, { own, seen: versions[index] })

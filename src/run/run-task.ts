@@ -3,9 +3,11 @@ import { describe, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task, TaskQuery } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { assertCanWrite, type CanWrite } from './can-write.js'
+import { refOfEffect } from './effect-ref.js'
 import { assertLimit } from './limits.js'
 import { runPlan } from './run-plan.js'
-import { refOfEffect, settle, type Unsettled } from './settle.js'
+import { settle, type Unsettled } from './settle.js'
 import type { TaskTurn, TaskTurns } from './task-turns.js'
 
 export interface RunTaskOptions {
@@ -14,6 +16,8 @@ export interface RunTaskOptions {
   /** Receives every change that this run learns of, at once: for others that share its objects. The task itself was shown it before. */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
+  /** Asked directly before every write: {@link CanWrite}. After a no the task has failed, and nothing more is sent for it. */
+  readonly canWrite?: CanWrite | undefined
   /** Called with each step, before it is done. */
   readonly onStep?: ((step: Step) => void) | undefined
   /**
@@ -65,6 +69,7 @@ export async function runTask<O extends Outcome>(
   before?: Unsettled | undefined,
 ): Promise<TaskResult<O>> {
   const { maxConflicts = 100, maxSettles = 5, maxSteps = 100_000 } = options
+  assertCanWrite(options.canWrite)
   assertLimit('maxConflicts', maxConflicts)
   assertLimit('maxSettles', maxSettles, 1)
   assertLimit('maxSteps', maxSteps, 1)
@@ -174,7 +179,8 @@ class TaskRun<O extends Outcome> {
         this.#requests += plan.effects.filter(({ kind }) => kind !== 'event').length
         this.#turn?.writes(plan.effects.filter(({ kind }) => kind !== 'event').map(refOfEffect))
         const onChange = (change: Change) => this.#show(change, 'written')
-        const ended = await runPlan(plan, this.#store, { onChange, onEvent: this.#options.onEvent })
+        const { onEvent, canWrite } = this.#options
+        const ended = await runPlan(plan, this.#store, { onChange, onEvent, canWrite })
         // where others were faster, those that wait go on when it is known how
         if (ended.kind !== 'conflict' || ended.failure.code === 'STORE_OUTCOME_UNKNOWN') this.#turn?.pass()
         if (ended.kind === 'done') return undefined
@@ -210,10 +216,10 @@ class TaskRun<O extends Outcome> {
 
   /** @returns why it could not be found out */
   async #settle(unsettled: Unsettled): Promise<StoreFailure | undefined> {
-    const { maxSettles, pause } = this.#options
+    const { maxSettles, pause, canWrite } = this.#options
     for (let attempt = 1; ; attempt++) {
       this.#requests++
-      const settled = await settle(this.#store, unsettled)
+      const settled = await settle(this.#store, unsettled, { canWrite })
       if (settled.ok) this.#show(settled.value.change, settled.value.source)
       this.#turn?.pass()
       if (settled.ok) return undefined

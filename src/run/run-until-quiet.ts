@@ -4,6 +4,7 @@ import { refuse } from '../errors/refuse.js'
 import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { byAge } from './by-age.js'
+import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './fifo.js'
 import { assertLimit, assertOutside } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
@@ -27,6 +28,8 @@ export interface RunUntilQuietOptions {
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of plans to outside systems: needed if a planner makes such ({@link Planner.hear}). */
   readonly outside?: OutsideCaller | undefined
+  /** Asked directly before every write and every external call: {@link CanWrite}. After a no every plan that has something to write fails. */
+  readonly canWrite?: CanWrite | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
   readonly maxConflicts?: number | undefined
   /** How many plans one key may get in a run: a planner that never comes to rest is stopped here. Default 1,000. */
@@ -162,11 +165,12 @@ class Run<O extends Outcome> {
   }
 
   async #step(job: Job<O>): Promise<void> {
-    const { onEvent, onProgress, outside, maxConflicts = 20 } = this.#options
+    const { onEvent, onProgress, outside, canWrite, maxConflicts = 20 } = this.#options
     const ended = await runKey(job.planner, job.key, this.#store, {
       now: this.#options.now,
       onEvent,
       outside,
+      canWrite,
       maxConflicts,
       onPlan: () => this.#count(job),
       show: (change, source) => {
@@ -251,6 +255,7 @@ function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptio
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
   assertOutside(planners, options.outside)
+  assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
 }

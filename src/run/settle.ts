@@ -1,8 +1,10 @@
-import { type KubeObject, type ObjectRef, refOf } from '../crd/meta/object.js'
+import type { KubeObject } from '../crd/meta/object.js'
 import { type Failure, IpamError, type Result } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import type { Change, CreateEffect, Effect } from '../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../store/index.js'
+import { type CanWrite, withheld } from './can-write.js'
+import { refOfEffect } from './effect-ref.js'
 
 /** An effect that met a conflict, or of which it is not known whether it was done. */
 export interface Unsettled {
@@ -41,6 +43,8 @@ export interface SettleOptions {
    * webhook that says no. Default false.
    */
   readonly serverHasGivenUp?: boolean | undefined
+  /** Whether a `create` may be done again: {@link CanWrite}. After a no it is not, and nothing is known. */
+  readonly canWrite?: CanWrite | undefined
 }
 
 /**
@@ -59,7 +63,7 @@ export interface SettleOptions {
 export async function settle(
   store: Store,
   unsettled: Unsettled,
-  { serverHasGivenUp = false }: SettleOptions = {},
+  { serverHasGivenUp = false, canWrite }: SettleOptions = {},
 ): Promise<Result<Settlement, StoreErrorCode>> {
   const { effect, failure } = unsettled ?? {}
   if (effect === undefined || failure === undefined) {
@@ -67,7 +71,9 @@ export async function settle(
     refuse('unsettled', expected, 'one of them only, or none')
   }
   const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
-  return mayStillCome ? createToKnow(store, effect) : readBack(store, effect)
+  if (!mayStillCome) return readBack(store, effect)
+  const stopped = withheld(effect, canWrite)
+  return stopped === undefined ? createToKnow(store, effect) : { ok: false, failure: stopped }
 }
 
 async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<Settlement, StoreErrorCode>> {
@@ -109,22 +115,6 @@ async function readBack(store: Store, effect: Effect): Promise<Result<Settlement
   if (found.failure.code !== 'STORE_NOT_FOUND') return found
   const change = { kind: 'absent', ref, uid: uidOfEffect(effect), confirmed: true } as const
   return { ok: true, value: { change, source: 'read' } }
-}
-
-/** The object that an effect is about. */
-export function refOfEffect(effect: Effect): ObjectRef {
-  switch (effect.kind) {
-    case 'create':
-      return refOf(effect.object)
-    case 'event':
-      return effect.about
-    case 'outside':
-      return effect.call.about
-    case 'patch':
-    case 'delete':
-    case 'absent':
-      return effect.ref
-  }
 }
 
 /** The uid that an effect names, if it names one. */

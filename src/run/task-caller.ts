@@ -6,7 +6,8 @@ import type { OutsideCaller } from './run-plan.js'
 import { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
 import { type TaskTurns, taskTurns } from './task-turns.js'
 
-export interface TaskCallerOptions extends Pick<RunTaskOptions, 'now' | 'pause' | 'maxConflicts' | 'maxSettles'> {
+export interface TaskCallerOptions
+  extends Pick<RunTaskOptions, 'now' | 'canWrite' | 'pause' | 'maxConflicts' | 'maxSettles'> {
   readonly store: Store
   /** How its tasks wait for each other. Default: {@link taskTurns} of its own. */
   readonly turns?: TaskTurns | undefined
@@ -53,9 +54,11 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
 /** What names a group among the objects that tasks wait for: no store has such a kind. */
 const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }
 
+const NOT_REFUSED: ReadonlySet<string> = new Set(['STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN', 'STORE_WRITE_WITHHELD'])
+
 function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): OutsideAnswer {
   // what others write meanwhile is soon over; what the store refuses is tried after longer and longer waits
-  const isRace = failure.code === 'STORE_CONFLICT' || failure.code === 'STORE_OUTCOME_UNKNOWN'
+  const isRace = NOT_REFUSED.has(failure.code)
   const message = isRace ? describe(failure) : `could not write what it is to have: ${problemOf(failure)}`
   return { ok: false, failure: { message, retryable: true, retryAfterSeconds: isRace ? 1 : undefined } }
 }

@@ -22,4 +22,5 @@ export {
   simulate,
 } from './simulation/simulate.js'
 export { type BlocksSimulationOptions, simulateBlocks } from './simulation/simulate-blocks.js'
+export { type StandingStore, standingStore } from './standing-store.js'
 export { storeOver } from './store-over.js'

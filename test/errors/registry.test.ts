@@ -86,6 +86,10 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { operation: 'create', object: 'IPAddress default/web-0', problem: 'timeout' },
     'create of IPAddress default/web-0 may or may not have been done: timeout',
   ],
+  STORE_WRITE_WITHHELD: [
+    { operation: 'create', object: 'IPAddress default/web-0' },
+    'create of IPAddress default/web-0 was not sent: this process must not write any more',
+  ],
   RUN_LIMIT_EXCEEDED: [
     { limit: 'rounds', max: 10, stillBusy: ['a', 'b', 'c', 'd', 'e', 'f'] },
     'not at rest after 10 rounds, still busy: a; b; c; d; e',
@@ -133,6 +137,10 @@ test('a code tells by its name when to try again', () => {
     'STORE_VERSION_GONE',
     'STORE_OUTCOME_UNKNOWN',
   ])
-  expect(codes.filter((code) => registry[code].retry === 'after')).toEqual(['STORE_IO', 'RUN_LIMIT_EXCEEDED'])
+  expect(codes.filter((code) => registry[code].retry === 'after')).toEqual([
+    'STORE_IO',
+    'STORE_WRITE_WITHHELD',
+    'RUN_LIMIT_EXCEEDED',
+  ])
   expect(codes.filter((code) => registry[code].retry === 'on-pool-change')).toEqual(['INVALID_POOL_SPEC'])
 })

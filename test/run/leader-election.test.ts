@@ -23,10 +23,16 @@ beforeEach(() => {
 function candidate(identity: string, options: Partial<LeaderElectionOptions> = {}) {
   const onProblem = (failure: StoreFailure) => void problems.push(failure)
   const election = new LeaderElection({ store, timers, lease, identity, onProblem, ...options })
-  const state = { leads: false, ended: undefined as string | undefined, since: Number.NaN, lost: false }
+  const state = {
+    leads: false,
+    ended: undefined as string | undefined,
+    since: Number.NaN,
+    lost: false,
+    canWrite: () => false,
+  }
   const run = (endsAfterMs = 0) => {
-    const running = election.run(async ({ ending, lost }) => {
-      Object.assign(state, { leads: true, since: timers.now() })
+    const running = election.run(async ({ ending, lost, canWrite }) => {
+      Object.assign(state, { leads: true, since: timers.now(), canWrite })
       void lost.then(() => {
         state.lost = true
       })
@@ -363,5 +369,202 @@ test.each([
   } as unknown as LeaderElectionOptions
   expect(() => new LeaderElection(options)).toThrow(
     expect.objectContaining({ context: expect.objectContaining({ argument }) }),
+  )
+})
+
+describe('what a leader may send', () => {
+  /** A process that stands still: its clock goes on, and nothing else of it. */
+  function standing(identity: string) {
+    let isStill = false
+    const waiting: (() => void)[] = []
+    const still = {
+      now: () => timers.now(),
+      after: (ms: number, action: () => void) =>
+        timers.after(ms, () => void (isStill ? waiting.push(action) : action())),
+    }
+    const held = <T>(answer: T): Promise<T> =>
+      isStill ? new Promise((resolve) => void waiting.push(() => resolve(answer))) : Promise.resolve(answer)
+    const own = storeOver(store, {
+      get: async (one) => held(await store.get(one)),
+      update: async (object) => held(await store.update(object)),
+    })
+    const stop = () => {
+      isStill = true
+    }
+    const goOn = () => {
+      isStill = false
+      for (const action of waiting.splice(0)) action()
+    }
+    return { ...candidate(identity, { store: own, timers: still }), stop, goOn }
+  }
+
+  test.each([0, 30, 400, 9_999])(
+    'ends at the deadline, also after it stood still until %d ms after another one leads',
+    async (ms) => {
+      const [a, b] = [standing('a'), candidate('b')]
+      void a.run()
+      await timers.pass(100)
+      void b.run()
+      await timers.pass(10_000)
+      expect(a.state.canWrite()).toBe(true)
+      a.stop()
+      await timers.pass(5000)
+      while (!b.state.leads) await timers.pass(1)
+      await timers.pass(ms)
+      // it is asked by what goes on first, before the election has had its turn
+      expect([a.state.canWrite(), a.state.lost, b.state.canWrite()]).toEqual([false, false, true])
+      a.goOn()
+      await timers.pass(0)
+      expect(a.state).toMatchObject({ lost: true, leads: false, ended: 'lost' })
+    },
+  )
+
+  test('ends once for all: a renewal that is answered later takes nothing back', async () => {
+    let isSlow = false
+    const update: Store['update'] = async (object) => {
+      const answer = await store.update(object)
+      if (isSlow) await new Promise<void>((resolve) => void timers.after(5000, resolve))
+      return answer
+    }
+    let skewMs = 0
+    const skewed = {
+      now: () => timers.now() + skewMs,
+      after: (ms: number, action: () => void) => timers.after(ms, action),
+    }
+    const a = candidate('a', { store: storeOver(store, { update }), timers: skewed })
+    const running = a.run()
+    await timers.pass(7900)
+    isSlow = true
+    await timers.pass(1000)
+    skewMs = 9000
+    expect(a.state.canWrite()).toBe(false)
+    skewMs = 0
+    expect(a.state.canWrite()).toBe(false)
+    await timers.pass(6000)
+    expect([await running, a.state.canWrite()]).toEqual(['lost', false])
+  })
+
+  test('is nothing after it has ended by itself and given the lease back', async () => {
+    const a = candidate('a')
+    const running = a.run()
+    await timers.pass(5000)
+    expect(a.state.canWrite()).toBe(true)
+    a.election.stop()
+    await timers.pass(100)
+    expect([await running, a.state.canWrite()]).toEqual(['stopped', false])
+  })
+
+  test('is nothing from the moment on that somebody else has the lease', async () => {
+    const a = candidate('a')
+    void a.run(60_000)
+    await timers.pass(5000)
+    unwrap(await store.patch(ref, { spec: { holderIdentity: 'thief' } }))
+    await timers.pass(2500)
+    expect([a.state.lost, a.state.canWrite()]).toEqual([true, false])
+  })
+})
+
+describe('a leader that follows another one', () => {
+  /** @returns how long after the last renewal of a the next one leads, in milliseconds */
+  async function followed(options: Partial<LeaderElectionOptions>, ofFormer: Partial<LeaderElectionOptions> = options) {
+    let isDead = false
+    const deadStore = storeOver(store, {
+      update: async (object) => {
+        if (isDead) return new Promise(() => {})
+        renewedMs = timers.now()
+        return store.update(object)
+      },
+    })
+    let renewedMs = 0
+    const [a, b] = [candidate('a', { store: deadStore, ...ofFormer }), candidate('b', options)]
+    void a.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(10_000)
+    isDead = true
+    while (!b.state.leads) await timers.pass(10)
+    return b.state.since - renewedMs
+  }
+
+  test.each([
+    // what was sent until the deadline has arrived when the lease is over
+    [{}, 15_000],
+    [{ writeTimeoutSeconds: 5 }, 15_000],
+    [{ writeTimeoutSeconds: 1 }, 15_000],
+    [{ writeTimeoutSeconds: 10 }, 20_000],
+    [{ writeTimeoutSeconds: 60 }, 70_000],
+    [{ leaseDurationSeconds: 6, renewDeadlineSeconds: 3, retryPeriodSeconds: 1, writeTimeoutSeconds: 30 }, 33_000],
+  ] as const)('begins when the last write of that one can no longer arrive: %j', async (options, atLeastMs) => {
+    const afterMs = await followed(options)
+    expect(afterMs).toBeGreaterThanOrEqual(atLeastMs)
+    expect(afterMs).toBeLessThan(atLeastMs + 4100)
+  })
+
+  test('goes by the duration that the other one had asked for', async () => {
+    const afterMs = await followed({ writeTimeoutSeconds: 10 }, { leaseDurationSeconds: 30 })
+    expect(afterMs).toBeGreaterThanOrEqual(35_000)
+    expect(afterMs).toBeLessThan(40_000)
+  })
+
+  test('holds and renews the lease while it waits, and gives it back if it is to end by then', async () => {
+    const spec = { holderIdentity: 'other', leaseDurationSeconds: 15 }
+    const { apiVersion, kind, ...metadata } = ref
+    await store.create({ apiVersion, kind, metadata, spec })
+    const [b, c] = [candidate('b', { writeTimeoutSeconds: 60 }), candidate('c')]
+    const running = b.run()
+    await timers.pass(30_000)
+    void c.run()
+    await timers.pass(20_000)
+    expect(await specOfLease()).toMatchObject({ holderIdentity: 'b' })
+    expect([b.state.leads, c.state.leads]).toEqual([false, false])
+    b.election.stop()
+    await timers.pass(5000)
+    expect(await running).toBe('stopped')
+    expect([b.state.since, c.state.leads]).toEqual([Number.NaN, true])
+  })
+
+  test('waits for one whose lease somebody has deleted, too', async () => {
+    const [a, b] = [candidate('a'), candidate('b')]
+    let isGone = false
+    const get: Store['get'] = async (one) => (isGone ? down : store.get(one))
+    const cut = candidate('a', { store: storeOver(store, { get }) })
+    void cut.run()
+    await timers.pass(100)
+    void b.run()
+    await timers.pass(5000)
+    isGone = true
+    const deletedMs = timers.now()
+    unwrap(await store.delete(ref))
+    await timers.pass(60_000)
+    expect(b.state.since - deletedMs).toBeGreaterThanOrEqual(15_000)
+    expect(cut.state).toMatchObject({ lost: true })
+    expect(a.state.leads).toBe(false)
+  })
+
+  test('begins at once after one that has given the lease back, and where there was none', async () => {
+    const [a, b] = [candidate('a', { writeTimeoutSeconds: 60 }), candidate('b', { writeTimeoutSeconds: 60 })]
+    const beganMs = timers.now()
+    void a.run()
+    await timers.pass(100)
+    expect(a.state.since).toBe(beganMs)
+    void b.run()
+    await timers.pass(5000)
+    a.election.stop()
+    const stoppedMs = timers.now()
+    await timers.pass(10_000)
+    expect(b.state.since - stoppedMs).toBeLessThan(4100)
+  })
+
+  test.each([0, -1, Number.NaN, 86_401, '4'])(
+    'has to have a limit for its writes that is one: %s',
+    (writeTimeoutSeconds) => {
+      const options = { writeTimeoutSeconds } as Partial<LeaderElectionOptions>
+      expect(() => candidate('a', options)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          context: expect.objectContaining({ argument: 'writeTimeoutSeconds' }),
+        }),
+      )
+    },
   )
 })

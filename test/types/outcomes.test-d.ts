@@ -91,6 +91,7 @@ test('a store answers with a closed set of codes', () => {
     | 'STORE_VERSION_GONE'
     | 'STORE_IO'
     | 'STORE_OUTCOME_UNKNOWN'
+    | 'STORE_WRITE_WITHHELD'
   >()
   type Got = Awaited<ReturnType<Store['get']>>
   expectTypeOf<Extract<Got, { ok: true }>['value']>().toEqualTypeOf<KubeObject>()

@@ -155,12 +155,17 @@ const events = new EventRecorder({
 })
 
 /** Works until it has to end, and ends what it has begun. */
-async function lead({ ending, lost }: LeaderTerm): Promise<void> {
+async function lead({
+  ending,
+  lost,
+  canWrite,
+}: Pick<LeaderTerm, 'ending' | 'lost'> & Partial<LeaderTerm>): Promise<void> {
   log('leading')
   const controller = new Controller<Outcome>({
     store,
     planners,
-    outside: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now }),
+    canWrite,
+    outside: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now, canWrite }),
     identity: onBlocks && identity,
     timers,
     concurrency,
@@ -198,6 +203,7 @@ if (values['leader-elect']) {
     leaseDurationSeconds,
     renewDeadlineSeconds,
     retryPeriodSeconds,
+    writeTimeoutSeconds,
     onProblem: (failure) => problems.tell(`lease: ${describe(failure)}`),
   })
   void stopped.then(() => election.stop())

@@ -1,0 +1,23 @@
+import { formatRef } from '../crd/meta/object.js'
+import { failure } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
+import type { Effect } from '../plan/index.js'
+import type { StoreFailure } from '../store/index.js'
+import { refOfEffect } from './effect-ref.js'
+
+/**
+ * Whether a write may be sent now. It is asked directly before every single write and every external call, and a no withholds that one: `STORE_WRITE_WITHHELD`.
+ * A leader gives `canWrite` of its {@link LeaderTerm}. It must be quick, must not throw, and a no is final.
+ */
+export type CanWrite = () => boolean
+
+/** Why an effect is not sent; `undefined`: it may be. */
+export function withheld(effect: Effect, canWrite: CanWrite | undefined): StoreFailure | undefined {
+  if (canWrite === undefined || canWrite()) return undefined
+  return failure('STORE_WRITE_WITHHELD', { operation: effect.kind, object: formatRef(refOfEffect(effect)) })
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertCanWrite(canWrite: unknown): void {
+  if (canWrite !== undefined && typeof canWrite !== 'function') refuse('canWrite', 'a function', typeof canWrite)
+}

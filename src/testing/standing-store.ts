@@ -1,0 +1,34 @@
+import type { Store } from '../store/index.js'
+import { storeOver } from './store-over.js'
+
+export interface StandingStore extends Store {
+  /** How many writes were tried. */
+  readonly writes: number
+}
+
+/**
+ * A store over another one that stands still before its `at`-th write, counted from 1: it runs `meanwhile`, and then does the write as it was sent, whatever has
+ * become of the world. Stands for a process that was stopped between the check that it may write and the write, for as long as `meanwhile` takes.
+ *
+ * @throws RangeError if `at` is below 1
+ * @example
+ * const store = standingStore(below, 3, async () => {
+ *   leader = 'the other one'
+ *   await runUntilQuiet(below, [inCluster()], { now })
+ * })
+ */
+export function standingStore(store: Store, at: number, meanwhile: () => Promise<void>): StandingStore {
+  if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)
+  let writes = 0
+  const write = async <T>(action: () => Promise<T>): Promise<T> => {
+    if (++writes === at) await meanwhile()
+    return action()
+  }
+  const standing = storeOver(store, {
+    create: (object) => write(() => store.create(object)),
+    update: (object, options) => write(() => store.update(object, options)),
+    patch: (ref, patch, options) => write(() => store.patch(ref, patch, options)),
+    delete: (ref, options) => write(() => store.delete(ref, options)),
+  })
+  return Object.defineProperty(standing, 'writes', { get: () => writes }) as StandingStore
+}
