@@ -1,6 +1,8 @@
 // What `npm run simulate` simulates, by name.
 import {
+  ALL_FAULTS,
   blockClaimsSystem,
+  type Fault,
   inClusterBlocksSystem,
   inClusterSystem,
   type SimulatedSystem,
@@ -21,12 +23,17 @@ export const systems: { readonly [name: string]: System } = {
     schedules: { full: 5000, short: 250 },
     run: (seed, writers = 2 + (seed % 7)) => {
       // without and with claims that are removed by force and the sweep that follows, and claims that consumers hold
-      const sweep = seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {}
-      const system = inClusterSystem({ ...sweep, consumers: seed % 5 < 2 })
-      return simulate({ system, seed, writers, concurrency: 2 ** (seed % 3) })
+      const forced = seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {}
+      const faults = faultsOf(seed)
+      const standing = faults !== ALL_FAULTS
+      const system = inClusterSystem({ ...forced, standing, consumers: !standing && seed % 5 < 2 })
+      return simulate({ system, seed, writers, faults, concurrency: 2 ** (seed % 3) })
     },
   },
-  blocks: { schedules: { full: 10_000, short: 500 }, run: (seed, writers) => simulateBlocks({ seed, writers }) },
+  blocks: {
+    schedules: { full: 10_000, short: 500 },
+    run: (seed, writers) => simulateBlocks({ seed, writers, faults: faultsOf(seed) }),
+  },
   'block-claims': {
     schedules: { full: 1000, short: 50 },
     run: (seed, writers) => simulateAll(blockClaimsSystem(), seed, writers),
@@ -62,6 +69,11 @@ async function simulateSlow(size: {
   return { seed, problems: problemsOf(result, size), schedule, faults: callsOf(result) }
 }
 
+/** In two of five schedules writers stand still between their check that they may write and the write. */
+function faultsOf(seed: number): readonly Fault[] {
+  return seed % 5 < 2 ? [...ALL_FAULTS, 'stand-still'] : ALL_FAULTS
+}
+
 /** Claims that every writer serves at once. */
 function simulateAll(
   system: SimulatedSystem,
@@ -69,5 +81,6 @@ function simulateAll(
   writers: number = 2 + (seed % 4),
 ): Promise<SimulationResult> {
   const concurrency = 2 ** (seed % 3)
-  return simulate({ system, seed, writers, mayWrite: 'all', concurrency, actions: 24, maxTurns: 60_000 })
+  const faults = faultsOf(seed)
+  return simulate({ system, seed, writers, faults, mayWrite: 'all', concurrency, actions: 24, maxTurns: 60_000 })
 }

@@ -21,6 +21,7 @@ import { isOf, planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
+import type { Rivals } from './rivals.js'
 import type { ClaimRules } from './rules.js'
 import { startOf, stuck, timeText } from './status.js'
 
@@ -43,6 +44,11 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   readonly ledger: L
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
+  /**
+   * The other IPAddress objects that have the address of the one of the claim, where a planner knows more of them than the ledger. Left out: as the ledger has
+   * them, and none gives way.
+   */
+  readonly rivals?: Rivals | undefined
   /** What was heard from outside systems. */
   readonly heard?: HeardOf | undefined
   /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
@@ -68,8 +74,11 @@ export interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
  * While a deleted claim has the finalizer of a consumer, its address stays in use: see {@link ProviderDefinition.holdsAddress}.
  *
  * A plan never touches an IPAddress of that name that is for another claim or from another pool (one that an earlier claim of the name has left
- * behind is removed), never adopts one whose address another IPAddress of the pool has as well, never allocates from a pool that is being deleted,
+ * behind is removed), never binds a claim to one whose address another IPAddress of the pool has as well, never allocates from a pool that is being deleted,
  * and says in the condition Ready why a claim has no address. As fast as the verbs of the provider.
+ *
+ * Of several claims that have one address those that are not Bound give way: their IPAddress goes, and they get another one. One that is Bound keeps it, and
+ * says so in the condition AddressUnique (docs/adr/0021).
  *
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
  */
@@ -141,8 +150,15 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   if (address !== undefined && isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
     return wait(soFar, 'AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
   }
-  const obstacle =
-    input.addressProblem ?? whyNotOurs(planning, address) ?? (isNew ? whyShared(address, ledger) : undefined)
+  const notOurs = input.addressProblem ?? whyNotOurs(planning, address)
+  const shared = isNew && notOurs === undefined ? whyShared(address, ledger) : undefined
+  if (shared !== undefined && address !== undefined && givesWay(planning, address)) {
+    const told = wait(soFar, 'AllocationFailed', `${shared}, and the claim gets another one`)
+    return input.rivals?.isUntold === true
+      ? told
+      : { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
+  }
+  const obstacle = notOurs ?? shared
   if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
     const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
@@ -161,7 +177,9 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
     if (repair !== undefined) {
       effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
     }
-    const plan = bound(soFar, address)
+    // what knows more of an address than IPAddress objects say decides whose it is
+    const others = isNew || rules.confirm !== undefined ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
+    const plan = bound(soFar, address, others)
     return isKnown ? plan : { ...plan, requeueAfterSeconds: doubt.retryAfterSeconds ?? RETRY_SECONDS }
   }
 
@@ -171,6 +189,17 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   guarded(effects, claim)
   effects.push({ kind: 'create', object: found.address, why: found.why })
   return bound(soFar.progress.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
+}
+
+/** Whether the claim gets another address than one that it shares: nobody has read it yet, and the provider chooses by its ledger alone. */
+function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
+  { rules, input }: Planning<P, L, O>,
+  address: IPAddress,
+): boolean {
+  if (rules.outside !== undefined || rules.confirm !== undefined) return false
+  // not while nothing else can be given
+  if (whyUnavailable(input.pool, input.ledger) !== undefined) return false
+  return isControlledBy(address, input.claim) && input.rivals?.giveWay !== true
 }
 
 /** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */

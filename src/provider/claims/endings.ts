@@ -5,7 +5,7 @@ import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { type Effect, eventAbout, type Plan, patchStatus } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import { advance, type Progress, statusPatch } from './status.js'
+import { ADDRESS_UNIQUE_CONDITION, advance, listed, type Progress, statusPatch, withUniqueness } from './status.js'
 
 /** Tries again after this long where nothing else tells when to. */
 export const RETRY_SECONDS = 30
@@ -37,11 +37,24 @@ export function wait(
   return { outcome: { kind: 'waiting', reason, message }, effects: now.effects, requeueAfterSeconds: seconds }
 }
 
-/** The claim has its address. */
-export function bound(soFar: SoFar, { spec: { address, prefix, gateway } }: IPAddress): Plan<ClaimOutcome> {
+/** The claim has its address. @param others the other IPAddress objects that have it */
+export function bound(
+  soFar: SoFar,
+  { spec: { address, prefix, gateway } }: IPAddress,
+  others: readonly string[] = [],
+): Plan<ClaimOutcome> {
   const now = step(soFar, 'AddressAllocated')
   const message = prefix === undefined ? address : `${address}/${prefix}`
-  pushProgress(now, { type: 'Normal', reason: 'AddressAllocated', message })
+  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listed(others, ', ')}`
+  const { claim, progress } = now
+  const status = withUniqueness(progress.status, claim, duplicate, now.now)
+  const told: Told =
+    duplicate !== undefined
+      ? { type: 'Warning', reason: 'DuplicateAddress', message: duplicate }
+      : status === progress.status
+        ? { type: 'Normal', reason: 'AddressAllocated', message }
+        : { type: 'Normal', reason: ADDRESS_UNIQUE_CONDITION, message: `${address} is that of no other claim any more` }
+  pushProgress({ ...now, progress: { ...progress, status } }, told)
   return { outcome: { kind: 'bound', address, prefix, gateway, message }, effects: now.effects }
 }
 

@@ -35,6 +35,7 @@ import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
+import { type Contender, goesFirst, isUntold, mayGiveWay, type Rivals } from './rivals.js'
 import { type ProviderRules, rulesOf } from './rules.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
@@ -191,6 +192,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         claim,
         address,
         addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
+        rivals: address && this.#rivalsOf(address, claim),
         heard: this.#heard.of(key),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
@@ -208,6 +210,44 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (reason === 'PoolExhausted' || reason === other) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
+  }
+
+  /** What is known of the other IPAddress objects that have the address of one. */
+  #rivalsOf(address: IPAddress, claim: IPAddressClaim): Rivals | undefined {
+    const pool = poolOfAddress(address, this.#rules)
+    const others = this.#othersWith(address)
+    if (pool === undefined || others.length === 0) return undefined
+    const isOfPool = (key: string) => {
+      const held = this.#held.get(addressKeyOf(key))
+      const from = held && poolOfAddress(held, this.#rules)
+      return from !== undefined && formatRef(from) === formatRef(pool)
+    }
+    const known = others.filter(isOfPool)
+    const rivals = known
+      .map((key): Contender => ({ address: this.#addresses.get(addressKeyOf(key)), claim: this.#claims.get(key) }))
+      .filter((rival) => !this.#isPaused(rival.claim))
+    const givesWay = (rival: Contender) => mayGiveWay(rival, this.#rules) && goesFirst({ address, claim }, rival)
+    return {
+      names: known.map((key) => key.slice(key.indexOf(' ') + 1)).sort(),
+      giveWay: rivals.length === others.length && rivals.every(givesWay),
+      isUntold: rivals.some(isUntold),
+    }
+  }
+
+  /** Whether the Cluster of a claim keeps it as it is. */
+  #isPaused(claim: IPAddressClaim | undefined): boolean {
+    const name = claim && claimReads(claim, this.#rules).cluster
+    if (name === undefined) return false
+    const cluster = this.#clusters.get(formatRef(name))
+    return cluster === undefined || isClusterPaused(cluster)
+  }
+
+  /** The keys of the claims whose IPAddress has the address of this one, or a part of it. */
+  #othersWith(address: IPAddress | undefined): readonly string[] {
+    const pool = address && poolOfAddress(address, this.#rules)
+    if (address === undefined || pool === undefined) return []
+    const others = this.#record(formatRef(pool)).ledger.othersHolding(address)
+    return others.map((name) => `${IPAddressClaim.info.kind} ${name}`)
   }
 
   #hear(answered: Answered): readonly string[] {
@@ -312,7 +352,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key, claim)
       if (reads.cluster !== undefined) this.#claimsOf(formatRef(reads.cluster)).add(key, claim)
     }
-    return [key, ...this.#poolThatWaits(before ?? claim)]
+    // whether it is Bound decides which of several gives way
+    const others = this.#othersWith(this.#addresses.get(addressKeyOf(key)))
+    return [key, ...this.#poolThatWaits(before ?? claim), ...others]
   }
 
   /** The pool of a claim, if it is going and waits for its claims. */
@@ -363,6 +405,8 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         wanted.push(poolKey, ...this.#retry(record, record.exhausted))
       }
     }
+    const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
+    if (isOther) wanted.push(...this.#othersWith(now), ...this.#othersWith(before))
     const { memory } = this.#rules
     if (memory === undefined) return wanted
     const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>

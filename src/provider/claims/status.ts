@@ -78,6 +78,30 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : { status: patch }
 }
 
+/** Whether a claim has its address, as its status says it: its consumer may have read it. */
+export function isBound(claim: IPAddressClaim): boolean {
+  return stateOf(claim).phase === 'Bound'
+}
+
+/** The condition of a claim that shares its address with another IPAddress, or has. */
+export const ADDRESS_UNIQUE_CONDITION = 'AddressUnique'
+
+/** The status of a claim that says whether its address is its own: nothing of it where it has never been otherwise. */
+export function withUniqueness(
+  status: IPAddressClaimStatus | undefined,
+  claim: IPAddressClaim,
+  duplicate: string | undefined,
+  now: string,
+): IPAddressClaimStatus | undefined {
+  const before = status?.conditions?.find(({ type }) => type === ADDRESS_UNIQUE_CONDITION)
+  if (duplicate === undefined && before?.status !== 'False') return status
+  const update =
+    duplicate === undefined
+      ? ({ status: 'True', reason: 'Unique', message: '' } as const)
+      : ({ status: 'False', reason: 'DuplicateAddress', message: duplicate } as const)
+  return withCondition(status, claim, { type: ADDRESS_UNIQUE_CONDITION, ...update }, now)
+}
+
 /** The status of a claim that is being deleted and can not go, and why: whatever else it says stays. */
 export function stuck(claim: IPAddressClaim, message: string, now: string): IPAddressClaimStatus {
   return withReady(claim.status, claim, { status: 'False', reason: 'AllocationFailed', message }, now)
@@ -89,9 +113,18 @@ function withReady(
   update: Pick<Condition, 'status' | 'reason' | 'message'>,
   now: string,
 ): IPAddressClaimStatus {
+  return withCondition(status, claim, { type: READY_CONDITION, ...update }, now)
+}
+
+function withCondition(
+  status: IPAddressClaimStatus | undefined,
+  claim: IPAddressClaim,
+  update: ConditionUpdate,
+  now: string,
+): IPAddressClaimStatus {
   const { generation } = claim.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
-  const conditions = setCondition(status?.conditions, { type: READY_CONDITION, ...update, ...observed }, now)
+  const conditions = setCondition(status?.conditions, { ...update, ...observed }, now)
   return conditions === status?.conditions ? (status as IPAddressClaimStatus) : { ...status, conditions }
 }
 

@@ -17,6 +17,8 @@ import type { Truth } from './truth.js'
  *   object: the writer is told that it is unknown
  * - `down`: the store answers that it can not
  * - `refused`: a write is denied by a webhook, and not done
+ * - `stand-still`: the writer is stopped between its check that it may write and the write, for up to some hundred turns. Where one writer rules another one rules
+ *   by then; the write is done all the same when it goes on
  * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
  *   client has seen
  */
@@ -29,9 +31,10 @@ export type Fault =
   | 'late-call'
   | 'down'
   | 'refused'
+  | 'stand-still'
   | 'stale-list'
 
-/** All that every system has to live with. */
+/** All that every system has to live with, whatever its ledger. */
 export const ALL_FAULTS: readonly Fault[] = [
   'crash-before',
   'crash-after',
@@ -43,6 +46,9 @@ export const ALL_FAULTS: readonly Fault[] = [
   'stale-list',
 ]
 
+/** How many turns a writer stands still, one of these. */
+const STANDING: readonly number[] = [1, 5, 20, 100, 300]
+
 /** What can happen to a call that writes, and to one that reads. */
 const OF_WRITES: ReadonlySet<Fault> = new Set([
   'crash-before',
@@ -53,6 +59,7 @@ const OF_WRITES: ReadonlySet<Fault> = new Set([
   'late-call',
   'down',
   'refused',
+  'stand-still',
 ])
 const OF_READS: ReadonlySet<Fault> = new Set(['crash-before', 'crash-after', 'down'])
 
@@ -66,6 +73,8 @@ export interface FaultSource {
   readonly seen: () => number
   /** Whether the writer has died since: what it still does ends before it is done. */
   readonly isDead: () => boolean
+  /** Told when the writer stands still: where one writer rules, another one may from then on. */
+  readonly stands?: (() => void) | undefined
   /** Told of each fault. */
   readonly happened: () => void
   /** After each call that may have written. */
@@ -124,6 +133,10 @@ export function faultyStore(
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
       case 'lost-call':
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
+      case 'stand-still':
+        source.stands?.()
+        for (let left = source.dice.pick(STANDING); left > 0; left--) await scheduler.turn(actor, `${label}: stands`)
+        if (source.isDead()) throw new SimulatedCrash(`was dead before ${label}`)
     }
     if (object !== undefined) await network.passes(object)
     const answer = await done(action, object !== undefined)

@@ -25,6 +25,11 @@ export interface InClusterSystemOptions {
   readonly sweepAfterSeconds?: number | undefined
   /** Whether consumers hold some of the claims by a finalizer, and let them go. Default false. */
   readonly consumers?: boolean | undefined
+  /**
+   * Whether writers may stand still between their check that they may write and a write (`stand-still` of the faults). A write that arrives late may then make a
+   * second IPAddress with an address: no two claims are Bound to one all the same, and at rest there is none, but for one that looks restored. Default false.
+   */
+  readonly standing?: boolean | undefined
 }
 
 /**
@@ -33,10 +38,9 @@ export interface InClusterSystemOptions {
  * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim that lives, or that a consumer holds. At rest: every claim that
  * can have an address has one, and no address is left without a claim.
  */
-export function inClusterSystem({
-  sweepAfterSeconds,
-  consumers = false,
-}: InClusterSystemOptions = {}): SimulatedSystem {
+export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
+  // what arrives after its claim has gone is swept
+  const { consumers = false, standing = false, sweepAfterSeconds = standing ? 1 : undefined } = options
   const people = sweepAfterSeconds === undefined ? act : actOrForce
   return {
     kinds: [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info),
@@ -45,7 +49,7 @@ export function inClusterSystem({
       for (const [name, [addresses = []]] of Object.entries(POOLS)) unwrap(await store.create(pool(name, addresses)))
     },
     act: consumers ? (store, dice) => (dice.chance(0.3) ? actAsConsumer(store, dice) : people(store, dice)) : people,
-    rules: () => new InClusterRules({ isForced: sweepAfterSeconds !== undefined }),
+    rules: () => new InClusterRules({ isForced: sweepAfterSeconds !== undefined, isStanding: standing }),
   }
 }
 
@@ -90,10 +94,15 @@ export function isHeld({ metadata: { finalizers } }: KubeObject): boolean {
 /** What always has to hold of pools, claims and IPAddress objects of the in-cluster provider. */
 export class InClusterRules implements SimulationRules {
   readonly #isForced: boolean
+  readonly #isStanding: boolean
 
-  /** @param isForced whether claims may go without their addresses */
-  constructor({ isForced }: { readonly isForced: boolean }) {
+  /**
+   * @param isForced whether claims may go without their addresses
+   * @param isStanding whether only claims that are Bound have an address to themselves at all times
+   */
+  constructor({ isForced, isStanding = false }: { readonly isForced: boolean; readonly isStanding?: boolean }) {
     this.#isForced = isForced
+    this.#isStanding = isStanding
   }
 
   /** The uids of the IPAddress objects that have an address, by pool and address. */
@@ -101,6 +110,8 @@ export class InClusterRules implements SimulationRules {
   /** Under which of those each of them is. */
   readonly #places = new Map<string, string>()
   readonly #living = new Set<string>()
+  /** Of those, the ones that are Bound. */
+  readonly #bound = new Set<string>()
 
   observe(change: Change): string | undefined {
     const ref = change.kind === 'present' ? change.object : change.ref
@@ -116,16 +127,19 @@ export class InClusterRules implements SimulationRules {
     const addresses = (await list(IPAddress.info)).map((object) => IPAddress.parse(object))
     const pools = (await list(InClusterIPPool.info)).map((object) => InClusterIPPool.parse(object))
     const claimed = new Set(claims.map(({ metadata }) => metadata.uid))
+    const isRefused = (name: string) => this.#isStanding && isRefusedAdoption(name, claims, addresses)
+    const places = addresses.filter(({ metadata }) => !isRefused(metadata.name)).map(placeOf)
+    if (new Set(places).size < places.length) return 'two IPAddress objects have one address'
     for (const address of addresses) {
       const owner = ownerOf(address)
       // a claim that is paused has not adopted yet what one before it has left
       const heir = this.#isForced ? claims.find(({ metadata }) => metadata.name === address.metadata.name) : undefined
-      if (heir !== undefined && isPaused(heir)) continue
+      if (heir !== undefined && (isPaused(heir) || isRefused(heir.metadata.name))) continue
       if (owner === undefined || !claimed.has(owner)) return `${address.metadata.name} is left without its claim`
     }
     for (const it of claims) {
       const { name } = it.metadata
-      if (isPaused(it)) continue
+      if (isPaused(it) || isRefused(name)) continue
       if (isDeleting(it) && isHeld(it)) continue
       if (isDeleting(it)) return `${name} is still being deleted`
       const own = addresses.find((address) => ownerOf(address) === it.metadata.uid)
@@ -145,9 +159,29 @@ export class InClusterRules implements SimulationRules {
 
   #observeClaim(change: Change): string | undefined {
     const uid = change.kind === 'present' ? change.object.metadata.uid! : change.uid!
-    if (change.kind === 'present' && (!isDeleting(change.object) || isHeld(change.object))) this.#living.add(uid)
-    else this.#living.delete(uid)
+    const isAlive = change.kind === 'present' && (!isDeleting(change.object) || isHeld(change.object))
+    const claim = isAlive ? IPAddressClaim.parse(change.object) : undefined
+    if (claim === undefined) this.#living.delete(uid)
+    else this.#living.add(uid)
+    if (claim?.status?.addressRef?.name === undefined) this.#bound.delete(uid)
+    else this.#bound.add(uid)
+    const place = this.#isStanding ? this.#placeOf(uid) : undefined
+    return place === undefined ? undefined : this.#problemAt(place)
+  }
+
+  /** Where the IPAddress of a claim is. */
+  #placeOf(claim: string): string | undefined {
+    for (const [address, owner] of this.#owners)
+      if (owner === claim && this.#places.has(address)) return this.#places.get(address)
     return undefined
+  }
+
+  /** What is wrong about those that have one address. */
+  #problemAt(place: string): string | undefined {
+    const holders = [...(this.#holders.get(place) ?? [])]
+    const isBound = (uid: string) => this.#bound.has(this.#owners.get(uid) ?? '')
+    const count = this.#isStanding ? holders.filter(isBound).length : holders.length
+    return count > 1 ? `${place} was given to ${count} claims` : undefined
   }
 
   #observeAddress(change: Change): string | undefined {
@@ -156,19 +190,37 @@ export class InClusterRules implements SimulationRules {
       const place = this.#places.get(uid)
       const owner = this.#owners.get(uid)
       if (place !== undefined) this.#holders.get(place)?.delete(uid)
-      return owner !== undefined && this.#living.has(owner) ? `${place} was taken from a claim that lives` : undefined
+      this.#places.delete(uid)
+      const users = this.#isStanding ? this.#bound : this.#living
+      return owner !== undefined && users.has(owner) ? `${place} was taken from a claim that lives` : undefined
     }
-    const { spec } = IPAddress.parse(change.object)
-    const place = `${spec.poolRef.kind} ${spec.poolRef.name} ${spec.address}`
+    const place = placeOf(IPAddress.parse(change.object))
     this.#places.set(uid, place)
     const owner = ownerOf(change.object)
     if (owner !== undefined) this.#owners.set(uid, owner)
     const holders = this.#holders.get(place) ?? new Set<string>()
     this.#holders.set(place, holders.add(uid))
-    return holders.size > 1 ? `${place} was given to ${holders.size} claims` : undefined
+    return this.#problemAt(place)
   }
 
   readonly #owners = new Map<string, string>()
+}
+
+function placeOf({ spec }: IPAddress): string {
+  return `${spec.poolRef.kind} ${spec.poolRef.name} ${spec.address}`
+}
+
+/**
+ * Whether a claim has no address because an IPAddress of its name is of an earlier claim, whose address another one has by now: that is what a restored one looks
+ * like, and only people know.
+ */
+function isRefusedAdoption(name: string, claims: readonly IPAddressClaim[], addresses: readonly IPAddress[]): boolean {
+  const claim = claims.find(({ metadata }) => metadata.name === name)
+  const own = addresses.find(({ metadata }) => metadata.name === name)
+  const ready = claim?.status?.conditions?.find(({ type }) => type === 'Ready')
+  if (claim === undefined || own === undefined || ownerOf(own) === claim.metadata.uid) return false
+  const isShared = addresses.some((other) => other !== own && placeOf(other) === placeOf(own))
+  return isShared && ready?.reason === 'AllocationFailed' && ready.message.includes('is also that of')
 }
 
 export function isPaused({ metadata: { annotations } }: KubeObject): boolean {

@@ -207,6 +207,7 @@ class BlocksSimulation {
       ends: (writer) => this.#network.ends(writer.name),
       resigned: () => {},
       isRough: () => this.#isRough,
+      canWrite: () => true,
       concurrency: 1,
       showsOwnWrites: true,
       failed: (problem) => void this.#problems.push(problem),

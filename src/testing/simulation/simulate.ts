@@ -60,7 +60,7 @@ export interface SimulationOptions {
   readonly mayWrite?: 'one' | 'all' | undefined
   /** How many steps people do. Default 12. */
   readonly actions?: number | undefined
-  /** Default: all of them. */
+  /** Default: all but `stand-still`, which only systems can live with that repair what it does. */
   readonly faults?: readonly Fault[] | undefined
   /** How probable a fault is for each call, from 0 to 1. Default 0.15. */
   readonly faultProbability?: number | undefined
@@ -166,6 +166,7 @@ class Simulation {
         if (mayWrite === 'all') return true
         return this.#ruler === undefined || this.#ruler === writer
       },
+      canWrite: (writer) => mayWrite === 'all' || this.#ruler === writer,
       begins: (writer) => {
         this.#ruler = writer
       },
@@ -185,6 +186,9 @@ class Simulation {
       settlesByReading,
       seen: () => writer.seen,
       isDead: () => writer.isDead,
+      stands: () => {
+        if (this.#ruler === writer) this.#ruler = undefined
+      },
       happened: () => void this.#faults++,
       written: () => this.#check(),
     }
@@ -259,6 +263,7 @@ function assertOptions(options: SimulationOptions): void {
   if (!Number.isSafeInteger(actions) || actions < 0) refuse('actions', 'a whole number from 0', actions)
   if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('maxTurns', 'a whole number from 1', maxTurns)
   if (mayWrite !== 'one' && mayWrite !== 'all') refuse('mayWrite', 'one or all', mayWrite)
-  const isKnown = Array.isArray(faults) && faults.every((fault) => ALL_FAULTS.includes(fault))
-  if (!isKnown) refuse('faults', `some of ${ALL_FAULTS.join(', ')}`, faults)
+  const known: readonly Fault[] = [...ALL_FAULTS, 'stand-still']
+  const isKnown = Array.isArray(faults) && faults.every((fault) => known.includes(fault))
+  if (!isKnown) refuse('faults', `some of ${known.join(', ')}`, faults)
 }

@@ -15,6 +15,8 @@ export interface WriterWorld {
   readonly now: () => number
   /** Whether a writer may write now. */
   readonly mayWrite: (writer: Writer) => boolean
+  /** Whether a writer that has begun may still send something: not if another one may write by now. */
+  readonly canWrite: (writer: Writer) => boolean
   /** Told when a writer begins to write. */
   readonly begins: (writer: Writer) => void
   /** Told when the term of a writer is over, before the next one begins. */
@@ -120,11 +122,11 @@ export class Writer {
 
   /** One term: from a fresh list until it is over. */
   async #rule(): Promise<void> {
-    const { scheduler, dice, mayWrite, isRough } = this.#world
+    const { scheduler, dice, canWrite, isRough } = this.#world
     await this.#listAll()
     for (;;) {
-      await scheduler.turn(this.name, 'goes on', () => this.#isDead || !mayWrite(this) || this.#hasWork())
-      if (this.#isDead || !mayWrite(this) || (isRough() && dice.chance(0.01))) return
+      await scheduler.turn(this.name, 'goes on', () => this.#isDead || !canWrite(this) || this.#hasWork())
+      if (this.#isDead || !canWrite(this) || (isRough() && dice.chance(0.01))) return
       this.#ring()
       this.#stall()
       const news = this.#kindsWithNews()
@@ -190,9 +192,11 @@ export class Writer {
 
   async #carryOut(key: string): Promise<void> {
     const { now, scheduler, showsOwnWrites } = this.#world
+    const canWrite = () => this.#world.canWrite(this)
     const ended = await runKey(this.#planner, key, this.#store, {
       now,
       outside: this.#outside,
+      canWrite,
       show: (change, source) => {
         if (showsOwnWrites || source === 'read') this.#show(change)
       },
@@ -209,7 +213,8 @@ export class Writer {
     }
     if (ended.kind === 'unsettled') {
       for (;;) {
-        const settled = await settle(this.#store, ended.unsettled)
+        const settled = await settle(this.#store, ended.unsettled, { canWrite })
+        if (!canWrite()) return
         if (!settled.ok) continue
         this.#show(settled.value.change)
         break
