@@ -4,6 +4,7 @@ import { installClients } from '../servers/install.js'
 import { type Definitions, MAIN } from './ground.js'
 import { lives } from './life.js'
 import { restores } from './restore.js'
+import { standsStill } from './standing.js'
 import { replays } from './traces.js'
 
 const LIVES: {
@@ -30,6 +31,10 @@ export const controller: Part = {
       definitions.map((each) => lives(report, program, { definitions: each, kills, ledger: 'objects' })),
     )
     await lives(report, program, { definitions: 'generated', kills, ledger: 'blocks' })
+    await report.test(
+      'a leader that is stopped, and goes on while another one leads, binds no claim to the address of another',
+      () => standsStill(program, depth),
+    )
     await report.test('a database that is restored to an earlier state ends the controller', () => restores(program))
     await replays(report, program, depth)
   },
