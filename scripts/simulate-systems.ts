@@ -26,7 +26,7 @@ export const systems: { readonly [name: string]: System } = {
       const forced = seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {}
       const faults = faultsOf(seed)
       const standing = faults !== ALL_FAULTS
-      const system = inClusterSystem({ ...forced, standing, consumers: !standing && seed % 5 < 2 })
+      const system = inClusterSystem({ ...forced, standing, consumers: seed % 5 === 2 || seed % 5 === 3 })
       return simulate({ system, seed, writers, faults, concurrency: 2 ** (seed % 3) })
     },
   },

@@ -74,6 +74,26 @@ describe('the in-cluster provider', () => {
     expect(await failing(share(240), options)).toEqual(new Map())
   })
 
+  describe('with writers that stand still between their check that they may write and the write', () => {
+    const options = { writers: 3, actions: 30, faults: ['stand-still'], faultProbability: 0.3 } as const
+
+    test.each([1, 2, 4])(
+      'binds no two claims to one address, and repairs the rest, with %i plans at a time',
+      async (concurrency) => {
+        const system = inClusterSystem({ standing: true })
+        expect(await failing(share(120), { ...options, system, concurrency })).toEqual(new Map())
+        const all = [...ALL_FAULTS, 'stand-still'] as const
+        expect(await failing(share(120), { system, concurrency, actions: 20, faults: all })).toEqual(new Map())
+      },
+    )
+
+    test('has two objects with one address for a while', async () => {
+      const system = inClusterSystem({ sweepAfterSeconds: 1 })
+      const found = await failing(240, { ...options, system, concurrency: 4 })
+      expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    })
+  })
+
   // the limit of address objects as a ledger: nothing in the API keeps two of them from having one address
   test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
     const options = { writers: 1, faults: [] }

@@ -13,7 +13,7 @@ import {
   patchObject,
   removeFinalizer,
 } from '../../plan/index.js'
-import { deletionOf, fulfils, isLeftOver, newIPAddress, repairOf } from './address-object.js'
+import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
 import { doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
