@@ -11,11 +11,6 @@ export interface StandingStore extends Store {
  * become of the world. Stands for a process that was stopped between the check that it may write and the write, for as long as `meanwhile` takes.
  *
  * @throws RangeError if `at` is below 1
- * @example
- * const store = standingStore(below, 3, async () => {
- *   leader = 'the other one'
- *   await runUntilQuiet(below, [inCluster()], { now })
- * })
  */
 export function standingStore(store: Store, at: number, meanwhile: () => Promise<void>): StandingStore {
   if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)

@@ -128,7 +128,10 @@ export class InClusterRules implements SimulationRules {
     const pools = (await list(InClusterIPPool.info)).map((object) => InClusterIPPool.parse(object))
     const claimed = new Set(claims.map(({ metadata }) => metadata.uid))
     const isRefused = (name: string) => this.#isStanding && isRefusedAdoption(name, claims, addresses)
-    const places = addresses.filter(({ metadata }) => !isRefused(metadata.name)).map(placeOf)
+    // nothing is done about what came late for a claim that is paused
+    const isLeft = (name: string) =>
+      this.#isStanding && claims.some((claim) => claim.metadata.name === name && isPaused(claim))
+    const places = addresses.filter(({ metadata }) => !isRefused(metadata.name) && !isLeft(metadata.name)).map(placeOf)
     if (new Set(places).size < places.length) return 'two IPAddress objects have one address'
     for (const address of addresses) {
       const owner = ownerOf(address)
