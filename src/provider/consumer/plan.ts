@@ -142,6 +142,8 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
     const state = consumerStateOf(each.resolution)
     // a claim of ours stays ours, whatever else is wrong with it
     if (claim === undefined || !isOurs(claim, work)) return []
+    // one that an earlier owner has left, and that was not adopted because something is wrong with it, is not: nothing could end a deletion that was begun
+    if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
     return [{ claim, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
   const strays = work.strays.map((claim) => ({ claim, action: actionOn(event, stateOfStray(claim)) }))

@@ -182,6 +182,15 @@ describe('a claim that was never adopted is released all the same', () => {
     },
   )
 
+  test('but not one of an earlier owner that cannot be used: nothing could end a deletion that was begun', () => {
+    for (const dialect of marked) {
+      const desired = wantedBy(blue, dialect)
+      const claim = claimOf(desired, { owners: [stale(desired)], pool: 'other' })
+      const plan = releasePlan(inputOf(blue, dialect, [claim]), { deleteExplicitly: true })
+      expect(plan.effects, dialect.name).toEqual([])
+    }
+  })
+
   test('but not that of another Cluster', () => {
     for (const dialect of marked) {
       const desired = wantedBy(blue, dialect)
