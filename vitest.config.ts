@@ -9,14 +9,21 @@ const withModulesOfTheirOwn = readdirSync('test', { recursive: true, encoding: '
   .map((name) => join('test', name))
   .filter((name) => /\bvi\.(mock|doMock|resetModules)\(/u.test(readFileSync(name, 'utf8')))
 
+/**
+ * What depends on the depth; test/setup/depth.ts has what that means. Each project has it of its own: what a project
+ * takes from the root is read once more, in another mode.
+ */
+const depthOf = (mode: string) => ({
+  // npm run test:deep
+  provide: { isDeep: mode === 'deep' },
+  // No test takes more than some seconds, deep ones a minute: the rest is for a machine that is busy with other work.
+  testTimeout: mode === 'deep' ? 1_200_000 : 180_000,
+  hookTimeout: 180_000,
+})
+
 export default defineConfig(({ mode }) => ({
   resolve: { alias },
   test: {
-    // npm run test:deep; test/setup/depth.ts has what it means
-    provide: { isDeep: mode === 'deep' },
-    // No test takes more than some seconds, deep ones a minute: the rest is for a machine that is busy with other work.
-    testTimeout: mode === 'deep' ? 1_200_000 : 180_000,
-    hookTimeout: 180_000,
     // of two cores one would be left to the reporter
     maxWorkers: '100%',
     reporters: ['default', './scripts/summary-reporter.mjs'],
@@ -25,6 +32,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: 'shared modules',
+          ...depthOf(mode),
           include,
           exclude: [...exclude, ...withModulesOfTheirOwn],
           setupFiles,
@@ -42,6 +50,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: 'own modules',
+          ...depthOf(mode),
           include: withModulesOfTheirOwn,
           exclude,
           setupFiles,

@@ -241,6 +241,18 @@ const proofs = [
     ],
   },
   {
+    gate: 'depth',
+    fault: 'a test, with and without modules of its own, that fails only where the suite runs deep',
+    plant: (tree) => {
+      const body =
+        "import { isDeep, runs } from '../setup/depth.js'\ntest('shallow', () => expect([isDeep, runs(1)]).toEqual([false, 20]))\n"
+      tree.write('test/planted/shared.test.ts', `import { expect, test } from 'vitest'\n${body}`)
+      tree.write('test/planted/own.test.ts', `import { expect, test, vi } from 'vitest'\n${body}vi.resetModules()\n`)
+    },
+    command: vitest('--mode', 'deep', '--passWithNoTests', 'test/planted'),
+    expect: [/FAIL.*shared\.test\.ts.*shallow/, /FAIL.*own\.test\.ts.*shallow/, /\n0 passed, 2 failed, 0 skipped\n$/],
+  },
+  {
     gate: 'cost',
     fault: 'a map that keeps what was deleted from it',
     plant: (tree) =>
