@@ -138,18 +138,28 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
   const event = 'InfrastructureGone'
   const isDeleted = options.deleteExplicitly ?? work.dialect.release === 'delete'
   const wanted = work.claims.flatMap((each) => {
+    const { desired } = each
     const claim = claimOf(each)
     const state = consumerStateOf(each.resolution)
     // a claim of ours stays ours, whatever else is wrong with it
     if (claim === undefined || !isOurs(claim, work)) return []
     // one that an earlier owner has left, and that was not adopted because something is wrong with it, is not: nothing could end a deletion that was begun
     if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
-    return [{ claim, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
+    return [{ claim, desired, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
-  const strays = work.strays.map((claim) => ({ claim, action: actionOn(event, stateOfStray(claim)) }))
-  const effects = [...wanted, ...strays].flatMap(({ claim, action }) => {
+  const strays = work.strays.map((claim) => ({
+    claim,
+    desired: undefined,
+    action: actionOn(event, stateOfStray(claim)),
+  }))
+  const effects = [...wanted, ...strays].flatMap(({ claim, desired, action }) => {
     const done = action === 'Release' && isDeleted ? 'Delete' : action
-    return effectsOf(done, { claim, work, event })
+    // by its owner the next plan knows a claim whose deletion was begun
+    const isLeft = done === 'Delete' && desired !== undefined && ownershipOf(claim, work.ownerReference) === 'earlier'
+    // it is not to get a finalizer that it does not have
+    const owned = desired && { ...desired, finalizer: undefined }
+    const adoption = isLeft ? effectsOf('Repair', { desired: owned, claim, work, event }) : []
+    return [...adoption, ...effectsOf(done, { claim, work, event })]
   })
   return finish(work, effects, { event, attached: [] })
 }

@@ -14,6 +14,7 @@ import {
   releasePlan,
   resolveClaim,
 } from 'ipam-kit/provider/consumer'
+import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { addressOf, ConsumerStore, claimOf, machine, poolRef } from './world.js'
 
@@ -171,14 +172,39 @@ describe('a claim that was never adopted is released all the same', () => {
     ({ dialect, owners }) => {
       const desired = wantedBy(blue, dialect)
       const claim = broughtBack(desired, owners(desired))
-      const deleted = ['delete IPAddressClaim', ...(dialect.finalizer === undefined ? [] : ['patch IPAddressClaim'])]
+      const letGo = dialect.finalizer === undefined ? [] : ['patch IPAddressClaim']
+      const isStale = claim.metadata.ownerReferences?.length !== 0
+      const deleted = ['delete IPAddressClaim', ...letGo]
+      // with our uid on it, the next plan can end a deletion that was begun
+      const adopted = isStale ? ['patch IPAddressClaim', ...deleted] : deleted
       const input = inputOf(blue, dialect, [claim])
-      expect(kinds(releasePlan(input, { deleteExplicitly: true }))).toEqual(deleted)
+      expect(kinds(releasePlan(input, { deleteExplicitly: true }))).toEqual(adopted)
       // and so is one whose device has left the spec, if its owner says whose it was
       if (claim.metadata.ownerReferences?.length === 0) return
       expect(kinds(releasePlan({ ...input, devices: [] }, { deleteExplicitly: true }))).toEqual(deleted)
       const held = planClaims({ ...input, devices: [] })
       expect(held).toMatchObject({ effects: [], outcome: { attached: [desired.name] } })
+    },
+  )
+
+  test.each(marked.flatMap((dialect) => [1, 2, 3].map((at) => ({ at, dialect, name: dialect.name }))))(
+    'a release that is cut after write $at leaves no claim of an earlier owner: $name',
+    async ({ at, dialect }) => {
+      const world = new ConsumerStore()
+      const owner = await world.put(blue)
+      const desired = wantedBy(owner, dialect)
+      await world.put(claimOf(desired, { owners: [stale(desired)], addressRef: desired.name }))
+      await world.put(addressOf(desired))
+      const next = async () => {
+        const [claims, addresses] = [await world.claims(), await world.addresses()]
+        const input = { owner, naming: dialect, devices, claims, addresses }
+        return releasePlan(input, { deleteExplicitly: true })
+      }
+      await world.run(await next(), crashingStore(world.store, at, 'after')).catch((error: unknown) => {
+        if (!(error instanceof SimulatedCrash)) throw error
+      })
+      await world.run(await next())
+      expect(await world.claims()).toEqual([])
     },
   )
 
