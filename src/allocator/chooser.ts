@@ -16,7 +16,7 @@ export class Chooser {
   readonly #band: number
   /** Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows from. What `undo` brings back. */
   state = 0
-  /** Of next-fit: the address behind which it goes on, where that has no slot: the space does not have it any more, or it lies behind the slots. */
+  /** Of next-fit: the address behind which it continues, where that has no slot: the space does not have it any more, or it lies behind the slots. */
   moved: Address | undefined
   /** Of least-recently-released: what was used. */
   #used: Slots | undefined
@@ -42,7 +42,7 @@ export class Chooser {
     return inBand ? this.#between(space, slots, 0, band, key) : this.#between(space, slots, band, slots.size, key)
   }
 
-  /** Of next-fit behind the slots of a space: the next address, which is then given; `undefined`: it goes on with a slot. */
+  /** Of next-fit behind the slots of a space: the next address, which is then given; `undefined`: it continues with a slot. */
   nextBeyond(space: Space): Address | undefined {
     if (this.state < space.slots.size || this.#strategy.kind !== 'next-fit' || this.state === 0) return undefined
     const behind = nextOf(this.moved ?? space.addressAt(this.state - 1))

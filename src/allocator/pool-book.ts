@@ -274,7 +274,7 @@ export class PoolBook {
       .filter((address) => this.contains(address) && !isForAnother(address))
   }
 
-  /** The lowest run of addresses that are free, or are among `kept`: such of the pool that nobody holds. */
+  /** The lowest run of addresses that are free, or are among `kept`: addresses of the pool that have no holder. */
   freeRun(
     family: Family,
     [count, alignment]: readonly [count: number, alignment: number],

@@ -109,7 +109,7 @@ export interface Allocated {
 export interface StrategyState {
   readonly v4: number
   readonly v6: number
-  /** Behind which address next-fit goes on where that has no slot: the pool does not have it any more, or 2^52 addresses lie below it. */
+  /** Behind which address next-fit continues where that has no slot: the pool does not have it any more, or 2^52 addresses lie below it. */
   readonly moved?: { readonly v4: Address | undefined; readonly v6: Address | undefined }
 }
 

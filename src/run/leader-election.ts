@@ -71,7 +71,7 @@ interface LeaseSpec {
  * renewal for `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the
  * difference, or say in `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer.
  *
- * No check is one step with what it allows: a process that is stopped after the check, and before its bytes are sent, sends them when it goes on. So a ledger of
+ * No check is one step with what it allows: a process that is stopped after the check, and before its bytes are sent, sends them when it continues. So a ledger of
  * address objects also finds and repairs what then arrives (docs/adr/0021).
  */
 export class LeaderElection {

@@ -128,7 +128,7 @@ if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(values.namespace)) {
 const writeTimeoutSeconds = Math.ceil(leaseDurationSeconds - renewDeadlineSeconds) - 1
 
 if (!['objects', 'blocks'].includes(values.ledger) || (values.ledger === 'blocks' && values['leader-elect'])) {
-  end(2, `--ledger (${values.ledger}) is objects or blocks, and with blocks nobody leads: leave --leader-elect out`)
+  end(2, `--ledger (${values.ledger}) is objects or blocks, and blocks need no leader: leave --leader-elect out`)
 }
 
 const identity = `${hostname()}_${randomUUID()}`
@@ -145,7 +145,7 @@ const { store, close } = await openStore(
 )
 const metrics = new Metrics()
 const server = metricsPort === 0 ? undefined : serveMetrics(metrics, metricsPort)
-server?.once('error', (error) => end(1, `metrics can not be served on port ${metricsPort}: ${error.message}`))
+server?.once('error', (error) => end(1, `metrics cannot be served on port ${metricsPort}: ${error.message}`))
 const events = new EventRecorder({
   store,
   component: NAME,

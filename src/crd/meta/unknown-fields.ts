@@ -117,7 +117,7 @@ const SHORTEST_BEGINNING = 4
 /** The name that may have been meant: the same but for case, the nearest by letters, or one that begins alike. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase()
-  // a name that is much too long is nobody's misspelling, and takes its time
+  // a name that is much too long is no misspelling, and takes long to compare
   if (wanted.length > 64) return undefined
   let best: { readonly field: string; readonly distance: number } | undefined
   for (const field of known) {

@@ -166,7 +166,7 @@ function chooseAmongKept(
   return undefined
 }
 
-const WHY_KEPT = 'it was kept for who comes again'
+const WHY_KEPT = 'it was kept for this owner'
 
 function poolOf({ book, entry }: Place): string {
   return entry.row.pool ?? book.object.spec.pool

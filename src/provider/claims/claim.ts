@@ -191,7 +191,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   return bound(soFar.progress.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
 
-/** Whether the claim gets another address than one that it shares: nobody has read it yet, and the provider chooses by its ledger alone. */
+/** Whether the claim gets another address than one that it shares: no consumer has read it yet, and the provider chooses by its ledger alone. */
 function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   address: IPAddress,

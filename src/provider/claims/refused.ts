@@ -7,7 +7,7 @@ import { startOf, stuck, timeText } from './status.js'
 
 /**
  * The plan by which a claim says that the store has refused an effect of its last plan: in the condition Ready, and by an event. A claim that keeps its address stays
- * Ready, and one whose status is refused can not say anything there: they have the event alone.
+ * Ready, and one whose status is refused has no condition: they have the event alone.
  *
  * @param isLost whether the claim is Bound, and has no IPAddress any more
  */

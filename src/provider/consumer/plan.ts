@@ -79,7 +79,7 @@ const RETRY_SECONDS = 30
  * no longer wanted are released when `detached` names them.
  *
  * Every write is for one uid in the version that was read, and no claim of another owner is in any. New claims are created, and restored ones adopted, only
- * while the owner is the one that was read: nobody would take the finalizer off the claim of an owner that is gone. O(n) in claims and addresses.
+ * while the owner is the one that was read: nothing would take the finalizer off the claim of an owner that is gone. O(n) in claims and addresses.
  *
  * @throws IpamError as `claimsFor`, for an owner that is not being deleted
  * @example

@@ -18,7 +18,7 @@ import type { Truth } from './truth.js'
  * - `down`: the store answers that it can not
  * - `refused`: a write is denied by a webhook, and not done
  * - `stand-still`: the writer is stopped between its check that it may write and the write, for up to some hundred turns. Where one writer rules another one rules
- *   by then; the write is done all the same when it goes on
+ *   by then; the write is done all the same when it continues
  * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
  *   client has seen
  */

@@ -27,7 +27,7 @@ export interface InClusterSystemOptions {
   readonly consumers?: boolean | undefined
   /**
    * Whether writers may stand still between their check that they may write and a write (`stand-still` of the faults). A write that arrives late may then make a
-   * second IPAddress with an address: no two claims are Bound to one all the same, and at rest there is none, but for one that looks restored. Default false.
+   * second IPAddress with an address: no two claims are Bound to one all the same, and at rest no such IPAddress is left, except one that looks restored. Default false.
    */
   readonly standing?: boolean | undefined
 }
