@@ -130,7 +130,7 @@ export const registry: Registry = {
     conditionReason: 'StoreUnavailable',
   },
   STORE_WRITE_WITHHELD: {
-    template: (c) => `${plain(c.operation)} of ${plain(c.object)} was not sent: this process must not write any more`,
+    template: (c) => `${plain(c.operation)} of ${plain(c.object)} was not sent: this controller is no longer allowed to write`,
     retry: 'after',
     conditionReason: 'WriteWithheld',
   },

@@ -88,7 +88,7 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
   ],
   STORE_WRITE_WITHHELD: [
     { operation: 'create', object: 'IPAddress default/web-0' },
-    'create of IPAddress default/web-0 was not sent: this process must not write any more',
+    'create of IPAddress default/web-0 was not sent: this controller is no longer allowed to write',
   ],
   RUN_LIMIT_EXCEEDED: [
     { limit: 'rounds', max: 10, stillBusy: ['a', 'b', 'c', 'd', 'e', 'f'] },

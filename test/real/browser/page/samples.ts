@@ -153,6 +153,6 @@ const bytes = [
     numbered(17, () => 255),
     numbered(32, (index) => index),
   ],
-  // sets as bytes, and what is not
-  ...[[1, 1, 10, 2, 0], [1], [2, 0, 0], [1, 255, 255, 255, 255, 255]],
+  // a set, the same one with a flipped bit, and bytes that are not a set
+  ...[[2, 1, 10, 2, 0, 158, 62, 30, 209], [2, 1, 11, 2, 0, 158, 62, 30, 209], [1, 1, 10, 2, 0], [2], [2, 0, 0]],
 ]
