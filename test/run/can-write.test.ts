@@ -311,7 +311,7 @@ describe('a controller', () => {
   })
 
   test.each([
-    ['it is told to stop', (controller: Controller) => controller.stop()],
+    ['it is told to stop', (controller: Pick<Controller, 'stop'>) => controller.stop()],
     ['another plan is due', async () => void (await below.create(claim('b')))],
   ])(
     'ends at once when it may not write any more, and waits to find out what has become of a write: %s',
