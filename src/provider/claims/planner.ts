@@ -174,7 +174,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   retry(pool: ObjectRef): readonly string[] {
     const record = this.#record(formatRef(pool))
-    return this.#retry(record, record.exhausted)
+    return this.#retry(record.exhausted)
   }
 
   disbelieve(claims: readonly string[]): void {
@@ -258,9 +258,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   }
 
   /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
-  #retry({ asking }: PoolRecord<P, L>, claims: Iterable<string>): readonly string[] {
+  #retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
-    this.#heard.doubt(keys, asking)
+    this.#heard.doubt(keys)
     return keys
   }
 
@@ -272,7 +272,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const { asking } = this.#record(formatRef(pool))
     asking.add(key)
     this.#heard.ask(key)
-    return [() => (asking.delete(key) ? this.#poolThatWaits(claim) : [])]
+    return [
+      () => {
+        this.#heard.end(key)
+        return asking.delete(key) ? this.#poolThatWaits(claim) : []
+      },
+    ]
   }
 
   /** How many claims of a pool have our finalizer, or are about to. */
@@ -342,7 +347,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const before = this.#claims.get(key)
     if (before !== undefined) this.#unlink(key, before)
-    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.forget(key)
+    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.disbelieve(key)
     if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
     if (claim === undefined) this.#claims.delete(key)
     else {
@@ -378,7 +383,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const claimKey = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
     // what was said before the address came or went is used up
-    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.forget(claimKey)
+    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
     if (address === undefined) this.#addresses.delete(key)
     else this.#addresses.set(key, address)
 
@@ -402,7 +407,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
       if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
-        wanted.push(poolKey, ...this.#retry(record, record.exhausted))
+        wanted.push(poolKey, ...this.#retry(record.exhausted))
       }
     }
     const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
@@ -447,7 +452,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
-    const wanted = isAsBefore ? [] : this.#retry(record, record.claims)
+    const wanted = isAsBefore ? [] : this.#retry(record.claims)
     // an answer is about the pool as it was
     if (!isSameSpec) this.disbelieve([...record.claims])
     return [key, ...wanted, ...this.#wakeAll(others)]
