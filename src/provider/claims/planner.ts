@@ -35,8 +35,9 @@ import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
-import { type Contender, goesFirst, isUntold, mayGiveWay, type Rivals } from './rivals.js'
-import { type ProviderRules, rulesOf } from './rules.js'
+import type { Rivals } from './rivals.js'
+import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
@@ -77,6 +78,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   /** Keys of claims by the key of the Cluster that they name. */
   readonly #claimsByCluster = new Map<string, ClaimLine>()
   readonly #heard = new Hearings()
+  readonly #shared: SharedAddresses
   /** Takes answers in, where verbs make calls. */
   readonly hear?: (answered: Answered) => readonly string[]
   /** Claims and pools that can not be read, by key, and why. */
@@ -90,6 +92,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     this.name = rules.name
     this.watches = [IPAddressClaim, IPAddress, Cluster, ...rules.pools].map((model) => model.info)
     this.#rules = rules
+    this.#shared = new SharedAddresses(rules)
     if (rules.outside !== undefined) this.hear = (answered) => this.#hear(answered)
   }
 
@@ -162,6 +165,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     this.#sightings.clear()
     this.#claimsByCluster.clear()
     this.#heard.clear()
+    this.#shared.clear()
     this.#unreadable.clear()
     this.#former.clear()
     this.#orphans.clear()
@@ -192,7 +196,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         claim,
         address,
         addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
-        rivals: address && this.#rivalsOf(address, claim),
+        rivals: this.#rivalsOf(key, address, claim, time),
         heard: this.#heard.of(key),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
@@ -207,31 +211,45 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
     const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
-    if (reason === 'PoolExhausted' || reason === other) record?.exhausted.add(key, claim)
+    // what a claim with the address of another one waits for is no room
+    const isForRoom = reason === 'PoolExhausted' || (reason === other && !this.#shared.has(key))
+    if (isForRoom) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
   }
 
-  /** What is known of the other IPAddress objects that have the address of one. */
-  #rivalsOf(address: IPAddress, claim: IPAddressClaim): Rivals | undefined {
-    const pool = poolOfAddress(address, this.#rules)
+  /** What is known of the other IPAddress objects that have the address of the one of a claim. */
+  #rivalsOf(
+    key: string,
+    address: IPAddress | undefined,
+    claim: IPAddressClaim,
+    { nowMs }: PlanTime,
+  ): Rivals | undefined {
+    const pool = address && poolOfAddress(address, this.#rules)
     const others = this.#othersWith(address)
-    if (pool === undefined || others.length === 0) return undefined
-    const isOfPool = (key: string) => {
-      const held = this.#held.get(addressKeyOf(key))
+    if (address === undefined || pool === undefined || others.length === 0) {
+      this.#shared.forget(key)
+      return undefined
+    }
+    const poolKey = formatRef(pool)
+    const isOfPool = (other: string) => {
+      const held = this.#held.get(addressKeyOf(other))
       const from = held && poolOfAddress(held, this.#rules)
-      return from !== undefined && formatRef(from) === formatRef(pool)
+      return from !== undefined && formatRef(from) === poolKey
     }
-    const known = others.filter(isOfPool)
-    const rivals = known
-      .map((key): Contender => ({ address: this.#addresses.get(addressKeyOf(key)), claim: this.#claims.get(key) }))
-      .filter((rival) => !this.#isPaused(rival.claim))
-    const givesWay = (rival: Contender) => mayGiveWay(rival, this.#rules) && goesFirst({ address, claim }, rival)
-    return {
-      names: known.map((key) => key.slice(key.indexOf(' ') + 1)).sort(),
-      giveWay: rivals.length === others.length && rivals.every(givesWay),
-      isUntold: rivals.some(isUntold),
+    const claimOf = (other: string) => this.#claims.get(other)
+    const sharing: Sharing = {
+      key,
+      own: { address, claim },
+      others,
+      names: () => others.filter(isOfPool).map((other) => other.slice(other.indexOf(' ') + 1)),
+      claimOf,
+      contenderOf: (other) =>
+        isOfPool(other) && !this.#isPaused(claimOf(other))
+          ? { address: this.#addresses.get(addressKeyOf(other)), claim: claimOf(other) }
+          : undefined,
     }
+    return this.#shared.rivalsOf(sharing, { nowMs, mayGiveWay: choosesByLedger(this.#rules) })
   }
 
   /** Whether the Cluster of a claim keeps it as it is. */
@@ -248,6 +266,11 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     if (address === undefined || pool === undefined) return []
     const others = this.#record(formatRef(pool)).ledger.othersHolding(address)
     return others.map((name) => `${IPAddressClaim.info.kind} ${name}`)
+  }
+
+  /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
+  #claimsWith(address: IPAddress | undefined): readonly string[] {
+    return this.#othersWith(address).filter((key) => this.#claims.has(key))
   }
 
   #hear(answered: Answered): readonly string[] {
@@ -357,9 +380,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key, claim)
       if (reads.cluster !== undefined) this.#claimsOf(formatRef(reads.cluster)).add(key, claim)
     }
+    if (claim === undefined) this.#shared.forget(key)
     // whether it is Bound decides which of several gives way
-    const others = this.#othersWith(this.#addresses.get(addressKeyOf(key)))
-    return [key, ...this.#poolThatWaits(before ?? claim), ...others]
+    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#addresses.get(addressKeyOf(key)))
+    return [key, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
   /** The pool of a claim, if it is going and waits for its claims. */
@@ -411,7 +435,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       }
     }
     const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
-    if (isOther) wanted.push(...this.#othersWith(now), ...this.#othersWith(before))
+    if (isOther) {
+      const others = [...this.#claimsWith(now), ...this.#claimsWith(before)]
+      wanted.push(...this.#shared.afterAddress(claimKey, others))
+    }
     const { memory } = this.#rules
     if (memory === undefined) return wanted
     const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
