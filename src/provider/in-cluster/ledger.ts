@@ -383,12 +383,14 @@ export class PoolLedger implements Ledger<InClusterPool> {
     this.#space?.release(key)
     if (!this.#sharing.delete(key)) return
     const others = this.#objectsAt(before.spec)
-    // what is at the very same place has the same holders: only what lies over it is looked at one by one
-    const place = placeText(before)
+    // objects at the very same place have the same holders: these are counted once for all of them
+    const counts = new Map([[placeText(before), others.length]])
     for (const other of others) {
-      const object = this.#objects.get(other)
-      const holders = object === undefined ? [] : placeText(object) === place ? others : this.#objectsAt(object.spec)
-      if (holders.length < 2) this.#sharing.delete(other)
+      const object = this.#objects.get(other) as IPAddress
+      const place = placeText(object)
+      const count = counts.get(place) ?? this.#objectsAt(object.spec).length
+      counts.set(place, count)
+      if (count < 2) this.#sharing.delete(other)
     }
   }
 }
