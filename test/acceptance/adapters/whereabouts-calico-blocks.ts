@@ -6,6 +6,7 @@ import { type Answer, type Answers, answerKeys, type GivenCase, those, unsupport
 import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
 import { exactCount } from '../exact-count.js'
+import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 const attributes = z.record(z.string(), z.string())
@@ -54,7 +55,7 @@ type Row = BlockRow & Pick<z.output<typeof rowSchema>, 'activeOwner' | 'alternat
 
 /** The blocks of Calico, each on a pool; and the arithmetic of its reservations and blocks, on sets. */
 export function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
   if ('block' in asked) return answerKeys(expect, blockAnswers(asked))
