@@ -65,6 +65,7 @@ describe('the pools of MetalLB', () => {
       { pools, steps: [['s1', 'get twice', true], ['s2', 'get', true], ['s3', 'get x2', false], 'again'] },
       { all: 'as listed', validSet: ['10.9.0.0', '10.9.0.1'] },
     ],
+    ['a step that is null', { pools, steps: [null, ['s1', 'get', true]] }, { all: 'as listed', okCount: 1 }],
     [
       'steps without a Service, an address, ports or a result',
       {
@@ -143,6 +144,24 @@ describe('the consumer of metal3', () => {
     ],
   ])('%s', async (_, input, got, name) => {
     expect(await ask(file, input, got, { function: name })).toEqual(got)
+  })
+})
+
+describe('what the library refuses is the result', () => {
+  test.each<readonly [string, object, object, string | undefined]>([
+    ['whereabouts-calico-blocks', { block: null, allocations: [] }, { error: true }, undefined],
+    ['whereabouts-allocate', { range: '10.9.0.0/24', reserved: ['x'] }, { error: true }, undefined],
+    [
+      'consumer-metal3',
+      { owner: null, claim: { finalizers: ['x!'] } },
+      { error: true },
+      'addressFromClaim (CAPI claim)',
+    ],
+    ['consumer-harvester', { available: '2', ops: [['reserve', '', '10.9.0.1'], null] }, { error: true }, 'reserve'],
+    ['consumer-harvester', { subnet: null, rangeStart: null, colour: 'blue' }, { error: true }, 'makeRange'],
+    ['whereabouts-metallb-pools', { before: null, held: { s1: 'x' }, after: null }, { error: true }, undefined],
+  ])('%s', async (...[file, input, got, name]) => {
+    expect(await ask(file, input, got, name === undefined ? {} : { function: name })).toEqual(got)
   })
 })
 

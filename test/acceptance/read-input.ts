@@ -12,10 +12,8 @@ export const MOST_MENDED = 100
 /** An input as a schema has it. */
 export function readInput<T extends z.ZodType>(schema: T, input: unknown): z.ZodSafeParseResult<z.output<T>> {
   const forms = formsOf(schema).map((form) => ({ form, far: distance(form.safeParse(input).error?.issues ?? []) }))
-  for (const { form } of forms.sort((left, right) => left.far - right.far)) {
-    const read = readInput(form, input)
-    if (read.success) return read as z.ZodSafeParseResult<z.output<T>>
-  }
+  const [nearest] = forms.sort((left, right) => left.far - right.far)
+  if (nearest !== undefined) return readInput(nearest.form, input) as z.ZodSafeParseResult<z.output<T>>
   let given = input
   for (let mended = 0; ; mended++) {
     const read = schema.safeParse(given)

@@ -7,7 +7,7 @@ import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 const bound = z.string().nullable().default(null)
-const name = z.string().min(1)
+const name = z.string()
 /** What a row of a pool of whereabouts has; an assignment goes by the pod, a release by the container. */
 const byPod = { podRef: name, ifName: z.string().optional(), containerId: name.optional() }
 const byContainer = { podRef: name.optional(), ifName: z.string().optional(), containerId: name }
