@@ -104,6 +104,12 @@ export class WorkQueue<O extends Outcome> {
     return this.#ready
   }
 
+  /** Since when a key waits to be planned. `undefined`: it does not. */
+  readySinceMs(id: string): number | undefined {
+    const job = this.#jobs.get(id)
+    return job?.isQueued === true ? job.readySinceMs : undefined
+  }
+
   /** What waits of a planner. O(keys of all planners). */
   report(planner: Planner<O>): QueueReport {
     const nowMs = this.#timers.now()
