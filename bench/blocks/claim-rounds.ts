@@ -36,7 +36,7 @@ export interface Round {
 
 /** What binds the claims of a round. */
 interface Side {
-  readonly poolKind?: string
+  readonly poolKind?: string | undefined
   /** Begins when the claims are there; controllers see them by themselves. */
   readonly bind?: (claims: readonly KubeObject[]) => Promise<void>
   readonly lines: () => readonly string[]
@@ -67,7 +67,12 @@ export class ClaimRounds {
   async controlled(ledger: Ledger, count: number): Promise<Round> {
     const namespace = await this.#begin()
     await makePools(this.#client, namespace, POOLS, PREFIX)
-    const start = () => new ControllerProcess(this.#program, this.#ground.kubeconfig, ['--ledger', ledger])
+    const start = () =>
+      new ControllerProcess(this.#program, this.#ground.kubeconfig, [
+        '--ledger',
+        ledger,
+        ...(process.env.BR_ARGS ?? '').split(' ').filter(Boolean),
+      ])
     const processes = Array.from({ length: count }, start)
     try {
       await Promise.all(processes.map((process) => process.untilItLeads()))

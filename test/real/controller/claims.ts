@@ -36,7 +36,7 @@ export interface ClaimParts {
   readonly name: string
   /** The number of its pool. */
   readonly pool: number
-  readonly poolKind?: string
+  readonly poolKind?: string | undefined
 }
 
 export function claimOf({ namespace, name, pool, poolKind: kind = 'InClusterIPPool' }: ClaimParts): KubeObject {
