@@ -157,6 +157,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return this.#addresses.has(addressKeyOf(key))
   }
 
+  isBegun(key: string): boolean {
+    const claim = this.#claims.get(key)
+    if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
+    return this.#rules.outside?.isBegun?.(claim) === true
+  }
+
   reset(): void {
     for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
     this.#sightings.clear()
