@@ -160,6 +160,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return this.#addresses.has(addressKeyOf(key))
   }
 
+  isBegun(key: string): boolean {
+    const claim = this.#claims.get(key)
+    if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
+    return this.#rules.outside?.isBegun?.(claim) === true
+  }
+
   reset(): void {
     for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
     this.#sightings.clear()
@@ -211,8 +217,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
     const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
-    // what a claim with the address of another one waits for is no room
-    const isForRoom = reason === 'PoolExhausted' || (reason === other && !this.#shared.has(key))
+    // what a claim that has failed with the address of another one waits for is no room
+    const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
+    const isForRoom = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
     if (isForRoom) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
