@@ -16,7 +16,7 @@ import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
 import { RefusedBlocks } from './refused-blocks.js'
 import { type AllocationRequest, assertRequest } from './request.js'
-import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
+import { changeRow, fence, isRowOf, nextSequence, undoGiving } from './rows.js'
 import { isOldPool, Shown } from './shown.js'
 
 type Family = 4 | 6
@@ -279,8 +279,9 @@ class AllocateTask implements GroupedTask {
     )
     if (place === undefined) return undefined
     const { name, prefix, version, object } = place.book
-    const sequence = object.spec.sequence + 1
-    const effect = changeRow(place, wanted, `${owner.name} has another container or MAC`)
+    const sequence = nextSequence(object, this.#nowMs)
+    const why = `${owner.name} has another container or MAC`
+    const effect = changeRow(place, wanted, { nowMs: this.#nowMs, why })
     this.#noteLast(effect, name)
     this.#sent.set(name, { version, sequence })
     this.#noteSent(name, { prefix, version, sequence })

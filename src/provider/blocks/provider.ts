@@ -106,7 +106,11 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       finalizers,
       sweepAfterSeconds,
       holdsAddress,
-      outside: { marker: 'claim', orphans: 'swept' },
+      outside: {
+        marker: 'claim',
+        orphans: 'swept',
+        isBegun: ({ metadata }) => metadata.uid !== undefined && this.#known.rowsOf(metadata.uid).length > 0,
+      },
       ledger: () => definition.ledger(),
       resolve: ({ claim, pool }) => this.#resolve(claim, pool),
       ensure: (input) => this.#ensure(input),
@@ -161,8 +165,9 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const keys = this.#provider.hear?.(answered) ?? []
     const { call, answer } = answered
     const { pool, address } = call.input as unknown as CallInput
-    if (call.operation !== 'release' && address !== undefined) {
-      const key = formatRef(call.about)
+    const key = formatRef(call.about)
+    // a claim that is gone waits for nothing
+    if (call.operation !== 'release' && address !== undefined && keys.includes(key)) {
       if (answer.ok && !DENIALS.has(answer.value)) this.#wanted.forget(key)
       else this.#wanted.note(key, address)
     }
@@ -194,6 +199,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
 
   isServed(key: string): boolean {
     return this.#provider.isServed?.(key) === true
+  }
+
+  isBegun(key: string): boolean {
+    return this.#provider.isBegun?.(key) === true
   }
 
   reset(): void {

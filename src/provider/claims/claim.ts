@@ -2,6 +2,7 @@ import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cl
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { listedInOrder } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { refuse } from '../../errors/refuse.js'
 import {
@@ -14,7 +15,7 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
-import { doubtOf } from './confirm.js'
+import { type Doubt, doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
 import { isOf, planHeld } from './held-claim.js'
@@ -22,7 +23,7 @@ import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { Rivals } from './rivals.js'
-import type { ClaimRules } from './rules.js'
+import { type ClaimRules, choosesByLedger } from './rules.js'
 import { startOf, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
@@ -158,6 +159,12 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
       ? told
       : { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
   }
+  const denial = shared === undefined || address === undefined ? undefined : denialOf(planning, address)
+  if (denial?.kind === 'ask') return asking(planning, intent(planning, effects), denial)
+  if (denial?.kind === 'no' && shared !== undefined && address !== undefined) {
+    const told = wait(soFar, 'AllocationFailed', `${shared}, and the claim gets another one`)
+    return { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
+  }
   const obstacle = notOurs ?? shared
   if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
@@ -196,10 +203,25 @@ function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   address: IPAddress,
 ): boolean {
-  if (rules.outside !== undefined || rules.confirm !== undefined) return false
+  if (!choosesByLedger(rules)) return false
   // not while nothing else can be given
   if (whyUnavailable(input.pool, input.ledger) !== undefined) return false
   return isControlledBy(address, input.claim) && input.rivals?.giveWay !== true
+}
+
+/**
+ * What a provider that knows more than the IPAddress objects says of an address that a claim shares, whose IPAddress was made for this very claim: one that arrived
+ * late is denied, and the claim gets another address.
+ */
+function denialOf<P extends KubeObject, L extends Ledger<P>, O>(
+  { rules, input, time }: Planning<P, L, O>,
+  address: IPAddress,
+): Asked | Doubt | undefined {
+  const { claim, pool, ledger } = input
+  // not while nothing else can be given
+  if (pool === undefined || whyUnavailable(pool, ledger) !== undefined || !isControlledBy(address, claim))
+    return undefined
+  return doubtOf(rules, input, { pool, address, isBound: false, nowMs: time.nowMs })
 }
 
 /** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */
@@ -446,5 +468,7 @@ function whyNotOurs<P extends KubeObject, L extends Ledger<P>, O>(
  */
 function whyShared<P extends KubeObject>(address: IPAddress | undefined, ledger: Ledger<P>): string | undefined {
   const others = address === undefined ? [] : ledger.othersHolding(address)
-  return others.length === 0 ? undefined : `its address ${address?.spec.address} is also that of ${others.join(', ')}`
+  return others.length === 0
+    ? undefined
+    : `its address ${address?.spec.address} is also that of ${listedInOrder(others, ', ')}`
 }

@@ -2,7 +2,7 @@ import type { ClaimEvent } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { listed } from '../../errors/listed.js'
+import { listedInOrder } from '../../errors/listed.js'
 import { type Effect, eventAbout, type Plan, patchStatus } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -46,7 +46,7 @@ export function bound(
 ): Plan<ClaimOutcome> {
   const now = step(soFar, 'AddressAllocated')
   const message = prefix === undefined ? address : `${address}/${prefix}`
-  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listed(others, ', ')}`
+  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listedInOrder(others, ', ')}`
   const { claim, progress } = now
   const status = withUniqueness(progress.status, claim, duplicate, now.now)
   const told: Told =

@@ -35,8 +35,9 @@ import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
-import { type Contender, goesFirst, isUntold, mayGiveWay, type Rivals } from './rivals.js'
-import { type ProviderRules, rulesOf } from './rules.js'
+import type { Rivals } from './rivals.js'
+import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
@@ -77,6 +78,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   /** Keys of claims by the key of the Cluster that they name. */
   readonly #claimsByCluster = new Map<string, ClaimLine>()
   readonly #heard = new Hearings()
+  readonly #shared: SharedAddresses
   /** Takes answers in, where verbs make calls. */
   readonly hear?: (answered: Answered) => readonly string[]
   /** Claims and pools that can not be read, by key, and why. */
@@ -90,6 +92,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     this.name = rules.name
     this.watches = [IPAddressClaim, IPAddress, Cluster, ...rules.pools].map((model) => model.info)
     this.#rules = rules
+    this.#shared = new SharedAddresses(rules)
     if (rules.outside !== undefined) this.hear = (answered) => this.#hear(answered)
   }
 
@@ -157,11 +160,18 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return this.#addresses.has(addressKeyOf(key))
   }
 
+  isBegun(key: string): boolean {
+    const claim = this.#claims.get(key)
+    if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
+    return this.#rules.outside?.isBegun?.(claim) === true
+  }
+
   reset(): void {
     for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
     this.#sightings.clear()
     this.#claimsByCluster.clear()
     this.#heard.clear()
+    this.#shared.clear()
     this.#unreadable.clear()
     this.#former.clear()
     this.#orphans.clear()
@@ -174,7 +184,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   retry(pool: ObjectRef): readonly string[] {
     const record = this.#record(formatRef(pool))
-    return this.#retry(record, record.exhausted)
+    return this.#retry(record.exhausted)
   }
 
   disbelieve(claims: readonly string[]): void {
@@ -192,7 +202,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
         claim,
         address,
         addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
-        rivals: address && this.#rivalsOf(address, claim),
+        rivals: this.#rivalsOf(key, address, claim, time),
         heard: this.#heard.of(key),
         addressProblem: this.#unreadable.get(formatRef(reads.address)),
         cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
@@ -207,31 +217,46 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
     const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
-    if (reason === 'PoolExhausted' || reason === other) record?.exhausted.add(key, claim)
+    // what a claim that has failed with the address of another one waits for is no room
+    const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
+    const isForRoom = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
+    if (isForRoom) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
   }
 
-  /** What is known of the other IPAddress objects that have the address of one. */
-  #rivalsOf(address: IPAddress, claim: IPAddressClaim): Rivals | undefined {
-    const pool = poolOfAddress(address, this.#rules)
+  /** What is known of the other IPAddress objects that have the address of the one of a claim. */
+  #rivalsOf(
+    key: string,
+    address: IPAddress | undefined,
+    claim: IPAddressClaim,
+    { nowMs }: PlanTime,
+  ): Rivals | undefined {
+    const pool = address && poolOfAddress(address, this.#rules)
     const others = this.#othersWith(address)
-    if (pool === undefined || others.length === 0) return undefined
-    const isOfPool = (key: string) => {
-      const held = this.#held.get(addressKeyOf(key))
+    if (address === undefined || pool === undefined || others.length === 0) {
+      this.#shared.forget(key)
+      return undefined
+    }
+    const poolKey = formatRef(pool)
+    const isOfPool = (other: string) => {
+      const held = this.#held.get(addressKeyOf(other))
       const from = held && poolOfAddress(held, this.#rules)
-      return from !== undefined && formatRef(from) === formatRef(pool)
+      return from !== undefined && formatRef(from) === poolKey
     }
-    const known = others.filter(isOfPool)
-    const rivals = known
-      .map((key): Contender => ({ address: this.#addresses.get(addressKeyOf(key)), claim: this.#claims.get(key) }))
-      .filter((rival) => !this.#isPaused(rival.claim))
-    const givesWay = (rival: Contender) => mayGiveWay(rival, this.#rules) && goesFirst({ address, claim }, rival)
-    return {
-      names: known.map((key) => key.slice(key.indexOf(' ') + 1)).sort(),
-      giveWay: rivals.length === others.length && rivals.every(givesWay),
-      isUntold: rivals.some(isUntold),
+    const claimOf = (other: string) => this.#claims.get(other)
+    const sharing: Sharing = {
+      key,
+      own: { address, claim },
+      others,
+      names: () => others.filter(isOfPool).map((other) => other.slice(other.indexOf(' ') + 1)),
+      claimOf,
+      contenderOf: (other) =>
+        isOfPool(other) && !this.#isPaused(claimOf(other))
+          ? { address: this.#addresses.get(addressKeyOf(other)), claim: claimOf(other) }
+          : undefined,
     }
+    return this.#shared.rivalsOf(sharing, { nowMs, mayGiveWay: choosesByLedger(this.#rules) })
   }
 
   /** Whether the Cluster of a claim keeps it as it is. */
@@ -250,6 +275,11 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return others.map((name) => `${IPAddressClaim.info.kind} ${name}`)
   }
 
+  /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
+  #claimsWith(address: IPAddress | undefined): readonly string[] {
+    return this.#othersWith(address).filter((key) => this.#claims.has(key))
+  }
+
   #hear(answered: Answered): readonly string[] {
     const key = formatRef(answered.call.about)
     if (!this.#claims.has(key)) return []
@@ -258,9 +288,9 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   }
 
   /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
-  #retry({ asking }: PoolRecord<P, L>, claims: Iterable<string>): readonly string[] {
+  #retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
-    this.#heard.doubt(keys, asking)
+    this.#heard.doubt(keys)
     return keys
   }
 
@@ -272,7 +302,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const { asking } = this.#record(formatRef(pool))
     asking.add(key)
     this.#heard.ask(key)
-    return [() => (asking.delete(key) ? this.#poolThatWaits(claim) : [])]
+    return [
+      () => {
+        this.#heard.end(key)
+        return asking.delete(key) ? this.#poolThatWaits(claim) : []
+      },
+    ]
   }
 
   /** How many claims of a pool have our finalizer, or are about to. */
@@ -342,7 +377,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const before = this.#claims.get(key)
     if (before !== undefined) this.#unlink(key, before)
-    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.forget(key)
+    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.disbelieve(key)
     if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
     if (claim === undefined) this.#claims.delete(key)
     else {
@@ -352,9 +387,10 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key, claim)
       if (reads.cluster !== undefined) this.#claimsOf(formatRef(reads.cluster)).add(key, claim)
     }
+    if (claim === undefined) this.#shared.forget(key)
     // whether it is Bound decides which of several gives way
-    const others = this.#othersWith(this.#addresses.get(addressKeyOf(key)))
-    return [key, ...this.#poolThatWaits(before ?? claim), ...others]
+    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#addresses.get(addressKeyOf(key)))
+    return [key, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
   /** The pool of a claim, if it is going and waits for its claims. */
@@ -378,7 +414,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const key = formatRef(ref)
     const claimKey = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
     // what was said before the address came or went is used up
-    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.forget(claimKey)
+    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
     if (address === undefined) this.#addresses.delete(key)
     else this.#addresses.set(key, address)
 
@@ -402,11 +438,14 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
       if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
-        wanted.push(poolKey, ...this.#retry(record, record.exhausted))
+        wanted.push(poolKey, ...this.#retry(record.exhausted))
       }
     }
     const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
-    if (isOther) wanted.push(...this.#othersWith(now), ...this.#othersWith(before))
+    if (isOther) {
+      const others = [...this.#claimsWith(now), ...this.#claimsWith(before)]
+      wanted.push(...this.#shared.afterAddress(claimKey, others))
+    }
     const { memory } = this.#rules
     if (memory === undefined) return wanted
     const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
@@ -447,7 +486,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
-    const wanted = isAsBefore ? [] : this.#retry(record, record.claims)
+    const wanted = isAsBefore ? [] : this.#retry(record.claims)
     // an answer is about the pool as it was
     if (!isSameSpec) this.disbelieve([...record.claims])
     return [key, ...wanted, ...this.#wakeAll(others)]

@@ -3,6 +3,7 @@ import {
   type ClaimState,
   type Condition,
   type ConditionUpdate,
+  findCondition,
   type NotReadyReason,
   setCondition,
   stateOf,
@@ -85,6 +86,11 @@ export function isBound(claim: IPAddressClaim): boolean {
 
 /** The condition of a claim that shares its address with another IPAddress, or has. */
 export const ADDRESS_UNIQUE_CONDITION = 'AddressUnique'
+
+/** Whether a claim says that another IPAddress has its address. */
+export function saysItIsShared({ status }: IPAddressClaim): boolean {
+  return findCondition(status?.conditions, ADDRESS_UNIQUE_CONDITION)?.status === 'False'
+}
 
 /** The status of a claim that says whether its address is its own: nothing of it where it has never been otherwise. */
 export function withUniqueness(

@@ -285,11 +285,17 @@ export class PoolLedger implements Ledger<InClusterPool> {
     return [...new Set(others)].filter((holder) => holder !== own)
   }
 
-  /** What several objects hold. O(such objects). */
+  /** What several objects hold. O(n log n) for n such objects. */
   duplicates(): readonly Duplicate[] {
     const found = new Map<string, Duplicate>()
+    const places = new Set<string>()
     for (const key of [...this.#sharing].sort()) {
-      const { spec } = this.#objects.get(key) as IPAddress
+      const object = this.#objects.get(key) as IPAddress
+      const { spec } = object
+      // at one place there are the same holders, whichever of them is looked at
+      const place = placeText(object)
+      if (places.has(place)) continue
+      places.add(place)
       const holders = this.#objectsAt(spec)
       const id = holders.join()
       if (!found.has(id)) found.set(id, { address: spec.address, holders })
@@ -376,9 +382,15 @@ export class PoolLedger implements Ledger<InClusterPool> {
   #release(key: string, before: IPAddress): void {
     this.#space?.release(key)
     if (!this.#sharing.delete(key)) return
-    for (const other of this.#objectsAt(before.spec)) {
-      const object = this.#objects.get(other)
-      if (object === undefined || this.#objectsAt(object.spec).length < 2) this.#sharing.delete(other)
+    const others = this.#objectsAt(before.spec)
+    // objects at the very same place have the same holders: these are counted once for all of them
+    const counts = new Map([[placeText(before), others.length]])
+    for (const other of others) {
+      const object = this.#objects.get(other) as IPAddress
+      const place = placeText(object)
+      const count = counts.get(place) ?? this.#objectsAt(object.spec).length
+      counts.set(place, count)
+      if (count < 2) this.#sharing.delete(other)
     }
   }
 }
@@ -394,6 +406,11 @@ function placeOf({ address, prefix }: Offer): Place {
 function extentOfText(text: string, space: Space): Prefix | undefined {
   const offer = space.offerOf(text)
   return offer && space.extentOf(placeOf(offer))
+}
+
+/** The place of an IPAddress as it is written: objects with the same text have the same holders. */
+function placeText({ spec }: IPAddress): string {
+  return `${spec.address}/${spec.prefix}`
 }
 
 function sameText(left: IPAddress, right: IPAddress): boolean {

@@ -195,7 +195,8 @@ class BlocksSweep implements Planner<OperatorOutcome> {
   #effectsFor({ place, verdict }: Case, { nowMs }: PlanTime): readonly Effect[] {
     const { book, entry } = place
     const { owner } = entry.row
-    if (verdict.kind === 'heir') return [verdict.check, handOver(place, verdict.uid, `${owner} was made anew`)]
+    if (verdict.kind === 'heir')
+      return [verdict.check, handOver(place, verdict.uid, { nowMs, why: `${owner} was made anew` })]
     const pool = this.#known.pool(entry.row.pool ?? book.object.spec.pool)
     const rules = pool instanceof PoolView ? pool.object.spec : undefined
     const isStray = verdict.kind === 'stray'
