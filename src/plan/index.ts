@@ -1,4 +1,21 @@
+export type {
+  CachedObjects,
+  Delta,
+  NameRef,
+  Parsed,
+  ParseResult,
+  Watch,
+} from './cached-objects.js'
 export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
+export {
+  type Cache,
+  type DefinedPlanner,
+  definePlanner,
+  type PlannerContext,
+  type PlannerDefinition,
+  type Wakes,
+  type Watches,
+} from './define-planner.js'
 export {
   type AbsentEffect,
   addFinalizer,
@@ -18,7 +35,9 @@ export {
   type Refusal,
   removeFinalizer,
 } from './effect.js'
+export { type Applied, type ApplyOptions, isOlderVersion, type ListChanges, ObjectCache } from './object-cache.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
-export { isOlderVersion, Sightings } from './sightings.js'
+export type { Selection } from './selection.js'
+export { Sightings } from './sightings.js'
 export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'

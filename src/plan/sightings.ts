@@ -1,4 +1,5 @@
 import { objectKey, refOf } from '../crd/meta/object.js'
+import { isOlderVersion } from './object-cache.js'
 import type { Change } from './planner.js'
 
 /** How many objects are remembered after they were seen gone. */
@@ -62,11 +63,4 @@ export class Sightings {
       return
     }
   }
-}
-
-/** Whether one resourceVersion is older than another. Never, where either is no whole number. */
-export function isOlderVersion(version: string | undefined, than: string | undefined): boolean {
-  if (version === undefined || than === undefined || !/^\d+$/.test(version) || !/^\d+$/.test(than)) return false
-  const [a, b] = [version.replace(/^0+/, ''), than.replace(/^0+/, '')]
-  return a.length === b.length ? a < b : a.length < b.length
 }
