@@ -130,7 +130,8 @@ export const registry: Registry = {
     conditionReason: 'StoreUnavailable',
   },
   STORE_WRITE_WITHHELD: {
-    template: (c) => `${plain(c.operation)} of ${plain(c.object)} was not sent: this controller is no longer allowed to write`,
+    template: (c) =>
+      `${plain(c.operation)} of ${plain(c.object)} was not sent: this controller is no longer allowed to write`,
     retry: 'after',
     conditionReason: 'WriteWithheld',
   },

@@ -1,4 +1,6 @@
+import type { Model } from '../crd/meta/model.js'
 import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
+import { describe } from '../errors/index.js'
 import type { Selection } from './selection.js'
 
 /** An object that can be read, or why it cannot. `object` is what the selection keeps of it. */
@@ -21,6 +23,21 @@ export interface Watch<T> extends Selection {
 /** What {@link Watch.parse} answers: the value, or one sentence that says why the object cannot be read. */
 export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
+/** A watch of the objects of a model. */
+export function modelWatch<T extends KubeObject>(
+  model: Model<T>,
+  options: Partial<Omit<Watch<T>, 'parse'>> = {},
+): Watch<T> {
+  return {
+    ...model.info,
+    ...options,
+    parse: (object) => {
+      const read = model.safeParse(object)
+      return read.ok ? read : { ok: false, problem: describe(read.failure) }
+    },
+  }
+}
+
 /** What names an object within its kind. */
 export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
 
@@ -28,6 +45,8 @@ export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
 export interface Delta<T> {
   readonly ref: ObjectRef
   readonly before: Parsed<T> | undefined
+  /** Whether anything was known of the object before, also that it did not exist. */
+  readonly wasKnown: boolean
   readonly now: Parsed<T> | undefined
 }
 
@@ -51,6 +70,8 @@ export interface CachedObjects<T> extends Iterable<T> {
   by(index: string, key: string): readonly T[]
   /** How many there are under a key of an index. O(1). */
   countBy(index: string, key: string): number
+  /** The names of which anything is known: of the objects, and in a cache that is filled by single reads also of what was found to be absent. */
+  names(): IterableIterator<string>
   /** The objects that cannot be read. O(1) if there are none. */
   unreadable(): readonly Extract<Parsed<T>, { ok: false }>[]
   /** Whether the store has said that no object of this uid exists under a name. */
@@ -116,6 +137,11 @@ export class ParsedObjects<T> implements CachedObjects<T> {
     return this.#indexes.get(index)?.count(key) ?? 0
   }
 
+  *names(): IterableIterator<string> {
+    yield* this.#entries.keys()
+    yield* this.#facts.absentNames()
+  }
+
   unreadable(): readonly Extract<Parsed<T>, { ok: false }>[] {
     return [...this.#unreadable.values()]
   }
@@ -129,10 +155,10 @@ export class ParsedObjects<T> implements CachedObjects<T> {
   }
 
   /** Takes in what is known of an object now. */
-  set(key: string, ref: ObjectRef, object: KubeObject | undefined): Delta<T> {
+  set(key: string, ref: ObjectRef, object: KubeObject | undefined, wasKnown: boolean): Delta<T> {
     const before = this.#entries.get(key)
     if (object !== undefined && before !== undefined && isSameVersion(before.object, object)) {
-      return { ref, before, now: before }
+      return { ref, before, wasKnown, now: before }
     }
     const now = object && this.#parse(object, before)
     if (now === undefined) this.#entries.delete(key)
@@ -140,7 +166,7 @@ export class ParsedObjects<T> implements CachedObjects<T> {
     if (now?.ok === false) this.#unreadable.set(key, now)
     else this.#unreadable.delete(key)
     for (const index of this.#indexes.values()) index.replace(key, before, now)
-    return { ref, before, now }
+    return { ref, before, wasKnown, now }
   }
 
   clear(): void {
@@ -158,6 +184,7 @@ export class ParsedObjects<T> implements CachedObjects<T> {
 /** What a collection knows beside its objects. */
 export interface CollectionFacts {
   isKnownAbsent(key: string): boolean
+  absentNames(): Iterable<string>
   isProvenAbsent(key: string, uid: string): boolean
 }
 

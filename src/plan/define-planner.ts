@@ -35,9 +35,10 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
    * What the planner remembers beside the objects: what an external system has answered, since when something is so. Called when the planner is made, and at
    * each `reset`.
    *
+   * @param objects the cache, for a state that follows some of its objects
    * @param before the state before the reset
    */
-  readonly state?: ((before: S | undefined) => S) | undefined
+  readonly state?: ((objects: ObjectCache, before: S | undefined) => S) | undefined
   readonly wakes: Wakes<W, S>
   /** The plan for a key; `undefined`: there is nothing under it. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
@@ -132,6 +133,6 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   #open(before: S | undefined): PlannerContext<W, S> {
     const { watches, state } = this.#definition
     const cache = Object.fromEntries(Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)]))
-    return { cache: cache as Cache<W>, state: state?.(before) as S }
+    return { cache: cache as Cache<W>, state: state?.(this.#objects, before) as S }
   }
 }

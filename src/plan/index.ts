@@ -1,10 +1,11 @@
-export type {
-  CachedObjects,
-  Delta,
-  NameRef,
-  Parsed,
-  ParseResult,
-  Watch,
+export {
+  type CachedObjects,
+  type Delta,
+  modelWatch,
+  type NameRef,
+  type Parsed,
+  type ParseResult,
+  type Watch,
 } from './cached-objects.js'
 export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
 export {

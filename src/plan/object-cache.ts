@@ -11,6 +11,8 @@ export interface Applied {
   readonly change: Change
   /** Whether it told anything that was not known: false for the echo of a write, and for what is older than what is known. */
   readonly isNews: boolean
+  /** It is an absence that was asked for before the object came: the object may well be there. */
+  readonly isStale: boolean
   /** How an object has changed for a watch; `undefined`: nothing has changed for it. */
   deltaFor<T>(watch: Watch<T>): Delta<T> | undefined
 }
@@ -68,12 +70,15 @@ export class ObjectCache {
     const collections = this.#of(ref, selection)
     const deltas = new Map<object, Delta<never>>()
     let isNews = collections.length === 0
+    let isStale = false
     const at = this.#clock + 1
     for (const collection of collections) {
-      if (collection.take(change, ref, { at, since, isLeaving: selection !== undefined }, deltas)) isNews = true
+      const taken = collection.take(change, ref, { at, since, isLeaving: selection !== undefined }, deltas)
+      if (taken === 'news') isNews = true
+      if (taken === 'stale') isStale = true
     }
     this.#clock = at
-    return { change, isNews, deltaFor: <T>(watch: Watch<T>) => deltas.get(watch) as Delta<T> | undefined }
+    return { change, isNews, isStale, deltaFor: <T>(watch: Watch<T>) => deltas.get(watch) as Delta<T> | undefined }
   }
 
   /**
@@ -154,6 +159,9 @@ interface Seen {
   readonly object: KubeObject | undefined
 }
 
+/** What a change is to a collection. */
+type Taken = 'news' | 'echo' | 'stale'
+
 interface TakeOptions {
   readonly at: number
   readonly since: number
@@ -182,24 +190,25 @@ class Collection {
     if (known !== undefined) return known as ParsedObjects<T>
     const reader = new ParsedObjects(watch, {
       isKnownAbsent: (key) => this.isComplete || this.#absent.has(key),
+      absentNames: () => this.#absent,
       isProvenAbsent: (key, uid) => this.#proven.has(`${key} ${uid}`),
     })
     this.#readers.set(watch, reader as ParsedObjects<unknown>)
-    for (const [key, { ref, object }] of this.#seen) if (object !== undefined) reader.set(key, ref, object)
+    for (const [key, { ref, object }] of this.#seen) if (object !== undefined) reader.set(key, ref, object, false)
     return reader
   }
 
-  /** Takes a change in, and adds what has changed for each reader. @returns whether it is news */
-  take(change: Change, ref: ObjectRef, options: TakeOptions, deltas: Map<object, Delta<never>>): boolean {
+  /** Takes a change in, and adds what has changed for each reader. */
+  take(change: Change, ref: ObjectRef, options: TakeOptions, deltas: Map<object, Delta<never>>): Taken {
     const key = nameKey(ref)
     if (change.kind === 'absent') return this.#takeAbsence(change, key, options, deltas)
     if (!isSelected(this.#selection, change.object)) {
-      return this.#seen.has(key) && this.#leave(key, ref, deltas)
+      return this.#seen.has(key) ? this.#leave(key, ref, deltas) : 'echo'
     }
     const { uid, resourceVersion: version } = change.object.metadata
     const seen = this.#seen.get(key)
-    if (uid !== undefined && this.#deleted.has(`${key} ${uid}`)) return false
-    if (isOlderVersion(version, seen?.version)) return false
+    if (uid !== undefined && this.#deleted.has(`${key} ${uid}`)) return 'echo'
+    if (isOlderVersion(version, seen?.version)) return 'echo'
     if (uid !== undefined && seen?.uid !== undefined && seen.uid !== uid) this.#noteDeleted(key, seen.uid, options.at)
     const isThere = seen?.object !== undefined
     const isSame = isThere && version !== undefined && version === seen.version && uid === seen.uid
@@ -209,9 +218,9 @@ class Collection {
         ? seen.object
         : (keep?.(change.object) ?? change.object)
     this.#seen.set(key, { ref, uid: uid ?? seen?.uid, version, cameAt: isThere ? seen.cameAt : options.at, object })
-    this.#absent.delete(key)
-    this.#show(key, ref, object, deltas)
-    return !isSame
+    const wasKnown = isThere || this.#absent.delete(key)
+    this.#show(key, ref, object, deltas, wasKnown)
+    return isSame ? 'echo' : 'news'
   }
 
   changesOf(
@@ -263,34 +272,42 @@ class Collection {
     key: string,
     { at, since, isLeaving }: TakeOptions,
     deltas: Map<object, Delta<never>>,
-  ): boolean {
+  ): Taken {
     const seen = this.#seen.get(key)
     if (confirmed === true && uid !== undefined) remember(this.#proven, `${key} ${uid}`)
     const isOther = uid !== undefined && seen?.uid !== undefined && seen.uid !== uid
     if (isLeaving && isSelective(this.#selection)) {
-      return !isOther && this.#leave(key, ref, deltas)
+      return isOther ? 'echo' : this.#leave(key, ref, deltas)
     }
     // it came after it was looked for
-    if (seen?.object !== undefined && seen.cameAt > since && !isOther) return false
+    if (seen?.object !== undefined && seen.cameAt > since && !isOther) return 'stale'
     if (uid !== undefined) this.#noteDeleted(key, uid, at)
     // the deletion of an earlier object says nothing of the one that has its name now
-    if (isOther) return false
+    if (isOther) return 'echo'
     const wasThere = seen?.object !== undefined
     if (uid !== undefined) this.#seen.delete(key)
     else if (seen !== undefined) this.#seen.set(key, { ...seen, object: undefined })
+    const wasKnown = wasThere || this.#absent.has(key)
     if (!this.isComplete) remember(this.#absent, key)
-    this.#show(key, ref, undefined, deltas)
-    return wasThere
+    this.#show(key, ref, undefined, deltas, wasKnown)
+    return wasThere ? 'news' : 'echo'
   }
 
-  #leave(key: string, ref: ObjectRef, deltas: Map<object, Delta<never>>): boolean {
+  #leave(key: string, ref: ObjectRef, deltas: Map<object, Delta<never>>): Taken {
     const wasThere = this.#seen.delete(key)
-    this.#show(key, ref, undefined, deltas)
-    return wasThere
+    this.#show(key, ref, undefined, deltas, wasThere)
+    return wasThere ? 'news' : 'echo'
   }
 
-  #show(key: string, ref: ObjectRef, object: KubeObject | undefined, deltas: Map<object, Delta<never>>): void {
-    for (const [watch, reader] of this.#readers) deltas.set(watch, reader.set(key, ref, object) as Delta<never>)
+  #show(
+    key: string,
+    ref: ObjectRef,
+    object: KubeObject | undefined,
+    deltas: Map<object, Delta<never>>,
+    wasKnown: boolean,
+  ): void {
+    for (const [watch, reader] of this.#readers)
+      deltas.set(watch, reader.set(key, ref, object, wasKnown) as Delta<never>)
   }
 
   #noteDeleted(key: string, uid: string, at: number): void {

@@ -159,8 +159,8 @@ export class AllocateGroup implements Task<Outcome> {
       write.effect = combined(write, effect)
     }
     this.#shared.prefix ??= parseBlockName(name)?.prefix
-    const assumed = BlockBook.read(object)
-    return assumed instanceof BlockBook ? known.assume(assumed) : () => {}
+    const assumed = BlockBook.parse(object)
+    return assumed.ok ? known.assume(assumed.value) : () => {}
   }
 }
 

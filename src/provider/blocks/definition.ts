@@ -14,7 +14,6 @@ import type {
   Released,
   ReleaseInput,
 } from '../claims/index.js'
-import type { BlockReadings } from './readings.js'
 
 /** What a claim wants of a pool. */
 export type BlockWish =
@@ -63,7 +62,6 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
   /** As in `defineProvider`. */
   readonly sweepAfterSeconds?: number | undefined
-  readonly readings?: BlockReadings | undefined
   /** As in `defineProvider`. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** What IPAddress objects hold of one pool. */

@@ -98,7 +98,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds, holdsAddress } = definition
     this.#definition = definition
     this.name = name
-    this.#known = new KnownBlocks({ isComplete: true, readings: definition.readings })
+    this.#known = new KnownBlocks({ isComplete: true })
     this.#provider = defineProvider<P, L, PoolView, R>({
       name,
       pools,

@@ -1,0 +1,57 @@
+import type * as Prefix from '../../../cidr/nouns/prefix.js'
+import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
+import type { FamilyGrid } from '../../../crd/ipam-kit/grid.js'
+import type { IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
+import type { CachedObjects } from '../../../plan/index.js'
+import type { BlockBook } from '../book.js'
+
+type Family = 4 | 6
+
+/** A block that cannot be read: who holds what in it is not known, and its name says where it lies. */
+interface Unreadable {
+  readonly name: string
+  readonly prefix: Prefix.Prefix
+}
+
+/** The blocks of a domain at the moment of a plan. Each question costs O(blocks of the domain) at most. */
+export class DomainBlocks {
+  readonly books: readonly BlockBook[]
+  readonly unreadable: readonly Unreadable[]
+
+  constructor(blocks: CachedObjects<BlockBook>, domain: string) {
+    this.books = blocks.by('domain', domain)
+    this.unreadable = blocks.unreadable().flatMap(({ object: { metadata } }) => {
+      const place = parseBlockName(metadata.name)
+      return place?.domain === domain ? [{ name: metadata.name, prefix: place.prefix }] : []
+    })
+  }
+
+  /** The grid on which the blocks of a family lie. */
+  gridOf(family: Family): FamilyGrid | undefined {
+    const book = this.books.find(({ prefix }) => prefix.address.family === family)
+    return book && gridOf(book)
+  }
+
+  /** A block that cannot be read and lies on none of the grids of the others: its grid is not known. */
+  get offGrid(): string | undefined {
+    const isOnGrid = ({ prefix: { address, length } }: Unreadable) =>
+      this.books.some(({ prefix }) => prefix.length === length && prefix.address.family === address.family)
+    return this.unreadable.find((block) => !isOnGrid(block))?.name
+  }
+
+  /** A block that does not lie on the grid of the domain. */
+  offGridOf(spec: IPDomainSpec): string | undefined {
+    const wanted = ({ address }: Prefix.Prefix) => (address.family === 4 ? spec.ipv4 : spec.ipv6)
+    const book = this.books.find((each) => {
+      const [has, wants] = [gridOf(each), wanted(each.prefix)]
+      return (
+        has.blockPrefixLength !== wants.blockPrefixLength || has.allocationPrefixLength !== wants.allocationPrefixLength
+      )
+    })
+    return book?.name ?? this.unreadable.find(({ prefix }) => prefix.length !== wanted(prefix).blockPrefixLength)?.name
+  }
+}
+
+function gridOf({ prefix, object }: BlockBook): FamilyGrid {
+  return { blockPrefixLength: prefix.length, allocationPrefixLength: object.spec.allocationPrefixLength }
+}
