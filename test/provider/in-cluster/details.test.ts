@@ -306,8 +306,12 @@ describe('a plan for a pool', () => {
 
 describe('a planner wakes', () => {
   const web = 'IPAddressClaim default/web'
+  let version = 9
   const show = (planner: ReturnType<typeof inCluster>, object: KubeObject, metadata: object = {}) =>
-    planner.observe({ kind: 'present', object: stored(object, metadata) })
+    planner.observe({
+      kind: 'present',
+      object: stored(object, { resourceVersion: `${++version}`, ...metadata }),
+    })
   const withClaim = (...objects: readonly KubeObject[]) => {
     const planner = inCluster()
     for (const object of [...objects, claim('web')]) show(planner, object)
@@ -359,7 +363,11 @@ describe('a planner wakes', () => {
     planner.observe({ kind: 'present', object: wide })
     show(planner, claim('web', { poolRef }))
     expect(planner.plan(web, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'PoolExhausted' })
-    const narrow = { ...wide, spec: { ...wide.spec, prefix: 64 } }
+    const narrow = {
+      ...wide,
+      spec: { ...wide.spec, prefix: 64 },
+      metadata: { ...wide.metadata, resourceVersion: '10' },
+    }
     expect(planner.observe({ kind: 'present', object: narrow })).toContain(web)
   })
 
@@ -377,7 +385,7 @@ describe('a planner wakes', () => {
     const finalizers = ['ipam.cluster.x-k8s.io/ProtectPool']
     planner.observe({
       kind: 'present',
-      object: stored(pool(['10.0.0.1']), { uid: 'another', resourceVersion: '8', finalizers }),
+      object: stored(pool(['10.0.0.1']), { uid: 'another', resourceVersion: '99', finalizers }),
     })
     expect(planner.isSummary(key)).toBe(true)
   })
