@@ -40,5 +40,4 @@ export { type Applied, type ApplyOptions, isOlderVersion, type ListChanges, Obje
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
 export type { Selection } from './selection.js'
-export { Sightings } from './sightings.js'
 export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'
