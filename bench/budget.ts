@@ -21,6 +21,11 @@ export interface Budget {
     readonly goals: Goals
     /** A run fails above it. */
     readonly requestsPerAllocation: number
+    /** Of four controllers that bind claims: one of these has to be reached, by peer. */
+    readonly fourProcesses: { readonly [peer: string]: number }
+    /** A run fails above it, by what binds the claims. */
+    readonly requestsPerClaim: { readonly [side: string]: number }
+    readonly conflictsPerClaim: { readonly [side: string]: number }
   }
   readonly bytes: { readonly [what: string]: Bytes }
 }

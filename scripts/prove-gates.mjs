@@ -425,6 +425,19 @@ const proofs = [
     expect: [/FAIL.*give no address twice and lose none/],
   },
   {
+    gate: 'safety',
+    fault: 'a row whose number only counts on from a create that arrived late',
+    plant: (tree) =>
+      tree.edit('src/provider/blocks/rows.ts', (text) =>
+        text.replace(
+          'return Math.max(spec.sequence + 1, firstSequence(nowMs))',
+          'return spec.sequence + 1 + 0 * nowMs',
+        ),
+      ),
+    command: vitest('test/provider/blocks/allocate.test.ts'),
+    expect: [/FAIL.*that is repeated takes nothing after a create of the block arrived late/],
+  },
+  {
     gate: 'demo of blocks',
     fault: 'a row that is written whatever the version of its block is',
     plant: writeWhateverTheVersion,

@@ -16,6 +16,7 @@ import { Gate, heldBy } from '../gate.js'
 import { type Measurement, measurement } from '../harness.js'
 import { nodeName } from '../page.js'
 import { asTime, OPTIONS, Report } from '../report.js'
+import { measureClaims } from './claims.js'
 import { definition } from './peer/pool.js'
 import { Processes, type Round } from './processes.js'
 import { Rounds } from './rounds.js'
@@ -99,7 +100,8 @@ try {
   for (const each of running) each.stop()
   await server.stop()
 }
-const about = `Four processes that take addresses of one pool at once, one after the other each, best of ${ROUNDS} rounds. The peer writes one object with all rows as whereabouts does, and does less: no lease, no list of all pools, no object for each address, and after a conflict it waits. Measured with Kubernetes ${server.version}.`
+await measureClaims({ gate, report, budget: budget.blocks, isShort: values.counts === true })
+const about = `Four processes that take addresses of one pool at once, one after the other each, best of ${ROUNDS} rounds. The peer writes one object with all rows as whereabouts does, and does less: no lease, no list of all pools, no object for each address, and after a conflict it waits. Claims wait all at once, and become Bound by example controllers of eight plans at a time, or by a client that does the same writes for 32 claims at a time. Measured with Kubernetes ${server.version}.`
 report.finish(gate, `Blocks on a real API server, ${nodeName()}`, { ...values, about })
 
 /** Writes what one allocation took, over all rounds. @returns our requests for each */

@@ -280,7 +280,12 @@ async function openKubernetes(context: string, parts: Parts): Promise<OpenStore>
   if (!files.some((file) => existsSync(file)) && process.env.KUBERNETES_SERVICE_HOST === undefined) {
     throw new Error(`there is no kubeconfig: ${files.join(', ')}`)
   }
-  config.loadFromDefault()
+  try {
+    config.loadFromDefault()
+  } catch (error) {
+    const found = files.filter((file) => existsSync(file)).join(', ') || 'service account'
+    throw new Error(`the kubeconfig can not be read: ${found}`, { cause: error })
+  }
   const names = config.getContexts().map(({ name }) => name)
   if (context !== '') config.setCurrentContext(context)
   if (!names.includes(config.getCurrentContext())) {

@@ -54,6 +54,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly isSummary?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isServed}. */
   readonly isServed?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
+  /** {@link Planner.isBegun}. */
+  readonly isBegun?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
 }
 
 /** A planner that {@link definePlanner} has made. */
@@ -81,12 +83,13 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
   readonly isServed?: NonNullable<Planner<O>['isServed']>
+  readonly isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
   #objects = new ObjectCache()
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, hear, refused, reserve, isServed } = definition
+    const { name, watches, hear, refused, reserve, isServed, isBegun } = definition
     this.#definition = definition
     this.name = name
     this.watches = Object.values(watches)
@@ -95,6 +98,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
+    if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
   }
 
   share(objects: ObjectCache): void {

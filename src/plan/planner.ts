@@ -106,6 +106,11 @@ export interface Planner<O extends Outcome = Outcome> {
    * Whether the object of this key has what it asks for, as a claim that is Bound: keys that still wait are planned before it. Left out: that of none has. O(1).
    */
   isServed?(key: string): boolean
+  /**
+   * Whether a process has begun with this key, and its object does not have yet what it asks for: with several processes, another one may be at work on it.
+   * Left out: that of none has. O(1).
+   */
+  isBegun?(key: string): boolean
   /** Forgets everything: before a fresh list, and after what is stored was restored to an earlier state. */
   reset(): void
 }

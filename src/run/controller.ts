@@ -47,7 +47,8 @@ export type ControllerProblem =
    * Keys of a planner make no progress for more than a minute. Told once a minute for as long as it is so.
    *
    * - `waiting`: they are ready, and are not planned: there is more to do than `concurrency` can, or plans do not end
-   * - `unfinished`: they are planned again and again, each time with something to do, and never have nothing to do; or their plan does not end
+   * - `unfinished`: they are planned again and again, each time with something to do, and never have nothing to do; or their plan does not end.
+   *   Time that a key waits in the queue does not count.
    */
   | {
       readonly kind: 'stalled'
@@ -293,7 +294,8 @@ export class Controller<O extends Outcome = Outcome> {
     const onPlan = (plan: Plan | undefined) => {
       const hasWork = plan?.effects.some((effect) => effect.kind !== 'event') === true
       // those that sum up others have as much to do as the others
-      if (!planner.isSummary(key)) this.#stalled.planned({ id, planner: planner.name, key }, hasWork, timers.now())
+      const planned = { id, planner: planner.name, key, readySinceMs: job.readySinceMs, takenMs: beganMs }
+      if (!planner.isSummary(key)) this.#stalled.planned(planned, hasWork, timers.now())
     }
     try {
       const canWrite = () => this.#canWrite()
@@ -356,7 +358,8 @@ export class Controller<O extends Outcome = Outcome> {
       this.#toldMs.set(about, nowMs)
       this.#options.onProblem({ kind: 'stalled', reason, ...stalled })
     }
-    for (const stalled of this.#stalled.find(nowMs)) tell('unfinished', stalled)
+    const readySinceMs = (id: string) => this.#queue.readySinceMs(id)
+    for (const stalled of this.#stalled.find(nowMs, readySinceMs)) tell('unfinished', stalled)
     for (const { planner, waiting: keys, oldestKey: key, oldestMs: forMs } of this.queues) {
       if (key !== undefined && forMs > STALLED_MS) tell('waiting', { planner, key, keys, forMs, plans: 0 })
     }

@@ -7,11 +7,25 @@ const REST_MS = 10_000
 interface Unfinished {
   readonly planner: string
   readonly key: string
-  /** When the first plan was made of those that had something to do, with none in between that had nothing. */
-  readonly sinceMs: number
+  /**
+   * When the first plan was made of those that had something to do, with none in between that had nothing. The time that the key waited in its
+   * queue since then is added: it does not count.
+   */
+  sinceMs: number
+  /** The time up to which waits in the queue are in `sinceMs`: the last time that the key was taken from it. */
+  countedMs: number
   plans: number
   /** Until when it has to come again to be the same work: for ever while it is ready or is being planned. */
   untilMs: number
+}
+
+/** A key that is planned, and its wait in the queue before that. */
+export interface PlannedKey {
+  readonly id: string
+  readonly planner: string
+  readonly key: string
+  readonly readySinceMs: number
+  readonly takenMs: number
 }
 
 /** Keys of one planner that make no progress. */
@@ -34,14 +48,23 @@ export class StalledKeys {
     return this.#unfinished.size
   }
 
-  /** A key was planned. */
-  planned({ id, planner, key }: { id: string; planner: string; key: string }, hasWork: boolean, nowMs: number): void {
+  /** A key was planned that was ready since `readySinceMs` and taken from its queue at `takenMs`. */
+  planned({ id, planner, key, readySinceMs, takenMs }: PlannedKey, hasWork: boolean, nowMs: number): void {
     if (!hasWork) return void this.#unfinished.delete(id)
     const known = this.#unfinished.get(id)
-    if (known === undefined || known.untilMs < nowMs) {
-      this.#unfinished.set(id, { planner, key, sinceMs: nowMs, plans: 1, untilMs: Number.POSITIVE_INFINITY })
+    if (known === undefined || known.untilMs < readySinceMs) {
+      this.#unfinished.set(id, {
+        planner,
+        key,
+        sinceMs: nowMs,
+        countedMs: takenMs,
+        plans: 1,
+        untilMs: Number.POSITIVE_INFINITY,
+      })
     } else {
       known.plans++
+      known.sinceMs += takenMs - Math.max(readySinceMs, known.countedMs)
+      known.countedMs = takenMs
       known.untilMs = Number.POSITIVE_INFINITY
     }
   }
@@ -64,13 +87,21 @@ export class StalledKeys {
     this.#unfinished.clear()
   }
 
-  /** The stalled keys of each planner that has any. O(keys). */
-  find(nowMs: number): readonly Stalled[] {
+  /**
+   * The stalled keys of each planner that has any. O(keys).
+   *
+   * @param readySinceMs since when a key waits in its queue; `undefined`: it does not
+   */
+  find(nowMs: number, readySinceMs: (id: string) => number | undefined): readonly Stalled[] {
     const found = new Map<string, Stalled>()
     for (const [id, { planner, key, sinceMs, plans, untilMs }] of this.#unfinished) {
-      const forMs = nowMs - sinceMs
-      if (untilMs < nowMs) this.#unfinished.delete(id)
-      else if (forMs > STALLED_MS && (plans > 1 || untilMs === Number.POSITIVE_INFINITY)) {
+      const readyMs = readySinceMs(id)
+      // a wait in the queue does not count
+      const atMs = readyMs ?? nowMs
+      const forMs = atMs - sinceMs
+      const isPlanning = readyMs === undefined && untilMs === Number.POSITIVE_INFINITY
+      if (untilMs < atMs) this.#unfinished.delete(id)
+      else if (forMs > STALLED_MS && (plans > 1 || isPlanning)) {
         const before = found.get(planner)
         const keys = (before?.keys ?? 0) + 1
         found.set(

@@ -15,6 +15,8 @@ export interface Job<O extends Outcome> {
   isBusy: boolean
   /** Another process is at work on it: whatever wakes it waits for its timer. */
   isHeld: boolean
+  /** It was left to another process that had begun with it: that happens once. */
+  wasLeft: boolean
   /** How often in a row it has met a conflict with another process. */
   conflicts: number
   /** Woken while it was busy: what it was planned from is not all that is known. */
@@ -72,12 +74,16 @@ export interface WorkQueueOptions {
   readonly rang: () => void
 }
 
+/** How long a key is left to another process that has begun with it, at least; twice as long at most. */
+const LEFT_MS = 2000
+
 /** While keys wait that are not served, every eighth key that is taken is one that is: they too must get their turn. */
 const SERVED_EVERY = 8
 
 /**
  * Which key is planned next: in the order in which they were woken, planner by planner in turn; keys that are served already after those that are not. A key that
- * is busy comes again when it is done. With an identity the keys that wait at one time are taken in an order of that process ({@link rankOf}).
+ * is busy comes again when it is done. With an identity the keys that wait at one time are taken in an order of that process ({@link rankOf}), and a key with
+ * which a process has begun ({@link Planner.isBegun}) is left to that process for 2 to 4 s, once: it may have ended.
  *
  * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the planners.
  */
@@ -102,6 +108,12 @@ export class WorkQueue<O extends Outcome> {
   /** How many jobs are ready. */
   get length(): number {
     return this.#ready
+  }
+
+  /** Since when a key waits to be planned. `undefined`: it does not. */
+  readySinceMs(id: string): number | undefined {
+    const job = this.#jobs.get(id)
+    return job?.isQueued === true ? job.readySinceMs : undefined
   }
 
   /** What waits of a planner. O(keys of all planners). */
@@ -208,12 +220,13 @@ export class WorkQueue<O extends Outcome> {
     const { ready, behind } = line
     const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY
     for (let job = isTurnOfServed ? undefined : ready.shift(); job !== undefined; job = ready.shift()) {
-      if (!isServed(job)) {
+      if (isServed(job)) {
+        job.isQueued = true
+        behind.add(job)
+      } else if (!this.#leaves(job)) {
         line.taken++
         return job
       }
-      job.isQueued = true
-      behind.add(job)
     }
     line.taken = 0
     const [first] = behind
@@ -221,6 +234,17 @@ export class WorkQueue<O extends Outcome> {
     behind.delete(first)
     first.isQueued = false
     return first
+  }
+
+  /** Leaves a key to the process that has begun with it. */
+  #leaves(job: Job<O>): boolean {
+    const { planner, key } = job
+    if (this.#rankOf === undefined || job.wasLeft || job.conflicts > 0 || planner.isBegun?.(key) !== true) return false
+    job.wasLeft = true
+    job.isHeld = true
+    this.#ready--
+    this.#pushAfter(job, LEFT_MS * (1 + this.#rankOf(job) / 2 ** 32))
+    return true
   }
 
   #pushAfter(job: Job<O>, ms: number): void {
@@ -251,6 +275,7 @@ export class WorkQueue<O extends Outcome> {
       readySinceMs: 0,
       isBusy: false,
       isHeld: false,
+      wasLeft: false,
       conflicts: 0,
       isStale: false,
       news: new Set<string>(),

@@ -15,6 +15,7 @@ export { ALL_FAULTS, type Fault } from './simulation/faulty-store.js'
 export { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
 export {
+  type ObservedWrite,
   type SimulatedSystem,
   type SimulationOptions,
   type SimulationResult,

@@ -1,3 +1,5 @@
+import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
+
 /** What an adapter is given of a case: neither its id nor its name, so that none can be treated on its own. */
 export interface GivenCase {
   readonly input: unknown
@@ -45,6 +47,20 @@ export interface BuiltPart {
  */
 export function onlyFor(part: BuiltPart, adapter: Adapter): Adapter {
   return (given) => (part.covers(given.input) ? adapter(given) : { kind: 'notBuilt', built: part.name })
+}
+
+/**
+ * An adapter for which a typed failure that the library throws is the result of the case. Any other exception stays the end of the adapter.
+ */
+export function refusalsAnswered(adapter: Adapter): Adapter {
+  return async (given) => {
+    try {
+      return await adapter(given)
+    } catch (error) {
+      if (!isIpamError(error)) throw error
+      return refusedWith(given.expect, describe({ code: error.code, context: error.context } as Failure))
+    }
+  }
 }
 
 /** Answers what a case asks for, key by key. A key that is not among the answers is reported, never left out. */

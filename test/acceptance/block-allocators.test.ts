@@ -321,7 +321,6 @@ describe('other allocators', () => {
 })
 
 test.each([
-  ['whereabouts-calico-blocks', { block, colour: 'blue' }, {}],
   ['whereabouts-calico-blocks', { block, op: { paint: 'blue' } }, {}],
   ['whereabouts-calico-blocks', { block }, { colour: 'blue' }],
   ['whereabouts-other-allocators', { ranges: [] }, { colour: 'blue' }],

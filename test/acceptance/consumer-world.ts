@@ -1,6 +1,7 @@
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPAddressClaim as Claims } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
+import { unwrap } from 'ipam-kit/errors'
 import type { Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -18,15 +19,14 @@ export class ConsumerWorld {
   /** Stores an object, and its status with it. One that is on its way out is deleted: its finalizers hold it. */
   async put(object: KubeObject): Promise<KubeObject> {
     const { uid: _uid, resourceVersion: _version, deletionTimestamp, ...metadata } = object.metadata
-    const created = await this.#store.create({ ...object, metadata })
-    if (!created.ok) throw new Error(created.failure.code)
-    const ref = refTo(created.value)
+    const created = unwrap(await this.#store.create({ ...object, metadata }))
+    const ref = refTo(created)
     if (isRecord(object.status) && Object.keys(object.status).length > 0) {
       await this.#store.patch(ref, { status: object.status }, { subresource: 'status' })
     }
     if (deletionTimestamp !== undefined) await this.#store.delete(ref)
     const stored = await this.#store.get(ref)
-    return stored.ok ? stored.value : created.value
+    return stored.ok ? stored.value : created
   }
 
   /** Carries a plan out. Throws if it can not be. */
@@ -41,8 +41,7 @@ export class ConsumerWorld {
   }
 
   async patch(ref: ObjectRef, patch: { readonly [field: string]: unknown }): Promise<void> {
-    const patched = await this.#store.patch(ref, patch)
-    if (!patched.ok) throw new Error(patched.failure.code)
+    unwrap(await this.#store.patch(ref, patch))
   }
 
   /** All claims, by name. */

@@ -168,9 +168,7 @@ describe('the webhook of metal3', () => {
 
 test.each([
   ['capi-conversion', { from: 'v1alpha1', to: 'v2', spec: {} }],
-  ['capi-conversion', { from: 'v1alpha1', to: 'v1alpha2', specs: {} }],
   ['capi-core-webhooks', { kind: 'IPAddress', op: 'connect', spec: {} }],
-  ['capi-core-webhooks', { kind: 'IPAddress', op: 'create', spec: {}, existingClaim: {} }],
   ['capi-pool-webhooks', { kinds: ['Pool'], op: 'create', spec: {} }],
 ])('%s does not know %j', async (file, input) => {
   expect(await ask(file, input, {})).toMatchObject({ kind: 'unsupported' })

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, isRecord, those } from './answer.js'
 import { inAskedOrder } from './asked-order.js'
 import { edgesFor, failedFor, NodePool, type NodePoolSpec, nonExisting, type Problem } from './node-pool.js'
+import { readRepeats } from './repeats.js'
 
 const texts = z.array(z.string())
 const oneOrMany = z.union([z.string().transform((text) => [text]), texts])
@@ -34,40 +35,42 @@ const reportSchema = z.strictObject({
 })
 type Report = z.output<typeof reportSchema>
 
-const STEP = /^(?:deletePool|upsertPool|(?:remove|restore) v[46])$/
+const STEP = /^(?:(?:delete|upsert) ?pool|(?:remove|restore) v[46])$/i
+
+/** Steps with a comma between them, each in one form: `deletePool`, `remove v4`. */
+const steps = z.string().transform((text, context) => {
+  const texts = text === '' ? [] : text.split(/\s*,\s*/)
+  const repeats = readRepeats(texts, (step) => STEP.test(step))
+  const strange = repeats.find((step) => !STEP.test(step.text))
+  if (strange !== undefined) context.addIssue({ code: 'custom', message: `step: ${strange.text}` })
+  return repeats.flatMap((step) => Array<string>(step.times).fill(step.text.toLowerCase().replace(/ ?pool$/, 'Pool')))
+})
 
 /** Pools of CIDRs, what nodes hold of them, what happens to the pools, and what the nodes ask for. */
-export const nodesSchema = z.preprocess(
-  withReports,
-  z.strictObject({
-    /** The pool, or the name of one that there is not. */
-    pool: z.union([poolSchema, z.string()]).optional(),
-    pools: z.record(z.string(), z.union([poolSchema, bothFamilies])).optional(),
-    /** The name of the pool that nodes ask for. */
-    from: z.string().optional(),
-    ready: z.boolean().default(true),
-    needs: needsSchema.optional(),
-    needsEach: needsSchema.optional(),
-    nodes: z.record(z.string(), texts).optional(),
-    takenByOthers: texts.default([]),
-    op: z
-      .string()
-      .transform((text) => text.split(','))
-      .pipe(z.array(z.string().regex(STEP)))
-      .default([]),
-    /** The name of a pool that there is no longer, and that of one with the same CIDRs that is made then. */
-    orphanOf: z.string().optional(),
-    upsert: z.string().optional(),
-    reports: z.record(z.string(), reportSchema),
-  }),
-)
+export const nodesSchema = z.strictObject({
+  /** The pool, or the name of one that there is not. */
+  pool: z.union([poolSchema, z.string()]).optional(),
+  pools: z.record(z.string(), z.union([poolSchema, bothFamilies])).optional(),
+  /** The name of the pool that nodes ask for. */
+  from: z.string().optional(),
+  ready: z.boolean().default(true),
+  needs: needsSchema.optional(),
+  needsEach: needsSchema.optional(),
+  nodes: z.record(z.string(), texts).optional(),
+  takenByOthers: texts.default([]),
+  op: steps.default([]),
+  /** The name of a pool that there is no longer, and that of one with the same CIDRs that is made then. */
+  orphanOf: z.string().optional(),
+  upsert: z.string().optional(),
+  reports: z.record(z.string(), reportSchema),
+})
 
 type Input = z.output<typeof nodesSchema>
 
 const NODE = /^(?<node>node\d*)(?<what>Needs|Claims|Releases)?$/
 
-/** Puts what a case says of each node (`node1`, `node1Needs`, `node1Claims`, `node1Releases`) together. */
-function withReports(input: unknown): unknown {
+/** Puts what a case says of each node (`node1`, `node1Needs`, `node1Claims`, `node1Releases`) together, as {@link nodesSchema} has it. */
+export function withReports(input: unknown): unknown {
   if (!isRecord(input)) return input
   const reports: Record<string, Record<string, unknown>> = {}
   const rest: Record<string, unknown> = {}

@@ -42,6 +42,33 @@ describe('an input is read as Go reads it', () => {
     expect(readInput(union, { finalizers: ['a'] }).data).toEqual({ name: '', finalizers: ['a'] })
   })
 
+  test('the nearest form that can be completed is taken, however deep its members are', () => {
+    const pool = z.union([
+      z.array(z.string()),
+      z.strictObject({ cidrs: z.array(z.string()), avoid: z.boolean().optional() }),
+    ])
+    const pools = z.record(z.string(), pool)
+    const forms = z.union([z.strictObject({ pools }), z.strictObject({ pools, steps: z.array(z.string()) })])
+    expect(readInput(pool, { cidrs: null }).data).toEqual({ cidrs: [] })
+    // a form that has too few members for the input is not nearer than one with a member that is null
+    expect(readInput(forms, { pools: {}, steps: null }).data).toEqual({ pools: {}, steps: [] })
+    expect(readInput(pool, [null, 'a']).data).toEqual(['a'])
+    const given = {
+      pools: { a: { cidrs: ['x', null], avoid: null }, b: [null, 'y'], c: { colour: 'blue' } },
+      steps: [],
+    }
+    expect(readInput(forms, given).data).toEqual({
+      pools: { a: { cidrs: ['x'] }, b: ['y'], c: { cidrs: [] } },
+      steps: [],
+    })
+  })
+
+  test('a number as text is the number', () => {
+    expect(readInput(schema, { ...whole, count: '17' }).data).toEqual({ ...whole, count: 17 })
+    expect(readInput(schema, { ...whole, count: 'seventeen' }).success).toBe(false)
+    expect(readInput(schema, { ...whole, count: '9007199254740993' }).success).toBe(false)
+  })
+
   test('another type, or no object, is no input', () => {
     for (const given of [{ ...whole, vm: 7 }, null, [], 'x']) expect(readInput(schema, given).success).toBe(false)
   })

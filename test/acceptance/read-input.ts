@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { isRecord } from './answer.js'
 
 // Inputs are read as Go reads JSON into its types: `null` is a member that is not there, one that is not there has the zero value of its type, and one
@@ -11,6 +11,9 @@ export const MOST_MENDED = 100
 
 /** An input as a schema has it. */
 export function readInput<T extends z.ZodType>(schema: T, input: unknown): z.ZodSafeParseResult<z.output<T>> {
+  const forms = formsOf(schema).map((form) => ({ form, far: distance(form.safeParse(input).error?.issues ?? []) }))
+  const [nearest] = forms.sort((left, right) => left.far - right.far)
+  if (nearest !== undefined) return readInput(nearest.form, input) as z.ZodSafeParseResult<z.output<T>>
   let given = input
   for (let mended = 0; ; mended++) {
     const read = schema.safeParse(given)
@@ -19,6 +22,12 @@ export function readInput<T extends z.ZodType>(schema: T, input: unknown): z.Zod
     if (next === undefined) return read
     given = next.input
   }
+}
+
+/** The forms of an input that has several. What is told apart by a member, such as a function, is one form. */
+function formsOf(schema: z.ZodType): readonly z.ZodType[] {
+  const isUnion = schema instanceof z.ZodUnion && !(schema instanceof z.ZodDiscriminatedUnion)
+  return isUnion ? (schema.options as readonly z.ZodType[]) : []
 }
 
 /** The input without the first fault that has a meaning in Go; `undefined` if none of them has one. */
@@ -30,10 +39,14 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
       return { input: dropped }
     }
     if (issue.code === 'invalid_union') {
-      const nearest = [...issue.errors].sort((left, right) => distance(left) - distance(right))[0] ?? []
-      const inner = nearest.map((each) => ({ ...each, path: [...path, ...each.path] }))
-      const mended = mend(input, inner)
-      if (mended !== undefined) return mended
+      // the nearest form first; one that the input cannot become is passed over
+      for (const form of [...issue.errors].sort((left, right) => distance(left) - distance(right))) {
+        const mended = mend(
+          input,
+          form.map((inner) => ({ ...inner, path: [...path, ...inner.path] })),
+        )
+        if (mended !== undefined) return mended
+      }
     }
     const value = valueAt(input, path)
     if (value === null && path.length > 0) return { input: changed(input, path, undefined) }
@@ -45,13 +58,34 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
     ) {
       return { input: changed(input, path, ZEROS[issue.expected]) }
     }
+    if (issue.code === 'invalid_type' && isNumberText(value) && /^(number|int)$/.test(issue.expected)) {
+      return { input: changed(input, path, Number(value)) }
+    }
   }
   return undefined
 }
 
-/** How far an input is from one form of it: a member that the form does not have counts more than one that is `null` or not there. */
+/**
+ * How far an input is from one form of it. A member that the form does not have counts more than one that is `null` or not there. A form of another
+ * type is farther than any form of the same type.
+ */
 function distance(issues: readonly z.core.$ZodIssue[]): number {
-  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? 3 * issue.keys.length : 1), 0)
+  return issues.reduce((sum, issue) => {
+    if (issue.code === 'unrecognized_keys') return sum + OF_AN_UNKNOWN * issue.keys.length
+    if (issue.code === 'invalid_type' && issue.path.length === 0) return sum + OF_ANOTHER_TYPE
+    if (issue.code === 'invalid_union') return sum + Math.min(...issue.errors.map(distance), OF_A_MEMBER)
+    return sum + 1
+  }, 0)
+}
+
+const OF_ANOTHER_TYPE = 10_000
+const OF_AN_UNKNOWN = 100
+/** The most that a member of several forms counts, which may be `null`. */
+const OF_A_MEMBER = OF_AN_UNKNOWN + 1
+
+/** Whether a value is a whole number as text that a number holds exactly. */
+function isNumberText(value: unknown): value is string {
+  return typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value))
 }
 
 /** The zero values of Go. */

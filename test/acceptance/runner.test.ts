@@ -290,10 +290,8 @@ describe('adapters', () => {
 
   test.each([
     ['function', 'capi-poolutil', given({ function: 'unheardOf' }, {})],
-    ['field', 'capi-poolutil', given({ function: 'count', addresses: [], strategy: 'random' }, {})],
     ['expectation', 'capi-poolutil', given({ function: 'count', addresses: [] }, { count: 0, colour: 'blue' })],
     ['kind', 'capi-pool-status', given({ ...addressPool, kind: 'IPPool' }, {})],
-    ['field', 'capi-pool-status', given({ ...addressPool, clusters: 2 }, {})],
     ['expectation', 'capi-pool-status', given(addressPool, { after: { reserved: 2 } })],
     ['op', 'security-cidr', given({ op: 'unheardOf', text: '1.2.3.4' }, {})],
     ['field', 'security-cidr', given({ op: 'parseCidr', text: '1.2.3.4/8', colour: 'blue' }, {})],

@@ -1,4 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { readRepeats } from './repeats.js'
 import { type Attempt, ServicePool } from './service-pool.js'
 
 /** The pools that steps are about, and the names that they use. */
@@ -102,15 +103,19 @@ export function runSteps(steps: readonly string[], scene: Scene): Run {
   const results: StepResult[] = []
   const unmeasured = new Set<string>()
   const snapshots: SnapshotResult = {}
-  for (const text of steps) {
+  const verbOf = (rest: string) => VERBS.find(({ pattern }) => pattern.test(rest))
+  for (const { text, times } of readRepeats(steps, (text) => verbOf(partsOf(text, scene).rest) !== undefined)) {
     const { names, metrics, rest, note, claim } = partsOf(text, scene)
-    const known = VERBS.find(({ pattern }) => pattern.test(rest))
+    const known = verbOf(rest)
     if (known === undefined) throw new UnknownWord(`step: ${text}`)
     const found = known.pattern.exec(rest)?.groups ?? {}
     for (const name of names) {
       if (metrics === 'off') unmeasured.add(name)
       const pool = scene.pools.get(name) ?? poolLikeFirst(name, scene)
-      const attempts = known.apply({ scene, pool, found, before: givenBefore(results, name), snapshots })
+      const before = givenBefore(results, name)
+      const attempts = Array.from({ length: times }, () =>
+        known.apply({ scene, pool, found, before, snapshots }),
+      ).flat()
       const after = stateOf(pool)
       results.push({ verb: known.verb, pool: name, attempts, after })
       checkNote(text, note, attempts, pool)

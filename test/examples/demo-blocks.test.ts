@@ -140,7 +140,9 @@ describe('three writers at once', () => {
     const result = JSON.parse(json.out)
     expect(Object.keys(result)).toEqual(['writers', 'owners', 'blocks', 'pools', 'checks'])
     expect(parse((await demo(['-o', 'yaml'])).out)).toEqual(result)
-    expect(json.err).toBe('This is what the scenario is meant to come to.\n')
+    expect(json.err).toMatch(
+      /^Warnings\n {2}IPPool demo-red: Warning: [^\n]+\n\nThis is what the scenario is meant to come to\.\n$/,
+    )
   })
 })
 

@@ -168,7 +168,7 @@ describe('manifests', () => {
     expect(err).toMatch(/The first grace period ends in 3\d\d\d s: run again after that\.\n$/)
     expect(err).not.toContain('time moves on')
     const again = await resultOf([{ ...web(0), metadata: { name: 'web-0', labels: { a: '1' } } }])
-    expect(again.err).toContain('IPAddressClaim default/web-0 warning: it is being deleted in the store')
+    expect(again.err).toContain('IPAddressClaim default/web-0: Warning: it is being deleted in the store')
     expect(again.store).toMatchObject({ created: 0, changed: 0, unchanged: 0, written: 0 })
   })
 })
@@ -178,7 +178,7 @@ test('objects that can not be read are told, and the rest goes on', async () => 
   const broken = { ...web(1), metadata: { name: 'broken', namespace: 'default' }, spec: { poolRef: 'lab' } }
   expect((await postgresStore(database, options).create(broken)).ok).toBe(true)
   const { out, status } = await demo(['--store', 'pglite:x', '-f', '-'], { stdin: [web(0)] })
-  expect(out).toMatch(/in the store: IPAddressClaim default\/broken warning: .*spec\.poolRef/)
+  expect(out).toMatch(/in the store: IPAddressClaim default\/broken: Warning: .*spec\.poolRef/)
   expect(out).toContain('1 claim: 1 bound')
   expect(status).toBe(0)
 })

@@ -249,7 +249,7 @@ describe('claims', () => {
   test('of a dump that were being deleted are loaded as if they were not', async () => {
     const metadata = { deletionTimestamp: '2025-05-05T05:05:05Z', deletionGracePeriodSeconds: 0, finalizers: [] }
     const { status, out } = await demoOf([lab, claim('web-0', 'InClusterIPPool/lab', { metadata })])
-    expect(out).toContain('<stdin>:3: IPAddressClaim default/web-0 warning: it was being deleted')
+    expect(out).toContain('<stdin>:3: IPAddressClaim default/web-0: Warning: it was being deleted')
     expect(status).toBe(0)
   })
 })
@@ -292,7 +292,8 @@ describe('--delete', () => {
         action: 'refused',
         where: '--delete',
         object: 'InClusterIPPool default/lab',
-        reason: 'Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.',
+        reason:
+          'admission webhook "validation.inclusterippool.ipam.cluster.x-k8s.io" denied the request: Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.',
       },
     ])
     expect(result.pools).toEqual([])
@@ -361,7 +362,7 @@ describe('what is not taken in', () => {
 
   test('a file with nothing in it is no mistake', async () => {
     const { status, out } = await demoOf('# only a comment\n---\n')
-    expect(out).toContain('<stdin>: warning: nothing in it')
+    expect(out).toContain('<stdin>: Warning: nothing in it')
     expect(status).toBe(0)
   })
 
@@ -419,7 +420,8 @@ describe('what is not taken in', () => {
     const spec = { addresses: ['10.0.0.0/24', '10.1.0.0/24'], prefix: 24, gateway: 'x', excludedAddresses: ['fd00::1'] }
     const { status, out } = await demoOf([pool('lab', spec), web(0)])
     expect(out).toContain(
-      '<stdin>:1: InClusterIPPool default/lab refused: InClusterIPPool.ipam.cluster.x-k8s.io "lab" is invalid: ' +
+      '<stdin>:1: InClusterIPPool default/lab refused: admission webhook "validation.inclusterippool.ipam.cluster.x-k8s.io" denied the request: ' +
+        'InClusterIPPool.ipam.cluster.x-k8s.io "lab" is invalid: ' +
         '[spec.gateway: Invalid value: "x": ParseAddr("x"): unable to parse IP, ' +
         'spec.excludedAddresses: Invalid value: []string{"fd00::1"}: addresses and excluded addresses are of mixed IP families]',
     )
@@ -430,9 +432,11 @@ describe('what is not taken in', () => {
   test('warnings of the webhook, and a namespace where none belongs, are told and go through', async () => {
     const single = pool('hosts', { prefixes: ['fd00::/120'], allocationPrefixLength: 128 }, 'GlobalInClusterPrefixPool')
     const { status, out } = await demoOf([{ ...single, metadata: { name: 'hosts', namespace: 'office' } }])
-    expect(out).toContain('GlobalInClusterPrefixPool hosts warning: spec.allocationPrefixLength=128 behaves like host-')
     expect(out).toContain(
-      'GlobalInClusterPrefixPool hosts warning: the kind is cluster-scoped, its namespace is dropped',
+      'GlobalInClusterPrefixPool hosts: Warning: spec.allocationPrefixLength=128 behaves like host-',
+    )
+    expect(out).toContain(
+      'GlobalInClusterPrefixPool hosts: Warning: the kind is cluster-scoped, its namespace is dropped',
     )
     expect(status).toBe(0)
   })

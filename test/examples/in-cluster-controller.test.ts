@@ -113,3 +113,28 @@ test('the metrics tell of the pools that give addresses, and of no other', async
   await running
   expect(problems).toEqual([])
 })
+
+test('the metrics tell of the keys that wait for a plan, and of the age of the oldest one', () => {
+  const metrics = new Metrics()
+  const linesOf = (name: string) =>
+    metrics
+      .text()
+      .split('\n')
+      .filter((line) => line.startsWith(name))
+  expect([...linesOf('ipam_queue_depth'), ...linesOf('ipam_queue_oldest_key_seconds')]).toEqual([])
+  metrics.controller = {
+    load: { waiting: 4, running: 1 },
+    queues: [
+      { planner: 'claims', waiting: 4, oldestKey: 'claim default/a', oldestMs: 61_500 },
+      { planner: 'pools', waiting: 0, oldestKey: undefined, oldestMs: 0 },
+    ],
+  } as unknown as Metrics['controller']
+  expect(linesOf('ipam_queue_depth')).toEqual([
+    'ipam_queue_depth{planner="claims"} 4',
+    'ipam_queue_depth{planner="pools"} 0',
+  ])
+  expect(linesOf('ipam_queue_oldest_key_seconds')).toEqual([
+    'ipam_queue_oldest_key_seconds{planner="claims"} 61.5',
+    'ipam_queue_oldest_key_seconds{planner="pools"} 0',
+  ])
+})

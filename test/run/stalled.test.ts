@@ -124,6 +124,27 @@ describe('a key that never has nothing to do is told of', () => {
     await stop()
   })
 
+  test('where it also waits in its queue: only the time outside of the queue counts', async () => {
+    for (const name of 'abcdef') await store.create(counter(name))
+    const planner: Any = new OneAtATime((name) => ({
+      effects: [patch(name, `${planner.plans}`)],
+      requeueAfterSeconds: name === 'a' ? 1 : 3600,
+    }))
+    const slow: Store = {
+      ...methodsOf(store),
+      patch: async (...args) => {
+        await new Promise<void>((resolve) => void timers.after(20_000, resolve))
+        return store.patch(...args)
+      },
+    }
+    const { stop } = start([planner], { store: slow })
+    await timers.pass(135_000)
+    expect(stalled().filter(({ reason }) => reason === 'unfinished')).toEqual([])
+    await timers.pass(600_000)
+    expect(stalled().find(({ reason }) => reason === 'unfinished')).toMatchObject({ planner: 'any' })
+    await stop()
+  })
+
   test('where its plan does not end', async () => {
     await store.create(counter('a'))
     const planner: Any = new Any((name) => ({ effects: [patch(name, 'x')] }))
@@ -187,6 +208,37 @@ describe('no problem is', () => {
     const { stop } = start([planner])
     await passing(300, 5, (step) => store.patch(ref('a'), { metadata: { labels: { by: `hand-${step}` } } }))
     expect(problems).toEqual([])
+    await stop()
+  })
+
+  /** A store whose every patch takes 8 seconds, and the first patch of each object ends after the object has changed. */
+  const slowStore = (): Store => {
+    const changed = new Set<string>()
+    return {
+      ...methodsOf(store),
+      patch: async (to, ...rest) => {
+        await new Promise<void>((resolve) => void timers.after(8_000, resolve))
+        if (!changed.has(to.name)) {
+          changed.add(to.name)
+          await store.patch(ref(to.name), { metadata: { labels: { by: 'hand' } } })
+        }
+        return store.patch(to, ...rest)
+      },
+    }
+  }
+
+  test('a key that waits in its queue between two plans for longer than a minute', async () => {
+    for (const name of 'abcdefghijkl') await store.create(counter(name))
+    const planned = new Map<string, number>()
+    const planner = new OneAtATime((name) => {
+      const times = (planned.get(name) ?? 0) + 1
+      planned.set(name, times)
+      return times <= 2 ? { effects: [patch(name, `${times}`)] } : {}
+    })
+    const { stop } = start([planner], { store: slowStore() })
+    await timers.pass(600_000)
+    expect([...planned.values()].every((times) => times >= 3)).toBe(true)
+    expect(stalled().filter(({ reason }) => reason === 'unfinished')).toEqual([])
     await stop()
   })
 

@@ -4,7 +4,7 @@ import { rankOf } from '../../src/run/rendezvous.js'
 import { WorkQueue } from '../../src/run/work-queue.js'
 import { VirtualTimers } from './virtual-timers.js'
 
-function plannerOf(served: ReadonlySet<string> = new Set()): Planner {
+function plannerOf(served: ReadonlySet<string> = new Set(), begun: ReadonlySet<string> = new Set()): Planner {
   return {
     name: 'sample',
     watches: [],
@@ -13,6 +13,7 @@ function plannerOf(served: ReadonlySet<string> = new Set()): Planner {
     reserve: () => () => [],
     isSummary: () => false,
     isServed: (key) => served.has(key),
+    isBegun: (key) => begun.has(key),
     reset: () => {},
   }
 }
@@ -91,4 +92,42 @@ test('a key that is left to another process waits for its time, whatever wakes i
   queue.done(job)
   queue.add(planner, 'a', {})
   expect(queue.take()?.key).toBe('a')
+})
+
+describe('keys with which a process has begun', () => {
+  const begun = new Set(['b', 'd'])
+
+  test('are left to it for 2 to 4 s, once, whatever wakes them', async () => {
+    const { queue, timers } = queueOf('process-1')
+    const planner = plannerOf(new Set(), begun)
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(planner, key, {})
+    expect(takeAll(queue).toSorted()).toEqual(['a', 'c'])
+    expect(queue.length).toBe(0)
+    queue.add(planner, 'b', { news: 'a change' })
+    await timers.pass(1999)
+    expect(queue.take()).toBeUndefined()
+    await timers.pass(2001)
+    expect(queue.length).toBe(2)
+    expect(takeAll(queue).toSorted()).toEqual(['b', 'd'])
+  })
+
+  test('are not left by the only process', () => {
+    const { queue } = queueOf()
+    const planner = plannerOf(new Set(), begun)
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(planner, key, {})
+    expect(takeAll(queue)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('are not left once more after a conflict', async () => {
+    const { queue, timers } = queueOf('process-1')
+    const late = new Set<string>()
+    const planner = plannerOf(new Set(), late)
+    queue.add(planner, 'a', {})
+    const job = queue.take()
+    if (job === undefined) throw new Error('there is no key')
+    late.add('a')
+    queue.done(job, { againMs: 1000, isHeld: true })
+    await timers.pass(1000)
+    expect(queue.take()?.key).toBe('a')
+  })
 })

@@ -24,6 +24,13 @@ describe('claims on a store whose every call takes time', () => {
     expect(blocks.boundMs.at(-1)).toBeLessThan((objects.boundMs.at(-1) as number) / 0.6)
   })
 
+  test('are left to the process that has begun with them', async () => {
+    const options = { seed: 5, processes: 4, claims: 200, pools: 5, latencyMs: [20, 80] as const }
+    const result = await runSlowly({ ledger: 'blocks', ...options })
+    expect(problemsOf(result, options)).toEqual([])
+    expect(callsOf(result) / options.claims).toBeLessThan(6)
+  })
+
   test('of one pool share the writes of its block', async () => {
     const result = await runSlowly({
       ledger: 'blocks',

@@ -106,7 +106,7 @@ export function problemsOf(result: SlowResult, { claims, processes, older = 0 }:
     ...duplicates.map((address) => `${address} is given twice`),
     // a queue in which keys wait for over a minute is what is tested
     ...problems
-      .filter(({ kind }) => kind !== 'stalled')
+      .filter((problem) => problem.kind !== 'stalled' || problem.reason !== 'waiting')
       .map((problem) => `a problem was reported: ${JSON.stringify(problem)}`),
     ...(calls > most ? [`${calls} calls and ${conflicts} conflicts for ${claims} claims`] : []),
     ...(early > Math.max(claims / 4, 16 * processes) ? [`${early} rows were written before a claim was Bound`] : []),

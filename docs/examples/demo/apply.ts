@@ -6,19 +6,7 @@ import type { Store, StoreFailure, StoreResult } from 'ipam-kit/store'
 /** What became of an object: `kept` is one that is on its way out, and left alone. */
 export type Applied = 'created' | 'changed' | 'unchanged' | 'kept'
 
-type Outcome =
-  | { readonly applied: Applied; readonly warnings: readonly string[] }
-  | { readonly refused: string }
-  | { readonly failure: StoreFailure }
-
-/** Whether an object may be written in the place of another, or of none. */
-export type Admit = (
-  object: Meta.KubeObject,
-  stored: Meta.KubeObject | undefined,
-) => Promise<
-  | { readonly allowed: true; readonly warnings: readonly string[] }
-  | { readonly allowed: false; readonly message: string }
->
+type Outcome = { readonly applied: Applied } | { readonly failure: StoreFailure }
 
 /** How often an object is read anew that somebody else writes at the same time. */
 const MAX_ATTEMPTS = 5
@@ -32,18 +20,15 @@ const MAX_ATTEMPTS = 5
 export async function apply<T extends Meta.KubeObject>(
   object: T,
   model: Meta.Model<T>,
-  { store, admit }: { readonly store: Pick<Store, 'get' | 'create' | 'update'>; readonly admit: Admit },
+  store: Pick<Store, 'get' | 'create' | 'update'>,
 ): Promise<Outcome> {
   for (let attempt = 1; ; attempt++) {
     const stored = await find(store, object)
-    if (stored !== undefined && Meta.isDeleting(stored)) return { applied: 'kept', warnings: [] }
+    if (stored !== undefined && Meta.isDeleting(stored)) return { applied: 'kept' }
     const next = stored === undefined ? object : merge(stored, object, model)
-    if (next === undefined) return { applied: 'unchanged', warnings: [] }
-    const admission = await admit(object, stored)
-    if (!admission.allowed) return { refused: admission.message }
-    const { warnings } = admission
+    if (next === undefined) return { applied: 'unchanged' }
     const written = await (stored === undefined ? store.create(next) : store.update(next))
-    if (written.ok) return { applied: appliedBy(stored, written.value), warnings }
+    if (written.ok) return { applied: appliedBy(stored, written.value) }
     if (attempt === MAX_ATTEMPTS || !OVERTAKEN.has(written.failure.code)) return { failure: unlessBroken(written) }
   }
 }

@@ -42,7 +42,7 @@ touched.
                               a deletion that lets a pool that ran dry recover.
       --delete KIND/NAME      Delete an object when the first run is quiet, then run again. KIND is a kind or its
                               plural, in any case; NAME is NAMESPACE/NAME outside the namespace default.
-                              Repeatable, done in order. A deletion of a pool needs the consent of its webhook.
+                              Repeatable, done in order.
       --store STORE           Where the objects are kept, see below. Default: memory.
   -o, --output FORMAT         table (default), json or yaml. The last two write one document to standard output, and
                               everything else to standard error.
@@ -85,6 +85,12 @@ fields of a server are dropped. Objects without a namespace go to the namespace 
 
 Kinds of blocks
   ${blocksKinds.map(({ kind }) => kind).join('\n  ')}
+
+Admission
+Before each creation, change and deletion, whatever the store, the demo asks the admission rule of the kind, as an API
+server asks its webhooks: for what you load and delete, and for what its components write. A refusal has the words of
+an API server, such as: admission webhook "validation.ipaddressclaim.ipam.cluster.x-k8s.io" denied the request: ...
+What is admitted with a doubt, such as an unknown field, is told as "Warning: ...".
 
 Claims are served in the order in which they were read. Time is virtual: it begins at a fixed date, every object is
 created a second after the one before, and a grace period of an address is waited for by moving the clock. So the same

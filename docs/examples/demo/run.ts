@@ -1,4 +1,5 @@
 import { IpamError } from 'ipam-kit/errors'
+import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import {
   formatAddress,
@@ -8,6 +9,7 @@ import {
   StoreNotOpened,
   withoutSecrets,
 } from '../open-store.js'
+import { AdmittedStore } from './admitted-store.js'
 import { blocksScenario } from './blocks/scenario.js'
 import { realClock, VirtualClock } from './clock.js'
 import { inClusterScenario } from './in-cluster/scenario.js'
@@ -67,10 +69,13 @@ async function runOver(address: StoreAddress, options: Options, io: Io): Promise
   }
 }
 
-async function play(scenario: Scenario, parts: Omit<Stage, 'screen'>): Promise<number> {
+async function play(
+  scenario: Scenario,
+  { store, ...parts }: Omit<Stage, 'screen' | 'store'> & { readonly store: Store },
+): Promise<number> {
   const screen = new Screen(parts.options, parts.io)
   try {
-    return await scenario.run({ ...parts, screen })
+    return await scenario.run({ ...parts, store: new AdmittedStore(store), screen })
   } finally {
     screen.progress.clear()
   }

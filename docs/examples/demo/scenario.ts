@@ -1,5 +1,5 @@
 import type { Meta } from 'ipam-kit/crd'
-import type { Store } from 'ipam-kit/store'
+import type { AdmittedStore } from './admitted-store.js'
 import type { Clock } from './clock.js'
 import type { Io } from './io.js'
 import type { Options } from './options.js'
@@ -20,7 +20,8 @@ export interface Stage {
   readonly options: Options
   readonly io: Io
   readonly screen: Screen
-  readonly store: Store
+  /** Asks the admission rules before each write, whatever the store. */
+  readonly store: AdmittedStore
   readonly clock: Clock
   /** The store as it may be shown, if it outlives this process. */
   readonly lasting: string | undefined

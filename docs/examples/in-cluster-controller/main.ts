@@ -6,8 +6,9 @@
 //
 // With IPAddress objects as the ledger one of these works at a time: with --leader-elect any number may run, without it no other may. With blocks as the
 // ledger all of them work at once, and none leads. Ends on SIGTERM and SIGINT when everything
-// that it has begun is ended; with status 1 when it has lost its lease, with 2 for flags that can not be. rbac.yaml is what it may do.
+// that it has begun is ended; with status 1 when it has lost its lease or cannot start, with 2 for flags that can not be. rbac.yaml is what it may do.
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
@@ -146,6 +147,8 @@ const { store, close } = await openStore(
 const metrics = new Metrics()
 const server = metricsPort === 0 ? undefined : serveMetrics(metrics, metricsPort)
 server?.once('error', (error) => end(1, `metrics cannot be served on port ${metricsPort}: ${error.message}`))
+// a port that is in use ends the process before it leads
+if (server !== undefined) await once(server, 'listening')
 const events = new EventRecorder({
   store,
   component: NAME,

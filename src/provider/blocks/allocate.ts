@@ -16,7 +16,7 @@ import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
 import { RefusedBlocks } from './refused-blocks.js'
 import { type AllocationRequest, assertRequest } from './request.js'
-import { changeRow, fence, isRowOf, undoGiving } from './rows.js'
+import { changeRow, fence, isRowOf, nextSequence, undoGiving } from './rows.js'
 import { isOldPool, Shown } from './shown.js'
 
 type Family = 4 | 6
@@ -260,10 +260,11 @@ class AllocateTask implements Task<AllocationOutcome> {
     )
     if (place === undefined) return undefined
     const { name, prefix, version, object } = place.book
-    const sequence = object.spec.sequence + 1
+    const sequence = nextSequence(object, this.#nowMs)
     this.#sent.set(name, { version, sequence })
     this.#noteSent(name, { prefix, version, sequence })
-    return write(changeRow(place, wanted, `${owner.name} has another container or MAC`))
+    const why = `${owner.name} has another container or MAC`
+    return write(changeRow(place, wanted, { nowMs: this.#nowMs, why }))
   }
 
   /**

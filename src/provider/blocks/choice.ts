@@ -8,7 +8,7 @@ import type { KnownBlocks } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import type { PoolView } from './pool-view.js'
 import type { AllocationRequest } from './request.js'
-import { entriesAt, giveUnits, makeBlock, type NewRow } from './rows.js'
+import { entriesAt, firstSequence, giveUnits, makeBlock, type NewRow, nextSequence } from './rows.js'
 import { stickyKeys } from './sticky-keys.js'
 
 type Family = 4 | 6

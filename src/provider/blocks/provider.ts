@@ -108,7 +108,11 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       finalizers,
       sweepAfterSeconds,
       holdsAddress,
-      outside: { marker: 'claim', orphans: 'swept' },
+      outside: {
+        marker: 'claim',
+        orphans: 'swept',
+        isBegun: ({ metadata }) => metadata.uid !== undefined && this.#known.rowsOf(metadata.uid).length > 0,
+      },
       ledger: () => definition.ledger(),
       resolve: ({ claim, pool }) => this.#resolve(claim, pool),
       ensure: (input) => this.#ensure(input),
@@ -210,6 +214,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
 
   isServed(key: string): boolean {
     return this.#provider.isServed?.(key) === true
+  }
+
+  isBegun(key: string): boolean {
+    return this.#provider.isBegun?.(key) === true
   }
 
   reset(): void {

@@ -9,11 +9,30 @@ import type { Place } from './known-blocks.js'
 /** A row to be, without its number. */
 export type NewRow = Omit<IPBlockRow, 'sequence' | 'state' | 'released' | 'until'>
 
+/** The number of the first row of a block that is created now. */
+export function firstSequence(nowMs: number): number {
+  // above those of a block that was here before: nobody adds a million rows in a second
+  return Math.floor(nowMs) * 1000
+}
+
+/**
+ * The number of the next row of a block. It follows the clock, because a create that arrives late begins at a time of long ago: rows that are added to that block
+ * would get the numbers of rows in a block of the same name that was created and removed meanwhile.
+ */
+export function nextSequence({ spec }: IPBlock, nowMs: number): number {
+  return Math.max(spec.sequence + 1, firstSequence(nowMs))
+}
+
+interface WriteOptions {
+  readonly nowMs: number
+  readonly why: string
+}
+
 /** Some units for an owner, in a block that is there. */
-export function giveUnits(book: BlockBook, unit: number, row: NewRow, why: string): PatchEffect {
+export function giveUnits(book: BlockBook, unit: number, row: NewRow, { nowMs, why }: WriteOptions): PatchEffect {
   const { object } = book
   const count = row.count ?? 1
-  const sequence = object.spec.sequence + 1
+  const sequence = nextSequence(object, nowMs)
   const rows: { [unit: string]: unknown } = {}
   // what is remembered of who had them before
   for (const entry of entriesAt(book, unit, count)) rows[entry.key] = null
@@ -32,10 +51,9 @@ export function makeBlock(
     row,
   }: { readonly name: string; readonly prefix: Prefix.Prefix; readonly unit: number; readonly row: NewRow },
   spec: Pick<IPBlock['spec'], 'domain' | 'allocationPrefixLength' | 'pool' | 'node'>,
-  { nowMs, why }: { readonly nowMs: number; readonly why: string },
+  { nowMs, why }: WriteOptions,
 ): CreateEffect {
-  // above those of a block that was here before: nobody adds a million rows in a second
-  const sequence = Math.floor(nowMs) * 1000
+  const sequence = firstSequence(nowMs)
   const { pool: _, ...rest } = row
   const object: IPBlock = {
     apiVersion: API_VERSION,
@@ -61,7 +79,7 @@ export function makeBlock(
 export function takeBack(
   { book, entry }: Place,
   rules: Pick<IPPoolSpec, 'sticky' | 'reuseAfterSeconds' | 'order'> | undefined,
-  { nowMs, why }: { readonly nowMs: number; readonly why: string },
+  { nowMs, why }: WriteOptions,
 ): PatchEffect {
   const isRemembered =
     rules !== undefined &&
@@ -96,17 +114,17 @@ export function undoGiving({ book, entry }: Place, replaced: readonly BlockEntry
 }
 
 /** Writes another uid to a row: its owner was made anew, and has what it had. */
-export function handOver(place: Place, uid: string, why: string): PatchEffect {
-  return changeRow(place, { uid }, why)
+export function handOver(place: Place, uid: string, options: WriteOptions): PatchEffect {
+  return changeRow(place, { uid }, options)
 }
 
 /** Changes what a row says of its owner. It has a number of its own then: what was said of the one before, and comes late, does not concern it. */
 export function changeRow(
   { book, entry }: Place,
   fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
-  why: string,
+  { nowMs, why }: WriteOptions,
 ): PatchEffect {
-  const sequence = book.object.spec.sequence + 1
+  const sequence = nextSequence(book.object, nowMs)
   return patchBlock(book.object, { sequence, rows: { [entry.key]: { ...fields, sequence } } }, why)
 }
 

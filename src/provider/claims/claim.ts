@@ -14,7 +14,7 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
-import { doubtOf } from './confirm.js'
+import { type Doubt, doubtOf } from './confirm.js'
 import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
 import { isOf, planHeld } from './held-claim.js'
@@ -158,6 +158,12 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
       ? told
       : { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
   }
+  const denial = shared === undefined || address === undefined ? undefined : denialOf(planning, address)
+  if (denial?.kind === 'ask') return asking(planning, intent(planning, effects), denial)
+  if (denial?.kind === 'no' && shared !== undefined && address !== undefined) {
+    const told = wait(soFar, 'AllocationFailed', `${shared}, and the claim gets another one`)
+    return { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
+  }
   const obstacle = notOurs ?? shared
   if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
@@ -200,6 +206,21 @@ function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
   // not while nothing else can be given
   if (whyUnavailable(input.pool, input.ledger) !== undefined) return false
   return isControlledBy(address, input.claim) && input.rivals?.giveWay !== true
+}
+
+/**
+ * What a provider that knows more than the IPAddress objects says of an address that a claim shares, whose IPAddress was made for this very claim: one that arrived
+ * late is denied, and the claim gets another address.
+ */
+function denialOf<P extends KubeObject, L extends Ledger<P>, O>(
+  { rules, input, time }: Planning<P, L, O>,
+  address: IPAddress,
+): Asked | Doubt | undefined {
+  const { claim, pool, ledger } = input
+  // not while nothing else can be given
+  if (pool === undefined || whyUnavailable(pool, ledger) !== undefined || !isControlledBy(address, claim))
+    return undefined
+  return doubtOf(rules, input, { pool, address, isBound: false, nowMs: time.nowMs })
 }
 
 /** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */

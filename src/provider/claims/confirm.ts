@@ -6,7 +6,7 @@ import { type Asked, converse, markerOf } from './outside.js'
 import type { ClaimRules } from './rules.js'
 
 /** Why a claim waits that has an IPAddress. */
-interface Doubt {
+export interface Doubt {
   /** `unknown`: it could not be found out. */
   readonly kind: 'no' | 'leftOver' | 'unknown'
   readonly message: string

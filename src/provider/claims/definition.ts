@@ -110,6 +110,10 @@ export interface OutsideOptions {
    * because what it gives to a claim that is deleted meanwhile is found as well: the finalizer is written with the IPAddress. Default `left`.
    */
   readonly orphans?: 'left' | 'swept' | undefined
+  /**
+   * Whether a claim that is not Bound already has something, so that a process has begun with it: {@link Planner.isBegun}. Left out: that is not known. O(1).
+   */
+  readonly isBegun?: ((claim: IPAddressClaim) => boolean) | undefined
 }
 
 /** A call that a verb wants to be made, and to be asked again with its answer. */

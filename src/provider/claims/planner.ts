@@ -72,6 +72,7 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
     reserve: (plan, { state }) => state.reserve(plan),
     isSummary: (key, { state }) => state.isSummary(key),
     isServed: (key, { state }) => state.isServed(key),
+    isBegun: (key, { state }) => state.isBegun(key),
   })
   const work = () => planner.context.state
   return Object.assign(planner, {
@@ -165,6 +166,12 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const claim = this.#claim(key)
     if (claim?.status?.addressRef?.name === undefined || isDeleting(claim)) return false
     return this.#address(key) !== undefined
+  }
+
+  isBegun(key: string): boolean {
+    const claim = this.#claim(key)
+    if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
+    return this.#rules.outside?.isBegun?.(claim) === true
   }
 
   ledgerOf(pool: ObjectRef): L {

@@ -3,6 +3,7 @@ import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { Change } from '../../plan/index.js'
 import { type Span, spansGivenBy } from './naive-space.js'
+import type { ObservedWrite } from './simulate.js'
 
 /** What the rules ask of the world. */
 export interface BlockWorld {
@@ -50,13 +51,15 @@ export class BlockRules {
   readonly #given = new Map<IPPool, readonly Span[]>()
   /** The highest number ever seen at a place. */
   readonly #sequences = new Map<string, number>()
+  /** The owners and numbers of the rows ever seen at a place. */
+  readonly #used = new Map<string, Set<string>>()
 
   constructor(world: BlockWorld) {
     this.#world = world
   }
 
   /** @returns what is wrong, if anything is */
-  observe(change: Change): string | undefined {
+  observe(change: Change, { isHeldBack }: ObservedWrite): string | undefined {
     const ref = change.kind === 'present' ? change.object : change.ref
     if (!IPBlock.is(ref)) return undefined
     const { name } = change.kind === 'present' ? change.object.metadata : change.ref
@@ -68,7 +71,8 @@ export class BlockRules {
     }
     const now = seen(IPBlock.parse(change.object))
     this.#blocks.set(name, now)
-    const problem = this.#shape(now) ?? this.#overlaps(now) ?? this.#changes(before, now)
+    const problem =
+      this.#shape(now) ?? this.#overlaps(now) ?? this.#changes(before, now) ?? this.#numbers(before, now, isHeldBack)
     this.#sequences.set(name, Math.max(now.block.spec.sequence, this.#sequences.get(name) ?? 0))
     return problem
   }
@@ -177,17 +181,36 @@ export class BlockRules {
       if (!isKept && this.#world.isReturning(row.uid, row.interface) && !this.#rests(one, { block: now, rows }))
         return `${this.#text(one)} does not rest as ${row.pool ?? now.spec.pool} says`
     }
-    const highest = this.#sequences.get(now.metadata.name) ?? -1
     for (const each of rows) {
       const { row } = each
       if (row.state !== undefined || old.some((other) => other.row.sequence === row.sequence)) continue
-      if (row.sequence <= highest) return `the number ${row.sequence} was used before in ${now.metadata.name}`
       const blocker = old.find(
         (other) => other.first <= each.last && other.last >= each.first && !this.#mayFollow(other, each),
       )
       if (blocker !== undefined) return `${this.#text(each)} was given while it was ${blocker.row.state ?? 'bound'}`
       const pool = row.pool ?? now.spec.pool
       if (!this.#isGiven(pool, each)) return `${this.#text(each)} is none that ${pool} ever gave`
+    }
+    return undefined
+  }
+
+  /**
+   * A row that is new has a number above all that were ever used at its place, so that a release that comes late does not find it. A create that was held back has
+   * the number of the time of its plan, by which another writer may have made the block and the operator removed it: then its own rows are to have numbers that their
+   * owners never had there. What is added to it afterwards is above all again.
+   */
+  #numbers(before: SeenBlock | undefined, { block, rows }: SeenBlock, isHeldBack: boolean): string | undefined {
+    const { name } = block.metadata
+    const highest = this.#sequences.get(name) ?? -1
+    const isLateCreate = isHeldBack && before === undefined
+    const used = this.#used.get(name) ?? new Set<string>()
+    this.#used.set(name, used)
+    for (const { row } of rows) {
+      if (row.state !== undefined || before?.rows.some((other) => other.row.sequence === row.sequence)) continue
+      const text = `${row.uid} ${row.sequence}`
+      if (isLateCreate ? used.has(text) : row.sequence <= highest)
+        return `the number ${row.sequence} was used before in ${name}`
+      used.add(text)
     }
     return undefined
   }

@@ -77,8 +77,8 @@ export interface FaultSource {
   readonly stands?: (() => void) | undefined
   /** Told of each fault. */
   readonly happened: () => void
-  /** After each call that may have written. */
-  readonly written: () => Promise<void>
+  /** After each call that may have written. @param isHeldBack whether the writer stood still between its check that it may write and the write */
+  readonly written: (isHeldBack: boolean) => Promise<void>
 }
 
 /** A call: what can happen to it, and the object that it writes, if it writes. */
@@ -105,9 +105,9 @@ export function faultyStore(
     scheduler.note(actor, `  ${words}`)
     source.happened()
   }
-  const done = async <T>(action: () => Promise<T>, isWrite: boolean): Promise<T> => {
+  const done = async <T>(action: () => Promise<T>, isWrite: boolean, isHeldBack = false): Promise<T> => {
     const answer = await action()
-    if (isWrite) await source.written()
+    if (isWrite) await source.written(isHeldBack)
     return answer
   }
   const call = async <T>(
@@ -139,7 +139,7 @@ export function faultyStore(
         if (source.isDead()) throw new SimulatedCrash(`was dead before ${label}`)
     }
     if (object !== undefined) await network.passes(object)
-    const answer = await done(action, object !== undefined)
+    const answer = await done(action, object !== undefined, fault === 'stand-still')
     if (fault === 'crash-after') throw new SimulatedCrash(`crashed after ${label}`)
     if (fault === 'lost-answer') {
       return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })

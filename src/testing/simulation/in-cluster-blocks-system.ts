@@ -13,13 +13,14 @@ import type { Store } from '../../store/index.js'
 import { rowsOfClaims } from './block-claims-system.js'
 import { Combined } from './combined.js'
 import { InClusterRules, type InClusterSystemOptions, inClusterSystem, isHeld, isPaused } from './in-cluster-system.js'
-import type { SimulatedSystem, SimulationRules } from './simulate.js'
+import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 /**
  * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at once, and people who make, remove and pause claims, also by force,
  * and change the pools.
  *
- * Always: no two claims that live have one address of a pool, and no address is taken from a claim that lives. At rest: every claim that can have an address has
+ * Always: no two claims that live have one address of a pool, and no address is taken from a claim that lives. An IPAddress whose create was held back
+ * (`stand-still`) may have an address that another one has, as long as its own claim is not Bound. At rest: no such IPAddress is left, every claim that can have an address has
  * one, and there is a row for each of those and no other.
  */
 export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
@@ -43,10 +44,10 @@ export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions
 }
 
 class InClusterBlocksRules implements SimulationRules {
-  readonly #rules = new InClusterRules({ isForced: true })
+  readonly #rules = new InClusterRules({ isForced: true, hasRows: true })
 
-  observe(change: Change): string | undefined {
-    return this.#rules.observe(change)
+  observe(change: Change, write: ObservedWrite): string | undefined {
+    return this.#rules.observe(change, write)
   }
 
   async atRest(store: Store): Promise<string | undefined> {

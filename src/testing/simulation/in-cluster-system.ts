@@ -8,7 +8,7 @@ import type { Change } from '../../plan/index.js'
 import { inCluster, PoolLedger } from '../../provider/in-cluster/index.js'
 import type { Store } from '../../store/index.js'
 import type { Dice } from './dice.js'
-import type { SimulatedSystem, SimulationRules } from './simulate.js'
+import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 const NAMESPACE = 'default'
 const PAUSED = 'cluster.x-k8s.io/paused'
@@ -95,14 +95,18 @@ export function isHeld({ metadata: { finalizers } }: KubeObject): boolean {
 export class InClusterRules implements SimulationRules {
   readonly #isForced: boolean
   readonly #isStanding: boolean
+  readonly #hasRows: boolean
 
   /**
    * @param isForced whether claims may go without their addresses
    * @param isStanding whether only claims that are Bound have an address to themselves at all times
+   * @param hasRows whether rows in blocks are the ledger: an IPAddress whose create was held back is then no more than a leftover, as long as its claim is not Bound
    */
-  constructor({ isForced, isStanding = false }: { readonly isForced: boolean; readonly isStanding?: boolean }) {
+  constructor(options: { readonly isForced: boolean; readonly isStanding?: boolean; readonly hasRows?: boolean }) {
+    const { isForced, isStanding = false, hasRows = false } = options
     this.#isForced = isForced
     this.#isStanding = isStanding
+    this.#hasRows = hasRows
   }
 
   /** The uids of the IPAddress objects that have an address, by pool and address. */
@@ -112,11 +116,13 @@ export class InClusterRules implements SimulationRules {
   readonly #living = new Set<string>()
   /** Of those, the ones that are Bound. */
   readonly #bound = new Set<string>()
+  /** The IPAddress objects whose create was held back, by uid. */
+  readonly #late = new Set<string>()
 
-  observe(change: Change): string | undefined {
+  observe(change: Change, { isHeldBack }: ObservedWrite): string | undefined {
     const ref = change.kind === 'present' ? change.object : change.ref
     if (IPAddressClaim.is(ref)) return this.#observeClaim(change)
-    return IPAddress.is(ref) ? this.#observeAddress(change) : undefined
+    return IPAddress.is(ref) ? this.#observeAddress(change, isHeldBack) : undefined
   }
 
   /** @param beside what is held otherwise than by the IPAddress objects that are stored */
@@ -129,9 +135,10 @@ export class InClusterRules implements SimulationRules {
     const claimed = new Set(claims.map(({ metadata }) => metadata.uid))
     const isRefused = (name: string) => this.#isStanding && isRefusedAdoption(name, claims, addresses)
     // nothing is done about what came late for a claim that is paused
-    const isLeft = (name: string) =>
-      this.#isStanding && claims.some((claim) => claim.metadata.name === name && isPaused(claim))
-    const places = addresses.filter(({ metadata }) => !isRefused(metadata.name) && !isLeft(metadata.name)).map(placeOf)
+    const isLeft = ({ uid = '', name }: IPAddress['metadata']) =>
+      (this.#isStanding || this.#late.has(uid)) &&
+      claims.some((claim) => claim.metadata.name === name && isPaused(claim))
+    const places = addresses.filter(({ metadata }) => !isRefused(metadata.name) && !isLeft(metadata)).map(placeOf)
     if (new Set(places).size < places.length) return 'two IPAddress objects have one address'
     for (const address of addresses) {
       const owner = ownerOf(address)
@@ -168,7 +175,7 @@ export class InClusterRules implements SimulationRules {
     else this.#living.add(uid)
     if (claim?.status?.addressRef?.name === undefined) this.#bound.delete(uid)
     else this.#bound.add(uid)
-    const place = this.#isStanding ? this.#placeOf(uid) : undefined
+    const place = this.#isStanding || this.#late.size > 0 ? this.#placeOf(uid) : undefined
     return place === undefined ? undefined : this.#problemAt(place)
   }
 
@@ -183,21 +190,23 @@ export class InClusterRules implements SimulationRules {
   #problemAt(place: string): string | undefined {
     const holders = [...(this.#holders.get(place) ?? [])]
     const isBound = (uid: string) => this.#bound.has(this.#owners.get(uid) ?? '')
-    const count = this.#isStanding ? holders.filter(isBound).length : holders.length
+    const counts = (uid: string) => isBound(uid) || !(this.#isStanding || this.#late.has(uid))
+    const count = holders.filter(counts).length
     return count > 1 ? `${place} was given to ${count} claims` : undefined
   }
 
-  #observeAddress(change: Change): string | undefined {
+  #observeAddress(change: Change, isHeldBack: boolean): string | undefined {
     const uid = change.kind === 'present' ? change.object.metadata.uid! : change.uid!
     if (change.kind === 'absent') {
       const place = this.#places.get(uid)
       const owner = this.#owners.get(uid)
       if (place !== undefined) this.#holders.get(place)?.delete(uid)
       this.#places.delete(uid)
-      const users = this.#isStanding ? this.#bound : this.#living
+      const users = this.#isStanding || this.#late.delete(uid) ? this.#bound : this.#living
       return owner !== undefined && users.has(owner) ? `${place} was taken from a claim that lives` : undefined
     }
     const place = placeOf(IPAddress.parse(change.object))
+    if (isHeldBack && this.#hasRows && !this.#places.has(uid)) this.#late.add(uid)
     this.#places.set(uid, place)
     const owner = ownerOf(change.object)
     if (owner !== undefined) this.#owners.set(uid, owner)

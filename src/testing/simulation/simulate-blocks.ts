@@ -171,7 +171,7 @@ class BlocksSimulation {
         seen: () => writer.seen,
         isDead: () => writer.isDead,
         happened: () => void this.#faults++,
-        written: () => this.#check(),
+        written: (isHeldBack: boolean) => this.#check(isHeldBack),
       },
     )
     const workers = this.#dice.pick([1, 1, 2, 4])
@@ -216,7 +216,7 @@ class BlocksSimulation {
       seen: () => operator.seen,
       isDead: () => operator.isDead,
       happened: () => void this.#faults++,
-      written: () => this.#check(),
+      written: (isHeldBack: boolean) => this.#check(isHeldBack),
     }
     const store = faultyStore(this.#truth, name, { scheduler: this.#scheduler, network: this.#network }, source)
     const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]) })
@@ -352,10 +352,10 @@ class BlocksSimulation {
     await this.#check()
   }
 
-  async #check(): Promise<void> {
+  async #check(isHeldBack = false): Promise<void> {
     for (const { change } of await this.#truth.catchUp()) {
       if (change.kind === 'present' && IPPool.is(change.object)) this.#versions.add(change.object)
-      const problem = this.#rules.observe(change)
+      const problem = this.#rules.observe(change, { isHeldBack })
       if (problem !== undefined) this.#problems.push(problem)
       if (this.#withHandles.size > 0) this.#checkHandles(change)
     }

@@ -42,9 +42,15 @@ export interface OutsideOptions {
 
 export interface SimulationRules {
   /** Called after every change of what is stored. @returns what is wrong, if anything is */
-  observe(change: Change): string | undefined
+  observe(change: Change, write: ObservedWrite): string | undefined
   /** Called when everything is quiet. @returns what is wrong, if anything is */
   atRest(store: Store): Promise<string | undefined>
+}
+
+/** What a change is of. */
+export interface ObservedWrite {
+  /** Whether the writer passed its check that it may write, stood still (`stand-still`), and sent the write later. */
+  readonly isHeldBack: boolean
 }
 
 export interface SimulationOptions {
@@ -190,7 +196,7 @@ class Simulation {
         if (this.#ruler === writer) this.#ruler = undefined
       },
       happened: () => void this.#faults++,
-      written: () => this.#check(),
+      written: (isHeldBack: boolean) => this.#check(isHeldBack),
     }
     const store = faultyStore(this.#truth, name, parts, source)
     const planner = system.planner()
@@ -219,9 +225,9 @@ class Simulation {
     this.#isRough = false
   }
 
-  async #check(): Promise<void> {
+  async #check(isHeldBack = false): Promise<void> {
     for (const { change } of await this.#truth.catchUp()) {
-      const problem = this.#rules.observe(change)
+      const problem = this.#rules.observe(change, { isHeldBack })
       if (problem !== undefined) this.#problems.push(problem)
     }
   }

@@ -10,6 +10,8 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import { type Answer, type Answers, answered, answerKeys, type GivenCase, isRecord, unsupported } from '../answer.js'
 import { type ClaimStep, isAfter, readClaimStep } from '../claim-steps.js'
+import { readInput } from '../read-input.js'
+import { readRepeats } from '../repeats.js'
 
 const texts = z.record(z.string(), z.string())
 const poolRefSchema = z.strictObject({ apiGroup: z.string(), kind: z.string(), name: z.string() })
@@ -49,13 +51,13 @@ export async function capiClaims({ input, expect }: GivenCase): Promise<Answer> 
     const served = poolRefOf({ ...poolRef, name: poolRef.name ?? 'any' }, 'any')
     return answerKeys(expect, { matches: () => groupKind.group === GROUP && served?.kind === groupKind.kind })
   }
-  const known = worldSchema.safeParse(withSteps(input))
+  const known = readInput(worldSchema, withSteps(input))
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const steps: ClaimStep[] = []
-  for (const text of known.data.steps) {
+  for (const { text, times } of readRepeats(known.data.steps, isWholeStep)) {
     const step = readClaimStep(text)
     if (step === undefined) return unsupported(`input.then: ${text}`)
-    steps.push(step)
+    for (let i = 0; i < times; i++) steps.push(step)
   }
   const world = new World(known.data)
   await world.begin()
@@ -66,6 +68,11 @@ export async function capiClaims({ input, expect }: GivenCase): Promise<Answer> 
     moments.push({ step, seen: await world.look() })
   }
   return answerMoments(expect, { world, before, moments })
+}
+
+/** A sentence about an object is read whatever else it says, so a number of times has to be looked for. */
+function isWholeStep(text: string): boolean {
+  return readClaimStep(text) !== undefined && !/\b(?:again|once|twice|thrice|more|times|x ?\d+)\b|[*×]/i.test(text)
 }
 
 /** The steps under a name that makes no promise of the input. */
@@ -225,7 +232,12 @@ class World {
       return this.#create(this.#clusterObject({ name, paused: false }))
     }
     const ref = this.#refOf(step)
-    if (step.does === 'delete') return void unwrap(await this.#store.delete(ref))
+    if (step.does === 'delete') {
+      const deleted = await this.#store.delete(ref)
+      // a second deletion finds nothing
+      if (!deleted.ok && deleted.failure.code !== 'STORE_NOT_FOUND') unwrap(deleted)
+      return
+    }
     const isCluster = step.on === 'cluster'
     const annotate = (annotations: { readonly [name: string]: string | null }) => ({ metadata: { annotations } })
     const patches = {

@@ -5,6 +5,7 @@ import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import { describe } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
+import { readInput } from '../read-input.js'
 
 const fields = z.record(z.string(), z.unknown())
 const version = z.enum(['v1alpha1', 'v1alpha2', 'v1beta1', 'v1beta2'])
@@ -27,7 +28,7 @@ type Input = z.output<typeof inputSchema>
 
 /** An object, or the part of one that a case shows, in another version of its kind. */
 export function capiConversion({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const [answer, ...others] = modelsOf(known.data).map((model) => convertedAs(model, known.data, expect))
   const differing = others.find((other) => !isDeepStrictEqual(other, answer))

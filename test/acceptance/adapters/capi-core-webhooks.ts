@@ -10,6 +10,7 @@ import * as z from 'zod'
 import { admissionAnswers } from '../admission.js'
 import { type Answer, answerKeys, type GivenCase, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
+import { readInput } from '../read-input.js'
 
 const fields = z.record(z.string(), z.unknown())
 const apiVersion = z.enum(['v1alpha1', 'v1beta1', 'v1beta2']).default('v1beta2')
@@ -29,7 +30,7 @@ type Input = z.output<typeof inputSchema>
 
 /** What the webhooks of Cluster API admit of claims and addresses, and what the schemas of their CRDs take. */
 export function capiCoreWebhooks({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const { data } = known
   if (data.op !== 'schema') return answerKeys(expect, admissionAnswers(admissionOf(data)))

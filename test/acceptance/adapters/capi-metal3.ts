@@ -46,7 +46,7 @@ const inputSchema = z.discriminatedUnion('function', [
     function: z.literal('allocate'),
     spec: poolSpec,
     claim: z.strictObject({
-      name: z.string().min(1),
+      name: z.string(),
       kind: z.string().optional(),
       namespace: z.string().optional(),
       annotations: z.record(z.string(), z.string()).default({}),

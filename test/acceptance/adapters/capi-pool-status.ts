@@ -8,6 +8,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, unsupported } from '../answer.js'
 import { countAsUpstream } from '../count.js'
+import { readInput } from '../read-input.js'
 
 const spec = z.record(z.string(), z.unknown())
 const inputSchema = z.strictObject({
@@ -21,7 +22,7 @@ type Input = z.output<typeof inputSchema>
 
 /** The status of a pool: the provider at work on a store, as it would be on an API server. */
 export async function capiPoolStatus({ input, expect }: GivenCase): Promise<Answer> {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const { before, after } = await statusOf(known.data)
   return answerKeys(expect, { ...countAnswers(after), before: countAnswers(before), after: countAnswers(after) })

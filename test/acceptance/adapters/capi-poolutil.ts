@@ -16,6 +16,7 @@ import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, refused, those, unsupported } from '../answer.js'
 import { countAsUpstream } from '../count.js'
+import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 const spec = z.record(z.string(), z.unknown())
@@ -45,7 +46,7 @@ type Input<F extends z.output<typeof inputSchema>['function']> = Extract<z.outpu
 
 /** The arithmetic of pools: upstream's package poolutil, on sets, allocators and the ledger of a pool. */
 export function capiPoolutil({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   switch (known.data.function) {
     case 'poolSpecToSet':

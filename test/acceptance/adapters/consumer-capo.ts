@@ -2,6 +2,7 @@ import { capoServerOf, claimsFor } from 'ipam-kit/provider/consumer'
 import * as z from 'zod'
 import { type Answer, answerKeys, type BuiltPart, type GivenCase, isRecord, unsupported } from '../answer.js'
 import { ownerOf } from '../consumer-objects.js'
+import { readInput } from '../read-input.js'
 
 const inputSchema = z.union([z.strictObject({ server: z.string().min(1) }), z.strictObject({ claim: z.string() })])
 
@@ -13,7 +14,7 @@ export const capoNames: BuiltPart = {
 
 /** The claims of cluster-api-provider-openstack, by their names. */
 export function consumerCapo({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const { data } = known
   if ('claim' in data) return answerKeys(expect, { machine: () => capoServerOf(data.claim) })

@@ -1,7 +1,8 @@
 import { AddressPool, type Hold } from 'ipam-kit/allocator'
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import * as z from 'zod'
-import { type Answer, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
+import { type Answer, answerKeys, type GivenCase, refusedWith } from '../answer.js'
+import { answerFunction, type CaseFunctions } from '../case-function.js'
 import { type ReadRange, readRange } from '../harvester-range.js'
 
 const text = z.string()
@@ -23,7 +24,7 @@ const allocateSchema = z.strictObject({
   allocateFor: z.array(text),
 })
 
-const functions: { readonly [name: string]: (input: unknown, expect: unknown) => Answer } = {
+const functions: CaseFunctions = {
   reserve: (input, expect) => store(storeSchema.parse(input), expect),
   release: (input, expect) => store(storeSchema.parse(input), expect),
   releaseByID: (input, expect) => store(storeSchema.parse(input), expect),
@@ -46,16 +47,8 @@ const functions: { readonly [name: string]: (input: unknown, expect: unknown) =>
 }
 
 /** The pool of Harvester: machines hold addresses by their names, and get again what they had. */
-export function consumerHarvester({ input, expect, fields }: GivenCase): Answer {
-  const name = String(fields.function)
-  const known = Object.hasOwn(functions, name) ? functions[name] : undefined
-  if (known === undefined) return unsupported(`function ${name}`)
-  try {
-    return known(input, expect)
-  } catch (error) {
-    if (error instanceof z.ZodError) return unsupported(`input: ${z.prettifyError(error)}`)
-    throw error
-  }
+export async function consumerHarvester(given: GivenCase): Promise<Answer> {
+  return answerFunction(given, functions)
 }
 
 function poolOf(ranges: readonly ReadRange[]): AddressPool {

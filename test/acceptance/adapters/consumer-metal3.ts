@@ -12,10 +12,11 @@ import {
   releasePlan,
 } from 'ipam-kit/provider/consumer'
 import * as z from 'zod'
-import { type Answer, answerKeys, type GivenCase, refused } from '../answer.js'
+import { type Answer, answerKeys, type GivenCase, isRecord, refused } from '../answer.js'
 import { answerFunction, type CaseFunctions } from '../case-function.js'
 import { addressFor, claimFor, ownerOf, readyCondition } from '../consumer-objects.js'
 import { ConsumerWorld } from '../consumer-world.js'
+import { validName } from '../valid-names.js'
 
 const text = z.string()
 const texts = z.array(text)
@@ -52,10 +53,16 @@ const readSchema = z.strictObject({
 })
 const ensureSchema = z.strictObject({ data: text, pool: text, claim: z.strictObject({ name: text }).nullable() })
 const releaseSchema = z.strictObject({
-  claim: z.strictObject({ name: text.regex(/-/), finalizers: texts.optional() }).nullable(),
+  claim: z.strictObject({ name: text, finalizers: texts.optional() }).nullable(),
 })
 const dnsSchema = z.strictObject({ poolRef: poolRefSchema, address: text, pool: dnsPoolSchema.nullable() })
-const poolsSchema = z.record(text.regex(/From(PoolRef|IPPool|Annotation)$/), z.union([text, poolRefSchema]))
+/** A member that names no pool is dropped, as any unknown one. */
+const poolsSchema = z.preprocess(poolMembers, z.record(text, z.union([text, poolRefSchema])))
+
+function poolMembers(input: unknown): unknown {
+  if (!isRecord(input)) return input
+  return Object.fromEntries(Object.entries(input).filter(([key]) => /From(PoolRef|IPPool|Annotation)$/.test(key)))
+}
 
 const DATA = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1', kind: 'Metal3Data' }
 const POOL: PoolRequest = { apiGroup: 'ipam.metal3.io', kind: 'IPPool', name: 'pool' }
@@ -110,10 +117,10 @@ const metal3: Reading = {
 
 async function read(input: z.output<typeof readSchema>, expect: unknown, { dialect, view }: Reading): Promise<Answer> {
   const { owner, claim, address } = input
-  const type = { ...DATA, kind: owner.kind }
+  const type = { ...DATA, kind: owner.kind || DATA.kind }
   const world = new ConsumerWorld(type)
-  const data = await world.put(ownerOf(owner.name, {}, type))
-  const devices = [{ pools: [{ ...POOL, ...input.poolRef }] }]
+  const data = await world.put(ownerOf(validName(owner.name), {}, type))
+  const devices = [{ pools: [poolOf(input.poolRef)] }]
   const [desired] = claimsFor(data, devices, dialect) as [DesiredClaim]
   const name = claim.addressRef ?? claim.address
   const failed = claim.errorMessage
@@ -164,13 +171,13 @@ function withoutDns({ dnsServers: _, ...address }: z.output<typeof addressSchema
 
 async function ensure({ data, pool, claim }: z.output<typeof ensureSchema>, expect: unknown): Promise<Answer> {
   const world = new ConsumerWorld(DATA)
-  const owner = await world.put(ownerOf(data, {}, DATA))
-  const devices = [{ pools: [{ ...POOL, name: pool }] }]
+  const owner = await world.put(ownerOf(validName(data), {}, DATA))
+  const devices = [{ pools: [poolOf({ name: pool })] }]
   const [desired] = claimsFor(owner, devices, 'metal3') as [DesiredClaim]
-  if (claim !== null) await world.put(claimFor(desired, claim))
+  if (claim !== null) await world.put(claimFor(desired, { ...claim, name: validName(claim.name) }))
   const plan = planClaims({ owner, naming: 'metal3', devices, claims: await world.claims(), addresses: [] })
   await world.run(plan)
-  const [made] = await world.claims()
+  const made = (await world.claims()).find(({ metadata }) => metadata.name === desired.name)
   return answerKeys(expect, {
     error: () => false,
     fetchAgain: () => plan.outcome.kind === 'creating',
@@ -182,19 +189,27 @@ async function ensure({ data, pool, claim }: z.output<typeof ensureSchema>, expe
 async function release({ claim }: z.output<typeof releaseSchema>, expect: unknown): Promise<Answer> {
   const world = new ConsumerWorld(DATA)
   const [, data = 'data', pool = 'pool'] = /^([^-]+)-(.+)$/.exec(claim?.name ?? '') ?? []
-  const owner = await world.put(ownerOf(data, {}, DATA))
-  const devices = [{ pools: [{ ...POOL, name: pool }] }]
+  const owner = await world.put(ownerOf(validName(data), {}, DATA))
+  const devices = [{ pools: [poolOf({ name: pool })] }]
   const [desired] = claimsFor(owner, devices, 'metal3') as [DesiredClaim]
-  if (claim !== null)
-    await world.put(claimFor(desired, { finalizers: desired.finalizer ? [desired.finalizer] : [], ...claim }))
+  if (claim !== null) {
+    const finalizers = desired.finalizer ? [desired.finalizer] : []
+    await world.put(claimFor(desired, { finalizers, ...claim, name: validName(claim.name) }))
+  }
   await world.run(releasePlan({ owner, naming: 'metal3', devices, claims: await world.claims(), addresses: [] }))
   const left = await world.claims()
   return answerKeys(expect, { error: () => false, claimExists: () => left.length > 0 })
 }
 
+/** The pool that a reference names. One without a group and a kind is a pool of metal3. */
+function poolOf({ apiGroup, kind, name }: Partial<PoolRequest> = {}): PoolRequest {
+  const pool = { apiGroup: apiGroup || POOL.apiGroup, kind: kind || POOL.kind, name: name ?? POOL.name }
+  return { ...pool, name: validName(pool.name) }
+}
+
 /** Every pool that a template names, once: fields and not devices refer to them. */
 async function getAddresses(input: z.output<typeof poolsSchema>, expect: unknown): Promise<Answer> {
-  const requests = Object.values(input).map((pool) => (typeof pool === 'string' ? { ...POOL, name: pool } : pool))
+  const requests = Object.values(input).map((pool) => poolOf(typeof pool === 'string' ? { name: pool } : pool))
   const pools = [...new Map(requests.map((pool) => [pool.name, pool])).values()]
   const world = new ConsumerWorld(DATA)
   const owner = await world.put(ownerOf('abc', {}, DATA))

@@ -3,6 +3,7 @@ import { claimsFor, deviceConfig, kernelArgs, resolveClaims } from 'ipam-kit/pro
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, refused, unsupported } from '../answer.js'
 import { addressFor, claimFor, ownerOf } from '../consumer-objects.js'
+import { readInput } from '../read-input.js'
 
 const text = z.string()
 const inputSchema = z.strictObject({
@@ -22,7 +23,7 @@ const inputSchema = z.strictObject({
 /** The kernel arguments of a machine of OpenShift: of what its spec says, and of what its claims have. */
 export function consumerOpenshift({ input, expect, fields }: GivenCase): Answer {
   if (fields.function !== 'kernelArgs') return unsupported(`function ${String(fields.function)}`)
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const { machine, device, claims, addresses } = known.data
   const pools = device.addressesFromPools.map(({ group, resource, name }) => ({

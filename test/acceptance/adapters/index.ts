@@ -1,4 +1,4 @@
-import { type Adapter, onlyFor } from '../answer.js'
+import { type Adapter, onlyFor, refusalsAnswered } from '../answer.js'
 import { capiClaims } from './capi-claims.js'
 import { capiConsumer } from './capi-consumer.js'
 import { capiConversion } from './capi-conversion.js'
@@ -23,8 +23,7 @@ import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
 import { whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
 import { whereaboutsOtherAllocators } from './whereabouts-other-allocators.js'
 
-/** The adapters by the name of their case file, and what of it is built. A file that is not among them is not covered yet. */
-export const adapters: Readonly<Record<string, Adapter>> = {
+const ofFiles: Readonly<Record<string, Adapter>> = {
   'capi-claims': capiClaims,
   'capi-consumer': capiConsumer,
   'capi-conversion': capiConversion,
@@ -49,3 +48,8 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'whereabouts-metallb-pools': whereaboutsMetallbPools,
   'whereabouts-other-allocators': whereaboutsOtherAllocators,
 }
+
+/** The adapters by the name of their case file, and what of it is built. A file that is not among them is not covered yet. */
+export const adapters: Readonly<Record<string, Adapter>> = Object.fromEntries(
+  Object.entries(ofFiles).map(([file, adapter]) => [file, refusalsAnswered(adapter)]),
+)

@@ -4,6 +4,8 @@ import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { type ChildCounts, ChildSet, OutOfRange } from '../child-set.js'
 import { countOrText } from '../count.js'
+import { readInput } from '../read-input.js'
+import { readRepeats } from '../repeats.js'
 
 const texts = z.array(z.string())
 const wholeNumber = z.union([z.int(), z.string().regex(/^\d+$/)])
@@ -43,7 +45,7 @@ type Op = z.output<typeof opSchema>
 
 /** The subnets of nodes: upstream's packages cidrset and multicidrset, on an allocator of prefixes. */
 export function nodeipamCidrset({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   try {
     if ('clusterCIDR' in known.data) return ofOne(known.data, expect)
@@ -191,13 +193,14 @@ const STEPS: readonly { readonly pattern: RegExp; readonly apply: (step: Step) =
 /** Steps are `WHAT`, or `SET WHAT` or `SET and SET WHAT` where there is more than one set. */
 function runSteps(steps: readonly string[], sets: Sets): Run {
   const run: Run = { after: [], named: new Map(), taken: [new Set()], words: [], overlaps: [], given: [], usages: [] }
-  for (const text of steps) {
+  const stepOf = (rest: string) => STEPS.find(({ pattern }) => pattern.test(rest))
+  for (const { text, times } of readRepeats(steps, (text) => stepOf(targetsOf(text, sets).rest) !== undefined)) {
     const { targets, rest } = targetsOf(text, sets)
-    const step = STEPS.find(({ pattern }) => pattern.test(rest))
+    const step = stepOf(rest)
     const found = step?.pattern.exec(rest)?.groups
     if (step === undefined || found === undefined) throw new UnknownStep(`step: ${text}`)
     const verb = String(found.verb)
-    step.apply({ verb, sets: targets, run, found })
+    for (let i = 0; i < times; i++) step.apply({ verb, sets: targets, run, found })
     run.words.push({ verb, name: found.name })
     run.after.push(Object.fromEntries(Object.entries(sets).map(([name, set]) => [name, set.counts()])))
     run.taken.push(takenOf(run, sets))

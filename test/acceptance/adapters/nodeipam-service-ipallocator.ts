@@ -15,6 +15,7 @@ import {
   refusedWith,
   unsupported,
 } from '../answer.js'
+import { readInput } from '../read-input.js'
 import { type Attempt, ServicePool } from '../service-pool.js'
 import {
   addressesOf,
@@ -62,7 +63,7 @@ const BITMAP_CAP = 65_536n
 
 /** The addresses of Services: upstream's package ipallocator, on pools of addresses. */
 export async function nodeipamServiceIpallocator({ input, expect }: GivenCase): Promise<Answer> {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
   try {

@@ -1,11 +1,21 @@
 import { type AllocationOutcome, Bitmap } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { isIpamError } from 'ipam-kit/errors'
+import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
 import * as z from 'zod'
-import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, those, unsupported } from '../answer.js'
+import {
+  type Answer,
+  type Answers,
+  answerKeys,
+  type GivenCase,
+  isRecord,
+  refusedWith,
+  those,
+  unsupported,
+} from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
 import { readInput } from '../read-input.js'
+import { readRepeats } from '../repeats.js'
 import {
   allocateIps,
   edgesOf,
@@ -27,7 +37,7 @@ const subnetFields = {
 }
 const subnetStep = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('next') }),
-  z.strictObject({ do: z.literal(['allocate', 'release']), ips: texts.nonempty() }),
+  z.strictObject({ do: z.literal(['allocate', 'release']), ips: texts }),
   z.strictObject({ do: z.literal('configure'), ...subnetFields }),
 ])
 
@@ -36,7 +46,7 @@ const inputSchema = z.discriminatedUnion('op', [
     op: z.literal('fillReleaseRefill'),
     cidr: z.string(),
     release: z.string(),
-    outOfRange: texts.nonempty(),
+    outOfRange: texts,
     taken: z.string(),
   }),
   z.strictObject({ op: z.literal('fill'), cidr: z.string() }),
@@ -44,7 +54,10 @@ const inputSchema = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('reserved'), cidr: z.string(), ip: z.string() }),
   z.strictObject({
     op: z.literal('bitmap'),
-    strategy: z.enum(['random', 'roundRobin', 'contiguous']),
+    strategy: z
+      .enum(['random', 'roundRobin', 'contiguous', ''])
+      .default('random')
+      .transform((strategy) => strategy || 'random'),
     max: z.int(),
     steps: texts,
   }),
@@ -68,20 +81,29 @@ export function persistentAllocators({ input, expect }: GivenCase): Answer {
     return answerTo(known.data, expect)
   } catch (error) {
     if (error instanceof Unknown) return unsupported(error.message)
-    throw error
+    const sentence = sentenceOf(error)
+    if (sentence === undefined) throw error
+    return refusedWith(expect, sentence)
   }
+}
+
+/** What the library says of an input that it refuses; `undefined` of any other exception. */
+function sentenceOf(error: unknown): string | undefined {
+  return isIpamError(error) ? describe({ code: error.code, context: error.context } as Failure) : undefined
 }
 
 function answerTo(input: z.output<typeof inputSchema>, expect: unknown): Answer {
   switch (input.op) {
     case 'fillReleaseRefill':
-      return answerKeys(expect, fillReleaseRefill(input))
+      return answerKeys(expect, { error: () => false, ...fillReleaseRefill(input) })
     case 'fill':
-      return answerKeys(expect, fill(input))
+      return answerKeys(expect, { error: () => false, ...fill(input) })
     case 'forEach':
-      return answerKeys(expect, forEach(input))
-    case 'reserved':
-      return answerKeys(expect, { reserved: () => isReserved(input) })
+      return answerKeys(expect, { error: () => false, ...forEach(input) })
+    case 'reserved': {
+      const reserved = isReserved(input)
+      return answerKeys(expect, { error: () => false, reserved: () => reserved })
+    }
     case 'bitmap':
       return answerKeys(expect, bitmapAnswers(input))
     case 'subnetAllocator':
@@ -189,7 +211,7 @@ interface BitmapRun {
   readonly ok: boolean[]
   readonly given: number[]
   /** By the word of a step: whether its number was taken behind it. */
-  readonly hasAfter: { [key: string]: boolean }
+  readonly hasAfter: { hasAfterAllocate?: boolean; hasAfterRelease?: boolean }
 }
 
 function bitmapAnswers({ max, strategy, steps }: Input<'bitmap'>): Answers {
@@ -202,11 +224,11 @@ function bitmapAnswers({ max, strategy, steps }: Input<'bitmap'>): Answers {
     given: [],
     hasAfter: {},
   }
-  for (const text of steps) {
-    const [, step = '', count = '1'] = /^(.*?)(?:\*(\d+))?$/.exec(text) ?? []
-    for (let i = 0; i < Number(count); i++) doStep(step, run, nextOf[strategy])
+  for (const { text, times } of readRepeats(steps, isBitmapStep)) {
+    for (let i = 0; i < times; i++) doStep(text, run, nextOf[strategy])
   }
   const { bitmap, named, ok, given, hasAfter } = run
+  const isInUse = (offset: number | undefined) => offset !== undefined && inside(() => bitmap.has(offset))
   return {
     ok: () => ok,
     lastOk: () => ok.at(-1) ?? null,
@@ -215,13 +237,21 @@ function bitmapAnswers({ max, strategy, steps }: Input<'bitmap'>): Answers {
     free: () => bitmap.size - bitmap.used,
     visited: (asked) => inAskedOrder(asked, taken(bitmap)),
     has: (asked) => those(asked, (offset) => bitmap.has(Number(offset))),
-    ...Object.fromEntries(Object.entries(hasAfter).map(([key, has]) => [key, () => has])),
-    ...(named === undefined ? {} : { hasAtEnd: () => inside(() => bitmap.has(named)) }),
+    hasAfterAllocate: () => hasAfter.hasAfterAllocate ?? false,
+    hasAfterRelease: () => hasAfter.hasAfterRelease ?? false,
+    hasAtEnd: () => isInUse(named),
   }
 }
 
+/** A step of a bitmap that names its number. */
+const NUMBERED = /^(allocate|release) (\d+)$/
+
+function isBitmapStep(text: string): boolean {
+  return NUMBERED.test(text) || ['next', 'snapshot', 'restore into a new map'].includes(text)
+}
+
 function doStep(step: string, run: BitmapRun, next: (bitmap: Bitmap, cursor: number) => number): void {
-  const [, word, number] = /^(allocate|release) (\d+)$/.exec(step) ?? []
+  const [, word, number] = NUMBERED.exec(step) ?? []
   if (word !== undefined) {
     const offset = Number(number)
     const isDone = inside(() => (word === 'allocate' ? run.bitmap.take(offset) : run.bitmap.release(offset)))
@@ -272,10 +302,10 @@ function taken(bitmap: Bitmap): number[] {
 
 function subnetAllocator(input: Input<'subnetAllocator'>, expect: unknown): Answer {
   const stranger = strangerOf(input)
-  if (stranger !== undefined) throw new Unknown(`input: ${stranger} is in none of the first subnets`)
+  if (stranger !== undefined) return refusedWith(expect, strangerText(stranger, input.name))
   const run: SubnetRun = { name: input.name, pools: poolsOf(input) }
   const results: SubnetResult[] = []
-  for (const [index, step] of input.steps.entries()) results.push(doSubnetStep(step, run, `step-${index}`))
+  for (const [index, step] of input.steps.entries()) results.push(trySubnetStep(step, run, `step-${index}`))
   return resultAnswers(expect, results)
 }
 
@@ -285,6 +315,21 @@ interface SubnetRun {
   pools: SubnetPools
 }
 
+/** A step whose texts cannot be read changes nothing. */
+function trySubnetStep(step: SubnetStep, run: SubnetRun, uid: string): SubnetResult {
+  try {
+    return doSubnetStep(step, run, uid)
+  } catch (error) {
+    const text = sentenceOf(error)
+    if (text === undefined) throw error
+    return { ips: [], error: { text } }
+  }
+}
+
+function strangerText(subnet: string, name: string): string {
+  return `failed to exclude subnet ${subnet} for ${name}: not contained in any of the subnets`
+}
+
 function doSubnetStep(step: SubnetStep, run: SubnetRun, uid: string): SubnetResult {
   const { name, pools } = run
   switch (step.do) {
@@ -292,19 +337,20 @@ function doSubnetStep(step: SubnetStep, run: SubnetRun, uid: string): SubnetResu
       return nextIps(pools, uid, name)
     case 'allocate':
       return allocateIps(step.ips.map(addressOf), pools, uid, name)
-    case 'release':
+    case 'release': {
+      const addresses = step.ips.map(addressOf)
       for (const range of [...pools.named, ...pools.ranges]) {
-        for (const address of step.ips.map(addressOf)) range.release(address)
+        for (const address of addresses) range.release(address)
       }
       return { ips: [] }
+    }
     case 'configure': {
       const stranger = strangerOf(step)
       if (stranger === undefined) {
         run.pools = poolsOf(step)
         return { ips: [] }
       }
-      const text = `failed to exclude subnet ${stranger} for ${name}: not contained in any of the subnets`
-      return { ips: [], error: { text } }
+      return { ips: [], error: { text: strangerText(stranger, name) } }
     }
   }
 }
@@ -323,7 +369,7 @@ function resultAnswers(expect: unknown, results: readonly SubnetResult[]): Answe
     if (answer.kind !== 'answered') return answer
     got.push(answer.got)
   }
-  return answerKeys(expect, { results: () => got })
+  return answerKeys(expect, { error: () => false, results: () => got })
 }
 
 /** What is asked of an error: nothing but that there is one, a part of its text, its name or all of its text. */

@@ -3,10 +3,11 @@ import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
+import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 const bound = z.string().nullable().default(null)
-const name = z.string().min(1)
+const name = z.string()
 /** What a row of a pool of whereabouts has; an assignment goes by the pod, a release by the container. */
 const byPod = { podRef: name, ifName: z.string().optional(), containerId: name.optional() }
 const byContainer = { podRef: name.optional(), ifName: z.string().optional(), containerId: name }
@@ -34,7 +35,7 @@ type Assignment = Exclude<Input, Release>
 
 /** Which address whereabouts gives to an interface, and which one it takes back: on a pool that gives the lowest free one. */
 export function whereaboutsAllocate({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   return 'op' in known.data ? release(known.data, expect) : assign(known.data, expect)
 }

@@ -2,10 +2,11 @@ import { PrefixAllocator } from 'ipam-kit/allocator'
 import { Address, Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
 import * as z from 'zod'
 import { AddressBlock, type BlockRelease, type BlockRow } from '../address-block.js'
-import { type Answer, type Answers, answerKeys, type GivenCase, those, unsupported } from '../answer.js'
+import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, those, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
 import { exactCount } from '../exact-count.js'
+import { readInput } from '../read-input.js'
 
 const texts = z.array(z.string())
 const attributes = z.record(z.string(), z.string())
@@ -54,7 +55,9 @@ type Row = BlockRow & Pick<z.output<typeof rowSchema>, 'activeOwner' | 'alternat
 
 /** The blocks of Calico, each on a pool; and the arithmetic of its reservations and blocks, on sets. */
 export function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const op = isRecord(input) && isRecord(input.op) ? Object.keys(input.op) : []
+  if (op.length > 0 && !op.some((key) => key in opSchema.shape)) return unsupported(`op: ${op.join()}`)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
   if ('block' in asked) return answerKeys(expect, blockAnswers(asked))

@@ -3,6 +3,7 @@ import { describe, type Failure, isIpamError, unwrap } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
 import { countOrText } from '../count.js'
+import { readInput } from '../read-input.js'
 
 const bound = z.string().nullable().default(null)
 
@@ -22,7 +23,7 @@ type Input<F extends z.output<typeof inputSchema>['fn']> = Extract<z.output<type
 
 /** The arithmetic of whereabouts: its package iphelpers, on addresses, prefixes and ranges. */
 export function whereaboutsIphelpers({ input, expect }: GivenCase): Answer {
-  const known = inputSchema.safeParse(input)
+  const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   try {
     return answerKeys(expect, answersTo(known.data))

@@ -1,6 +1,6 @@
 import { confusableAddresses } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { describe } from 'ipam-kit/errors'
+import { describe, isIpamError } from 'ipam-kit/errors'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import {
@@ -14,8 +14,9 @@ import {
   unsupported,
 } from '../answer.js'
 import { countOrText } from '../count.js'
-import { type Draw, type PoolConfig, type PoolConfigs, parseEntry, ServicePools, type Use } from '../metallb-pools.js'
+import { type Draw, type PoolConfig, type PoolConfigs, parseEntry, ServicePools } from '../metallb-pools.js'
 import { readInput } from '../read-input.js'
+import { readRepeats } from '../repeats.js'
 
 const texts = z.array(z.string())
 /** Equality alone: `team=a,tier=b`. */
@@ -32,7 +33,7 @@ const pool = z.union([
   }),
 ])
 const pools = z.record(z.string(), pool)
-const familyWord = z.enum(['ipv4', 'ipv6', 'dual', 'dualstack', 'dual-stack'])
+const familyWord = z.enum(['ipv4', 'ipv6', 'dual', 'dualstack', 'dual-stack', ''])
 const family = familyWord.optional()
 const one = z.string().transform((text) => [text])
 const addresses = z.union([one, texts])
@@ -40,10 +41,54 @@ const addresses = z.union([one, texts])
 const who = { namespace: z.string().optional(), labels: z.record(z.string(), z.string()).optional() }
 
 /** A Service, an address or what to do, maybe its ports, its sharing key and its backend, and whether it succeeds. */
-const step = z.union([
-  z.tuple([z.string(), addresses.nullable(), z.boolean()]),
-  z.tuple([z.string(), addresses.nullable(), texts, z.string(), z.string(), z.boolean()]),
-])
+const step = z.strictObject({
+  service: z.string(),
+  what: addresses.nullish(),
+  ports: texts.optional(),
+  sharingKey: z.string().optional(),
+  backendKey: z.string().optional(),
+  /** Not said: whatever comes of it. */
+  succeeds: z.boolean().optional(),
+  times: z.int().default(1),
+})
+
+/** Steps as {@link step} has them. A file writes them as lists, and as a text one that repeats the step before it. */
+function withSteps(input: unknown): unknown {
+  if (!isRecord(input) || !Array.isArray(input.steps)) return input
+  const steps: { readonly [key: string]: unknown }[] = []
+  for (const given of input.steps as readonly unknown[]) {
+    if (given === null) continue
+    const before = steps.at(-1)
+    const isRepeat = typeof given === 'string' && before !== undefined
+    const [repeat] = isRepeat ? readRepeats(['', given], (text) => text === '').slice(1) : []
+    if (repeat?.text === '') steps.push({ ...before, times: Number(before?.times) * repeat.times })
+    else steps.push(Array.isArray(given) ? stepOf(given) : { step: given })
+  }
+  return { ...input, steps }
+}
+
+function stepOf(list: readonly unknown[]): { readonly [key: string]: unknown } {
+  const succeeds = typeof list.at(-1) === 'boolean' ? list.at(-1) : undefined
+  const [service, what, ports, sharingKey, backendKey] = succeeds === undefined ? list : list.slice(0, -1)
+  const [call] = typeof what === 'string' ? readRepeats([what], (text) => isCall(text) || isAddress(text)) : []
+  return {
+    service,
+    what: call?.text ?? what,
+    ports,
+    sharingKey,
+    backendKey,
+    succeeds,
+    times: call?.times ?? 1,
+  }
+}
+
+function isCall(text: string): boolean {
+  return text === 'get' || text === 'release'
+}
+
+function isAddress(text: string): boolean {
+  return Address.safeParse(text).ok
+}
 
 const inputSchema = z.union([
   z.strictObject({ cidrs: texts, avoidBuggyIPs: z.boolean().default(false) }),
@@ -75,15 +120,15 @@ type Step = z.output<typeof step>
 
 /** The pools of MetalLB: what its configuration reads, how many addresses that is, and which of them a Service is given. */
 export function whereaboutsMetallbPools({ input, expect }: GivenCase): Answer | Promise<Answer> {
-  const known = readInput(inputSchema, input)
+  const known = readInput(inputSchema, withSteps(input))
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
   if ('cidrs' in asked) return counts(asked.cidrs, asked.avoidBuggyIPs, expect)
   if ('addresses' in asked) return parsed({ pool: { cidrs: asked.addresses } }, expect)
   if ('address' in asked) return parsed({ pool: { cidrs: [asked.address] } }, expect)
   if ('poolNames' in asked) return named(asked.poolNames, expect)
-  if ('holds' in asked) return answerKeys(expect, holding(asked))
-  if ('before' in asked) return withPools([asked.before, asked.after], expect, () => reloaded(asked))
+  if ('holds' in asked) return holding(asked, expect)
+  if ('before' in asked) return reloaded(asked, expect)
   if ('priorities' in asked) return answerKeys(expect, { order: () => orderOf(asked.priorities) })
   if ('steps' in asked) {
     const configs = 'pools' in asked ? asked.pools : { pool: asked.pool }
@@ -181,26 +226,28 @@ async function named(names: readonly string[], expect: unknown): Promise<Answer>
 
 function assigned({ pools, assign, namespace, labels }: With<'assign'>): Answers {
   const services = new ServicePools(pools)
-  const ok = services.assign({ service: 'service', namespace, labels }, readAll(assign))
+  const ok = tried(() => services.assign({ service: 'service', namespace, labels }, readAll(assign)))
   return { ok: () => ok, error: () => !ok, pool: () => services.poolOf('service') ?? null }
 }
 
 function afterSteps(pools: PoolConfigs, { steps, family, namespace, labels }: With<'steps'>): Answers {
   const services = new ServicePools(pools)
   const given: Address[] = []
-  const results = steps.map((step) => {
-    const use = { ...useOf(step), namespace, labels }
-    const [service, what] = step
-    if (what === null || what[0] === 'release') {
+  const all = steps.flatMap((step) => Array<Step>(step.times).fill(step))
+  const results = all.map(({ service, what, ports, sharingKey = '', backendKey = '' }) => {
+    const use = { service, ports, sharingKey, backendKey, namespace, labels }
+    if (what === undefined || what === null || what[0] === 'release') {
       services.release(service)
       return true
     }
-    if (what[0] !== 'get') return services.assign(use, readAll(what))
-    const got = services.get(use, { families: familiesOf(family) })
-    given.push(...(got ?? []))
-    return got !== undefined
+    if (what[0] !== 'get') return tried(() => services.assign(use, readAll(what)))
+    return tried(() => {
+      const got = services.get(use, { families: familiesOf(family) })
+      given.push(...(got ?? []))
+      return got !== undefined
+    })
   })
-  const isAsListed = steps.every((step, index) => step.at(-1) === results[index])
+  const isAsListed = all.every(({ succeeds }, index) => succeeds === undefined || succeeds === results[index])
   return {
     all: () => (isAsListed ? 'as listed' : results),
     // the steps say themselves what comes of them
@@ -209,10 +256,14 @@ function afterSteps(pools: PoolConfigs, { steps, family, namespace, labels }: Wi
   }
 }
 
-function useOf([service, , ...rest]: Step): Use {
-  const [ports, sharingKey, backendKey] = rest
-  if (typeof ports === 'boolean') return { service }
-  return { service, ports, sharingKey: String(sharingKey), backendKey: String(backendKey) }
+/** What comes of a call. One whose texts the library refuses comes to nothing. */
+function tried(call: () => boolean): boolean {
+  try {
+    return call()
+  } catch (error) {
+    if (isIpamError(error)) return false
+    throw error
+  }
 }
 
 function drawn({ pools, services: count, family, pool, namespace, labels }: With<'services'>): Answers {
@@ -236,30 +287,36 @@ function drawn({ pools, services: count, family, pool, namespace, labels }: With
 const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth']
 
 /** A pool of what a Service has, and what the Service is given when it asks again. */
-function holding({ holds, ask }: With<'holds'>): Answers {
+function holding({ holds, ask }: With<'holds'>, expect: unknown): Answer {
+  const unread = holds.find((text) => !isAddress(text))
+  if (unread !== undefined) return refusedWith(expect, `invalid IP ${JSON.stringify(unread)}`)
   const held = readAll(holds)
   const services = new ServicePools({ pool: { cidrs: held.map((address) => Prefix.format(hostPrefix(address))) } })
   services.assign({ service: 'service' }, held)
   const got = services.get({ service: 'service' }, { families: familiesOf(ask) })
-  return {
+  return answerKeys(expect, {
     ok: () => got !== undefined,
     error: () => got === undefined,
     ip: () => got?.map(Address.format).join() ?? null,
-  }
+  })
 }
 
-function reloaded({ before, held, after }: With<'before'>): Answers {
-  const services = new ServicePools(before)
-  for (const [service, texts] of Object.entries(held)) {
-    if (!services.assign({ service }, readAll(texts))) throw new Error(`${service} can not have ${texts.join()}`)
-  }
-  services.configure(after)
-  return {
-    poolOf: (asked) =>
-      Object.fromEntries(
-        Object.keys(isRecord(asked) ? asked : held).map((service) => [service, services.poolOf(service) ?? null]),
-      ),
-  }
+function reloaded({ before, held, after }: With<'before'>, expect: unknown): Answer {
+  return withPools([before, after], expect, () => {
+    const services = new ServicePools(before)
+    for (const [service, texts] of Object.entries(held)) {
+      // what no pool has is not held
+      services.assign({ service }, readAll(texts))
+    }
+    services.configure(after)
+    return {
+      error: () => false,
+      poolOf: (asked) =>
+        Object.fromEntries(
+          Object.keys(isRecord(asked) ? asked : held).map((service) => [service, services.poolOf(service) ?? null]),
+        ),
+    }
+  })
 }
 
 /** In which order pools are used up, of which each has one address. */
@@ -284,7 +341,7 @@ function hostPrefix(address: Address): Prefix {
 }
 
 function familiesOf(family: z.output<typeof familyWord> | undefined): Draw['families'] {
-  if (family === undefined) return [undefined]
+  if (family === undefined || family === '') return [undefined]
   return family === 'ipv4' ? [4] : family === 'ipv6' ? [6] : [4, 6]
 }
 

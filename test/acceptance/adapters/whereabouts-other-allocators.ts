@@ -16,7 +16,7 @@ import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
 import { exactCount } from '../exact-count.js'
 import { edgesFor, NodePool, usableAddresses } from '../node-pool.js'
-import { nodesAnswer, nodesSchema, problemAnswers } from '../node-steps.js'
+import { nodesAnswer, nodesSchema, problemAnswers, withReports } from '../node-steps.js'
 import { RangePools } from '../range-pools.js'
 import { readInput } from '../read-input.js'
 
@@ -46,8 +46,12 @@ const prefixSchema = z.strictObject({
 
 const deleteSchema = z.strictObject({ delete: z.string(), pools: texts.default([]) })
 
-const lengths = z.union([z.int().transform((length) => [length]), z.array(z.int()).nonempty()])
-const lengthsSchema = z.strictObject({ pool: z.string(), v4Mask: lengths.default([24]), v6Mask: lengths.default([96]) })
+const lengths = (usual: number) =>
+  z
+    .union([z.int().transform((length) => [length]), z.array(z.int())])
+    .default([])
+    .transform((all) => (all.length === 0 ? [usual] : all))
+const lengthsSchema = z.strictObject({ pool: z.string(), v4Mask: lengths(24), v6Mask: lengths(96) })
 
 /** The allocators of Antrea, Cilium and Kube-OVN: of ranges on pools, of CIDRs for nodes on allocators of prefixes, lists of ranges on sets. */
 export function whereaboutsOtherAllocators({ input, expect }: GivenCase): Answer | Promise<Answer> {
@@ -59,7 +63,7 @@ export function whereaboutsOtherAllocators({ input, expect }: GivenCase): Answer
     if (has('v4Mask') || has('v6Mask')) {
       return known(lengthsSchema, input, (asked) => answerKeys(expect, { error: () => otherLengths(asked) }))
     }
-    return known(nodesSchema, input, (asked) => nodesAnswer(asked, expect))
+    return known(nodesSchema, withReports(input), (asked) => nodesAnswer(asked, expect))
   } catch (error) {
     if (!isIpamError(error)) throw error
     return refusedWith(expect, describe({ code: error.code, context: error.context } as Failure))

@@ -111,6 +111,17 @@ describe('creating a pool of addresses', () => {
     )
   })
 
+  test('reports everything in the order of upstream beside a negative prefix too', () => {
+    const several = { addresses: ['x', '10.0.0.1'], prefix: -1, gateway: 'z', addressReuseGracePeriodSeconds: -5 }
+    expect(refusal(several)).toBe(
+      'InClusterIPPool.ipam.cluster.x-k8s.io "p" is invalid: [' +
+        'spec.prefix: Invalid value: -1: a valid prefix is required, ' +
+        'spec.addresses: Invalid value: "x": provided address is not a valid IP, range, nor CIDR, ' +
+        'spec.gateway: Invalid value: "z": ParseAddr("z"): unable to parse IP, ' +
+        'spec.addressReuseGracePeriodSeconds: Invalid value: -5: addressReuseGracePeriodSeconds must not be negative]',
+    )
+  })
+
   test('says the same thing once', () => {
     expect(refusal({ addresses: ['x', 'x'], prefix: 24 })).toBe(
       'InClusterIPPool.ipam.cluster.x-k8s.io "p" is invalid: ' +

@@ -12,6 +12,7 @@ import {
 } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
+import { standingStore } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { blockStore, blocksIn, type Grids, kinds, poolIn, request } from './world.js'
 
@@ -377,6 +378,28 @@ describe('a release', () => {
     expect((await giveBack({ owner: { uid: 'a' } })).kind).toBe('released')
   })
 
+  test('that is repeated takes nothing after a create of the block arrived late', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/29' }] })
+    let sequence: number | undefined
+    const below = store
+    store = standingStore(below, 1, async () => {
+      store = below
+      expect(texts(await give(request('a')))).toEqual(['10.0.0.1'])
+      const second = await give(request('b'))
+      if (second.kind === 'allocated') sequence = second.allocations[0]?.sequence
+      for (const uid of ['a', 'b']) expect((await giveBack({ owner: { uid } })).kind).toBe('released')
+      const [block] = await blocksIn(store)
+      const ref = { ...IPBlock.info, name: block?.metadata.name ?? '' }
+      unwrap(await store.patch(ref, { metadata: { finalizers: [] } }))
+      unwrap(await store.delete(ref))
+      nowMs += 60_000
+    })
+    expect(texts(await give(request('late')))).toEqual(['10.0.0.1'])
+    expect(texts(await give(request('b')))).toEqual(['10.0.0.2'])
+    expect((await giveBack({ owner: { uid: 'b' }, sequence })).kind).toBe('nothing')
+    expect((await giveBack({ owner: { uid: 'b' } })).kind).toBe('released')
+  })
+
   test('keeps an address from all for a time', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/30' }], reuseAfterSeconds: 60 })
     const known = new KnownBlocks()
@@ -388,7 +411,7 @@ describe('a release', () => {
     nowMs += 1
     expect(texts(await give(request('c'), known))).toEqual(['10.0.0.1'])
     const [block] = await blocksIn(store)
-    expect(block?.spec.rows[1]).toEqual({ owner: 'ns/c', uid: 'c', sequence: 1_000_000_002 })
+    expect(block?.spec.rows[1]).toEqual({ owner: 'ns/c', uid: 'c', sequence: 1_060_000_000 })
   })
 
   test('keeps an address for who comes again with its MAC', async () => {

@@ -225,6 +225,13 @@ describe('a claim that is no longer wanted', () => {
     expect(releasePlan(inputOf([claim], gone)).effects).toEqual([])
   })
 
+  test('and that is being deleted is not attached where no finalizer of the consumer holds it', () => {
+    const [wanted] = claimsFor(machine(), devices, 'proxmox') as [DesiredClaim]
+    const claim = claimOf(wanted, { ...bound, finalizers: ['another.controller/holds'], isDeleting: true })
+    const left = planClaims({ owner: machine(), naming: 'proxmox', devices: [], claims: [claim], addresses: [] })
+    expect(left).toMatchObject({ effects: [], outcome: { attached: [] } })
+  })
+
   test('is known to Proxmox by its annotation', () => {
     const [wanted] = claimsFor(machine(), devices, 'proxmox') as [DesiredClaim]
     const without = { naming: 'proxmox', devices: [], addresses: [] } as const

@@ -36,16 +36,31 @@ export class Client {
     return items.length + (metadata.remainingItemCount ?? 0)
   }
 
-  /** Tells of every change from now on. @returns ends it */
-  async watch(path: string, told: (type: string, object: KubeObject) => void): Promise<() => void> {
+  /**
+   * Tells of every change from now on.
+   *
+   * @param ended called when the server ends the watch
+   * @returns ends it
+   */
+  async watch(
+    path: string,
+    told: (type: string, object: KubeObject) => void,
+    ended: () => void = () => {},
+  ): Promise<() => void> {
     const { metadata } = await this.send<{ metadata: { resourceVersion: string } }>('GET', `${path}?limit=1`)
     const from = `watch=true&timeoutSeconds=3000&resourceVersion=${metadata.resourceVersion}`
     const response = await this.#ask('GET', `${path}?${from}`, undefined, 'application/json')
+    let stopped = false
+    response.once('error', () => {}).once('close', () => stopped || ended())
     createInterface({ input: response }).on('line', (line) => {
       const { type, object } = JSON.parse(line) as { type: string; object: KubeObject }
-      told(type, object)
+      if (type === 'ERROR') response.destroy()
+      else told(type, object)
     })
-    return () => response.destroy()
+    return () => {
+      stopped = true
+      response.destroy()
+    }
   }
 
   close(): void {

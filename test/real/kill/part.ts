@@ -150,7 +150,7 @@ async function checkRerun(store: Store): Promise<void> {
   const rules = system.rules()
   for (const { apiVersion, kind } of system.kinds) {
     for (const object of unwrap(await store.list({ apiVersion, kind })).items) {
-      assert.equal(rules.observe({ kind: 'present', object }), undefined)
+      assert.equal(rules.observe({ kind: 'present', object }, { isHeldBack: false }), undefined)
     }
   }
   assert.equal(await rules.atRest(store), undefined)

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Address } from 'ipam-kit/cidr'
 import { Meta } from 'ipam-kit/crd'
-import { admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPPool } from 'ipam-kit/crd/ipam-kit'
 import { describe } from 'ipam-kit/errors'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import { type RunTaskOptions, runUntilQuiet } from 'ipam-kit/run'
-import { type Admit, type Applied, apply } from '../apply.js'
+import { reasonIn } from '../admitted-store.js'
+import { type Applied, apply } from '../apply.js'
 import { formatProgress } from '../progress.js'
 import type { Scenario, Stage } from '../scenario.js'
+import { lines, section } from '../text.js'
 import { casts, isOurs, kinds, pools } from './cast.js'
 import { checksOf } from './checks.js'
 import { CountedStore } from './counted-store.js'
@@ -32,6 +34,7 @@ interface Round {
 class Run {
   readonly #stage: Stage
   readonly #surprises: string[] = []
+  readonly #warnings: string[] = []
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -61,11 +64,20 @@ class Run {
     const { store } = this.#stage
     const all: Applied[] = []
     for (const pool of pools) {
-      const outcome = await apply(pool, IPPool, { store, admit })
       const name = Meta.formatRef(Meta.refOf(pool))
+      const warnings = new Set<string>()
+      const outcome = await apply(
+        pool,
+        IPPool,
+        store.withWarnings((warning) => warnings.add(warning)),
+      )
+      this.#warnings.push(...[...warnings].map((warning) => `${name}: Warning: ${warning}`))
       if ('applied' in outcome) all.push(outcome.applied)
-      else
-        this.#surprises.push(`${name} refused: ${'refused' in outcome ? outcome.refused : describe(outcome.failure)}`)
+      else {
+        const { failure } = outcome
+        const reason = failure.code === 'STORE_INVALID' ? reasonIn(failure) : describe(failure)
+        this.#surprises.push(`${name} refused: ${reason}`)
+      }
     }
     return all
   }
@@ -106,6 +118,7 @@ class Run {
   #report(outcome: Outcome, done: Omit<Work, 'store'>): void {
     const { screen, lasting } = this.#stage
     const work = lasting === undefined ? undefined : { store: lasting, ...done }
+    if (this.#warnings.length > 0) screen.tell(section('Warnings', lines(this.#warnings, screen.limit)))
     if (screen.wantsDocument) screen.document(documentOf(outcome, work))
     else screen.tell(formatReport(outcome, screen.limit))
     if (work !== undefined) screen.tell(formatWork(work))
@@ -122,15 +135,6 @@ function toldIn({ writers }: Round): ReadonlyMap<string, readonly string[]> {
 
 function writtenIn({ writers, operator }: Round): readonly Meta.ObjectRef[] {
   return [...writers.map(({ store }) => store), operator].flatMap(({ written }) => written)
-}
-
-/** A webhook would say it, where there is one. */
-const admit: Admit = async (object, stored) => {
-  const pool = IPPool.parse(object)
-  const before = stored === undefined ? undefined : IPPool.safeParse(stored)
-  return before?.ok
-    ? admitIPPool({ operation: 'UPDATE', object: pool, oldObject: before.value })
-    : admitIPPool({ operation: 'CREATE', object: pool })
 }
 
 /** After a conflict, a wait that those who met do not have in common. */

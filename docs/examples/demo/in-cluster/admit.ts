@@ -1,11 +1,11 @@
-import { InCluster, Meta } from 'ipam-kit/crd'
+import { Meta } from 'ipam-kit/crd'
 import { describe } from 'ipam-kit/errors'
 import type { StoreFailure } from 'ipam-kit/store'
-import { type Admit, type Applied, apply } from '../apply.js'
+import { reasonIn } from '../admitted-store.js'
+import { type Applied, apply } from '../apply.js'
 import type { Cluster } from './cluster.js'
-import { addressesOf } from './deletion.js'
 import type { Finding } from './finding.js'
-import { isPool, modelOf, models } from './kinds.js'
+import { models } from './kinds.js'
 import type { Manifest } from './load.js'
 
 type Fields = { readonly [field: string]: unknown }
@@ -72,28 +72,15 @@ async function admitOne(
   if (!read.ok) return [refused(where, name, describe(read.failure))]
   const first = taken.get(name)
   if (first !== undefined) return [refused(where, name, `there is one of this name already, from ${first.where}`)]
-  const admitPool: Admit = (next, stored) => admissionOf(next, stored, cluster)
-  const outcome = await apply(read.value, model, { store: cluster, admit: admitPool })
-  if ('refused' in outcome) return [refused(where, name, outcome.refused)]
-  if ('failure' in outcome) return [refused(where, name, reasonOf(outcome.failure))]
-  const { applied, warnings } = outcome
+  const outcome = await apply(read.value, model, cluster)
+  const warned = (reasons: readonly string[]): readonly Finding[] =>
+    reasons.map((reason) => ({ action: 'warning', where, object: name, reason }))
+  const warnings = cluster.takeWarnings()
+  if ('failure' in outcome) return [...warned(warnings), refused(where, name, reasonOf(outcome.failure))]
+  const { applied } = outcome
   taken.set(name, { where, applied })
   const kept = applied === 'kept' ? ['it is being deleted in the store, and left alone until it is gone'] : []
-  return [...warnings, ...oddities(value, model.info), ...kept].map((reason) => ({
-    action: 'warning',
-    where,
-    object: name,
-    reason,
-  }))
-}
-
-/** Only pools have a webhook. One that is there already and can not be read is none that its new state could be compared with. */
-async function admissionOf(object: Meta.KubeObject, stored: Meta.KubeObject | undefined, cluster: Cluster) {
-  if (!isPool(object)) return { allowed: true, warnings: [] } as const
-  const before = stored === undefined ? undefined : await cluster.find(modelOf(object), Meta.refOf(object))
-  if (before === undefined || !isPool(before)) return InCluster.admitPool({ operation: 'CREATE', object })
-  const inUse = await addressesOf(cluster, Meta.formatRef(Meta.refOf(object)))
-  return InCluster.admitPool({ operation: 'UPDATE', object, oldObject: before, inUse })
+  return warned([...warnings, ...oddities(value, model.info), ...kept])
 }
 
 /** The object as `kubectl create` would send it: without what a server sets, and in the namespace that it goes to. */
@@ -121,12 +108,12 @@ function nameOf(object: Fields, kind: string): string {
   return Meta.formatRef(typeof namespace === 'string' ? { ...ref, namespace } : ref)
 }
 
-/** The name of the object is told already. */
-function reasonOf(failure: StoreFailure): string {
+/** Why a store refuses an object whose name is told already. */
+export function reasonOf(failure: StoreFailure): string {
   const [, namespace] =
     failure.code === 'STORE_NOT_FOUND' ? (/^Namespace (.*)$/.exec(failure.context.object) ?? []) : []
   if (namespace !== undefined) return `there is no namespace ${namespace}: kubectl create namespace ${namespace}`
-  return failure.code === 'STORE_INVALID' ? `${failure.context.path}: ${failure.context.problem}` : describe(failure)
+  return failure.code === 'STORE_INVALID' ? reasonIn(failure) : describe(failure)
 }
 
 function refused(where: string, object: string | undefined, reason: string): Finding {

@@ -2,7 +2,8 @@ import { Meta } from 'ipam-kit/crd'
 import { describe, unwrap } from 'ipam-kit/errors'
 import { type InClusterOutcome, inCluster, type PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { type Progress, type RunFailure, runUntilQuiet } from 'ipam-kit/run'
-import type { Store, StoreResult } from 'ipam-kit/store'
+import type { StoreResult } from 'ipam-kit/store'
+import type { AdmittedStore } from '../admitted-store.js'
 import type { Clock } from '../clock.js'
 
 /** How often time is moved on to the end of a grace period. Each deletion needs one; more is only possible with many at once. */
@@ -30,12 +31,16 @@ export interface Wait {
 /** A store, the in-cluster provider, and a clock. */
 export class Cluster {
   readonly #provider = inCluster()
-  readonly #store: Store
+  readonly #store: AdmittedStore
+  /** The store as the user of the program has it, who reads warnings: components do not. */
+  readonly #client: AdmittedStore
+  readonly #warnings = new Set<string>()
   readonly #clock: Clock
   readonly #unfit = new Map<string, string>()
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: AdmittedStore, clock: Clock) {
     this.#store = store
+    this.#client = store.withWarnings((warning) => this.#warnings.add(warning))
     this.#clock = clock
   }
 
@@ -47,7 +52,7 @@ export class Cluster {
   /** Claims are served oldest first: in virtual time that is the order of their creation. */
   async create(object: Meta.KubeObject): StoreResult<Meta.KubeObject> {
     this.#clock.tick()
-    return this.#store.create(object)
+    return this.#client.create(object)
   }
 
   /** The object as it is stored. */
@@ -57,12 +62,19 @@ export class Cluster {
 
   async update(object: Meta.KubeObject): StoreResult<Meta.KubeObject> {
     this.#clock.tick()
-    return this.#store.update(object)
+    return this.#client.update(object)
   }
 
   async delete(ref: Meta.ObjectRef): StoreResult<Meta.KubeObject> {
     this.#clock.tick()
-    return this.#store.delete(ref)
+    return this.#client.delete(ref)
+  }
+
+  /** What `create`, `update` and `delete` were warned of since this was last asked, each once. */
+  takeWarnings(): readonly string[] {
+    const warnings = [...this.#warnings]
+    this.#warnings.clear()
+    return warnings
   }
 
   /** The object, or `undefined` if there is none. */

@@ -1,9 +1,8 @@
-import { ClusterApi, InCluster, Meta } from 'ipam-kit/crd'
-import { describe } from 'ipam-kit/errors'
-import { poolRefOf } from 'ipam-kit/provider/in-cluster'
+import { ClusterApi, Meta } from 'ipam-kit/crd'
+import { reasonOf } from './admit.js'
 import type { Cluster, Wait } from './cluster.js'
 import type { Finding } from './finding.js'
-import { isPool, modelOf, models } from './kinds.js'
+import { modelOf, models } from './kinds.js'
 import type { PoolView, Snapshot } from './snapshot.js'
 
 /** What came of a deletion when the cluster was at rest again. */
@@ -22,24 +21,31 @@ export interface Change {
   readonly after: string
 }
 
+/** What a client hears of a deletion. */
+interface DeletionAnswer {
+  readonly isDeleted: boolean
+  readonly findings: readonly Finding[]
+}
+
 const GONE = 'gone'
 
-/** Deletes an object as a client of the API would: pools with the consent of their webhook. What is in the way is a finding. */
-export async function deleteObject(cluster: Cluster, ref: Meta.ObjectRef): Promise<Finding | undefined> {
+/** Deletes an object as a client of the API would. What is in the way is a finding, and so are the warnings. */
+export async function deleteObject(cluster: Cluster, ref: Meta.ObjectRef): Promise<DeletionAnswer> {
   const object = Meta.formatRef(ref)
-  const refuse = (reason: string): Finding => ({ action: 'refused', where: '--delete', object, reason })
+  const tell = (action: 'refused' | 'warning', reason: string): Finding => ({
+    action,
+    where: '--delete',
+    object,
+    reason,
+  })
   const found = await cluster.find(modelOf(ref), ref)
-  if (found === undefined) return refuse(`not found${await namesakes(cluster, ref.name)}`)
-  if (isPool(found)) {
-    const admission = InCluster.admitPool({
-      operation: 'DELETE',
-      oldObject: found,
-      inUse: await addressesOf(cluster, object),
-    })
-    if (!admission.allowed) return refuse(admission.message)
+  if (found === undefined) {
+    return { isDeleted: false, findings: [tell('refused', `not found${await namesakes(cluster, ref.name)}`)] }
   }
   const deleted = await cluster.delete(ref)
-  return deleted.ok ? undefined : refuse(describe(deleted.failure))
+  const warnings = cluster.takeWarnings().map((warning) => tell('warning', warning))
+  const refusals = deleted.ok ? [] : [tell('refused', reasonOf(deleted.failure))]
+  return { isDeleted: deleted.ok, findings: [...warnings, ...refusals] }
 }
 
 /** Why an object is still there that was deleted; nothing if it is gone. */
@@ -69,15 +75,6 @@ function statesOf({ claims, pools }: Snapshot): Map<string, string> {
 function stateOfPool({ counts, problem }: PoolView): string {
   if (problem !== null) return problem
   return counts === undefined ? 'new' : `${counts.used} used, ${counts.free} free`
-}
-
-/** The addresses of a pool, by `Kind namespace/name`. */
-export async function addressesOf(cluster: Cluster, pool: string): Promise<readonly ClusterApi.IPAddress[]> {
-  const addresses = await cluster.list(ClusterApi.IPAddress)
-  return addresses.filter(({ metadata, spec }) => {
-    const ref = poolRefOf(spec.poolRef, metadata.namespace)
-    return ref !== undefined && Meta.formatRef(ref) === pool
-  })
 }
 
 /** Objects of the same name elsewhere: the namespace is what is forgotten most. */

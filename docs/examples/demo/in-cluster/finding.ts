@@ -2,7 +2,7 @@
 export interface Finding {
   /**
    * - `unreadable`: a file, or a document in it
-   * - `refused`: an object that does not fit its schema, or that the upstream webhook would not admit; a deletion
+   * - `refused`: an object that does not fit its schema; a write or a deletion that the admission rule of the kind does not allow
    * - `skipped`: an object of a kind that the demo does not know. No mistake
    * - `failed`: a plan that could not be carried out
    * - `warning`: it was taken in nevertheless
@@ -17,5 +17,10 @@ export interface Finding {
 
 export function formatFinding({ action, where, object, reason }: Finding): string {
   if (action === 'unreadable') return `${where}: ${reason}`
+  if (action === 'warning') return `${[where, object].filter(isText).join(': ')}: Warning: ${reason}`
   return object === undefined ? `${where}: ${action}: ${reason}` : `${where}: ${object} ${action}: ${reason}`
+}
+
+function isText(text: string | undefined): text is string {
+  return text !== undefined
 }

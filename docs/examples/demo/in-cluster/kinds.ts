@@ -21,7 +21,3 @@ export function modelNamed(text: string): Meta.Model<Meta.KubeObject> | undefine
 export function modelOf(ref: { readonly apiVersion: string; readonly kind: string }): Meta.Model<Meta.KubeObject> {
   return models.find((candidate) => candidate.is(ref)) as Meta.Model<Meta.KubeObject>
 }
-
-export function isPool(object: Meta.KubeObject): object is InCluster.InClusterPool {
-  return InCluster.poolModels.some((model) => model.is(object))
-}

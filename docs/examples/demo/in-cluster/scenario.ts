@@ -92,11 +92,9 @@ class Run {
     screen.tell(formatBefore(first, screen.limit))
     let before = first
     for (const ref of refs) {
-      const obstacle = await deleteObject(this.#cluster, ref)
-      if (obstacle !== undefined) {
-        this.#findings.push(obstacle)
-        continue
-      }
+      const { isDeleted, findings } = await deleteObject(this.#cluster, ref)
+      this.#findings.push(...findings)
+      if (!isDeleted) continue
       this.#deleted.push(Meta.formatRef(ref))
       const { waits } = await this.#settle()
       const after = await snapshot(this.#cluster)

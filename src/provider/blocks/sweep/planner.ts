@@ -209,7 +209,8 @@ function nextOf({ name }: BlockBook, cases: readonly Case[], { turns }: SweepSta
 function effectsFor({ place, verdict }: Case, { pools }: PlanInput, { nowMs }: PlanTime): readonly Effect[] {
   const { book, entry } = place
   const { owner } = entry.row
-  if (verdict.kind === 'heir') return [verdict.check, handOver(place, verdict.uid, `${owner} was made anew`)]
+  if (verdict.kind === 'heir')
+    return [verdict.check, handOver(place, verdict.uid, { nowMs, why: `${owner} was made anew` })]
   const rules = pools.get(entry.row.pool ?? book.object.spec.pool)?.object.spec
   const isStray = verdict.kind === 'stray'
   const why = isStray ? `${owner} has another address` : `its owner ${owner} is gone`
