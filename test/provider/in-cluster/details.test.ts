@@ -277,6 +277,15 @@ describe('a ledger', () => {
     expect(ledger.othersHolding(address({}, { address: 'fd00:0:0:2::9', prefix: 0 }))).toEqual(['default/a2'])
   })
 
+  test('gives every free unit of a wider prefix that was released when nothing else is free', () => {
+    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
+    const ledger = PoolLedger.build(owner, [address({ name: 'b' }, { address: 'fd00:0:0:2::', prefix: 63 })])
+    ledger.avoid('default/a', { address: 'fd00::', prefix: 63 })
+    expect(ledger.next()?.address).toMatchObject({ w1: 0 })
+    ledger.observe(address({ name: 'c' }, { address: 'fd00::', prefix: 64 }))
+    expect([ledger.counts()?.free, ledger.next()?.address]).toMatchObject([1, { w1: 1 }])
+  })
+
   test('names the prefixes in use with their holders, host bits cleared', () => {
     const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
     const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00:0:0:1::99', prefix: 64 })])
