@@ -86,8 +86,9 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     this.#space = space
     this.#counts.outOfRange = 0
     for (const [prefix, value] of this.#extents) {
-      for (const entry of listed(value)) this.#occupy(entry)
-      if (this.#isOutOfRange(prefix)) this.#counts.outOfRange++
+      const entries = listed(value)
+      for (const entry of entries) this.#occupy(entry)
+      if (entries.some(isHeld) && !RangeSet.contains(space, prefix)) this.#counts.outOfRange++
     }
   }
 
@@ -101,13 +102,12 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     const own = { ...entry, prefix: Prefix.masked(entry.prefix) }
     this.delete(id)
     const { prefix, reason, untilMs } = own
-    const wasOutOfRange = this.#isOutOfRange(prefix)
     if (reason === 'held') this.#meetOthers(own)
+    if (this.#isOnlyOutOfRange(own)) this.#counts.outOfRange++
     this.#entries.set(id, own)
     this.#byExtent.add(prefix, own)
     this.#occupy(own)
     this.#counts[reason]++
-    if (!wasOutOfRange && this.#isOutOfRange(prefix)) this.#counts.outOfRange++
     if (reason === 'kept' || reason === 'former') this.#own.add(own.holder.key, own)
     if (reason === 'former') this.#former.add(own)
     if (reason === 'cooling' && untilMs !== undefined) {
@@ -121,12 +121,11 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
     const { prefix, reason, holder } = entry
-    const wasOutOfRange = this.#isOutOfRange(prefix)
     this.#entries.delete(id)
     this.#byExtent.delete(prefix, entry)
     for (const tree of this.#treesOf(entry)) tree.release(prefix)
     this.#counts[reason]--
-    if (wasOutOfRange && !this.#isOutOfRange(prefix)) this.#counts.outOfRange--
+    if (this.#isOnlyOutOfRange(entry)) this.#counts.outOfRange--
     if (reason === 'kept' || reason === 'former') this.#own.delete(holder.key, entry)
     this.#former.delete(entry)
     if (this.#cooling.delete(entry)) this.#expiring.remove(entry)
@@ -260,9 +259,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return UNCOUNTED.has(reason) ? [free.open] : [free.open, free.counted]
   }
 
-  /** Whether an extent is held and not wholly in the space. */
-  #isOutOfRange(prefix: Prefix): boolean {
-    return this.#byExtent.get(prefix).some(isHeld) && !RangeSet.contains(this.#space, prefix)
+  /** Whether an entry that is not recorded, or not any more, is held out of the space, and no other one holds exactly its extent. */
+  #isOnlyOutOfRange({ prefix, reason }: LedgerEntry<H>): boolean {
+    if (reason !== 'held' || RangeSet.contains(this.#space, prefix)) return false
+    return !this.#byExtent.get(prefix).some(isHeld)
   }
 
   #meetOthers(entry: LedgerEntry<H>): void {
