@@ -1,6 +1,16 @@
 export type { ReserveRule, SubnetEdges } from '../cidr/edges.js'
 export { AddressPool } from './address-pool.js'
 export { Bitmap } from './bitmap.js'
+export type {
+  HoldReason,
+  LedgerCounts,
+  LedgerEntry,
+  LedgerHolder,
+  LedgerQuery,
+  LedgerSpec,
+  Random,
+} from './ledger/entry.js'
+export { Ledger } from './ledger/ledger.js'
 export type { AddressPoolSpec } from './pool-spec.js'
 export {
   PrefixAllocator,

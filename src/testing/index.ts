@@ -7,6 +7,7 @@ export {
   storeConformance,
 } from './conformance/store-conformance.js'
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
+export { ModelLedger } from './model-ledger.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
 export { blockClaimsSystem } from './simulation/block-claims-system.js'

@@ -1,4 +1,3 @@
-export { AddressLedger } from './address-ledger.js'
 export type {
   AddressChange,
   Answers,
@@ -22,6 +21,7 @@ export type {
   ResolveInput,
   WaitReason,
 } from './definition.js'
+export { type AddressHolder, AddressLedger } from './ledger.js'
 export type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 export { MARKER_ANNOTATION } from './outside.js'
 export { defineProvider, type Provider } from './planner.js'

@@ -242,7 +242,7 @@ describe('a ledger', () => {
       const blind = PoolLedger.build(unusable, [one, same, other])
       expect(blind.othersHolding(one)).toEqual(['default/a1'])
       expect(blind.othersHolding(other)).toEqual([])
-      expect([blind.next(), blind.counts(), blind.entries()]).toEqual([undefined, undefined, []])
+      expect([blind.next(), blind.counts(), blind.entries().length]).toEqual([undefined, undefined, 3])
       blind.forget(same.metadata)
       expect(blind.othersHolding(one)).toEqual([])
       // and when the pool is there it has them all
@@ -277,11 +277,21 @@ describe('a ledger', () => {
     expect(ledger.othersHolding(address({}, { address: 'fd00:0:0:2::9', prefix: 0 }))).toEqual(['default/a2'])
   })
 
+  test('gives every free unit of a wider prefix that was released when nothing else is free', () => {
+    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
+    const ledger = PoolLedger.build(owner, [address({ name: 'b' }, { address: 'fd00:0:0:2::', prefix: 63 })])
+    ledger.avoid('default/a', { address: 'fd00::', prefix: 63 })
+    expect(ledger.next()?.address).toMatchObject({ w1: 0 })
+    ledger.observe(address({ name: 'c' }, { address: 'fd00::', prefix: 64 }))
+    expect([ledger.counts()?.free, ledger.next()?.address]).toMatchObject([1, { w1: 1 }])
+  })
+
   test('names the prefixes in use with their holders, host bits cleared', () => {
     const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
     const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00:0:0:1::99', prefix: 64 })])
-    expect(ledger.entries()).toEqual([
-      { address: { family: 6, w0: 0xfd000000, w1: 1, w2: 0, w3: 0 }, prefix: 64, holders: ['default/web'] },
+    const prefix = { address: { family: 6, w0: 0xfd000000, w1: 1, w2: 0, w3: 0 }, length: 64 }
+    expect(ledger.entries()).toMatchObject([
+      { prefix, reason: 'held', holder: { key: 'default/web', uid: expect.any(String), claim: 'default/web' } },
     ])
   })
 })

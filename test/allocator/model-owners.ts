@@ -6,7 +6,7 @@ import { ModelPool } from 'ipam-kit/testing'
  * What an `AddressPool` has to do beyond a {@link ModelPool}: who asked for what, in which order, and a pool that changes under its
  * holders. Addresses are texts, every question is a loop over all holds.
  */
-export class ModelLedger {
+export class ModelOwners {
   #pool: ModelPool
   /** In the order in which they began. */
   #holds: { readonly address: string; readonly uid: string }[] = []
