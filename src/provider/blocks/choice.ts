@@ -101,7 +101,7 @@ export function make(
     block: name,
     prefix,
     version: undefined,
-    sequence: Math.floor(nowMs) * 1000,
+    sequence: firstSequence(nowMs),
     replaced: [],
   }
 }
@@ -113,15 +113,15 @@ export function give(
     unit,
     size,
   }: { readonly pool: PoolView; readonly book: BlockBook; readonly unit: number; readonly size: Size },
-  { request }: ChoiceInput,
+  { request, nowMs }: ChoiceInput,
   why: string,
 ): Choice {
   const row = rowOf(request, size)
   const ofPool = book.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
-  const effect = giveUnits(book, unit, ofPool, why)
+  const effect = giveUnits(book, unit, ofPool, { nowMs, why })
   const { name, prefix, version, object } = book
   const replaced = entriesAt(book, unit, size.count)
-  return { kind: 'write', effect, block: name, prefix, version, sequence: object.spec.sequence + 1, replaced }
+  return { kind: 'write', effect, block: name, prefix, version, sequence: nextSequence(object, nowMs), replaced }
 }
 
 function rowOf({ owner, interface: name, container, mac }: AllocationRequest, { count }: Size): NewRow {
