@@ -9,7 +9,14 @@ export function callerOf(ipam: FakeIpam): OutsideCaller {
     try {
       if (operation === 'release') return { ok: true, value: { released: await ipam.release(key) } }
       const { network, name } = input as { readonly network: string; readonly name: string }
-      const { address } = await ipam.allocate({ marker: key, network, name })
+      const request = { marker: key, network, name }
+      let record = await ipam.allocate(request)
+      if (record.network !== network) {
+        // an earlier call with this key was answered after its pool had changed: that answer was dropped
+        await ipam.release(key)
+        record = await ipam.allocate(request)
+      }
+      const { address } = record
       return { ok: true, value: { address } satisfies Json }
     } catch (error) {
       if (error instanceof ApiError) return answerOf(error)

@@ -181,8 +181,9 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const keys = this.#provider.hear?.(answered) ?? []
     const { call, answer } = answered
     const { pool, address } = call.input as unknown as CallInput
-    if (call.operation !== 'release' && address !== undefined) {
-      const key = formatRef(call.about)
+    const key = formatRef(call.about)
+    // a claim that is gone waits for nothing
+    if (call.operation !== 'release' && address !== undefined && keys.includes(key)) {
       if (answer.ok && !DENIALS.has(answer.value)) this.#wanted.forget(key)
       else this.#wanted.note(key, address)
     }

@@ -22,8 +22,8 @@ import type { ClaimOutcome } from './outcome.js'
 import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { Rivals } from './rivals.js'
-import type { ClaimRules } from './rules.js'
-import { startOf, stuck, timeText } from './status.js'
+import { type ClaimRules, choosesByLedger } from './rules.js'
+import { listedInOrder, startOf, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
@@ -202,7 +202,7 @@ function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   address: IPAddress,
 ): boolean {
-  if (rules.outside !== undefined || rules.confirm !== undefined) return false
+  if (!choosesByLedger(rules)) return false
   // not while nothing else can be given
   if (whyUnavailable(input.pool, input.ledger) !== undefined) return false
   return isControlledBy(address, input.claim) && input.rivals?.giveWay !== true
@@ -467,5 +467,7 @@ function whyNotOurs<P extends KubeObject, L extends Ledger<P>, O>(
  */
 function whyShared<P extends KubeObject>(address: IPAddress | undefined, ledger: Ledger<P>): string | undefined {
   const others = address === undefined ? [] : ledger.othersHolding(address)
-  return others.length === 0 ? undefined : `its address ${address?.spec.address} is also that of ${others.join(', ')}`
+  return others.length === 0
+    ? undefined
+    : `its address ${address?.spec.address} is also that of ${listedInOrder(others, ', ')}`
 }

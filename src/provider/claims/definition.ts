@@ -44,7 +44,8 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
    * Whether a finalizer on a claim that is being deleted says that the address is still in use: while the claim has such a finalizer, its IPAddress stays, and
    * its address is given to no other claim. Asked for each finalizer but that of this provider and those of the garbage collector (`foregroundDeletion`, `orphan`).
    * Left out: each of them says so. `() => false` gives the address back at once, as the in-cluster provider in Go does. Exempt the finalizer of a consumer that
-   * waits for the end of the IPAddress before it takes that finalizer off the claim: each would wait for the other.
+   * waits for the end of the IPAddress before it takes that finalizer off the claim: each would wait for the other. With `outside`, a claim without our finalizer is
+   * not held unless orphans are `swept`: nothing could release its address after its end.
    */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** Whether verbs call outside systems. Left out: they do not, and a `call` is a mistake. */
@@ -99,7 +100,7 @@ export interface OutsideOptions {
   /**
    * Whether they keep the marker of a call, together with what they do for it:
    *
-   * - `kept`: a call that is repeated finds what the first one has done. Nothing is given twice and nothing lost
+   * - `kept`: a call that is repeated finds what the first one has done, or replaces it where its input is another one. Nothing is given twice and nothing lost
    * - `claim`: as `kept`, by the uid of the claim alone: it is the marker, and stands on no IPAddress. Also when its pool is gone, all of it can be given back
    * - `none`: a call whose answer was lost has perhaps given an address that nobody will ever give back. Outcomes say so: `leakPossible`
    */
@@ -121,7 +122,8 @@ export interface OutsideRequest {
   readonly kind: 'call'
   /**
    * What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. A successful answer stays valid
-   * until the IPAddress of the claim or the spec of the pool changes: time alone does not make it stale.
+   * until the IPAddress of the claim or the spec of the pool changes: time alone does not make it stale. An answer to a call that was sent before such a change is
+   * dropped, and the call is made again under the same key.
    */
   readonly operation: string
   readonly input: Json

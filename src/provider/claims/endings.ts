@@ -5,7 +5,14 @@ import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { type Effect, eventAbout, type Plan, patchStatus } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import { ADDRESS_UNIQUE_CONDITION, advance, listed, type Progress, statusPatch, withUniqueness } from './status.js'
+import {
+  ADDRESS_UNIQUE_CONDITION,
+  advance,
+  listedInOrder,
+  type Progress,
+  statusPatch,
+  withUniqueness,
+} from './status.js'
 
 /** Tries again after this long where nothing else tells when to. */
 export const RETRY_SECONDS = 30
@@ -45,7 +52,7 @@ export function bound(
 ): Plan<ClaimOutcome> {
   const now = step(soFar, 'AddressAllocated')
   const message = prefix === undefined ? address : `${address}/${prefix}`
-  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listed(others, ', ')}`
+  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listedInOrder(others, ', ')}`
   const { claim, progress } = now
   const status = withUniqueness(progress.status, claim, duplicate, now.now)
   const told: Told =

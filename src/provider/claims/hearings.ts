@@ -5,8 +5,8 @@ import type { Heard, HeardOf } from './outside.js'
 export class Hearings {
   /** By claim, then by operation and marker. */
   readonly #heard = new Map<string, Map<string, Heard>>()
-  /** The claims that are asked for, and for which it is about to be answered what was so before. */
-  readonly #outdated = new Set<string>()
+  /** The claims for which a call is in flight, and what of its answer is about what was so before. */
+  readonly #inFlight = new Map<string, 'nothing' | 'refusal' | 'all'>()
 
   /** What was heard for a claim. */
   of(claim: string): HeardOf | undefined {
@@ -16,25 +16,29 @@ export class Hearings {
 
   /** A call for a claim is about to be made. */
   ask(claim: string): void {
-    this.#outdated.delete(claim)
+    this.#inFlight.set(claim, 'nothing')
   }
 
+  /** The call for a claim has ended, with an answer or without one. */
+  end(claim: string): void {
+    this.#inFlight.delete(claim)
+  }
+
+  /** Takes an answer in, or drops one that is about what was so before: the verb asks again, under the same key. */
   hear(claim: string, { call, answer, atMs }: Answered): void {
-    if (this.#outdated.delete(claim) && !answer.ok) return
+    const outdated = this.#inFlight.get(claim)
+    this.end(claim)
+    if (outdated === 'all' || (outdated === 'refusal' && !answer.ok)) return
     const heard = this.#heard.get(claim) ?? new Map<string, Heard>()
     this.#heard.set(claim, heard)
     const key = `${call.operation} ${call.key}`
     heard.set(key, { answer, atMs, failures: answer.ok ? 0 : (heard.get(key)?.failures ?? 0) + 1 })
   }
 
-  /**
-   * Something has changed that may have an outside system answer otherwise: what it has refused is not believed any more.
-   *
-   * @param asking the claims for which an answer is still to come: if it refuses, it does for what was so before
-   */
-  doubt(claims: readonly string[], asking: ReadonlySet<string>): void {
+  /** Something has changed that may have an outside system answer otherwise: what it refuses is not believed any more, also by an answer that is in flight. */
+  doubt(claims: readonly string[]): void {
     for (const claim of claims) {
-      if (asking.has(claim)) this.#outdated.add(claim)
+      if (this.#inFlight.get(claim) === 'nothing') this.#inFlight.set(claim, 'refusal')
       const heard = this.#heard.get(claim)
       heard?.forEach(({ answer }, call) => {
         if (!answer.ok) heard.delete(call)
@@ -42,18 +46,14 @@ export class Hearings {
     }
   }
 
-  /** What was heard is not believed any more, whatever it says. */
+  /** What was heard is not believed any more, whatever it says, nor is an answer that is in flight. */
   disbelieve(claim: string): void {
+    if (this.#inFlight.has(claim)) this.#inFlight.set(claim, 'all')
     this.#heard.delete(claim)
-  }
-
-  forget(claim: string): void {
-    this.disbelieve(claim)
-    this.#outdated.delete(claim)
   }
 
   clear(): void {
     this.#heard.clear()
-    this.#outdated.clear()
+    this.#inFlight.clear()
   }
 }

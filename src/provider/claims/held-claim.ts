@@ -16,7 +16,8 @@ const COLLECTOR_FINALIZERS: readonly string[] = ['foregroundDeletion', 'orphan']
  * had an address of which a consumer could know.
  *
  * The IPAddress is what keeps the address in use, so its finalizer is put back if it is missing, and the IPAddress is made again if it was removed. A claim without
- * the finalizer of the provider ends without a last plan: the deletion of its IPAddress begins now, and whatever then looks after orphans ends it.
+ * the finalizer of the provider ends without a last plan: the deletion of its IPAddress begins now, and whatever then looks after orphans ends it. Where nothing does,
+ * because an external system keeps what no claim has, such a claim is not held: its address is released while the claim is there.
  *
  * @param findAddress what the provider would give to the claim now
  */
@@ -25,6 +26,8 @@ export function planHeld<P extends KubeObject, L extends Ledger<P>, O>(
   findAddress: () => Found,
 ): Plan<ClaimOutcome> | undefined {
   const { claim } = input
+  const areOrphansLeft = rules.outside !== undefined && rules.outside.orphans !== 'swept'
+  if (areOrphansLeft && !hasFinalizer(claim, rules.finalizers.claim)) return undefined
   const finalizers = holdingFinalizers(claim, rules)
   const address = input.address && isOf(input.address, claim, rules) ? input.address : undefined
   if (finalizers.length === 0 || (address === undefined && claim.status?.addressRef === undefined)) return undefined

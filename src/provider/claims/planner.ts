@@ -28,8 +28,9 @@ import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
-import { type Contender, goesFirst, isUntold, mayGiveWay, type Rivals } from './rivals.js'
-import { type ProviderRules, rulesOf } from './rules.js'
+import type { Rivals } from './rivals.js'
+import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
 import { type ClaimWatches, claimWatches, keyOf, type SeenAddress } from './watches.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
@@ -94,6 +95,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   readonly #poolObjects: ReadonlyMap<string, CachedObjects<P>>
   readonly #pools = new Map<string, PoolRecord<L>>()
   readonly #heard = new Hearings()
+  readonly #shared: SharedAddresses
   /** The addresses of claims that exist and have lost them, by key. */
   readonly #former = new Map<string, { readonly uid: string | undefined; readonly address: IPAddress }>()
   /** Since when IPAddress objects are seen without their claims, by the key of the claim. */
@@ -101,6 +103,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   constructor(rules: ProviderRules<P, L, O, R>, watches: ClaimWatches<P>, objects: ObjectCache) {
     this.#rules = rules
+    this.#shared = new SharedAddresses(rules)
     this.#claims = objects.open(watches.claims)
     this.#addresses = objects.open(watches.addresses)
     this.#clusters = objects.open(watches.clusters)
@@ -180,7 +183,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   retry(pool: ObjectRef): readonly string[] {
     const record = this.#record(formatRef(pool))
-    return this.#retry(record, record.exhausted)
+    return this.#retry(record.exhausted)
   }
 
   disbelieve(claims: readonly string[]): void {
@@ -200,7 +203,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
         claim,
         address: seen?.address,
         addressPool: addressPool && this.#pool(formatRef(addressPool)),
-        rivals: seen?.address && this.#rivalsOf(seen.address, claim),
+        rivals: this.#rivalsOf(key, seen?.address, claim, time),
         heard: this.#heard.of(key),
         addressProblem: seen?.problem,
         cluster: readable(cluster),
@@ -215,31 +218,46 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
     const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
-    if (reason === 'PoolExhausted' || reason === other) record?.exhausted.add(key, claim)
+    // what a claim that has failed with the address of another one waits for is no room
+    const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
+    const isForRoom = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
+    if (isForRoom) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
   }
 
-  /** What is known of the other IPAddress objects that have the address of one. */
-  #rivalsOf(address: IPAddress, claim: IPAddressClaim): Rivals | undefined {
-    const pool = poolOfAddress(address, this.#rules)
+  /** What is known of the other IPAddress objects that have the address of the one of a claim. */
+  #rivalsOf(
+    key: string,
+    address: IPAddress | undefined,
+    claim: IPAddressClaim,
+    { nowMs }: PlanTime,
+  ): Rivals | undefined {
+    const pool = address && poolOfAddress(address, this.#rules)
     const others = this.#othersWith(address)
-    if (pool === undefined || others.length === 0) return undefined
-    const isOfPool = (key: string) => {
-      const held = this.#addresses.get(nameIn(key))?.held
+    if (address === undefined || pool === undefined || others.length === 0) {
+      this.#shared.forget(key)
+      return undefined
+    }
+    const poolKey = formatRef(pool)
+    const isOfPool = (other: string) => {
+      const held = this.#addresses.get(nameIn(other))?.held
       const from = held && poolOfAddress(held, this.#rules)
-      return from !== undefined && formatRef(from) === formatRef(pool)
+      return from !== undefined && formatRef(from) === poolKey
     }
-    const known = others.filter(isOfPool)
-    const rivals = known
-      .map((key): Contender => ({ address: this.#address(key), claim: this.#claim(key) }))
-      .filter((rival) => !this.#isPaused(rival.claim))
-    const givesWay = (rival: Contender) => mayGiveWay(rival, this.#rules) && goesFirst({ address, claim }, rival)
-    return {
-      names: known.map((key) => key.slice(key.indexOf(' ') + 1)).sort(),
-      giveWay: rivals.length === others.length && rivals.every(givesWay),
-      isUntold: rivals.some(isUntold),
+    const claimOf = (other: string) => this.#claim(other)
+    const sharing: Sharing = {
+      key,
+      own: { address, claim },
+      others,
+      names: () => others.filter(isOfPool).map(nameIn),
+      claimOf,
+      contenderOf: (other) =>
+        isOfPool(other) && !this.#isPaused(claimOf(other))
+          ? { address: this.#address(other), claim: claimOf(other) }
+          : undefined,
     }
+    return this.#shared.rivalsOf(sharing, { nowMs, mayGiveWay: choosesByLedger(this.#rules) })
   }
 
   /** Whether the Cluster of a claim keeps it as it is. */
@@ -258,10 +276,15 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return others.map((name) => `${IPAddressClaim.info.kind} ${name}`)
   }
 
+  /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
+  #claimsWith(address: IPAddress | undefined): readonly string[] {
+    return this.#othersWith(address).filter((key) => this.#claim(key) !== undefined)
+  }
+
   /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
-  #retry({ asking }: PoolRecord<L>, claims: Iterable<string>): readonly string[] {
+  #retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
-    this.#heard.doubt(keys, asking)
+    this.#heard.doubt(keys)
     return keys
   }
 
@@ -273,7 +296,12 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const { asking } = this.#record(formatRef(pool))
     asking.add(key)
     this.#heard.ask(key)
-    return [() => (asking.delete(key) ? this.#poolThatWaits(claim) : [])]
+    return [
+      () => {
+        this.#heard.end(key)
+        return asking.delete(key) ? this.#poolThatWaits(claim) : []
+      },
+    ]
   }
 
   /** How many claims of a pool have our finalizer, or are about to. */
@@ -334,11 +362,13 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     // the claim may be another one, or of another pool
     if (pools[0] !== undefined) this.#record(formatRef(pools[0])).exhausted.delete(key)
     if (pools[1] !== undefined) this.#record(formatRef(pools[1]))
-    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.forget(key)
+    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.disbelieve(key)
     if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
-    if (claim !== undefined) this.#orphans.delete(key)
+    if (claim === undefined) this.#shared.forget(key)
+    else this.#orphans.delete(key)
     // whether it is Bound decides which of several gives way
-    return [key, ...this.#poolThatWaits(before ?? claim), ...this.#othersWith(this.#address(key))]
+    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#address(key))
+    return [key, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
   /** The pool of a claim, if it is being deleted and waits for its claims. */
@@ -354,7 +384,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
       readable(has) ?? NONE,
     ]
     // what was said before the address came or went is used up
-    if (addressBefore?.metadata.uid !== address?.metadata.uid) this.#heard.forget(claimKey)
+    if (addressBefore?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
     const poolBefore = before && poolOfAddress(before, this.#rules)
     const poolNow = now && poolOfAddress(now, this.#rules)
     const wanted: string[] = [claimKey]
@@ -370,9 +400,12 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
       const samePool = poolNow !== undefined && formatRef(poolNow) === poolKey
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
-      if (!samePool || isOther) wanted.push(poolKey, ...this.#retry(record, record.exhausted))
+      if (!samePool || isOther) wanted.push(poolKey, ...this.#retry(record.exhausted))
     }
-    if (isOther) wanted.push(...this.#othersWith(now), ...this.#othersWith(before))
+    if (isOther) {
+      const others = [...this.#claimsWith(now), ...this.#claimsWith(before)]
+      wanted.push(...this.#shared.afterAddress(claimKey, others))
+    }
     const { memory } = this.#rules
     if (memory === undefined) return wanted
     const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
@@ -411,7 +444,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const claims = isAsBefore && isSameSpec ? [] : this.#claimsBy('pool', key)
-    const wanted = isAsBefore ? [] : this.#retry(record, claims)
+    const wanted = isAsBefore ? [] : this.#retry(claims)
     // an answer is about the pool as it was
     if (!isSameSpec) this.disbelieve(claims)
     return [key, ...wanted, ...this.#wakeAll(others)]

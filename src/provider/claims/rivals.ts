@@ -1,19 +1,18 @@
-import { findCondition } from '../../claim/index.js'
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting } from '../../crd/meta/object.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import type { PoolKinds } from './rules.js'
-import { ADDRESS_UNIQUE_CONDITION, isBound } from './status.js'
+import { isBound, saysItIsShared } from './status.js'
 
 /** The other IPAddress objects of a pool that have the address of one. */
 export interface Rivals {
-  /** `namespace/name`, in order. */
+  /** `namespace/name` of each, in no order. For a claim that is Bound; one that is not goes by the ledger. */
   readonly names: readonly string[]
-  /** Whether all that share the address give way: their claims get another one. */
+  /** Whether all that share the address give way: their claims get another one. For a claim that is not Bound. */
   readonly giveWay: boolean
-  /** Whether one of their claims is Bound to the address and does not say yet that it shares it: it does before anything of that is over. */
+  /** Whether the claim waits because one of theirs is Bound to the address and does not say yet that it shares it: it does before anything of that is over. */
   readonly isUntold: boolean
 }
 
@@ -33,9 +32,11 @@ export function mayGiveWay({ address, claim }: Contender, pools: PoolKinds): boo
 }
 
 /** Whether the claim of an IPAddress is Bound to it, and is about to say that it shares the address. */
-export function isUntold({ claim }: Contender): boolean {
-  if (claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim) || !isBound(claim)) return false
-  return findCondition(claim.status?.conditions, ADDRESS_UNIQUE_CONDITION)?.status !== 'False'
+export function isUntold({ address, claim }: Contender, pools: PoolKinds): boolean {
+  if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
+  // a claim of the name that is Bound to something else never says anything of this address
+  if (!isBound(claim) || !fulfils(address, claim, pools)) return false
+  return !saysItIsShared(claim)
 }
 
 /** Whether the first of two claims that are not Bound keeps an address that both have: the one whose IPAddress is older, then the older claim, then by name. */

@@ -31,6 +31,14 @@ export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>
   readonly finalizers: ProviderFinalizers
 }
 
+/** Whether a provider chooses addresses by its ledger alone: no external system and no `confirm` decides whose one is. */
+export function choosesByLedger<P extends KubeObject, L extends Ledger<P>, O>({
+  outside,
+  confirm,
+}: ClaimRules<P, L, O>): boolean {
+  return outside === undefined && confirm === undefined
+}
+
 /** Which pools are ours. */
 export interface PoolKinds {
   readonly kinds: readonly (KindInfo & { readonly group: string })[]

@@ -3,6 +3,7 @@ import {
   type ClaimState,
   type Condition,
   type ConditionUpdate,
+  findCondition,
   type NotReadyReason,
   setCondition,
   stateOf,
@@ -86,6 +87,11 @@ export function isBound(claim: IPAddressClaim): boolean {
 /** The condition of a claim that shares its address with another IPAddress, or has. */
 export const ADDRESS_UNIQUE_CONDITION = 'AddressUnique'
 
+/** Whether a claim says that another IPAddress has its address. */
+export function saysItIsShared({ status }: IPAddressClaim): boolean {
+  return findCondition(status?.conditions, ADDRESS_UNIQUE_CONDITION)?.status === 'False'
+}
+
 /** The status of a claim that says whether its address is its own: nothing of it where it has never been otherwise. */
 export function withUniqueness(
   status: IPAddressClaimStatus | undefined,
@@ -159,4 +165,17 @@ const MOST_NAMED = 5
 export function listed(texts: readonly string[], separator: string): string {
   const more = texts.length - MOST_NAMED
   return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
+}
+
+/** Names in one text: the first of them in order, and how many more there are. O(n). */
+export function listedInOrder(names: readonly string[], separator: string): string {
+  const first: string[] = []
+  for (const name of names) {
+    if (first.length === MOST_NAMED && name >= (first.at(-1) as string)) continue
+    const at = first.findIndex((other) => name < other)
+    first.splice(at < 0 ? first.length : at, 0, name)
+    if (first.length > MOST_NAMED) first.pop()
+  }
+  const more = names.length - first.length
+  return [...first, ...(more > 0 ? [`${more} more`] : [])].join(separator)
 }

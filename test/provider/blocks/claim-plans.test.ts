@@ -1,7 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { Plan, Planner } from 'ipam-kit/plan'
+import type { OutsideAnswer, OutsideCall, Plan, Planner } from 'ipam-kit/plan'
 import { type BlockClaims, blockClaims, blocksOperator } from 'ipam-kit/provider/blocks'
 import { runPlan, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -55,6 +55,12 @@ function deeds({ effects }: Plan): readonly string[] {
   return effects.map((effect) => (effect.kind === 'outside' ? effect.call.operation : effect.kind))
 }
 
+function callOf({ effects }: Plan): OutsideCall {
+  const [outside] = effects
+  if (outside?.kind !== 'outside') throw new Error('nobody is asked')
+  return outside.call
+}
+
 async function rowCount(): Promise<number> {
   const { apiVersion, kind } = IPBlock.info
   return unwrap(await store.list({ apiVersion, kind })).items.flatMap((it) => Object.keys(IPBlock.parse(it).spec.rows))
@@ -83,6 +89,24 @@ test('a claim that is not Bound yet is asked for, also where a row for its addre
   unwrap(await store.patch(claimRef, { status: { addressRef: null, conditions: [] } }, { subresource: 'status' }))
   const plan = await planned()
   expect([plan.outcome.kind, deeds(plan).at(-1)]).toEqual(['waiting', 'confirm'])
+})
+
+test('a claim whose row has gone while it was confirmed is asked for again', async () => {
+  unwrap(await store.patch(claimRef, { status: { addressRef: null, conditions: [] } }, { subresource: 'status' }))
+  const claims = blockClaims()
+  await show(claims)
+  const plan = claims.plan(key, { nowMs: now() }) as Plan
+  const end = claims.reserve?.(plan)
+  const call = callOf(plan)
+  const answer = await taskCaller({ store, now, tasks: claims.tasks })(call)
+  expect(answer.ok).toBe(true)
+  const { apiVersion, kind } = IPBlock.info
+  const [block] = unwrap(await store.list({ apiVersion, kind })).items
+  const { name = '', uid } = block?.metadata ?? {}
+  claims.observe({ kind: 'absent', ref: { apiVersion, kind, name }, uid })
+  expect(claims.hear?.({ call, answer, atMs: now() })).toContain(key)
+  end?.()
+  expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['confirm'])
 })
 
 test('a claim that is deleted gives its row back when its IPAddress has gone, and not before', async () => {
@@ -136,10 +160,9 @@ describe('an address that was given', () => {
   beforeEach(async () => {
     claims = blockClaims()
     await show(claims, ['IPAddress'])
-    const [outside] = claims.plan(key, { nowMs: now() })?.effects ?? []
-    if (outside?.kind !== 'outside') throw new Error('nobody is asked')
-    const answer = await taskCaller({ store, now, tasks: claims.tasks })(outside.call)
-    claims.hear?.({ call: outside.call, answer, atMs: now() })
+    const call = callOf(claims.plan(key, { nowMs: now() }) as Plan)
+    const answer = await taskCaller({ store, now, tasks: claims.tasks })(call)
+    claims.hear?.({ call, answer, atMs: now() })
   })
 
   test('is written only if the claim is still there', async () => {
@@ -182,4 +205,16 @@ test.each([
       retryAfterSeconds: undefined,
     },
   })
+})
+
+test('an answer for a claim that has gone meanwhile is not kept: nothing is woken for it later', async () => {
+  const claims = blockClaims()
+  await show(claims)
+  const hear = (name: string, operation: string, answer: OutsideAnswer) => {
+    const input = { pool: 'blue', family: 4, uid: name, name: `default/${name}`, address: '10.0.0.7' }
+    return claims.hear?.({ call: { operation, key: name, about: { ...claimRef, name }, input }, answer, atMs: now() })
+  }
+  const taken: OutsideAnswer = { ok: false, failure: { message: 'taken', retryable: true } }
+  expect([hear('gone', 'allocate', taken), hear('a', 'allocate', taken)]).toEqual([[], [key]])
+  expect(hear('z', 'release', { ok: true, value: ['10.0.0.7'] })).toEqual([key])
 })

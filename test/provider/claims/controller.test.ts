@@ -1,3 +1,4 @@
+import { unwrap } from 'ipam-kit/errors'
 import type { OutsideCaller } from 'ipam-kit/run'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -8,7 +9,7 @@ import { FakeIpam } from '../../../docs/examples/outside-provider/fake-ipam.js'
 import { callerOf } from '../../../docs/examples/outside-provider/outside.js'
 import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
 import { VirtualTimers } from '../../run/virtual-timers.js'
-import { claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
+import { addressRef, claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
 
 /** The provider of docs/examples/outside-provider in a controller, with a store and an outside that take their time. */
 function start({
@@ -48,6 +49,30 @@ function start({
 }
 
 describe('an outside provider in a controller', () => {
+  test('asks again, under the same key, for a claim whose pool has changed before the answer was there', async () => {
+    const ipam = new FakeIpam()
+    for (const network of [NETWORK, '10.99.0.0/24']) ipam.addNetwork(network)
+    const call = callerOf(ipam)
+    const { timers, store, stop } = start({
+      outside: async (asked) => {
+        const answer = await call(asked)
+        await new Promise<void>((resolve) => void timers.after(2000, resolve))
+        return answer
+      },
+    })
+    await store.create(pool())
+    await store.create(claim('a'))
+    await timers.pass(1000)
+    await store.patch(poolRef(), { spec: { network: '10.99.0.0/24', prefix: 24, gateway: '10.99.0.1' } })
+    await timers.pass(60_000)
+    const { spec } = unwrap(await store.get(addressRef('a')))
+    const name = 'default.a'
+    expect(spec).toMatchObject({ address: '10.99.0.1', prefix: 24, gateway: '10.99.0.1' })
+    expect(ipam.records).toMatchObject([{ name, network: '10.99.0.0/24', address: '10.99.0.1' }])
+    expect(new Set(ipam.calls.map((each) => each.split(' ')[1])).size).toBe(1)
+    await stop()
+  })
+
   test('has its pool stay while the outside is asked, also before the finalizer of the claim is written', async () => {
     const { timers, store, ipam, stop } = start({ patchMs: 3000 })
     await store.create(pool())

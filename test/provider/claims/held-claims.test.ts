@@ -322,6 +322,22 @@ test('an external system keeps what such a claim has, and gets it back afterward
   expect(await world.list(IPAddressClaim)).toEqual([])
 })
 
+test('an external system gets back what such a claim has where our finalizer was taken off the claim', async () => {
+  const world = new OutsideWorld()
+  await world.create(outsidePool(), outsideClaim('old', { finalizers: [CONSUMER] }))
+  await world.runOften()
+  expect((await world.bindings()).outside).toHaveLength(1)
+  await world.store.patch(outsideClaimRef('old'), { metadata: { finalizers: [CONSUMER] } })
+  expect((await world.store.delete(outsideClaimRef('old'))).ok).toBe(true)
+  await world.runOften()
+  // the end of the claim gives the provider no last plan, so all of it is given back before
+  expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+  expect((await world.claim('old')).metadata.finalizers).toEqual([CONSUMER])
+  await world.store.patch(outsideClaimRef('old'), { metadata: { finalizers: [] } })
+  await world.runOften()
+  expect([await world.bindings(), await world.list(IPAddressClaim)]).toEqual([{ inside: [], outside: [] }, []])
+})
+
 test('finalizers are asked about by name, and the question has to be a function', () => {
   const wrong = 'all' as unknown as HoldsAddress
   for (const make of [inCluster, inClusterBlocks, blockClaims]) {

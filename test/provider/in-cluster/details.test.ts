@@ -2,7 +2,7 @@ import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { GlobalInClusterPrefixPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
 import { inCluster, PoolLedger, planClaim, planPool } from 'ipam-kit/provider/in-cluster'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { stored } from '../stored.js'
 import { claim, cluster, clusterRef, pool, poolOf, poolRef } from './world.js'
 
@@ -252,6 +252,19 @@ describe('a ledger', () => {
       blind.observe(same)
       expect(blind.othersHolding(one)).toEqual(['default/a1'])
     }
+  })
+
+  test('compares the holders of one address once for each IPAddress that leaves', () => {
+    const names = Array.from({ length: 60 }, (_, nth) => `a${nth}`)
+    const held = names.map((name, nth) => address({ name }, { address: nth % 2 === 0 ? 'fd00::1' : 'fd00:0::0:1' }))
+    const ledger = PoolLedger.build(stored(pool(['fd00::1-fd00::9'], { prefix: 64 })), held)
+    const sort = vi.spyOn(Array.prototype, 'sort')
+    expect(ledger.duplicates().map(({ holders }) => holders.length)).toEqual([60])
+    for (const { metadata } of held.slice(1)) ledger.forget(metadata)
+    const sorted = sort.mock.calls.length
+    sort.mockRestore()
+    expect(ledger.duplicates()).toEqual([])
+    expect(sorted).toBeLessThan(10 * held.length)
   })
 
   test('says which others hold a part of the same prefix, or more than it', () => {

@@ -1,8 +1,12 @@
 import { Address } from 'ipam-kit/cidr'
+import type { IPAddress } from 'ipam-kit/crd/cluster-api'
 import { type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
-import { newIPAddress } from 'ipam-kit/provider/in-cluster'
+import { fail } from 'ipam-kit/errors'
+import { inCluster, newIPAddress } from 'ipam-kit/provider/in-cluster'
+import { Controller } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { VirtualTimers } from '../../run/virtual-timers.js'
 import { Host } from './host.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, poolOf, World } from './world.js'
 
@@ -278,4 +282,97 @@ test('a claim that never shared its address says nothing of it', async () => {
   await new Host(world).run()
   const { conditions } = (await world.claim('a')).status ?? {}
   expect(conditions?.map(({ type }) => type)).toEqual(['Ready'])
+})
+
+/** A pool, claims for it, and an IPAddress of each with the same address: as many writes of a former leader that arrive late. */
+async function manyWithOne(count: number, { isFirstBound }: { readonly isFirstBound: boolean }): Promise<World> {
+  const world = new World()
+  await world.create(poolOf('InClusterIPPool', { addresses: ['10.0.0.0-10.0.255.255'], prefix: 8 }))
+  const names = Array.from({ length: count }, (_, nth) => `c${nth}`)
+  await world.create(...names.slice(0, 1).map((name) => claim(name)))
+  if (isFirstBound) await world.run()
+  await world.create(...names.slice(1).map((name) => claim(name)))
+  const text = isFirstBound ? (await world.address('c0')).spec.address : '10.0.0.7'
+  const pool = await world.pool()
+  for (const name of isFirstBound ? names.slice(1) : names) {
+    await world.create(newIPAddress(await world.claim(name), pool, { address: Address.parse(text), prefix: 8 }))
+  }
+  return world
+}
+
+test.each([true, false])(
+  'many claims with one address are planned a few times each, one of them Bound: %s',
+  async (isFirstBound) => {
+    for (const count of [20, 80]) {
+      const world = await manyWithOne(count, { isFirstBound })
+      const planner = inCluster()
+      const { observe } = planner
+      let woken = 0
+      planner.observe = (change) => {
+        const keys = observe.call(planner, change)
+        woken += keys.length
+        return keys
+      }
+      const { planned, failures } = await world.run(world.store, planner)
+      expect(failures).toEqual([])
+      expect(new Set(Object.values(await world.bindings())).size).toBe(count)
+      // of each claim: that it gives way, that it has none, that it has another one. The claim that keeps the address and the pool: as often as one leaves
+      expect(planned / count).toBeLessThan(6)
+      expect(woken / count).toBeLessThan(20)
+      const { conditions = [] } = (await world.claim('c0')).status ?? {}
+      const told = conditions.map(({ type, status }) => `${type} ${status}`)
+      expect(told).toEqual(isFirstBound ? ['Ready True', 'AddressUnique True'] : ['Ready True'])
+    }
+  },
+)
+
+test('a claim gives way also where a claim of another provider is Bound under the name of the other IPAddress', async () => {
+  const world = new World()
+  await world.create(poolOf('InClusterIPPool', { addresses: ['10.0.0.5-10.0.0.9'], prefix: 24 }))
+  await world.create(claim('foreign', { poolRef: { apiGroup: 'other.example.com', kind: 'OtherPool' } }))
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'AddressAllocated',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }
+  const status = { addressRef: { name: 'foreign' }, conditions: [ready] }
+  await world.store.patch(claimRef('foreign'), { status }, { subresource: 'status' })
+  await world.create(claim('mine'))
+  const offer = { address: Address.parse('10.0.0.5'), prefix: 24 }
+  const object = newIPAddress(await world.claim('mine'), await world.pool(), offer)
+  await world.create(object)
+  const { ownerReferences: _, ...metadata } = object.metadata
+  await world.create({
+    ...object,
+    metadata: { ...metadata, name: 'foreign' },
+    spec: { ...object.spec, claimRef: { name: 'foreign' } },
+  } as IPAddress)
+  await new Host(world).run()
+  expect(await world.bindings()).toEqual({ 'default/foreign': '10.0.0.5', 'default/mine': '10.0.0.6' })
+  expect((await world.claim('mine')).status?.addressRef).toEqual({ name: 'mine' })
+})
+
+test('a claim waits for a limited time for the other one to say that it shares its address', async () => {
+  const world = await manyWithOne(2, { isFirstBound: true })
+  const timers = new VirtualTimers()
+  const store = storeOver(world.store, {
+    patch: async (ref, patch, options) =>
+      ref.name === 'c0' && options?.subresource === 'status'
+        ? fail('STORE_IO', { operation: 'patch', problem: '403: no' })
+        : world.store.patch(ref, patch, options),
+  })
+  const controller = new Controller({ store, planners: [inCluster()], timers, onProblem: () => {} })
+  const running = controller.run()
+  const [first] = Object.values(await world.bindings())
+  const given = async () => (await world.bindings())['default/c1']
+  await timers.pass(20_000)
+  expect(await given()).toBe(first)
+  await timers.pass(120_000)
+  expect(await given()).not.toBe(first)
+  expect((await world.claim('c1')).status?.addressRef).toEqual({ name: 'c1' })
+  controller.stop()
+  await timers.pass(60_000)
+  await running
 })
