@@ -271,8 +271,12 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 
   #leaveOthers({ prefix }: LedgerEntry<H>): void {
-    for (const other of this.holders(prefix)) {
-      if (isHeld(other) && this.holders(other.prefix).filter(isHeld).length < 2) this.#conflicts.delete(other)
+    const others = this.holders(prefix).filter(isHeld)
+    for (const other of others) {
+      // entries of the same prefix have the same holders: these are counted once for all of them
+      const isSame = Prefix.compare(other.prefix, prefix) === 0
+      const count = isSame ? others.length : this.holders(other.prefix).filter(isHeld).length
+      if (count < 2) this.#conflicts.delete(other)
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { LedgerEntry, LedgerSpec, Random } from '../../allocator/index.js'
-import type { Prefix } from '../../cidr/index.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
@@ -123,14 +123,14 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /** Counts a prefix that is in use from another pool as not free. `undefined` ends it. @returns whether anything has changed */
-  observeForeign(name: string, prefix: Prefix | undefined): boolean {
+  observeForeign(name: string, prefix: Prefix.Prefix | undefined): boolean {
     const had = this.ledger.delete(`foreign ${name}`)
     if (prefix === undefined || !RangeSet.overlaps(this.available, prefix)) return had
     this.ledger.set(`foreign ${name}`, { prefix, reason: 'foreign', holder: { key: name } })
     return true
   }
 
-  override extentOf(address: Parameters<AddressLedger<InClusterPool>['extentOf']>[0]): Prefix | undefined {
+  override extentOf(address: Parameters<AddressLedger<InClusterPool>['extentOf']>[0]): Prefix.Prefix | undefined {
     const kind = this.pool?.kind ?? address.spec.poolRef?.kind
     if (kind === undefined || !isPrefixPoolKind(kind)) return super.extentOf(address)
     const { address: text, prefix = 0 } = address.spec
@@ -182,10 +182,15 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     }
   }
 
-  /** What several objects hold. O(such objects). */
+  /** What several objects hold. O(n log n) for n such objects. */
   duplicates(): readonly Duplicate[] {
     const found = new Map<string, Duplicate>()
+    const places = new Set<string>()
     for (const { prefix, holder } of this.ledger.conflicts().sort(byKey)) {
+      // at one place there are the same holders, whichever of them is looked at
+      const place = Prefix.format(prefix)
+      if (places.has(place)) continue
+      places.add(place)
       const { address } = (this.objects.get(holder.key) as IPAddress).spec
       const holders = this.ledger.holders(prefix).flatMap((one) => (one.reason === 'held' ? [one.holder.key] : []))
       const id = holders.sort().join()
@@ -195,7 +200,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /** Whether an address, or a prefix, is one that the pool may give, in use or not. */
-  #gives(extent: Prefix): boolean {
+  #gives(extent: Prefix.Prefix): boolean {
     const length = this.#spec?.length ?? extent.length
     return extent.length === length && RangeSet.contains(this.available, extent)
   }
@@ -205,7 +210,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return prefix === undefined || !this.#gives(prefix)
   }
 
-  #offerOf({ address, length }: Prefix): Offer {
+  #offerOf({ address, length }: Prefix.Prefix): Offer {
     const { kind, spec } = this.pool as InClusterPool
     const prefix = isPrefixPoolKind(kind) ? length : (spec as { readonly prefix: number }).prefix
     const { gateway } = spec
