@@ -187,9 +187,14 @@ module.exports = {
       to: { path: '^src/crd/[^/]+/', pathNot: '^src/crd/(in-cluster|meta|cluster-api)/' },
     },
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
-    // object.ts is the vocabulary of Kubernetes objects, without a schema: names and references, for everybody
-    typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/object\\.ts$'),
-    typesOnly('store-run-render-meta', '^src/(store|run|render)/', '^src/crd/meta/', '^src/crd/meta/object\\.ts$'),
+    // object.ts and patch.ts are the vocabulary of Kubernetes objects, without a schema: names, references and patches, for everybody
+    typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/(object|patch)\\.ts$'),
+    typesOnly(
+      'store-run-render-meta',
+      '^src/(store|run|render)/',
+      '^src/crd/meta/',
+      '^src/crd/meta/(object|patch)\\.ts$',
+    ),
 
     packageOnlyFrom('zod', '^src/crd/'),
     packageOnlyFrom('ip-address', '^src/cidr/forms/ip-address\\.ts$'),

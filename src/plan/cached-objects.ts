@@ -1,26 +1,38 @@
 import type { Model } from '../crd/meta/model.js'
 import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
 import { describe } from '../errors/index.js'
-import type { Selection } from './selection.js'
+import type { Selection, TrimmedObject } from './selection.js'
 
 /** An object that can be read, or why it cannot. `object` is what the selection keeps of it. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T; readonly object: KubeObject }
-  | { readonly ok: false; readonly problem: string; readonly object: KubeObject }
+export type Parsed<T, O extends KubeObject = KubeObject> =
+  | { readonly ok: true; readonly value: T; readonly object: O }
+  | { readonly ok: false; readonly problem: string; readonly object: O }
 
-/** A selection, what a planner reads its objects as, and how it looks them up. */
-export interface Watch<T> extends Selection {
+/** A selection of whole objects, what a planner reads them as, and how it looks them up. */
+export interface Watch<T> extends ReadAs<T, KubeObject> {
+  readonly keep?: undefined
+}
+
+/** A {@link Watch} that remembers a part of each object: {@link Selection.keep}. */
+export interface TrimmedWatch<T> extends ReadAs<T, TrimmedObject> {
+  readonly keep: NonNullable<Selection['keep']>
+}
+
+/** A watch of either sort. */
+export type AnyWatch<T> = Watch<T> | TrimmedWatch<T>
+
+interface ReadAs<T, O extends KubeObject> extends Selection {
   /**
    * Reads an object. It is called once for each version, must be pure, and must not throw.
    *
    * @param before the version before, if that could be read: what it computed may be used again
    */
-  readonly parse: (object: KubeObject, before: T | undefined) => ParseResult<T>
+  readonly parse: (object: O, before: T | undefined) => ParseResult<T>
   /** For each index the keys under which an object is found: {@link CachedObjects.by}. They must be pure. */
-  readonly indexes?: { readonly [name: string]: (value: T, object: KubeObject) => readonly string[] } | undefined
+  readonly indexes?: { readonly [name: string]: (value: T, object: O) => readonly string[] } | undefined
 }
 
-/** What {@link Watch.parse} answers: the value, or one sentence that says why the object cannot be read. */
+/** What `parse` of a watch answers: the value, or one sentence that says why the object cannot be read. */
 export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
 /** A watch of the objects of a model. */
@@ -42,25 +54,25 @@ export function modelWatch<T extends KubeObject>(
 export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
 
 /** How one object of a watch has changed. Both are left out for an object that was not known and does not exist. */
-export interface Delta<T> {
+export interface Delta<T, O extends KubeObject = KubeObject> {
   readonly ref: ObjectRef
-  readonly before: Parsed<T> | undefined
+  readonly before: Parsed<T, O> | undefined
   /** Whether anything was known of the object before, also that it did not exist. */
   readonly wasKnown: boolean
-  readonly now: Parsed<T> | undefined
+  readonly now: Parsed<T, O> | undefined
 }
 
 /**
  * The objects of one watch, as far as they are known. A name is a reference, or `namespace/name`. Lookups cost O(answer); those with several answers give the
  * oldest object first.
  */
-export interface CachedObjects<T> extends Iterable<T> {
+export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Iterable<T> {
   /** How many objects there are, those that cannot be read included. */
   readonly size: number
   /** The object of a name, if it is known and can be read. */
   get(ref: NameRef | string): T | undefined
   /** The same with the object that it was made from, also of one that cannot be read. */
-  entry(ref: NameRef | string): Parsed<T> | undefined
+  entry(ref: NameRef | string): Parsed<T, O> | undefined
   /**
    * Whether there is an object of this name: `unknown` where the cache is filled by single reads, and has not read this one. A cache that lists and watches
    * knows all.
@@ -73,7 +85,7 @@ export interface CachedObjects<T> extends Iterable<T> {
   /** The names of which anything is known: of the objects, and in a cache that is filled by single reads also of what was found to be absent. */
   names(): IterableIterator<string>
   /** The objects that cannot be read. O(1) if there are none. */
-  unreadable(): readonly Extract<Parsed<T>, { ok: false }>[]
+  unreadable(): readonly Extract<Parsed<T, O>, { ok: false }>[]
   /** Whether the store has said that no object of this uid exists under a name. */
   isProvenAbsent(ref: NameRef | string, uid: string): boolean
 }

@@ -1,18 +1,25 @@
-import type { CachedObjects, Delta, Watch } from './cached-objects.js'
+import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Answered, Change, Planner, PlanTime } from './planner.js'
-import type { Selection } from './selection.js'
+import type { Selection, TrimmedObject } from './selection.js'
 
 /** The watches of a planner, by the names under which it reads them. */
 // biome-ignore lint/suspicious/noExplicitAny: what each watch reads its objects as differs
-export type Watches = { readonly [name: string]: Watch<any> }
+export type Watches = { readonly [name: string]: AnyWatch<any> }
 
 /** The objects of each watch of a planner. */
 export type Cache<W extends Watches> = {
-  readonly [name in keyof W]: W[name] extends Watch<infer T> ? CachedObjects<T> : never
+  readonly [name in keyof W]: ObjectsOf<W[name]>
 }
+
+type ObjectsOf<X> =
+  X extends TrimmedWatch<infer T>
+    ? CachedObjects<T, TrimmedObject>
+    : X extends Watch<infer T>
+      ? CachedObjects<T>
+      : never
 
 /** What every function of a planner reads: the objects of its watches, and what it remembers beside them. */
 export interface PlannerContext<W extends Watches, S> {
@@ -22,10 +29,11 @@ export interface PlannerContext<W extends Watches, S> {
 
 /** Which keys to plan again when an object of a watch has changed, the oldest object first. The cache is as it is after the change. */
 export type Wakes<W extends Watches, S> = {
-  readonly [name in keyof W]: W[name] extends Watch<infer T>
-    ? (delta: Delta<T>, context: PlannerContext<W, S>) => Iterable<string>
-    : never
+  readonly [name in keyof W]: (delta: DeltaOf<W[name]>, context: PlannerContext<W, S>) => Iterable<string>
 }
+
+type DeltaOf<X> =
+  X extends TrimmedWatch<infer T> ? Delta<T, TrimmedObject> : X extends Watch<infer T> ? Delta<T> : never
 
 /** What {@link definePlanner} makes a planner of. All functions are pure but for what they change of the state, and do not throw. */
 export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
@@ -76,6 +84,8 @@ export function definePlanner<O extends Outcome, W extends Watches, S = undefine
   return new PlannerOf(definition)
 }
 
+type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerContext<W, S>) => Iterable<string>
+
 class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlanner<O, W, S> {
   readonly name: string
   readonly watches: readonly Selection[]
@@ -116,7 +126,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     for (const name of Object.keys(watches)) {
       const delta = applied.deltaFor(watches[name]!)
       if (delta === undefined) continue
-      for (const key of (wakes[name] as Wakes<Watches, S>[string])(delta, this.context)) keys.add(key)
+      for (const key of (wakes[name] as WakesOf<W, S>)(delta, this.context)) keys.add(key)
     }
     return [...keys]
   }

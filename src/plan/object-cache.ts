@@ -1,7 +1,16 @@
 import { type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
-import { byAge, type CachedObjects, type Delta, nameKey, ParsedObjects, type Watch } from './cached-objects.js'
+import {
+  type AnyWatch,
+  byAge,
+  type CachedObjects,
+  type Delta,
+  nameKey,
+  ParsedObjects,
+  type TrimmedWatch,
+  type Watch,
+} from './cached-objects.js'
 import type { Change } from './planner.js'
-import { isSelected, isSelective, type Selection } from './selection.js'
+import { isSelected, isSelective, type Selection, type TrimmedObject } from './selection.js'
 
 /** How many objects of a selection are remembered after they were deleted. */
 const MAX_DELETED = 10_000
@@ -14,7 +23,7 @@ export interface Applied {
   /** It is an absence that was asked for before the object came: the object may well be there. */
   readonly isStale: boolean
   /** How an object has changed for a watch; `undefined`: nothing has changed for it. */
-  deltaFor<T>(watch: Watch<T>): Delta<T> | undefined
+  deltaFor<T>(watch: AnyWatch<T>): Delta<T> | undefined
 }
 
 export interface ApplyOptions {
@@ -60,8 +69,12 @@ export class ObjectCache {
   }
 
   /** The objects of a watch. The same for each call with the same watch. */
-  open<T>(watch: Watch<T>): CachedObjects<T> {
-    return this.#collection(watch).read(watch)
+  open<T>(watch: Watch<T>): CachedObjects<T>
+  open<T>(watch: TrimmedWatch<T>): CachedObjects<T, TrimmedObject>
+  open<T>(watch: AnyWatch<T>): CachedObjects<T>
+  open<T>(watch: AnyWatch<T>): CachedObjects<T> {
+    // a part of an object is read as it is: that it is one is known to the compiler alone
+    return this.#collection(watch).read(watch as Watch<T>)
   }
 
   /** Takes a change in. */
@@ -78,7 +91,7 @@ export class ObjectCache {
       if (taken === 'stale') isStale = true
     }
     this.#clock = at
-    return { change, isNews, isStale, deltaFor: <T>(watch: Watch<T>) => deltas.get(watch) as Delta<T> | undefined }
+    return { change, isNews, isStale, deltaFor: <T>(watch: AnyWatch<T>) => deltas.get(watch) as Delta<T> | undefined }
   }
 
   /**

@@ -6,6 +6,21 @@ import {
   meetsRequirement,
 } from '../crd/meta/object.js'
 
+declare const trimmed: unique symbol
+
+/**
+ * What a selection with `keep` remembers of an object. A planner may patch or delete the object, and must not create it again from this part: the compiler refuses
+ * that, as {@link WholeObject} is what an effect creates.
+ */
+export interface TrimmedObject extends KubeObject {
+  readonly [trimmed]: true
+}
+
+/** An object with all of its fields. */
+export interface WholeObject extends KubeObject {
+  readonly [trimmed]?: undefined
+}
+
 /** The objects of a kind that a planner reads: all of them, or those of a namespace, with some labels or fields. Everything that is given has to hold. */
 export interface Selection extends KindInfo {
   readonly namespace?: string | undefined
@@ -17,7 +32,7 @@ export interface Selection extends KindInfo {
   /**
    * Makes the part of an object that is remembered, so that a Pod of 6 kB takes a few hundred bytes. It must be pure, and must leave in place:
    * `apiVersion`, `kind`, `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.resourceVersion`, and every field that an effect of the
-   * planner is conditioned on. A planner may patch or delete an object that it knows in part, and must not create it again from that.
+   * planner is conditioned on. Its watch is a {@link TrimmedWatch}.
    */
   readonly keep?: ((object: KubeObject) => KubeObject) | undefined
 }

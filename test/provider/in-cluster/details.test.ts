@@ -1,6 +1,7 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { GlobalInClusterPrefixPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
+import { isJsonPatch } from 'ipam-kit/plan'
 import { inCluster, PoolLedger, planClaim, planPool } from 'ipam-kit/provider/in-cluster'
 import { describe, expect, test, vi } from 'vitest'
 import { stored } from '../stored.js'
@@ -84,7 +85,7 @@ function repair(adopted: IPAddress, labels = {}): unknown {
   )
   expect(plan.outcome.kind).toBe('bound')
   const effect = plan.effects.find((it) => it.kind === 'patch' && it.ref.kind === 'IPAddress')
-  return effect?.kind === 'patch' ? effect.patch.metadata : undefined
+  return effect?.kind === 'patch' && !isJsonPatch(effect) ? effect.patch.metadata : undefined
 }
 
 describe('an adopted IPAddress', () => {

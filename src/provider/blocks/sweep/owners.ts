@@ -1,7 +1,7 @@
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { SUBDOMAIN_PATTERN } from '../../../crd/meta/dns-names.js'
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
-import type { AbsentEffect, CachedObjects, Delta, Watch } from '../../../plan/index.js'
+import type { AbsentEffect, AnyWatch, CachedObjects, Delta } from '../../../plan/index.js'
 
 /** The uid of a static Pod, on its mirror in the API, which has one of its own. */
 const MIRROR = 'kubernetes.io/config.mirror'
@@ -17,12 +17,10 @@ interface Owner {
 }
 
 /** How a kind of owners is watched. A Pod is remembered by its names alone; claims are shared with their provider. */
-export function ownerWatch(kind: KindInfo): Watch<Owner> {
-  return {
-    ...kind,
-    keep: IPAddressClaim.is(kind) ? undefined : namesOf,
-    parse: (object) => ({ ok: true, value: { ref: refOf(object), uids: uidsOf(kind, object) } }),
-  }
+export function ownerWatch(kind: KindInfo): AnyWatch<Owner> {
+  const parse = (object: KubeObject) =>
+    ({ ok: true, value: { ref: refOf(object), uids: uidsOf(kind, object) } }) as const
+  return IPAddressClaim.is(kind) ? { ...kind, parse } : { ...kind, keep: namesOf, parse }
 }
 
 function namesOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
