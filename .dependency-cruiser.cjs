@@ -167,10 +167,17 @@ module.exports = {
 
     {
       name: 'crd-group',
-      comment: 'A CRD group imports crd/meta and the shared files of crd/, not another group.',
+      comment: 'A CRD group imports crd/meta, crd/core and the shared files of crd/, not another group.',
       severity: 'error',
-      from: { path: '^src/crd/([^/]+)/', pathNot: '^src/crd/(meta|in-cluster)/' },
-      to: { path: '^src/crd/[^/]+/', pathNot: ['^src/crd/$1/', '^src/crd/meta/'] },
+      from: { path: '^src/crd/([^/]+)/', pathNot: '^src/crd/(meta|core|in-cluster)/' },
+      to: { path: '^src/crd/[^/]+/', pathNot: ['^src/crd/$1/', '^src/crd/(meta|core)/'] },
+    },
+    {
+      name: 'crd-core',
+      comment: 'The kinds of Kubernetes itself are read by all groups, and know none.',
+      severity: 'error',
+      from: { path: '^src/crd/core/' },
+      to: { path: '^src/crd/[^/]+/', pathNot: '^src/crd/(core|meta)/' },
     },
     {
       name: 'crd-meta',
