@@ -109,7 +109,7 @@ export interface OutsideCall {
   readonly operation: string
   /**
    * The marker under which the outside keeps what it does for this call. The same operation under the same key is the same thing: asked twice it is done
-   * once, and the second answer is that of the first.
+   * once, and the second answer is that of the first. An operation that only reads is answered with what is so now.
    */
   readonly key: string
   /** The object that it is for. */

@@ -55,7 +55,8 @@ const NAME_FIELD = 'metadata.name'
  * O(size of the selector). For many Nodes: {@link nodeSelectorMatcher}.
  *
  * @example
- * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node)
+ * const node = { metadata: { name: 'n1', labels: { cpus: '16' } } }
+ * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node) // true
  */
 export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode): boolean {
   return nodeSelectorMatcher(selector)(node)

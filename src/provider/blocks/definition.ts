@@ -41,7 +41,7 @@ export interface BlockHolderQuery<L> {
 }
 
 /** What a plan for a pool is made from. */
-export interface BlockPoolPlanInput<P, L> extends PoolPlanInput<P, L> {
+export interface BlockPoolPlanInput<P, L> extends Omit<PoolPlanInput<P, L>, 'calls'> {
   /** How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while it is being deleted and has `claims`, else 0. */
   readonly rows: number
 }

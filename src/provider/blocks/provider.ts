@@ -118,7 +118,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       ensure: (input) => this.#ensure(input),
       confirm: (input) => this.#confirm(input),
       release: (input) => this.#release(input),
-      planPool: (input) =>
+      planPool: ({ calls: _, ...input }) =>
         definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
     })
     this.watches = [...this.#provider.watches, IPBlock.info]

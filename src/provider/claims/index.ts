@@ -1,6 +1,8 @@
 export type {
   AddressChange,
   Answers,
+  CallResult,
+  CallResults,
   Confirmed,
   ConfirmInput,
   Ensured,
@@ -11,6 +13,8 @@ export type {
   OutsideOptions,
   OutsideRequest,
   Place,
+  PoolCall,
+  PoolPlan,
   PoolPlanInput,
   ProviderDefinition,
   ProviderFinalizers,

@@ -3,6 +3,7 @@ import { type Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
 import {
   type Answered,
   type CachedObjects,
@@ -26,6 +27,7 @@ import { addressIn } from './held.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
+import { PoolCalls } from './pool-calls.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
 import type { Rivals } from './rivals.js'
@@ -124,7 +126,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const record = this.#record(key)
     record.planned = pool.metadata.uid
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
-    return this.#rules.planPool({ pool, ledger: record.ledger, claims, nowMs: time.nowMs })
+    return this.#planPool(pool, record, { claims, nowMs: time.nowMs })
   }
 
   reserve(plan: Plan): () => readonly string[] {
@@ -144,6 +146,9 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   hear(answered: Answered): readonly string[] {
     const key = formatRef(answered.call.about)
+    if (!IPAddressClaim.is(answered.call.about)) {
+      return this.#pools.get(key)?.calls.hear(answered) === true ? [key, ...this.#waitingOf(key)] : [key]
+    }
     if (this.#claim(key) === undefined) return []
     this.#heard.hear(key, answered)
     return [key]
@@ -190,6 +195,14 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     for (const key of claims) this.#heard.disbelieve(key)
   }
 
+  #planPool(pool: P, { ledger, calls }: PoolRecord<L>, { claims, nowMs }: { claims: number; nowMs: number }): Plan<R> {
+    const plan = this.#rules.planPool({ pool, ledger, claims, calls: calls.resultsOf(pool, nowMs), nowMs })
+    if (plan.call !== undefined && this.#rules.outside === undefined) {
+      refuse('outside', 'what external systems can do: planPool makes calls', 'nothing')
+    }
+    return calls.planned(plan, pool, nowMs)
+  }
+
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
     const reads = claimReads(claim, this.#rules)
     const record = reads.pool && this.#record(formatRef(reads.pool))
@@ -211,6 +224,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
         poolProblem: problemOf(pool),
         pool: readable(pool),
         ledger: record?.ledger ?? this.#rules.ledger(),
+        poolCalls: pool?.ok === true ? record?.calls.resultsOf(pool.value, time.nowMs) : undefined,
         former: this.#formerOf(key, claim),
       },
       time,
@@ -279,6 +293,11 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
     return this.#othersWith(address).filter((key) => this.#claim(key) !== undefined)
+  }
+
+  /** The keys of the claims of a pool that have no address yet: what the pool was told may be what they wait for. */
+  #waitingOf(pool: string): readonly string[] {
+    return this.#claimsBy('pool', pool).filter((key) => !this.isServed(key))
   }
 
   /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
@@ -445,6 +464,8 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const claims = isAsBefore && isSameSpec ? [] : this.#claimsBy('pool', key)
     const wanted = isAsBefore ? [] : this.#retry(claims)
+    if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) record.calls.clear()
+    else if (!isAsBefore) record.calls.retry()
     // an answer is about the pool as it was
     if (!isSameSpec) this.disbelieve(claims)
     return [key, ...wanted, ...this.#wakeAll(others)]
@@ -487,8 +508,13 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   #record(key: string): PoolRecord<L> {
     const known = this.#pools.get(key)
     if (known !== undefined) return known
-    const ledger = this.#rules.ledger()
-    const record: PoolRecord<L> = { planned: undefined, ledger, exhausted: new ClaimLine(), asking: new Set() }
+    const record: PoolRecord<L> = {
+      planned: undefined,
+      ledger: this.#rules.ledger(),
+      exhausted: new ClaimLine(),
+      asking: new Set(),
+      calls: new PoolCalls(),
+    }
     this.#pools.set(key, record)
     return record
   }
@@ -503,6 +529,8 @@ interface PoolRecord<L> {
   readonly exhausted: ClaimLine
   /** Keys of the claims for which an external system is being asked. */
   readonly asking: Set<string>
+  /** What was asked for the pool itself. */
+  readonly calls: PoolCalls
 }
 
 const NONE: Partial<SeenAddress> = {}
