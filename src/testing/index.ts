@@ -12,7 +12,7 @@ export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
 export { blockClaimsSystem } from './simulation/block-claims-system.js'
 export { Dice } from './simulation/dice.js'
-export { ALL_FAULTS, type Fault } from './simulation/faulty-store.js'
+export { ALL_FAULTS, EXTERNAL_FAULTS, type ExternalFault, type Fault } from './simulation/faulty-store.js'
 export { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
 export {

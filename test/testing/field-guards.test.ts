@@ -1,7 +1,7 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { definePlanner, type Effect, type Planner, patchIfFields, type Watch } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
-import { type Dice, type SimulatedSystem, type SimulationOptions, simulate } from 'ipam-kit/testing'
+import { ALL_FAULTS, type Dice, type SimulatedSystem, type SimulationOptions, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { share } from '../setup/depth.js'
 
@@ -111,6 +111,7 @@ describe('numbers that are given by patches under a field guard', () => {
 
   test.each([
     ['with all faults', {}],
+    ['with refusals too', { faults: [...ALL_FAULTS, 'refused'] as const }],
     ['with three writers, of whom one may write', { writers: 3 }],
     ['with several plans at a time', { concurrency: 4 }],
     ['with patches that are done long after they were given up', late],
