@@ -18,8 +18,9 @@ export interface Task<O extends Outcome = Outcome> {
   /** All objects that a `list` step has asked for were shown. */
   listed?(query: TaskQuery): void
   /**
-   * The store refuses what an effect of the last plan would make of its object, and nothing of that effect was done: `STORE_INVALID`, also by a webhook, or
-   * `STORE_OBJECT_TOO_LARGE`. Left out, or false: the task ends with that. True: it goes on another way.
+   * The store refuses an effect of the last plan: nothing of that effect was done, and those after it were not sent. The code says why: `STORE_INVALID`, also by a
+   * webhook, `STORE_OBJECT_TOO_LARGE`, or `STORE_IO` for what is no fault of the object, as a quota or a missing permission. Left out, or false: the task ends with
+   * that. True: it goes on another way. A conflict, and a write of unknown outcome, are no refusals.
    */
   refused?(refusal: TaskRefusal): boolean
 }

@@ -135,8 +135,8 @@ export class Controller<O extends Outcome = Outcome> {
   readonly #queue: WorkQueue<O>
   readonly #backoff: Backoff
   readonly #concurrency: number
-  /** Waits, and what ends them early. */
-  readonly #waits = new Set<() => void>()
+  /** Waits, and what ends them early: when it is to stop, or, of those that are final, when it may not write any more. */
+  readonly #waits = new Map<() => void, { readonly isFinal: boolean }>()
   readonly #stalled = new StalledKeys()
   /** When keys of a planner were last told of, by planner and reason. */
   readonly #toldMs = new Map<string, number>()
@@ -234,16 +234,19 @@ export class Controller<O extends Outcome = Outcome> {
   /**
    * Begins no other plan. {@link run} resolves when those that were begun are done, and it is known what has become of every write; at once, if it was
    * not called yet. A call to the outside that is never answered is never done: {@link OutsideCaller}.
+   *
+   * Where `canWrite` says no it does not wait to find out what has become of a write: call it again when the lease is lost meanwhile.
    */
   stop(): void {
     if (this.#state === 'new') this.#endsAtOnce = true
+    if (this.#unsettled > 0) this.#canWrite()
     if (this.#state !== 'running') return
     this.#state = 'stopping'
     for (const informer of this.#informers) informer.stop()
     this.#queue.stop()
     this.#stalled.clear()
     this.#cancelCheck?.()
-    for (const wake of [...this.#waits]) wake()
+    this.#wakeWaits({ isFinal: false })
     this.#endIfDone()
   }
 
@@ -371,6 +374,7 @@ export class Controller<O extends Outcome = Outcome> {
     if (!this.#isWithheld && canWrite !== undefined && !canWrite()) {
       this.#isWithheld = true
       this.stop()
+      this.#wakeWaits({ isFinal: true })
     }
     return !this.#isWithheld
   }
@@ -419,7 +423,11 @@ export class Controller<O extends Outcome = Outcome> {
     this.#enqueue(job.planner, release(), job)
   }
 
-  /** @param isFinal whether it goes on while the controller stops */
+  #wakeWaits(which: { readonly isFinal: boolean }): void {
+    for (const [wake, { isFinal }] of [...this.#waits]) if (isFinal === which.isFinal) wake()
+  }
+
+  /** @param isFinal whether it goes on while the controller stops, for as long as that may write */
   #wait(ms: number, { isFinal = false } = {}): Promise<void> {
     if (this.#state !== 'running' && !isFinal) return Promise.resolve()
     return new Promise((resolve) => {
@@ -429,7 +437,7 @@ export class Controller<O extends Outcome = Outcome> {
         resolve()
       }
       const cancel = this.#options.timers.after(ms, end)
-      if (!isFinal) this.#waits.add(end)
+      this.#waits.set(end, { isFinal })
     })
   }
 

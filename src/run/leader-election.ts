@@ -16,9 +16,14 @@ export const LEASE: KindInfo = {
 export interface LeaderElectionOptions {
   readonly store: Store
   readonly timers: Timers
-  /** Where the Lease is. It is created if it is not there. */
+  /**
+   * Where the Lease is. It is created if it is not there, and the process that creates it waits for the lease duration first: it may have been deleted while its leader
+   * writes. A Lease without a holder, among the manifests of an installation, spares that wait.
+   */
   readonly lease: { readonly namespace: string; readonly name: string }
-  /** Names this process, and no other: its host name with something drawn by lot. */
+  /**
+   * Names this process, and no other: its host name with something drawn by lot. One that finds a lease of its own identity waits as for any other holder.
+   */
   readonly identity: string
   /** How long the others wait after the last sign of life of the leader, in seconds: a whole number. Default 15. */
   readonly leaseDurationSeconds?: number | undefined
@@ -28,7 +33,8 @@ export interface LeaderElectionOptions {
   readonly retryPeriodSeconds?: number | undefined
   /**
    * After this time a write that was sent is done or will never be, in seconds: above the limit of the server for a write, and of all that is before it. A leader
-   * that follows another holder begins when the last write of that one can no longer arrive. Default: the difference between lease duration and renew deadline.
+   * that follows another holder, or an earlier term of its own, begins when the last write of that one can no longer arrive. Default: the difference between
+   * lease duration and renew deadline.
    */
   readonly writeTimeoutSeconds?: number | undefined
   /** Told of each attempt that has failed: log it. */
@@ -69,7 +75,8 @@ interface LeaseSpec {
  *
  * The leader sends nothing more when it could not renew its lease for `renewDeadlineSeconds` ({@link LeaderTerm.canWrite}), and others begin when they have seen no
  * renewal for `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the
- * difference, or say in `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer.
+ * difference, or say in `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer. The same holds for a process that creates the
+ * Lease, and for one that finds its own identity in it.
  *
  * No check is one step with what it allows: a process that is stopped after the check, and before its bytes are sent, sends them when it continues. So a ledger of
  * address objects also finds and repairs what then arrives (docs/adr/0021).
@@ -84,7 +91,7 @@ export class LeaderElection {
   readonly #lateMs: number
   /** The lease as it was last seen, and when it was first seen so. */
   #seen: { readonly version: string | undefined; readonly sinceMs: number } | undefined
-  /** When the last write of the holder before this one can no longer arrive. */
+  /** When the last write of the holder before this term can no longer arrive. */
   #formerEndsMs = Number.NEGATIVE_INFINITY
   /** The clock as it was last read, and by how much it was set back until then. */
   #clockMs = Number.NEGATIVE_INFINITY
@@ -107,10 +114,11 @@ export class LeaderElection {
 
   /**
    * Waits until this process leads, and then lets it, until it does not any more or {@link stop} is called. The lease is renewed for as long as `lead` runs, also
-   * while that comes to its end, and given back after it, so that another one can begin at once.
+   * while that comes to its end, and given back after it, so that another one can begin at once. It is not given back before `lead` has begun, where another
+   * holder may still have a write on its way: it expires.
    *
    * @param lead what the leader does. It resolves when everything that it has begun is ended
-   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run again
+   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run again: it waits until what it has sent can no longer arrive
    * @throws what `lead` throws
    */
   async run(lead: (term: LeaderTerm) => Promise<void>): Promise<'stopped' | 'lost'> {
@@ -156,7 +164,8 @@ export class LeaderElection {
     tellEnding()
     const broken = await leading
     isHeld = false
-    if (!isLost) await this.#giveBack()
+    // one that waits for the former holder has not led: the next process is to wait too, and sees only this lease
+    if (!isLost && this.#formerEndsMs <= this.#nowMs()) await this.#giveBack()
     if (broken !== undefined) throw broken.error
     return isLost ? 'lost' : 'stopped'
   }
@@ -221,8 +230,8 @@ export class LeaderElection {
     const now = new Date(timers.now()).toISOString().replace('Z', '000Z')
     if (!found.ok) {
       if (found.failure.code !== 'STORE_NOT_FOUND') return this.#failed(found.failure)
-      // its holder may have renewed it a moment ago
-      if (!isRenewal && this.#seen !== undefined) this.#formerEndsMs = this.#nowMs() + this.#durationMs + this.#lateMs
+      // its holder may have renewed it a moment ago, also where this process has never seen it
+      if (!isRenewal) this.#followUntil(this.#nowMs() + this.#durationMs + this.#lateMs)
       const spec = this.#held({ acquireTime: now, leaseTransitions: 0 }, now)
       const { apiVersion, kind, ...metadata } = this.#ref
       return this.#answered(await store.create({ apiVersion, kind, metadata, spec }))
@@ -233,6 +242,8 @@ export class LeaderElection {
     // of a leader whose process stood still: somebody else has led since, and given the lease back
     if (isRenewal && holder !== identity) return 'taken'
     if (holder !== identity && holder !== '' && !this.#isExpired(lease, spec)) return 'taken'
+    // of an earlier term of this process, or of one before it with the same identity: its last write may be on its way
+    if (!isRenewal && holder === identity) this.#followUntil(this.#endsMs(lease, spec))
     const before = holder === identity ? spec : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }
     const renewed = { ...lease, spec: { ...(lease.spec as object), ...this.#held(before, now) } }
     return this.#answered(await store.update(renewed))
@@ -244,14 +255,23 @@ export class LeaderElection {
   }
 
   /** Whether a lease of somebody else has not changed for as long as that one has asked for. */
-  #isExpired(lease: KubeObject, { leaseDurationSeconds }: LeaseSpec): boolean {
-    const nowMs = this.#nowMs()
-    const version = lease.metadata.resourceVersion
-    if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: nowMs }
-    const durationMs = leaseDurationSeconds === undefined ? this.#durationMs : leaseDurationSeconds * 1000
-    if (nowMs - this.#seen.sinceMs < durationMs) return false
-    this.#formerEndsMs = this.#seen.sinceMs + durationMs + this.#lateMs
+  #isExpired(lease: KubeObject, spec: LeaseSpec): boolean {
+    const endsMs = this.#endsMs(lease, spec)
+    if (this.#nowMs() < endsMs - this.#lateMs) return false
+    this.#followUntil(endsMs)
     return true
+  }
+
+  /** When the last write of the holder of a lease can no longer arrive, if that renews it no more. */
+  #endsMs(lease: KubeObject, { leaseDurationSeconds }: LeaseSpec): number {
+    const version = lease.metadata.resourceVersion
+    if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: this.#nowMs() }
+    const durationMs = leaseDurationSeconds === undefined ? this.#durationMs : leaseDurationSeconds * 1000
+    return this.#seen.sinceMs + durationMs + this.#lateMs
+  }
+
+  #followUntil(endsMs: number): void {
+    this.#formerEndsMs = Math.max(this.#formerEndsMs, endsMs)
   }
 
   #answered(answer: Awaited<ReturnType<Store['update']>>): 'held' | 'taken' | 'unknown' {

@@ -191,10 +191,11 @@ class TaskRun<O extends Outcome> {
     }
   }
 
-  /** Whether the task has another way where the store refuses what would be stored. */
+  /** Whether the task has another way where the store refuses a write. */
   #goesOn(effect: Effect, failure: StoreFailure): boolean {
     const { code } = failure
-    if (code !== 'STORE_INVALID' && code !== 'STORE_OBJECT_TOO_LARGE') return false
+    // it was not sent, and nothing may be sent any more
+    if (code === 'STORE_WRITE_WITHHELD') return false
     return this.#task.refused?.({ effect, code, message: describe(failure) }) === true
   }
 

@@ -31,8 +31,8 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
       return ended.kind === 'done' ? tasks.answerOf(call, ended.outcome, { nowMs: options.now() }) : failureOf(ended)
     }
     const group = groups.get(key) ?? tasks.openGroup()
-    groups.set(key, group)
     const seat = group.join(call)
+    groups.set(key, group)
     const turn = turns.begin()
     try {
       // one of its calls leads a group at a time
@@ -42,7 +42,7 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
       if (seat.answer !== undefined) return seat.answer
       group.lead(seat)
       const ended = await runTask(group, store, { ...limits, turns })
-      return seat.answer ?? failureOf(ended as Exclude<TaskResult, { readonly kind: 'done' }>)
+      return seat.answer ?? (ended.kind === 'done' ? UNANSWERED : failureOf(ended))
     } finally {
       group.leave(seat)
       if (group.size === 0 && groups.get(key) === group) groups.delete(key)
@@ -53,6 +53,12 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
 
 /** What names a group among the objects that tasks wait for: no store has such a kind. */
 const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }
+
+/** A fault of the group. */
+const UNANSWERED: OutsideAnswer = {
+  ok: false,
+  failure: { message: 'its group has ended without an answer', retryable: true },
+}
 
 const NOT_REFUSED: ReadonlySet<string> = new Set(['STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN', 'STORE_WRITE_WITHHELD'])
 

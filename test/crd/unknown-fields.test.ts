@@ -201,6 +201,45 @@ describe('an admission', () => {
     expect(update.warnings).toEqual(['unknown field "spec.exclude", did you mean "excludedAddresses"?'])
     expect(admitPool({ operation: 'DELETE', oldObject: after, inUse: [] }).warnings).toEqual([])
   })
+
+  const strict = { fieldValidation: 'Strict' } as const
+  const update = (before: object, after: object, metadata: object = {}) => {
+    const oldObject = InCluster.InClusterIPPool.parse(pool(before))
+    const parsed = InCluster.InClusterIPPool.parse(pool(after))
+    const object = { ...parsed, metadata: { ...parsed.metadata, ...metadata } }
+    return admitPool({ operation: 'UPDATE', object, oldObject, inUse: [] }, strict)
+  }
+  const warning = 'unknown field "spec.exclude", did you mean "excludedAddresses"?'
+
+  test('that is strict refuses no change of an object for a field that it had before: finalizers have to go', () => {
+    expect(update({ exclude: [] }, { exclude: [] }, { finalizers: [] })).toEqual({ allowed: true, warnings: [warning] })
+    expect(update({ exclude: ['a'] }, { exclude: ['b'] })).toEqual({ allowed: true, warnings: [warning] })
+  })
+
+  test('that is strict refuses the fields that a change adds, and warns of the others', () => {
+    expect(update({ exclude: [] }, { exclude: [], gatway: '10.0.0.1' })).toMatchObject({
+      allowed: false,
+      errors: [{ path: 'spec.gatway' }],
+      warnings: [warning],
+    })
+    expect(update({}, { exclude: [] })).toMatchObject({ allowed: false, errors: [{ path: 'spec.exclude' }] })
+  })
+
+  test('that is strict refuses no field of an object that is being deleted', () => {
+    const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [] }
+    expect(update({}, { exclude: [] }, deleted)).toEqual({ allowed: true, warnings: [warning] })
+  })
+
+  test.each(['strict', 'STRICT', 'warn', '', null, true])('does not take %j for one of its three words', (word) => {
+    const options = { fieldValidation: word } as unknown as FieldValidationOptions
+    const right = InCluster.InClusterIPPool.parse(pool({}))
+    const refused = expect.objectContaining({
+      code: 'INVALID_ARGUMENT',
+      context: expect.objectContaining({ argument: 'fieldValidation' }),
+    })
+    expect(() => admitPool({ operation: 'CREATE', object: right }, options)).toThrow(refused)
+    expect(() => admitPool({ operation: 'DELETE', oldObject: right, inUse: [] }, options)).toThrow(refused)
+  })
 })
 
 describe('a pool that can give nothing is admitted with a warning', () => {

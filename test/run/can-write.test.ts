@@ -310,6 +310,59 @@ describe('a controller', () => {
     )
   })
 
+  test.each([
+    ['it is told to stop', (controller: Pick<Controller, 'stop'>) => controller.stop()],
+    ['another plan is due', async () => void (await below.create(claim('b')))],
+  ])(
+    'ends at once when it may not write any more, and waits to find out what has become of a write: %s',
+    async (_, occasion) => {
+      await below.create(pool(['10.0.0.5-10.0.0.50']))
+      await below.create(claim('a'))
+      let isOver = false
+      const cut = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'cut' })
+      const { running, controller } = start(
+        storeOver(store, { create: async () => cut, get: async () => cut }),
+        () => !isOver,
+      )
+      let endedMs = Number.NaN
+      void running.then(() => {
+        endedMs = timers.now()
+      })
+      while (controller.load.unsettled === 0) await timers.pass(10)
+      // by now it waits for half a minute each time
+      await timers.pass(95_000)
+      isOver = true
+      const overMs = timers.now()
+      await occasion(controller)
+      await timers.pass(120_000)
+      expect(endedMs - overMs).toBeLessThan(100)
+    },
+  )
+
+  test('ends at once when it may not write any more while it stops', async () => {
+    await below.create(pool(['10.0.0.5']))
+    await below.create(claim('a'))
+    let isOver = false
+    const cut = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'cut' })
+    const { running, controller } = start(
+      storeOver(store, { create: async () => cut, get: async () => cut }),
+      () => !isOver,
+    )
+    let hasEnded = false
+    void running.then(() => {
+      hasEnded = true
+    })
+    while (controller.load.unsettled === 0) await timers.pass(10)
+    await timers.pass(95_000)
+    controller.stop()
+    await timers.pass(100)
+    expect(hasEnded).toBe(false)
+    isOver = true
+    controller.stop()
+    await timers.pass(100)
+    expect(hasEnded).toBe(true)
+  })
+
   test('works on for as long as it may', async () => {
     await below.create(pool(['10.0.0.5']))
     await below.create(claim('a'))

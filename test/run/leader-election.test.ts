@@ -13,10 +13,13 @@ const down = fail('STORE_IO', { operation: 'any', problem: 'down' })
 let timers: VirtualTimers
 let store: Store
 let problems: StoreFailure[]
-beforeEach(() => {
+beforeEach(async () => {
   timers = new VirtualTimers()
   store = memoryStore({ now: () => timers.now(), kinds: [LEASE] })
   problems = []
+  // without a holder, as one that was given back: who takes it begins at once
+  const { apiVersion, kind, ...metadata } = ref
+  unwrap(await store.create({ apiVersion, kind, metadata }))
 })
 
 /** A process: whether it leads, and what became of its run. */
@@ -63,7 +66,7 @@ describe('an election', () => {
       leaseDurationSeconds: 15,
       acquireTime: '2026-01-01T00:00:00.000000Z',
       renewTime: '2026-01-01T00:02:00.000000Z',
-      leaseTransitions: 0,
+      leaseTransitions: 1,
     })
     expect(problems).toEqual([])
   })
@@ -80,7 +83,7 @@ describe('an election', () => {
     await timers.pass(2200)
     expect([a.state.leads, b.state.leads]).toEqual([false, true])
     expect(await running).toBe('stopped')
-    expect(await specOfLease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 })
+    expect(await specOfLease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 2 })
   })
 
   test('has no other leader for as long as the first one takes to end', async () => {
@@ -100,12 +103,12 @@ describe('an election', () => {
 
   test('is not led by one that learns too late that it has the lease: another one may lead by then', async () => {
     let isSlow = true
-    const create: Store['create'] = async (object) => {
-      const answer = await store.create(object)
+    const update: Store['update'] = async (object) => {
+      const answer = await store.update(object)
       if (isSlow) await new Promise<void>((resolve) => void timers.after(25_000, resolve))
       return answer
     }
-    const a = candidate('a', { store: storeOver(store, { create }) })
+    const a = candidate('a', { store: storeOver(store, { update }) })
     const b = candidate('b')
     void a.run()
     await timers.pass(100)
@@ -506,42 +509,83 @@ describe('a leader that follows another one', () => {
     expect(afterMs).toBeLessThan(40_000)
   })
 
-  test('holds and renews the lease while it waits, and gives it back if it is to end by then', async () => {
-    const spec = { holderIdentity: 'other', leaseDurationSeconds: 15 }
-    const { apiVersion, kind, ...metadata } = ref
-    await store.create({ apiVersion, kind, metadata, spec })
-    const [b, c] = [candidate('b', { writeTimeoutSeconds: 60 }), candidate('c')]
-    const running = b.run()
-    await timers.pass(30_000)
-    void c.run()
-    await timers.pass(20_000)
-    expect(await specOfLease()).toMatchObject({ holderIdentity: 'b' })
-    expect([b.state.leads, c.state.leads]).toEqual([false, false])
-    b.election.stop()
-    await timers.pass(5000)
-    expect(await running).toBe('stopped')
-    expect([b.state.since, c.state.leads]).toEqual([Number.NaN, true])
-  })
+  /** A Lease whose holder is never heard of again. */
+  const leaveLease = async () =>
+    unwrap(await store.patch(ref, { spec: { holderIdentity: 'former', leaseDurationSeconds: 15 } }))
 
-  test('waits for one whose lease somebody has deleted, too', async () => {
-    const [a, b] = [candidate('a'), candidate('b')]
-    let isGone = false
-    const get: Store['get'] = async (one) => (isGone ? down : store.get(one))
-    const cut = candidate('a', { store: storeOver(store, { get }) })
-    void cut.run()
-    await timers.pass(100)
+  test('holds and renews the lease while it waits', async () => {
+    await leaveLease()
+    const b = candidate('b', { writeTimeoutSeconds: 60 })
     void b.run()
-    await timers.pass(5000)
-    isGone = true
-    const deletedMs = timers.now()
-    unwrap(await store.delete(ref))
-    await timers.pass(60_000)
-    expect(b.state.since - deletedMs).toBeGreaterThanOrEqual(15_000)
-    expect(cut.state).toMatchObject({ lost: true })
-    expect(a.state.leads).toBe(false)
+    await timers.pass(50_000)
+    expect([await specOfLease(), b.state.leads]).toEqual([expect.objectContaining({ holderIdentity: 'b' }), false])
+    await timers.pass(25_000)
+    expect(b.state.leads).toBe(true)
   })
 
-  test('begins at once after one that has given the lease back, and where there was none', async () => {
+  test('does not give the lease back while it waits: the next one would not know of the former one', async () => {
+    await leaveLease()
+    const leftMs = timers.now()
+    const options = { writeTimeoutSeconds: 60 }
+    const [b, c] = [candidate('b', options), candidate('c', options)]
+    const running = b.run()
+    await timers.pass(18_000)
+    expect(await specOfLease()).toMatchObject({ holderIdentity: 'b' })
+    void c.run()
+    b.election.stop()
+    await timers.pass(100)
+    expect([await running, b.state.since]).toEqual(['stopped', Number.NaN])
+    await timers.pass(120_000)
+    expect(c.state.leads).toBe(true)
+    expect(c.state.since - leftMs).toBeGreaterThanOrEqual(70_000)
+  })
+
+  test.each([
+    ['has seen that Lease', true],
+    ['has never seen it', false],
+  ])('waits for one whose Lease was deleted: a process that %s', async (_, hasSeen) => {
+    const options = { writeTimeoutSeconds: 30 }
+    let isCut = false
+    const get: Store['get'] = async (one) => (isCut ? down : store.get(one))
+    const [a, b] = [candidate('a', { ...options, store: storeOver(store, { get }) }), candidate('b', options)]
+    void a.run()
+    await timers.pass(100)
+    if (hasSeen) void b.run()
+    await timers.pass(10_500)
+    // otherwise it would create the Lease again itself
+    isCut = true
+    unwrap(await store.delete(ref))
+    const deletedMs = timers.now()
+    if (!hasSeen) void b.run()
+    let sentMs = deletedMs
+    for (; !b.state.leads; await timers.pass(100)) if (a.state.canWrite()) sentMs = timers.now()
+    expect(b.state.since - sentMs).toBeGreaterThanOrEqual(30_000)
+    expect(a.state.lost).toBe(true)
+  })
+
+  test.each([
+    ['the same election', true],
+    ['another election', false],
+  ])('waits for what it has sent itself when it has lost the lease and has it again: %s', async (_, isSame) => {
+    let isDown = false
+    const update: Store['update'] = async (object) => (isDown ? down : store.update(object))
+    const options = { writeTimeoutSeconds: 30, store: storeOver(store, { update }) }
+    const first = candidate('a', options)
+    const lost = first.run()
+    await timers.pass(5000)
+    isDown = true
+    let sentMs = timers.now()
+    for (; first.state.canWrite(); await timers.pass(100)) sentMs = timers.now()
+    expect(await lost).toBe('lost')
+    isDown = false
+    const again = isSame ? first : candidate('a', options)
+    void again.run()
+    await timers.pass(60_000)
+    expect(again.state.leads).toBe(true)
+    expect(again.state.since - sentMs).toBeGreaterThanOrEqual(30_000)
+  })
+
+  test('begins at once after one that has given the lease back, and where the Lease has no holder', async () => {
     const [a, b] = [candidate('a', { writeTimeoutSeconds: 60 }), candidate('b', { writeTimeoutSeconds: 60 })]
     const beganMs = timers.now()
     void a.run()

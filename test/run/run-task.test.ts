@@ -1,5 +1,5 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Change, Step, Task, TaskRefusal } from 'ipam-kit/plan'
+import type { CallGroup, CallSeat, Change, Step, Task, TaskRefusal } from 'ipam-kit/plan'
 import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -54,7 +54,7 @@ describe('a task', () => {
   })
 
   test.each(['STORE_INVALID', 'STORE_OBJECT_TOO_LARGE', 'STORE_IO'] as const)(
-    'may have another way where the store refuses what would be stored: %s',
+    'may have another way where the store refuses a write: %s',
     async (code) => {
       const refusing = storeOver(store, {
         create: async () =>
@@ -75,9 +75,8 @@ describe('a task', () => {
           return answers.shift() as boolean
         },
       })
-      const isAsked = code !== 'STORE_IO'
-      expect(await runTask(task, refusing, { now })).toMatchObject({ ...ended, requests: isAsked ? 4 : 2 })
-      expect(told).toEqual(isAsked ? Array(3).fill([code, 'create']) : [])
+      expect(await runTask(task, refusing, { now })).toMatchObject({ ...ended, requests: 4 })
+      expect(told).toEqual(Array(3).fill([code, 'create']))
     },
   )
 
@@ -201,6 +200,42 @@ describe('a call that is a task', () => {
     expect(await taskCaller({ store: down, now, tasks })(call)).toMatchObject({
       ok: false,
       failure: { message: 'could not write what it is to have: down', retryable: true, retryAfterSeconds: undefined },
+    })
+  })
+  describe('in a group', () => {
+    const seat = {}
+    /** A group that is done at its first step. */
+    const groupOf = (join: (key: string) => CallSeat): CallGroup => ({
+      size: 0,
+      join: ({ key }) => join(key),
+      lead: () => {},
+      leave: () => {},
+      observe: () => {},
+      next: () => ({ kind: 'done', outcome: { kind: 'any', message: '' } }),
+    })
+
+    test('whose task ends without an answer for it has failed', async () => {
+      const caller = taskCaller({
+        store,
+        now,
+        tasks: { ...tasks, groupOf: () => 'g', openGroup: () => groupOf(() => seat) },
+      })
+      const failure = { message: 'its group has ended without an answer', retryable: true }
+      expect(await caller(call)).toMatchObject({ ok: false, failure })
+    })
+
+    test('that it can not join leaves no group behind', async () => {
+      let opened = 0
+      const openGroup = () => {
+        const nth = ++opened
+        return groupOf((key) => {
+          if (key === 'wrong') throw new Error('wrong')
+          return { answer: { ok: true, value: nth } }
+        })
+      }
+      const caller = taskCaller({ store, now, tasks: { ...tasks, groupOf: () => 'g', openGroup } })
+      await expect(caller({ ...call, key: 'wrong' })).rejects.toThrow('wrong')
+      expect(await caller(call)).toEqual({ ok: true, value: 2 })
     })
   })
 })

@@ -4,6 +4,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
+import { listed } from '../../errors/listed.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import {
   type Admission,
@@ -13,6 +14,7 @@ import {
   type FieldValidationOptions,
   invalid,
   withUnknownFields,
+  withWarnings,
 } from '../meta/admission.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import { DRAIN_ANNOTATION, GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
@@ -47,6 +49,8 @@ export type PoolAdmissionRequest =
     }
   | { readonly operation: 'DELETE'; readonly oldObject: InClusterPool; readonly inUse: readonly IPAddress[] }
 
+type PoolChange = Exclude<PoolAdmissionRequest, { operation: 'DELETE' }>
+
 export interface PoolAdmissionOptions extends FieldValidationOptions {
   /**
    * Whether pools of IPv4 prefixes are admitted too. The provider serves them; upstream's webhook refuses them. All of a pool is of one family
@@ -59,11 +63,12 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * Whether the in-cluster provider's webhook admits a pool: the same rules, field paths and messages
  * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
  *
- * Unlike upstream a change may take addresses in use out of a pool, if the pool says so: {@link DRAIN_ANNOTATION}. The answer warns of them.
+ * Unlike upstream a change may take addresses in use out of a pool, if the pool says so: {@link DRAIN_ANNOTATION}. The answer warns of them,
+ * and of an annotation that cannot be read.
  *
  * Overlap with other pools is not checked, as upstream; nor that the gateway is in the subnet.
  *
- * @throws IpamError `INVALID_ARGUMENT` for another operation, or an update from another kind
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, an update from another kind, or another `fieldValidation`
  */
 export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
   assertRequest(request)
@@ -76,9 +81,16 @@ export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionO
 function judgePool(request: PoolAdmissionRequest, options: PoolAdmissionOptions): Admission {
   if (request.operation === 'DELETE') return admitDelete(request.oldObject, request.inUse)
   const { object } = request
+  const drained = drainedBy(object)
+  const told = request.operation === 'UPDATE' && drained === undefined ? [MEANS_NOTHING] : []
+  return withWarnings(judgeObject(request, drained ?? RangeSet.empty, options), told)
+}
+
+function judgeObject(request: PoolChange, drained: RangeSet, options: PoolAdmissionOptions): Admission {
+  const { object } = request
   const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec, options) : addressPoolErrors(object.spec)
   if (errors.length > 0) return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
-  const update = request.operation === 'UPDATE' ? judgeUpdate(request) : { warnings: [] }
+  const update = request.operation === 'UPDATE' ? judgeUpdate(request, drained) : { warnings: [] }
   if ('refusal' in update) return badRequest(update.refusal)
   return allowed([
     ...update.warnings,
@@ -126,20 +138,14 @@ function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admissio
 /** What a change of a pool is to addresses in use: why it is refused, or of what it is warned. */
 type Update = { readonly refusal: string } | { readonly warnings: readonly string[] }
 
-function judgeUpdate(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>): Update {
+function judgeUpdate(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>, drained: RangeSet): Update {
   const { object, oldObject, inUse } = request
   if (isPrefixPool(object)) {
     if (effectivePrefixLength(object.spec) !== effectivePrefixLength((oldObject as typeof object).spec)) {
       return { refusal: 'spec.allocationPrefixLength is immutable' }
     }
   }
-  const drained = drainedBy(object)
-  const judged = isPrefixPool(object)
-    ? judgePrefixes(object.spec, inUse, drained ?? RangeSet.empty)
-    : judgeAddresses(object.spec, inUse, drained ?? RangeSet.empty)
-  if (drained !== undefined || 'refusal' in judged) return judged
-  const form = 'addresses, ranges and CIDRs with commas between them'
-  return { warnings: [`metadata.annotations[${DRAIN_ANNOTATION}] means nothing: expected ${form}`, ...judged.warnings] }
+  return isPrefixPool(object) ? judgePrefixes(object.spec, inUse, drained) : judgeAddresses(object.spec, inUse, drained)
 }
 
 function judgePrefixes(spec: InClusterPrefixPoolSpec, inUse: readonly IPAddress[], drained: RangeSet): Update {
@@ -153,12 +159,8 @@ function judgePrefixes(spec: InClusterPrefixPoolSpec, inUse: readonly IPAddress[
     const prefix = prefixOf(address.spec)
     return prefix === undefined || !RangeSet.contains(drained, Range.fromPrefix(prefix))
   })
-  const texts = (addresses: readonly IPAddress[]) =>
-    addresses
-      .map((address) => address.spec.address)
-      .sort()
-      .join(' ')
-  if (kept.length > 0) return { refusal: `existing allocations become non-allocatable: [${texts(kept)}]` }
+  const texts = (addresses: readonly IPAddress[]) => addresses.map((address) => address.spec.address).sort()
+  if (kept.length > 0) return { refusal: `existing allocations become non-allocatable: [${texts(kept).join(' ')}]` }
   return { warnings: lost.length === 0 ? [] : [drainWarning(texts(lost))] }
 }
 
@@ -173,7 +175,7 @@ function judgeAddresses(spec: InClusterIPPoolSpec, inUse: readonly IPAddress[], 
   if (!RangeSet.isEmpty(kept)) {
     return { refusal: `pool addresses do not contain allocated addresses: [${RangeSet.format(kept).join(' ')}]` }
   }
-  return { warnings: RangeSet.isEmpty(lost) ? [] : [drainWarning(RangeSet.format(lost).join(' '))] }
+  return { warnings: RangeSet.isEmpty(lost) ? [] : [drainWarning(RangeSet.format(lost))] }
 }
 
 /** What a pool may lose although it is in use; `undefined` if the annotation does not say it in a form that can be read. */
@@ -187,8 +189,11 @@ function drainedBy({ metadata }: InClusterPool): RangeSet | undefined {
   return read.ok ? read.value : undefined
 }
 
-function drainWarning(texts: string): string {
-  return `in use, and not given again when their claims are gone: [${texts}]`
+const MEANS_NOTHING = `metadata.annotations[${DRAIN_ANNOTATION}] means nothing: expected addresses, ranges and CIDRs with commas between them`
+
+/** An API server cuts long warnings off. */
+function drainWarning(texts: readonly string[]): string {
+  return `in use, and not given again when their claims are gone: [${listed(texts, ' ')}]`
 }
 
 const NOT_AN_ENTRY = 'provided address is not a valid IP, range, nor CIDR'

@@ -1,8 +1,9 @@
 import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
 import { groupOf, type KubeObject } from './object.js'
-import { formatUnknownField, unknownFieldError } from './unknown-fields.js'
+import { formatUnknownField, type UnknownField, unknownFieldError } from './unknown-fields.js'
 
 /** Whether an object is admitted, and if not, the sentence the API server would answer with. */
 export type Admission =
@@ -19,8 +20,8 @@ export type Admission =
 
 export interface FieldValidationOptions {
   /**
-   * What becomes of fields that the version of an object does not have, and that an API server drops. `Warn`: a warning for each. `Strict`: a refusal.
-   * `Ignore`: nothing. Default `Warn`.
+   * What becomes of fields that the version of an object does not have, and that an API server drops. `Warn`: a warning for each. `Strict`: a refusal,
+   * but a warning for those that the object had before the change, and for all of an object that is being deleted. `Ignore`: nothing. Default `Warn`.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined
 }
@@ -29,28 +30,44 @@ export interface FieldValidationOptions {
 interface FieldRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
   readonly object?: KubeObject
+  readonly oldObject?: KubeObject
 }
 
 /**
  * A decision, and what is to be told of fields that the object should not have. The status is not looked at: a controller writes it, and an update of the
  * rest leaves it alone.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another `fieldValidation`
  */
 export function withUnknownFields(
   admission: Admission,
   model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
-  { operation, object }: FieldRequest,
+  { operation, object, oldObject }: FieldRequest,
   { fieldValidation = 'Warn' }: FieldValidationOptions,
 ): Admission {
+  if (!FIELD_VALIDATIONS.has(fieldValidation)) refuse('fieldValidation', 'Strict, Warn or Ignore', fieldValidation)
   if (operation === 'DELETE' || object === undefined || fieldValidation === 'Ignore') return admission
-  const { status: _, ...rest } = object
-  const unknown = model.unknownFields(rest)
+  const unknown = unknownIn(model, object)
   if (unknown.length === 0) return admission
-  if (fieldValidation === 'Strict') {
-    const { kind } = model.info
-    const errors = [...unknown.map(unknownFieldError), ...(admission.allowed ? [] : admission.errors)]
-    return invalid(`${kind}.${groupOf(model.info.apiVersion)}`, object.metadata.name, errors)
-  }
-  return { ...admission, warnings: [...unknown.map(formatUnknownField), ...(admission.warnings ?? [])] }
+  // a controller changes metadata of what somebody else has written: whatever is stored already must not keep it from that
+  const isStrict = fieldValidation === 'Strict' && object.metadata.deletionTimestamp === undefined
+  const before = oldObject === undefined ? [] : unknownIn(model, oldObject).map(({ path }) => path)
+  const isRefused = ({ path }: UnknownField) => isStrict && !before.includes(path)
+  const refused = unknown.filter(isRefused)
+  const told = unknown.filter((field) => !isRefused(field)).map(formatUnknownField)
+  const errors = [...refused.map(unknownFieldError), ...(admission.allowed ? [] : admission.errors)]
+  const { kind, apiVersion } = model.info
+  const judged =
+    refused.length === 0
+      ? admission
+      : withWarnings(invalid(`${kind}.${groupOf(apiVersion)}`, object.metadata.name, errors), admission.warnings ?? [])
+  return withWarnings(judged, told)
+}
+
+const FIELD_VALIDATIONS: ReadonlySet<string> = new Set(['Strict', 'Warn', 'Ignore'])
+
+function unknownIn(model: Pick<CrdModel<KubeObject>, 'unknownFields'>, { status: _, ...rest }: KubeObject) {
+  return model.unknownFields(rest)
 }
 
 /** The refusal that lists field errors, with the message of `errors.NewInvalid`. */
@@ -67,6 +84,11 @@ export function denied(errors: readonly FieldError[]): Admission {
 /** The refusal with a bare message, as `errors.NewBadRequest`. */
 export function badRequest(message: string): Admission {
   return { allowed: false, code: 400, message, errors: [] }
+}
+
+/** A decision that tells more. */
+export function withWarnings(admission: Admission, warnings: readonly string[]): Admission {
+  return warnings.length === 0 ? admission : { ...admission, warnings: [...warnings, ...(admission.warnings ?? [])] }
 }
 
 /** The acceptance, with what deserves to be told. */

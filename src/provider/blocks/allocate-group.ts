@@ -14,16 +14,16 @@ import type {
   TaskRefusal,
   TaskTime,
 } from '../../plan/index.js'
-import { allocateBeside, type SharedWrite } from './allocate.js'
+import { allocateBeside, type GroupedTask, type SharedWrite } from './allocate.js'
 import { BlockBook } from './book.js'
 import type { KnownBlocks } from './known-blocks.js'
-import type { AllocationOutcome } from './outcome.js'
 import type { AllocationRequest } from './request.js'
 
 /** A call that waits for its row. */
 interface Seat {
   readonly call: OutsideCall
-  readonly task: Task<AllocationOutcome>
+  readonly request: AllocationRequest
+  readonly task: GroupedTask
   answer: OutsideAnswer | undefined
   /** What it has added to the write that was sent last. */
   sent: Effect | undefined
@@ -56,6 +56,8 @@ export class AllocateGroup implements Task<Outcome> {
   readonly #seats = new Set<Seat>()
   readonly #shared: SharedWrite = { prefix: undefined }
   #leader: Seat | undefined
+  /** The plan that was sent last. */
+  #effects: readonly Effect[] = []
 
   constructor(options: AllocateGroupOptions) {
     this.#options = options
@@ -67,8 +69,9 @@ export class AllocateGroup implements Task<Outcome> {
 
   join(call: OutsideCall): Seat {
     const { known, requestOf } = this.#options
-    const task = allocateBeside(requestOf(call), known(), this.#shared)
-    const seat = { call, task, answer: undefined, sent: undefined }
+    const request = requestOf(call)
+    const task = allocateBeside(request, known(), this.#shared)
+    const seat = { call, request, task, answer: undefined, sent: undefined }
     this.#seats.add(seat)
     return seat
   }
@@ -91,18 +94,34 @@ export class AllocateGroup implements Task<Outcome> {
 
   refused({ effect, code, message }: TaskRefusal): boolean {
     const block = blockOf(effect)
+    const unsent = new Set(this.#effects.slice(this.#effects.indexOf(effect) + 1).map(blockOf))
+    let isOfSeat = false
     for (const seat of this.#waiting()) {
       const { sent } = seat
-      if (sent === undefined || blockOf(sent) !== block) continue
+      if (sent === undefined) continue
+      if (unsent.has(blockOf(sent))) seat.task.notSent(sent)
+      if (blockOf(sent) !== block) continue
+      isOfSeat = true
       if (seat.task.refused?.({ effect: sent, code, message }) === true) continue
-      seat.answer = { ok: false, failure: { message, retryable: true } }
+      // the others have nothing to do with it
+      const failure = { message: `could not write what it is to have: ${message}`, retryable: true }
+      seat.answer = { ok: false, failure }
     }
-    return this.#leader?.answer === undefined
+    return isOfSeat && this.#leader?.answer === undefined
   }
 
   next(time: TaskTime): Step<Outcome> {
-    const writes = new Map<string, BlockWrite>()
     const undo: (() => void)[] = []
+    try {
+      return this.#next(time, undo)
+    } finally {
+      for (const back of undo.reverse()) back()
+    }
+  }
+
+  /** @param undo what takes back what the tasks are shown of the writes of others, in the order in which they were shown it */
+  #next(time: TaskTime, undo: (() => void)[]): Step<Outcome> {
+    const writes = new Map<string, BlockWrite>()
     const refs: ObjectRef[] = []
     let other: Step<Outcome> | undefined
     this.#shared.prefix = undefined
@@ -111,22 +130,22 @@ export class AllocateGroup implements Task<Outcome> {
       const step = seat.task.next(time)
       if (step.kind === 'done') {
         seat.answer = this.#options.answerOf(seat.call, step.outcome, time.nowMs)
-        if (seat === this.#leader) return this.#end(undo)
+        if (seat === this.#leader) return ANSWERED
       } else if (step.kind === 'get') refs.push(...step.refs)
       else if (step.kind === 'write') {
         const [effect] = step.plan.effects as [Effect]
         seat.sent = effect
         undo.push(this.#add(effect, writes))
+        this.#share(effect, seat)
       } else other ??= step
     }
-    for (const back of undo.reverse()) back()
     if (writes.size > 0) {
-      const effects = [...writes.values()].map(({ effect }) => effect)
+      this.#effects = [...writes.values()].map(({ effect }) => effect)
       const outcome = { kind: 'writes', message: `rows for ${this.#count()} claims` }
-      return { kind: 'write', plan: { outcome, effects } }
+      return { kind: 'write', plan: { outcome, effects: this.#effects } }
     }
     if (refs.length > 0) return { kind: 'get', refs: distinct(refs), why: 'what calls have to know' }
-    return other ?? this.#end([])
+    return other ?? ANSWERED
   }
 
   /** The leader first: when it is done the others wait for the next one. */
@@ -139,9 +158,11 @@ export class AllocateGroup implements Task<Outcome> {
     return [...this.#seats].filter(({ sent }) => sent !== undefined).length
   }
 
-  #end(undo: readonly (() => void)[]): Step<Outcome> {
-    for (const back of undo.toReversed()) back()
-    return { kind: 'done', outcome: { kind: 'answered', message: 'the call that leads is answered' } }
+  /** Has the tasks after it prefer the block of a write. One that is made for an address that is asked for may be refused, and is wanted by no other task. */
+  #share(effect: Effect, { request }: Seat): void {
+    const block = blockOf(effect)
+    if (block === undefined || (effect.kind === 'create' && request.addresses !== undefined)) return
+    this.#shared.prefix ??= parseBlockName(block)?.prefix
   }
 
   /** Adds what one task writes to what is written of its block. @returns takes back what the tasks after it are shown */
@@ -158,10 +179,14 @@ export class AllocateGroup implements Task<Outcome> {
       write.object = object
       write.effect = combined(write, effect)
     }
-    this.#shared.prefix ??= parseBlockName(name)?.prefix
     const assumed = BlockBook.parse(object)
     return assumed.ok ? known.assume(assumed.value) : () => {}
   }
+}
+
+const ANSWERED: Step<Outcome> = {
+  kind: 'done',
+  outcome: { kind: 'answered', message: 'the call that leads is answered' },
 }
 
 /** The name of the block that an effect writes. */

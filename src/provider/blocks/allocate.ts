@@ -24,6 +24,8 @@ type Family = 4 | 6
 const NODE_FIELD = 'spec.node'
 /** After so many blocks that the store does not take it is no longer believed that it would take another one. */
 const MOST_REFUSED = 4
+/** What may be wrong with one block, and not with another. */
+const OF_ONE_BLOCK: ReadonlySet<string> = new Set(['STORE_INVALID', 'STORE_OBJECT_TOO_LARGE'])
 /** So many of the blocks that the status of a pool says are full are looked into before it is believed. */
 const MOST_DOUBTED = 8
 /** What may be so no longer, where who says it is not shown changes. */
@@ -49,12 +51,14 @@ export interface SharedWrite {
   prefix: Prefix | undefined
 }
 
+/** A task whose writes others send together with their own. */
+export interface GroupedTask extends Task<AllocationOutcome> {
+  /** The effect that it has planned last was not sent. */
+  notSent(effect: Effect): void
+}
+
 /** As {@link allocate}, for a group whose tasks write together. */
-export function allocateBeside(
-  request: AllocationRequest,
-  known: KnownBlocks,
-  shared: SharedWrite,
-): Task<AllocationOutcome> {
+export function allocateBeside(request: AllocationRequest, known: KnownBlocks, shared: SharedWrite): GroupedTask {
   return new AllocateTask(request, known, shared)
 }
 
@@ -70,7 +74,7 @@ interface Sent {
   readonly isFence?: boolean
 }
 
-class AllocateTask implements Task<AllocationOutcome> {
+class AllocateTask implements GroupedTask {
   readonly #request: AllocationRequest
   /** What the tasks of this process know together. */
   readonly #common: KnownBlocks
@@ -89,8 +93,8 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** The blocks in which the store takes no row: others are asked first. */
   readonly #refused = new RefusedBlocks(MOST_REFUSED)
   #failed: AllocationOutcome | undefined
-  /** Whether something was on its way to a block already when it was written last. */
-  #wasInDoubt = false
+  /** What was sent last, and whether something was on its way to its block already. */
+  #last: { readonly effect: Effect; readonly block: string; readonly wasInDoubt: boolean } | undefined
   #hasLookedAgain = false
   /** The families for which some of the blocks were looked into that a status says are full. */
   readonly #doubted = new Set<Family>()
@@ -122,13 +126,24 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (node !== undefined) for (const known of this.#bothKnown) known.noteNode(node)
   }
 
-  refused({ effect }: TaskRefusal): boolean {
-    const block = this.#refused.blockOf(effect)
-    // of what was sent before for the same version it is still not known what has become
-    if (block === undefined || this.#wasInDoubt) return false
-    this.#sent.delete(block)
-    for (const known of this.#bothKnown) known.noteRefused(block, this.#identity)
+  refused({ effect, code }: TaskRefusal): boolean {
+    const isCertain = this.#forget(effect)
+    if (!isCertain || !OF_ONE_BLOCK.has(code) || this.#refused.blockOf(effect) === undefined) return false
     return this.#refused.add()
+  }
+
+  notSent(effect: Effect): void {
+    this.#forget(effect)
+  }
+
+  /** Nothing of what was sent last was done, nor comes later. @returns false: something else may still be on its way to that block */
+  #forget(effect: Effect): boolean {
+    const last = this.#last
+    // of what was sent before for the same version it is still not known what has become
+    if (last?.effect !== effect || last.wasInDoubt) return false
+    this.#sent.delete(last.block)
+    for (const known of this.#bothKnown) known.noteRefused(last.block, this.#identity)
+    return true
   }
 
   next(time: TaskTime): Step<AllocationOutcome> {
@@ -197,7 +212,7 @@ class AllocateTask implements Task<AllocationOutcome> {
     const turn = turnAt(block, time)
     if (turn !== undefined) return turn
     this.#refused.tries(choice)
-    this.#wasInDoubt = this.#sent.has(block)
+    this.#noteLast(choice.effect, block)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
     return write(choice.effect)
@@ -206,6 +221,10 @@ class AllocateTask implements Task<AllocationOutcome> {
   /** What tells others, and this task, what there is. */
   get #bothKnown(): ReadonlySet<KnownBlocks> {
     return new Set([this.#common, this.#known])
+  }
+
+  #noteLast(effect: Effect, block: string): void {
+    this.#last = { effect, block, wasInDoubt: this.#sent.has(block) }
   }
 
   #noteSent(block: string, sent: Pick<SentRow, 'prefix' | 'version' | 'sequence'>, isBound = true): void {
@@ -261,10 +280,12 @@ class AllocateTask implements Task<AllocationOutcome> {
     if (place === undefined) return undefined
     const { name, prefix, version, object } = place.book
     const sequence = nextSequence(object, this.#nowMs)
+    const why = `${owner.name} has another container or MAC`
+    const effect = changeRow(place, wanted, { nowMs: this.#nowMs, why })
+    this.#noteLast(effect, name)
     this.#sent.set(name, { version, sequence })
     this.#noteSent(name, { prefix, version, sequence })
-    const why = `${owner.name} has another container or MAC`
-    return write(changeRow(place, wanted, { nowMs: this.#nowMs, why }))
+    return write(effect)
   }
 
   /**
@@ -375,9 +396,11 @@ class AllocateTask implements Task<AllocationOutcome> {
       const replaced = place && this.#added.get(`${place.book.name} ${place.entry.row.sequence}`)
       if (place === undefined || replaced === undefined) continue
       const { name, prefix, version } = place.book
+      const effect = undoGiving(place, replaced, `not all of it can be given: ${outcome.message}`)
+      this.#noteLast(effect, name)
       // whoever is given the same next is not to lose it to this, should it come late
       this.#noteSent(name, { prefix, version, sequence: place.entry.row.sequence }, false)
-      return write(undoGiving(place, replaced, `not all of it can be given: ${outcome.message}`))
+      return write(effect)
     }
     return doubtful === undefined ? this.#end(places, outcome) : write(fence(doubtful))
   }

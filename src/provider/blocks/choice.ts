@@ -1,7 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type * as RangeSet from '../../cidr/nouns/range-set.js'
+import { listed } from '../../errors/listed.js'
 import type { Effect } from '../../plan/index.js'
-import { listed } from '../claims/status.js'
 import type { BlockBook, BlockEntry } from './book.js'
 import { addressOfUnit, type Grid } from './grid.js'
 import type { KnownBlocks } from './known-blocks.js'

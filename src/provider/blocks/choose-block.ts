@@ -2,7 +2,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import type { IPBlockRow, IPBlockSpec } from '../../crd/ipam-kit/ip-block.js'
-import { listed } from '../claims/status.js'
+import { listed } from '../../errors/listed.js'
 import { BlockBook, type BlockEntry } from './book.js'
 import { type Busy, busyOf } from './busy-blocks.js'
 import {

@@ -2,6 +2,7 @@ import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cl
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { listedInOrder } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { refuse } from '../../errors/refuse.js'
 import {
@@ -23,7 +24,7 @@ import { type Asked, type Conversation, converse, type HeardOf, markerOf } from 
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { Rivals } from './rivals.js'
 import { type ClaimRules, choosesByLedger } from './rules.js'
-import { listedInOrder, startOf, stuck, timeText } from './status.js'
+import { startOf, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {

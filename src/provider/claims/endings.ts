@@ -2,17 +2,11 @@ import type { ClaimEvent } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { listedInOrder } from '../../errors/listed.js'
 import { type Effect, eventAbout, type Plan, patchStatus } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import {
-  ADDRESS_UNIQUE_CONDITION,
-  advance,
-  listedInOrder,
-  type Progress,
-  statusPatch,
-  withUniqueness,
-} from './status.js'
+import { ADDRESS_UNIQUE_CONDITION, advance, type Progress, statusPatch, withUniqueness } from './status.js'
 
 /** Tries again after this long where nothing else tells when to. */
 export const RETRY_SECONDS = 30

@@ -157,25 +157,3 @@ export function withConditions(
   for (const update of updates) conditions = setCondition(conditions, { ...update, ...observed }, now)
   return conditions
 }
-
-/** Of several things of a kind, so many are named in a message. */
-const MOST_NAMED = 5
-
-/** Some things in one text: the first of them, and how many more there are. */
-export function listed(texts: readonly string[], separator: string): string {
-  const more = texts.length - MOST_NAMED
-  return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
-}
-
-/** Names in one text: the first of them in order, and how many more there are. O(n). */
-export function listedInOrder(names: readonly string[], separator: string): string {
-  const first: string[] = []
-  for (const name of names) {
-    if (first.length === MOST_NAMED && name >= (first.at(-1) as string)) continue
-    const at = first.findIndex((other) => name < other)
-    first.splice(at < 0 ? first.length : at, 0, name)
-    if (first.length > MOST_NAMED) first.pop()
-  }
-  const more = names.length - first.length
-  return [...first, ...(more > 0 ? [`${more} more`] : [])].join(separator)
-}

@@ -1,6 +1,7 @@
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import {
   admitPool,
+  DRAIN_ANNOTATION,
   type InClusterIPPoolSpec,
   type InClusterPool,
   type InClusterPrefixPoolSpec,
@@ -171,6 +172,59 @@ describe('changing a pool of addresses', () => {
   test('is refused when one becomes the gateway or the broadcast address', () => {
     expect(update({ addresses: ['10.0.0.0/24'], prefix: 24, gateway: '10.0.0.10' }, ['10.0.0.10']).allowed).toBe(false)
     expect(update({ addresses: ['10.0.0.0/28'], prefix: 28 }, ['10.0.0.15']).allowed).toBe(false)
+  })
+})
+
+describe('a change that drains addresses in use', () => {
+  const drain = ([before, after]: readonly [object, object], annotation: string, inUse: readonly IPAddress[]) => {
+    const oldObject = poolOf(before as InClusterIPPoolSpec)
+    const object = poolOf(after as InClusterIPPoolSpec, { annotations: { [DRAIN_ANNOTATION]: annotation } })
+    return admitPool({ operation: 'UPDATE', object, oldObject, inUse })
+  }
+  const meansNothing = expect.stringContaining(`metadata.annotations[${DRAIN_ANNOTATION}] means nothing`)
+  const pools = { addresses: ['10.0.0.2-10.0.0.9'], prefix: 24 }
+  const prefixes = { prefixes: ['2001:db8::/56'], allocationPrefixLength: 64 }
+
+  test.each([
+    ['addresses in use', [pools, { ...pools, addresses: ['10.0.0.5-10.0.0.9'] }], address('10.0.0.2')],
+    ['prefixes in use', [prefixes, { ...prefixes, prefixes: ['2001:db8:1::/56'] }], address('2001:db8::', 64)],
+    ['a spec that is invalid', [pools, { ...pools, addresses: ['nothing'] }], address('10.0.0.2')],
+    ['another prefix length', [prefixes, { ...prefixes, allocationPrefixLength: 60 }], address('2001:db8::', 64)],
+  ] as const)('says beside the refusal of %s that it can not be read', (_, specs, inUse) => {
+    const refused = drain(specs, '10.0.0.2-10.0.0.300', [inUse])
+    expect(refused).toMatchObject({ allowed: false, warnings: [meansNothing] })
+    expect(drain(specs, '', [inUse])).toMatchObject({ allowed: false })
+    expect(drain(specs, '', [inUse]).warnings ?? []).toEqual([])
+  })
+
+  test('says that it can not be read where nothing is refused, too', () => {
+    expect(drain([pools, pools], '10.0.0.300', [])).toEqual({ allowed: true, warnings: [meansNothing] })
+  })
+
+  test('names some of the ranges of addresses in the warning, and how many more there are', () => {
+    const inUse = Array.from({ length: 40_000 }, (_, i) =>
+      address(`10.${i >> 15}.${(i >> 7) & 255}.${(i & 127) * 2}`, 8),
+    )
+    const specs = [
+      { addresses: ['10.0.0.0/8'], prefix: 8 },
+      { addresses: ['10.200.0.0/16'], prefix: 8 },
+    ] as const
+    const { allowed, warnings } = drain(specs, '10.0.0.0/8', inUse)
+    expect(allowed).toBe(true)
+    expect(warnings).toEqual([
+      'in use, and not given again when their claims are gone: [10.0.0.0-10.0.0.0 10.0.0.2-10.0.0.2 10.0.0.4-10.0.0.4 10.0.0.6-10.0.0.6 10.0.0.8-10.0.0.8 39995 more]',
+    ])
+  })
+
+  test('names some of the prefixes in the warning, and how many more there are', () => {
+    const inUse = Array.from({ length: 200 }, (_, i) => address(`2001:db8:0:${i.toString(16)}::`, 64))
+    const { allowed, warnings } = drain(
+      [prefixes, { ...prefixes, prefixes: ['2001:db8:1::/56'] }],
+      '2001:db8::/56',
+      inUse,
+    )
+    expect([allowed, warnings?.length]).toEqual([true, 1])
+    expect(warnings?.[0]).toMatch(/: \[(2001:db8:0:\w+:: ){5}195 more\]$/)
   })
 })
 

@@ -3,6 +3,7 @@ import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
 import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
+import { listed } from '../../../errors/listed.js'
 import {
   addFinalizer,
   type Effect,
@@ -12,7 +13,7 @@ import {
   patchStatus,
   removeFinalizer,
 } from '../../../plan/index.js'
-import { listed, withConditions } from '../../claims/status.js'
+import { withConditions } from '../../claims/status.js'
 import type { Grid } from '../grid.js'
 import { hasFamily, type PoolView } from '../pool-view.js'
 import { domainFor, domainProblem, gridConflict } from './domain.js'
