@@ -26,6 +26,8 @@ export const blockWatch: Watch<BlockBook> = {
     node: ({ object: { spec } }) => (spec.node === undefined ? [] : [spec.node]),
     /** The uids of those that have rows in the block. */
     owner: ({ entries }) => entries.flatMap(({ row }) => (row.state === undefined ? [row.uid] : [])),
+    /** The names of those, `namespace/name`: whichever of the owners of a name the row is for. */
+    ownerName: ({ entries }) => entries.flatMap(({ row }) => (row.state === undefined ? [row.owner] : [])),
     /** The keys of the owners for which the block keeps rows. */
     stickyKey: ({ entries }) => entries.flatMap(({ row }) => (row.state === 'held' ? stickyKeys(row) : [])),
   },

@@ -75,7 +75,12 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
         if (now === undefined && before?.ok === true) state.owners.delete(before.value.spec.uid)
         return [handleKey(name)]
       },
-      addresses: (delta: Delta<IPAddress>, { cache }) => keysOf(uidsAt(delta, known(cache).owners), known(cache)),
+      addresses: (delta: Delta<IPAddress>, { cache }) => {
+        const objects = known(cache)
+        // a row of an earlier claim of the name stays for as long as the IPAddress has its address
+        const blocks = objects.blocks.by('ownerName', `${delta.ref.namespace}/${delta.ref.name}`)
+        return [...keysOf(uidsAt(delta, objects.owners), objects), ...blocks.map(({ name }) => name)]
+      },
     },
     plan(key, { cache, state }, time) {
       const objects = known(cache)
