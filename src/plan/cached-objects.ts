@@ -80,6 +80,8 @@ export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Ite
   presence(ref: NameRef | string): 'present' | 'absent' | 'unknown'
   /** Under a key of an index. */
   by(index: string, key: string): readonly T[]
+  /** The same in no particular order, one by one: for sums, and for a look at the first few. */
+  each(index: string, key: string): Iterable<T>
   /** How many there are under a key of an index. O(1). */
   countBy(index: string, key: string): number
   /** The names of which anything is known: of the objects, and in a cache that is filled by single reads also of what was found to be absent. */
@@ -143,6 +145,10 @@ export class ParsedObjects<T> implements CachedObjects<T> {
 
   by(index: string, key: string): readonly T[] {
     return this.#indexes.get(index)?.get(key) ?? []
+  }
+
+  each(index: string, key: string): Iterable<T> {
+    return this.#indexes.get(index)?.each(key) ?? []
   }
 
   countBy(index: string, key: string): number {
@@ -224,6 +230,10 @@ class Index<T> {
     return this.#buckets.get(key)?.values()
   }
 
+  each(key: string): Iterable<T> {
+    return this.#buckets.get(key)?.each() ?? []
+  }
+
   count(key: string): number {
     return this.#buckets.get(key)?.size ?? 0
   }
@@ -266,6 +276,10 @@ class Bucket<T> {
 
   delete(name: string): void {
     if (this.#entries.delete(name)) this.#sorted = undefined
+  }
+
+  *each(): IterableIterator<T> {
+    for (const { value } of this.#entries.values()) yield value
   }
 
   values(): readonly T[] {

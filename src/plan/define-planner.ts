@@ -1,3 +1,4 @@
+import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
@@ -112,6 +113,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   }
 
   share(objects: ObjectCache): void {
+    if (!objects.isEmpty)
+      refuse('objects', 'a cache without objects: the planner has to be told of each', 'one with objects')
     this.#objects = objects
     this.context = this.#open(this.context.state)
   }
@@ -140,7 +143,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   }
 
   reset(): void {
-    this.#objects.clear()
+    // a cache that is shared is cleared by its host
+    this.#objects = new ObjectCache()
     this.context = this.#open(this.context.state)
   }
 

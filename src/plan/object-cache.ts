@@ -29,6 +29,8 @@ export interface Applied {
 export interface ApplyOptions {
   /** The selection whose watch tells of the change. Left out: a write or a read of that object, which tells something to all selections of the kind. */
   readonly selection?: Selection | undefined
+  /** The object is what the selection keeps of it already ({@link ObjectCache.keep}). Only with `selection`. */
+  readonly isKept?: boolean | undefined
   /** {@link ObjectCache.clock} when the object was asked for. An absence that was asked for before the object came says nothing of it. Left out: now. */
   readonly since?: number | undefined
 }
@@ -78,7 +80,7 @@ export class ObjectCache {
   }
 
   /** Takes a change in. */
-  apply(change: Change, { selection, since = this.#clock }: ApplyOptions = {}): Applied {
+  apply(change: Change, { selection, isKept = false, since = this.#clock }: ApplyOptions = {}): Applied {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const collections = this.#of(ref, selection)
     const deltas = new Map<object, Delta<never>>()
@@ -86,7 +88,7 @@ export class ObjectCache {
     let isStale = false
     const at = this.#clock + 1
     for (const collection of collections) {
-      const taken = collection.take(change, ref, { at, since, isLeaving: selection !== undefined }, deltas)
+      const taken = collection.take(change, ref, { at, since, isOwn: selection !== undefined, isKept }, deltas)
       if (taken === 'news') isNews = true
       if (taken === 'stale') isStale = true
     }
@@ -110,6 +112,11 @@ export class ObjectCache {
   /** What is remembered of an object of a selection. */
   keep(selection: Selection, object: KubeObject): KubeObject {
     return selection.keep?.(object) ?? object
+  }
+
+  /** Whether no object is known. */
+  get isEmpty(): boolean {
+    return [...this.#kinds.values()].every((collections) => [...collections.values()].every(({ isEmpty }) => isEmpty))
   }
 
   /** All objects of a selection are known from now on: what is not, does not exist. */
@@ -178,8 +185,10 @@ type Taken = 'news' | 'echo' | 'stale'
 interface TakeOptions {
   readonly at: number
   readonly since: number
-  /** An absence means that the object has left the selection. */
-  readonly isLeaving: boolean
+  /** The list or watch of the selection tells it: the object is one of those that are selected, or has left them. */
+  readonly isOwn: boolean
+  /** The object is what the selection keeps of it. */
+  readonly isKept: boolean
 }
 
 /** The objects of one selection, and everything that reads them. */
@@ -191,6 +200,8 @@ class Collection {
   /** Those of which the store has said so when it was asked. */
   readonly #proven = new Set<string>()
   readonly #absent = new Set<string>()
+  /** Objects that have left the selection, by name. */
+  readonly #left = new Map<string, { readonly uid: string | undefined; readonly version: string | undefined }>()
   readonly #readers = new Map<object, ParsedObjects<unknown>>()
   isComplete = false
 
@@ -198,11 +209,15 @@ class Collection {
     this.#selection = selection
   }
 
+  get isEmpty(): boolean {
+    return this.#seen.size === 0
+  }
+
   read<T>(watch: Watch<T>): CachedObjects<T> {
     const known = this.#readers.get(watch)
     if (known !== undefined) return known as ParsedObjects<T>
     const reader = new ParsedObjects(watch, {
-      isKnownAbsent: (key) => this.isComplete || this.#absent.has(key),
+      isKnownAbsent: (key) => this.#absent.has(key) || (this.isComplete && !isSelective(this.#selection)),
       absentNames: () => this.#absent,
       isProvenAbsent: (key, uid) => this.#proven.has(`${key} ${uid}`),
     })
@@ -215,22 +230,33 @@ class Collection {
   take(change: Change, ref: ObjectRef, options: TakeOptions, deltas: Map<object, Delta<never>>): Taken {
     const key = nameKey(ref)
     if (change.kind === 'absent') return this.#takeAbsence(change, key, options, deltas)
-    if (!isSelected(this.#selection, change.object)) {
-      return this.#seen.has(key) ? this.#leave(key, ref, deltas) : 'echo'
+    if (!options.isOwn && !isSelected(this.#selection, change.object)) {
+      return this.#seen.has(key) ? this.#leave(key, change.object, ref, deltas) : 'echo'
     }
     const { uid, resourceVersion: version } = change.object.metadata
     const seen = this.#seen.get(key)
     if (uid !== undefined && this.#deleted.has(`${key} ${uid}`)) return 'echo'
     if (isOlderVersion(version, seen?.version)) return 'echo'
-    if (uid !== undefined && seen?.uid !== undefined && seen.uid !== uid) this.#noteDeleted(key, seen.uid, options.at)
+    const left = this.#left.get(key)
+    // what was written before it left the selection comes late
+    if (left !== undefined && left.uid === uid && !isOlderVersion(left.version, version)) return 'echo'
+    this.#left.delete(key)
     const isThere = seen?.object !== undefined
+    const isOther = uid !== undefined && seen?.uid !== undefined && seen.uid !== uid
     const isSame = isThere && version !== undefined && version === seen.version && uid === seen.uid
-    const { keep } = this.#selection
+    if (isOther) this.#noteDeleted(key, seen.uid as string, options.at)
+    const keep = options.isKept ? undefined : this.#selection.keep
     const object =
       isSame && seen.object?.apiVersion === change.object.apiVersion
         ? seen.object
         : (keep?.(change.object) ?? change.object)
-    this.#seen.set(key, { ref, uid: uid ?? seen?.uid, version, cameAt: isThere ? seen.cameAt : options.at, object })
+    this.#seen.set(key, {
+      ref,
+      uid: uid ?? seen?.uid,
+      version,
+      cameAt: isThere && !isOther ? seen.cameAt : options.at,
+      object,
+    })
     const wasKnown = isThere || this.#absent.delete(key)
     this.#show(key, ref, object, deltas, wasKnown)
     return isSame ? 'echo' : 'news'
@@ -255,7 +281,10 @@ class Collection {
       if (isOlder) return { kind: 'went-back', ref, how: 'older' }
       const deletedAt = this.#deleted.get(`${key} ${uid}`)
       if (deletedAt !== undefined && deletedAt <= since) return { kind: 'went-back', ref, how: 'deleted' }
-      const isKnown = seen?.object !== undefined && version !== undefined && version === known && uid === seen.uid
+      const isKnown =
+        version === undefined
+          ? isSameContent(seen?.object, object)
+          : seen?.object !== undefined && version === known && uid === seen.uid
       if (!isKnown) changed.push(object)
     }
     const absent = [...this.#seen].filter(([key, { version, object }]) => {
@@ -276,6 +305,7 @@ class Collection {
     this.#deleted.clear()
     this.#proven.clear()
     this.#absent.clear()
+    this.#left.clear()
     this.isComplete = false
     for (const reader of this.#readers.values()) reader.clear()
   }
@@ -283,14 +313,14 @@ class Collection {
   #takeAbsence(
     { ref, uid, confirmed }: Extract<Change, { kind: 'absent' }>,
     key: string,
-    { at, since, isLeaving }: TakeOptions,
+    { at, since, isOwn }: TakeOptions,
     deltas: Map<object, Delta<never>>,
   ): Taken {
     const seen = this.#seen.get(key)
     if (confirmed === true && uid !== undefined) remember(this.#proven, `${key} ${uid}`)
     const isOther = uid !== undefined && seen?.uid !== undefined && seen.uid !== uid
-    if (isLeaving && isSelective(this.#selection)) {
-      return isOther ? 'echo' : this.#leave(key, ref, deltas)
+    if (isOwn && isSelective(this.#selection)) {
+      return isOther ? 'echo' : this.#leave(key, seen?.object, ref, deltas)
     }
     // it came after it was looked for
     if (seen?.object !== undefined && seen.cameAt > since && !isOther) return 'stale'
@@ -306,8 +336,15 @@ class Collection {
     return wasThere ? 'news' : 'echo'
   }
 
-  #leave(key: string, ref: ObjectRef, deltas: Map<object, Delta<never>>): Taken {
+  /** @param last the object as it was when it left, or when it was last seen */
+  #leave(key: string, last: KubeObject | undefined, ref: ObjectRef, deltas: Map<object, Delta<never>>): Taken {
     const wasThere = this.#seen.delete(key)
+    if (last !== undefined) {
+      const { uid, resourceVersion: version } = last.metadata
+      this.#left.delete(key)
+      this.#left.set(key, { uid, version })
+      if (this.#left.size > MAX_DELETED) this.#left.delete(first(this.#left.keys()))
+    }
     this.#show(key, ref, undefined, deltas, wasThere)
     return wasThere ? 'news' : 'echo'
   }
@@ -329,6 +366,11 @@ class Collection {
     this.#deleted.set(name, at)
     if (this.#deleted.size > MAX_DELETED) this.#deleted.delete(first(this.#deleted.keys()))
   }
+}
+
+/** Whether two objects without a version are alike. */
+function isSameContent(left: KubeObject | undefined, right: KubeObject): boolean {
+  return left !== undefined && JSON.stringify(left) === JSON.stringify(right)
 }
 
 /** Adds a name, and forgets the oldest one of too many. */

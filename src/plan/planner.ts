@@ -64,7 +64,12 @@ export interface Planner<O extends Outcome = Outcome> {
   readonly name: string
   /** The objects that it has to be shown: those of some kinds, or some of them. */
   readonly watches: readonly Selection[]
-  /** Uses this cache from now on, with the other planners of a host. The host applies each change to it once, and calls `wakes` in place of `observe`. */
+  /**
+   * Uses this cache from now on, until the next `reset`, with the other planners of a host. The host applies each change to it once, and calls `wakes` in place of
+   * `observe`.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a cache that has objects
+   */
   share?(objects: ObjectCache): void
   /** Says which keys to plan again after a change that the shared cache has taken in: {@link observe}. */
   wakes?(applied: Applied): readonly string[]

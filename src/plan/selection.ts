@@ -37,9 +37,12 @@ export interface Selection extends KindInfo {
   readonly keep?: ((object: KubeObject) => KubeObject) | undefined
 }
 
-/** Whether an object may leave the selection while it exists. */
-export function isSelective({ namespace, labels, labelExpressions, fields }: Selection): boolean {
-  return [namespace, labels, labelExpressions, fields].some((part) => part !== undefined)
+/** Whether an object may leave the selection while it exists. Its namespace and its name stay. */
+export function isSelective({ labels, labelExpressions, fields = {} }: Selection): boolean {
+  const fixed = ['metadata.name', 'metadata.namespace']
+  return (
+    labels !== undefined || labelExpressions !== undefined || Object.keys(fields).some((path) => !fixed.includes(path))
+  )
 }
 
 /** Whether an object of the kind is one of those that are selected. A field that the object does not have is `''`. */

@@ -198,8 +198,8 @@ export class Controller<O extends Outcome = Outcome> {
     const cache = this.#cache
     const selections = new Map<string, Selection>()
     for (const planner of planners) {
-      planner.share?.(cache)
       planner.reset()
+      planner.share?.(cache)
       for (const selection of planner.watches) selections.set(cache.selectionKey(selection), selection)
     }
     this.#unsynced = selections.size
@@ -207,7 +207,7 @@ export class Controller<O extends Outcome = Outcome> {
       const informer = new Informer(selection, {
         store,
         cache,
-        show: (change) => this.#show(change, { selection }),
+        show: (change, isKept) => this.#show(change, { selection, isKept }),
         synced: () => {
           this.#unsynced--
           this.#pump()
@@ -255,7 +255,10 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /** @param by what has found it out: the watch of a selection, or a job */
-  #show(change: Change, by: { readonly selection?: Selection; readonly job?: Job<O> }): void {
+  #show(
+    change: Change,
+    by: { readonly selection?: Selection; readonly isKept?: boolean; readonly job?: Job<O> },
+  ): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
     const applied = this.#cache.apply(change, by)
     const news = { id: idOf(change), isNews: applied.isNews }

@@ -7,8 +7,8 @@ import type { ListQuery, Store, StoreFailure, WatchEvent } from '../store/index.
 export interface InformerHost {
   readonly store: Store
   readonly cache: ObjectCache
-  /** Takes in what is stored, in the order of the store. */
-  readonly show: (change: Change, selection: Selection) => void
+  /** Takes in what is stored, in the order of the store. `isKept`: the object is what the selection keeps of it. */
+  readonly show: (change: Change, isKept: boolean) => void
   /** The selection was listed for the first time. */
   readonly synced: () => void
   /** It could not be listed or watched, and how often in a row. @returns resolves when it is to be tried again */
@@ -85,7 +85,7 @@ export class Informer {
     }
     this.#reached = resourceVersion
     // the claim that has waited longest is served first, also after a restart
-    for (const change of found.changes) show(change, this.#selection)
+    for (const change of found.changes) show(change, true)
     cache.complete(this.#selection)
     return resourceVersion
   }
@@ -105,8 +105,9 @@ export class Informer {
       const listed = await store.list(this.#query, limit === WHOLE ? {} : { limit, continue: from })
       if (this.#isStopped) return undefined
       if (!listed.ok) {
-        const hasExpired = from !== undefined && listed.failure.code === 'STORE_VERSION_GONE'
-        return hasExpired ? this.#pages(WHOLE) : this.#fail(listed.failure)
+        // it has expired, or the store does not take it: not asked again
+        const isOver = from !== undefined && listed.failure.code !== 'STORE_IO'
+        return isOver ? this.#pages(WHOLE) : this.#fail(listed.failure)
       }
       for (const object of listed.value.items) items.push(cache.keep(this.#selection, object))
       const { resourceVersion } = listed.value
@@ -149,7 +150,7 @@ export class Informer {
           event.type === 'DELETED'
             ? { kind: 'absent', ref: refOf(object), uid: object.metadata.uid }
             : { kind: 'present', object }
-        this.#host.show(change, this.#selection)
+        this.#host.show(change, false)
       }
     } finally {
       this.#watch = undefined

@@ -15,7 +15,7 @@ import {
 } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite, withheld } from './can-write.js'
-import { changeOf, isHeld, sendPatch } from './send-patch.js'
+import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
 /**
  * Carries a call to an outside system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
@@ -184,7 +184,8 @@ async function perform(
       if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: confirmedAbsence(effect.ref, effect.if.uid) }
       return { failure: deleted.failure }
     }
-    if (!isHeld(deleted.value)) return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
+    if (!isHeld(deleted.value) && !hasGrace(deleted.value))
+      return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
     own.set(key, { seen: written?.seen ?? seen, now: deleted.value.metadata.resourceVersion })
     return { change: { kind: 'present', object: deleted.value } }
   }

@@ -120,8 +120,8 @@ class Run<O extends Outcome> {
     assertOptions(planners, options)
     const selections = new Map<string, Selection>()
     for (const planner of planners) {
-      planner.share?.(this.#cache)
       planner.reset()
+      planner.share?.(this.#cache)
       for (const selection of planner.watches) selections.set(this.#cache.selectionKey(selection), selection)
     }
     this.#selections = [...selections.values()]

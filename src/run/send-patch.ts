@@ -62,9 +62,15 @@ function isSamePath(left: readonly string[] | undefined, right: readonly string[
 
 /** An object that is being deleted and that no finalizer holds any more is the last sight of it. */
 export function changeOf(object: KubeObject): Change {
-  return isDeleting(object) && !isHeld(object)
+  return isDeleting(object) && !isHeld(object) && !hasGrace(object)
     ? { kind: 'absent', ref: refOf(object), uid: object.metadata.uid }
     : { kind: 'present', object }
+}
+
+/** Whether an object goes after a while, as a Pod that is given time to end: until then it exists. */
+export function hasGrace({ metadata }: KubeObject): boolean {
+  const { deletionGracePeriodSeconds: seconds } = metadata as { readonly deletionGracePeriodSeconds?: unknown }
+  return typeof seconds === 'number' && seconds > 0
 }
 
 export function isHeld(object: KubeObject): boolean {

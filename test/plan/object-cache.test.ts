@@ -133,6 +133,16 @@ describe('versions', () => {
     cache.apply(absent(), { since: cache.clock })
     expect(known.presence(ref)).toBe('absent')
   })
+
+  test('nor of another object that has come under the name since', () => {
+    const cache = new ObjectCache()
+    const known = cache.open(objects)
+    cache.apply(present('a', '5'))
+    const since = cache.clock
+    cache.apply(present('b', '7'))
+    expect(cache.apply(absent(), { since }).isStale).toBe(true)
+    expect(known.presence(ref)).toBe('present')
+  })
 })
 
 describe('lists', () => {
@@ -157,6 +167,13 @@ describe('lists', () => {
     expect(list([young, old], '6')).toEqual({ kind: 'changes', changes: [] })
     expect(list([young], '7')).toMatchObject({ changes: [{ kind: 'absent', uid: 'o' }] })
     expect(names()).toEqual(['young'])
+  })
+
+  test('objects without a version are compared by their content', () => {
+    const object = thing({ uid: 'a', spec: 1 })
+    expect(list([object], '5')).toMatchObject({ changes: [{ kind: 'present' }] })
+    expect(list([structuredClone(object)], '6')).toEqual({ kind: 'changes', changes: [] })
+    expect(list([{ ...object, spec: 2 }], '7')).toMatchObject({ changes: [{ kind: 'present' }] })
   })
 
   test('an object that was written after the list was made stays', () => {
@@ -221,6 +238,62 @@ describe('selections', () => {
     expect([all.size, some.size]).toEqual([1, 0])
     cache.apply({ kind: 'present', object: painted('blue', '2') })
     expect([all.size, some.size]).toEqual([1, 1])
+  })
+
+  test('of an object that has left only a newer version comes back', () => {
+    const cache = new ObjectCache()
+    const some = cache.open(blue)
+    cache.apply({ kind: 'present', object: painted('blue', '6') }, { selection: blue })
+    cache.apply(absent('a'), { selection: blue })
+    // the answer of an own write, which comes late
+    expect(cache.apply({ kind: 'present', object: painted('blue', '6') }).isNews).toBe(false)
+    expect(some.size).toBe(0)
+    cache.apply({ kind: 'present', object: painted('blue', '7') })
+    cache.apply({ kind: 'present', object: painted('red', '9') })
+    expect(cache.apply({ kind: 'present', object: painted('blue', '8') }, { selection: blue }).isNews).toBe(false)
+    expect(some.size).toBe(0)
+  })
+
+  test('a selection does not know that an object is absent: it may have left', () => {
+    const cache = new ObjectCache()
+    const [all, some] = [cache.open(objects), cache.open(blue)]
+    for (const watch of [objects, blue]) cache.complete(watch)
+    expect([all.presence(ref), some.presence(ref)]).toEqual(['absent', 'unknown'])
+  })
+
+  test('in a selection by namespace a deletion is one', () => {
+    const cache = new ObjectCache()
+    const inDefault: Watch<KubeObject> = { ...objects, namespace: 'default' }
+    const known = cache.open(inDefault)
+    cache.apply(present('a', '5'), { selection: inDefault })
+    cache.apply(absent('a'), { selection: inDefault })
+    cache.apply(present('a', '6'))
+    expect(known.size).toBe(0)
+  })
+
+  test('what a list has kept of an object is neither selected nor cut again', () => {
+    const cache = new ObjectCache()
+    const sizeOf = (spec: unknown) => (spec as { readonly inner?: { readonly size: number } }).inner?.size
+    const keep = ({ apiVersion, kind, metadata, spec }: KubeObject): KubeObject => {
+      const { name, namespace, uid, resourceVersion } = metadata
+      return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, spec: { size: sizeOf(spec) } }
+    }
+    const trimmed = {
+      ...kind,
+      labels: { colour: 'blue' },
+      keep,
+      parse: (object: KubeObject) => ({ ok: true, value: object.spec }) as const,
+    }
+    const known = cache.open(trimmed)
+    const object = thing({ uid: 'a', version: '1', labels: { colour: 'blue' }, spec: { inner: { size: 4 } } })
+    const items = [cache.keep(trimmed, object)]
+    const found = cache.changesOf(trimmed, { items, resourceVersion: '2' }, cache.clock)
+    if (found.kind !== 'changes') throw new Error(found.how)
+    for (const change of found.changes) cache.apply(change, { selection: trimmed, isKept: true })
+    expect([...known]).toEqual([{ size: 4 }])
+    const newer = { ...object, metadata: { ...object.metadata, resourceVersion: '3' } }
+    cache.apply({ kind: 'present', object: newer }, { selection: trimmed })
+    expect([...known]).toEqual([{ size: 4 }])
   })
 
   test('namespaces, expressions and fields are looked at in own writes', () => {

@@ -62,8 +62,6 @@ export interface KnownBlocksOptions {
    * known is asked for. Default false.
    */
   readonly isComplete?: boolean | undefined
-  /** Where pools and blocks are kept. Parts of one process that share it read each version of an object once. Left out: a cache of its own. */
-  readonly cache?: ObjectCache | undefined
 }
 
 /**
@@ -90,7 +88,8 @@ export class KnownBlocks {
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
 
-  constructor({ isComplete = false, cache = new ObjectCache() }: KnownBlocksOptions = {}) {
+  /** @param cache where pools and blocks are kept. Only for one that is fed by `followPool` and `followBlock` alone, as the cache tells each change once */
+  constructor({ isComplete = false }: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     this.isComplete = isComplete
     this.#cache = cache
     this.#pools = cache.open(poolWatch)
@@ -210,8 +209,8 @@ export class KnownBlocks {
    * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be done it knows all the same, also of tasks that go on with this
    * one. What was read before is read again.
    */
-  anew(cache: ObjectCache = new ObjectCache()): KnownBlocks {
-    const known = new KnownBlocks({ isComplete: this.isComplete, cache })
+  anew(): KnownBlocks {
+    const known = new KnownBlocks({ isComplete: this.isComplete })
     known.#underWay = this.#underWay
     for (const name of this.written) known.written.add(name)
     return known

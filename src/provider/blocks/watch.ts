@@ -1,4 +1,4 @@
-import { definePlanner, type Planner } from '../../plan/index.js'
+import { type Delta, definePlanner, type Planner } from '../../plan/index.js'
 import { KnownBlocks } from './known-blocks.js'
 import { blockWatch, poolWatch } from './watches.js'
 
@@ -26,19 +26,21 @@ export interface BlocksWatch extends Planner<never> {
  */
 export function blocksWatch({ now }: BlocksWatchOptions): BlocksWatch {
   const watches = { pools: poolWatch, blocks: blockWatch }
+  const follow = ({ ref, before, now: entry }: Delta<unknown>, { state: known }: { readonly state: KnownBlocks }) => {
+    const uid = before?.object.metadata.uid
+    known.observe(entry === undefined ? { kind: 'absent', ref, uid } : { kind: 'present', object: entry.object }, {
+      nowMs: now(),
+    })
+    return []
+  }
   const planner = definePlanner<never, typeof watches, KnownBlocks>({
     name: 'blocks-watch',
     watches,
-    state: (cache, before) => before?.anew(cache) ?? new KnownBlocks({ isComplete: true, cache }),
+    // tasks show what they read to it at once, and other planners must still be told of that: it has a cache of its own
+    state: (_, before) => before?.anew() ?? new KnownBlocks({ isComplete: true }),
     wakes: {
-      pools(delta, { state }) {
-        state.followPool(delta, now())
-        return []
-      },
-      blocks(delta, { state }) {
-        state.followBlock(delta, now())
-        return []
-      },
+      pools: follow,
+      blocks: follow,
     },
     plan: () => undefined,
   })

@@ -330,7 +330,9 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
       const claim = this.#claim(key)
       return claim !== undefined && (asking.has(key) || hasFinalizer(claim, this.#rules.finalizers.claim))
     }
-    return [...new Set([...asking, ...this.#claimsBy('pool', pool)])].filter(isHeld).length
+    const keys = new Set(asking)
+    for (const claim of this.#claims.each('pool', pool)) keys.add(keyOf(claim))
+    return [...keys].filter(isHeld).length
   }
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */

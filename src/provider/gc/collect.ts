@@ -90,10 +90,10 @@ function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 
 /** Source: `attemptToOrphanWorker`. There the owner takes itself off its dependents; here each of them has a plan of its own. */
 function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
-  const dependents = graph.dependentsOf(node.uid)
-  if (dependents.length === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
-  const message = `it goes when nothing refers to it any more: ${names(dependents)}`
-  return { outcome: { kind: 'held', message, by: ORPHAN, dependents: dependents.length }, effects: [] }
+  const dependents = graph.countDependents(node.uid)
+  if (dependents === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
+  const message = `it goes when nothing refers to it any more: ${names(graph.dependentsOf(node.uid), dependents)}`
+  return { outcome: { kind: 'held', message, by: ORPHAN, dependents }, effects: [] }
 }
 
 /**
@@ -101,12 +101,14 @@ function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
  * deleted by somebody else than the collector; here nothing waits for itself, over whatever way.
  */
 function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
-  const blockers = graph.blockersOf(node.uid).filter(({ key }) => key !== node.key)
+  const blockers = first(graph.blockersOf(node.uid), SHOWN + 1).filter(({ key }) => key !== node.key)
   if (blockers.length === 0) return finish(node, FOREGROUND, 'no dependent holds it up')
   const ring = node.owners.filter((ref) => isHeldUp(node, ref, graph) && isAbove(node, ref.uid, graph))
   if (ring.length > 0) return planUnblock(node, ring)
-  const message = `it goes when its dependents are gone: ${names(blockers)}`
-  return { outcome: { kind: 'held', message, by: FOREGROUND, dependents: blockers.length }, effects: [] }
+  const blocksItself = node.owners.some((owner) => owner.uid === node.uid && owner.blockOwnerDeletion === true)
+  const dependents = graph.countBlockers(node.uid) - (blocksItself ? 1 : 0)
+  const message = `it goes when its dependents are gone: ${names(blockers, dependents)}`
+  return { outcome: { kind: 'held', message, by: FOREGROUND, dependents }, effects: [] }
 }
 
 /**
@@ -172,11 +174,17 @@ function whyLoose(ties: readonly Tie[]): string {
 /** How many names a message has at most. */
 const SHOWN = 3
 
-function names(nodes: readonly GraphNode[]): string {
+function names(nodes: Iterable<GraphNode>, total: number): string {
   return list(
-    nodes.slice(0, SHOWN).map((node) => formatRef(refOf(node.object))),
-    nodes.length,
+    first(nodes, SHOWN).map((node) => formatRef(refOf(node.object))),
+    total,
   )
+}
+
+function first(nodes: Iterable<GraphNode>, most: number): GraphNode[] {
+  const found: GraphNode[] = []
+  for (const node of nodes) if (found.push(node) >= most) break
+  return found
 }
 
 /** Names in words, and how many there are beyond those that are shown. */

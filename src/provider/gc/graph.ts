@@ -44,10 +44,18 @@ export function keyOf(ref: ObjectRef): string {
 function parseNode(object: KubeObject): ParseResult<GraphNode> {
   const { uid, ownerReferences } = object.metadata
   if (!uid) return { ok: false, problem: 'it has no uid' }
+  if (!isOwnerList(ownerReferences))
+    return { ok: false, problem: 'metadata.ownerReferences is not a list of references' }
   return {
     ok: true,
     value: { key: keyOf(refOf(object)), uid, object, owners: ownerReferences ?? [], role: roleOf(object) },
   }
+}
+
+/** An API server stores no other; a store without schemas may. */
+function isOwnerList(references: unknown): boolean {
+  const isReference = (each: unknown) => typeof each === 'object' && each !== null && 'uid' in each
+  return references === undefined || references === null || (Array.isArray(references) && references.every(isReference))
 }
 
 /** How the collector watches a kind. */
@@ -97,8 +105,8 @@ export class Graph {
   }
 
   /** The objects that refer to a uid, under whatever name. */
-  dependentsOf(uid: string): GraphNode[] {
-    return Object.values(this.#kinds).flatMap((kind) => kind.by('owner', uid))
+  *dependentsOf(uid: string): IterableIterator<GraphNode> {
+    for (const kind of Object.values(this.#kinds)) yield* kind.each('owner', uid)
   }
 
   /** How many objects refer to a uid. */
@@ -107,8 +115,13 @@ export class Graph {
   }
 
   /** The dependents that hold up the deletion of an object. */
-  blockersOf(uid: string): GraphNode[] {
-    return Object.values(this.#kinds).flatMap((kind) => kind.by('blocked', uid))
+  *blockersOf(uid: string): IterableIterator<GraphNode> {
+    for (const kind of Object.values(this.#kinds)) yield* kind.each('blocked', uid)
+  }
+
+  /** How many dependents hold up the deletion of an object. */
+  countBlockers(uid: string): number {
+    return Object.values(this.#kinds).reduce((sum, kind) => sum + kind.countBy('blocked', uid), 0)
   }
 
   /** Whether it is known for good that no object of this uid exists under a key. A uid is never used again. */

@@ -100,7 +100,7 @@ function wake(delta: Delta<GraphNode>, { cache }: PlannerContext<GcWatches, GcSt
   const others = new Map<string, GraphNode>()
   if (before?.uid !== now?.uid || before?.role !== now?.role) {
     const uids = [before?.uid, now?.uid].filter((uid) => uid !== undefined)
-    for (const node of uids.flatMap((uid) => graph.dependentsOf(uid))) others.set(node.key, node)
+    for (const uid of uids) for (const node of graph.dependentsOf(uid)) others.set(node.key, node)
   }
   for (const { uid } of [...(before?.owners ?? []), ...(now?.owners ?? [])]) {
     const owner = graph.withUid(uid)

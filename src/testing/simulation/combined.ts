@@ -18,7 +18,7 @@ export class Combined implements Planner {
 
   constructor(planners: readonly Planner[]) {
     this.#planners = planners
-    for (const planner of planners) planner.share?.(this.#objects)
+    this.#share()
     const kinds = new Map(planners.flatMap(({ watches }) => watches.map((kind) => [kindKey(kind), kind])))
     this.watches = [...kinds.values()]
   }
@@ -49,6 +49,12 @@ export class Combined implements Planner {
 
   reset(): void {
     for (const planner of this.#planners) planner.reset()
+    this.#objects.clear()
+    this.#share()
+  }
+
+  #share(): void {
+    for (const planner of this.#planners) planner.share?.(this.#objects)
   }
 
   #each(keys: (planner: Planner) => readonly string[]): readonly string[] {

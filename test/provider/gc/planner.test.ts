@@ -379,6 +379,17 @@ test.each([
   )
 })
 
+test('references that are not a list of references are told of, and decide nothing', () => {
+  planner = gcPlanner({ kinds: [Box] })
+  for (const ownerReferences of [{}, 5, [null], ['x']]) {
+    const metadata = { ...stored('box').metadata, ownerReferences } as unknown as KubeObject['metadata']
+    expect(() =>
+      planner.observe({ kind: 'present', object: { apiVersion: Box.apiVersion, kind: Box.kind, metadata } }),
+    ).not.toThrow()
+    expect(planner.plan('Box.example.com default/box', { nowMs: 0 })).toBeUndefined()
+  }
+})
+
 test('keys name the group, where there is one', () => {
   const core = { ...Box, apiVersion: 'v1', kind: 'ConfigMap' }
   planner = gcPlanner({ kinds: [Box, core] })

@@ -15,40 +15,55 @@ interface Unreadable {
 
 /** The blocks of a domain at the moment of a plan. Each question costs O(blocks of the domain) at most. */
 export class DomainBlocks {
-  readonly books: readonly BlockBook[]
-  readonly unreadable: readonly Unreadable[]
+  readonly #blocks: CachedObjects<BlockBook>
+  readonly #domain: string
 
   constructor(blocks: CachedObjects<BlockBook>, domain: string) {
-    this.books = blocks.by('domain', domain)
-    this.unreadable = blocks.unreadable().flatMap(({ object: { metadata } }) => {
+    this.#blocks = blocks
+    this.#domain = domain
+  }
+
+  /** How many can be read. O(1). */
+  get size(): number {
+    return this.#blocks.countBy('domain', this.#domain)
+  }
+
+  /** The blocks that cannot be read. */
+  get unreadable(): readonly Unreadable[] {
+    return this.#blocks.unreadable().flatMap(({ object: { metadata } }) => {
       const place = parseBlockName(metadata.name)
-      return place?.domain === domain ? [{ name: metadata.name, prefix: place.prefix }] : []
+      return place?.domain === this.#domain ? [{ name: metadata.name, prefix: place.prefix }] : []
     })
   }
 
   /** The grid on which the blocks of a family lie. */
   gridOf(family: Family): FamilyGrid | undefined {
-    const book = this.books.find(({ prefix }) => prefix.address.family === family)
+    const book = this.#find(({ prefix }) => prefix.address.family === family)
     return book && gridOf(book)
   }
 
   /** A block that cannot be read and lies on none of the grids of the others: its grid is not known. */
   get offGrid(): string | undefined {
     const isOnGrid = ({ prefix: { address, length } }: Unreadable) =>
-      this.books.some(({ prefix }) => prefix.length === length && prefix.address.family === address.family)
+      this.#find(({ prefix }) => prefix.length === length && prefix.address.family === address.family) !== undefined
     return this.unreadable.find((block) => !isOnGrid(block))?.name
   }
 
   /** A block that does not lie on the grid of the domain. */
   offGridOf(spec: IPDomainSpec): string | undefined {
     const wanted = ({ address }: Prefix.Prefix) => (address.family === 4 ? spec.ipv4 : spec.ipv6)
-    const book = this.books.find((each) => {
+    const book = this.#find((each) => {
       const [has, wants] = [gridOf(each), wanted(each.prefix)]
       return (
         has.blockPrefixLength !== wants.blockPrefixLength || has.allocationPrefixLength !== wants.allocationPrefixLength
       )
     })
     return book?.name ?? this.unreadable.find(({ prefix }) => prefix.length !== wanted(prefix).blockPrefixLength)?.name
+  }
+
+  #find(isWanted: (book: BlockBook) => boolean): BlockBook | undefined {
+    for (const book of this.#blocks.each('domain', this.#domain)) if (isWanted(book)) return book
+    return undefined
   }
 }
 

@@ -75,7 +75,7 @@ export function planDomain(
   },
   time: PlanTime,
 ): Plan<OperatorOutcome> {
-  const count = blocks.books.length
+  const count = blocks.size
   const isHeld = hasFinalizer(domain, BLOCKS_FINALIZER)
   if (isDeleting(domain)) {
     const unreadable = blocks.unreadable[0]?.name

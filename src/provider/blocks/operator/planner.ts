@@ -13,7 +13,7 @@ import {
   type PlannerContext,
   type PlanTime,
 } from '../../../plan/index.js'
-import type { BlockBook } from '../book.js'
+import { BlockBook } from '../book.js'
 import { KnownBlocks } from '../known-blocks.js'
 import type { PoolReading } from '../pool-reading.js'
 import { PoolView } from '../pool-view.js'
@@ -23,7 +23,7 @@ import { planDomain } from './domain.js'
 import { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'
 import { planPool } from './pool.js'
-import { PoolUsage, UsageMemo } from './usage.js'
+import { PoolUsages } from './usage.js'
 
 export interface BlocksOperatorOptions {
   /**
@@ -55,9 +55,9 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<Ope
     name: 'blocks',
     watches,
     state: (cache, before) => ({
-      known: new KnownBlocks({ isComplete: true, cache }),
+      known: new KnownBlocks({ isComplete: true }, cache),
       usages: new Map(),
-      empty: before?.empty ?? new Map(),
+      empty: new Map(before === undefined ? [] : emptyIn(before)),
       kept: new Map(),
       nowMs: before?.nowMs ?? 0,
     }),
@@ -79,16 +79,27 @@ const watches = { domains: domainWatch, pools: poolWatch, blocks: blockWatch }
 
 type OperatorWatches = typeof watches
 
+interface Empty {
+  readonly version: string | undefined
+  readonly sinceMs: number
+}
+
 interface OperatorState {
   /** The pools, each with what is known of where it has room. */
   readonly known: KnownBlocks
-  readonly usages: Map<string, UsageMemo>
+  readonly usages: Map<string, PoolUsages>
   /** Since when blocks are seen empty, by name, and in which version: one that was seen empty stays empty. */
-  readonly empty: Map<string, { readonly version: string | undefined; readonly sinceMs: number }>
+  readonly empty: Map<string, Empty>
   /** The empty blocks that stay because their pool has no other room, by {@link groupOf}. */
   readonly kept: Map<string, Set<string>>
   /** The latest time of a plan. */
   nowMs: number
+}
+
+/** Since when blocks are empty, of those that are still there. A state that has not been told of any block knows no better than the one before it. */
+function emptyIn({ empty, known }: OperatorState): Iterable<[string, Empty]> {
+  const knowsNone = known.books().next().done === true
+  return [...empty].filter(([name]) => knowsNone || known.book(name) instanceof BlockBook)
 }
 
 type Context = PlannerContext<OperatorWatches, OperatorState>
@@ -128,10 +139,13 @@ function wakeForBlock(delta: Delta<BlockBook>, context: Context): readonly strin
   const places = [placeOf(name, delta.before), placeOf(name, delta.now)].filter((place) => place !== undefined)
   const domains = new Set(places.map(({ domain }) => domain))
   const books = [readable(delta.before), readable(delta.now)].filter((book) => book !== undefined)
+  const isForAll = delta.before?.ok === false || delta.now?.ok === false
+  const pools = concerned(name, { places, books, isForAll }, context)
+  for (const pool of pools) state.usages.get(pool.slice(pool.indexOf(' ') + 1))?.touch(name)
   return [
     `IPBlock ${name}`,
     ...[...domains].map((domain) => `IPDomain ${domain}`),
-    ...concerned(name, { places, books, isForAll: delta.before?.ok === false || delta.now?.ok === false }, context),
+    ...pools,
     ...books.flatMap((book) => takeKept(groupOf(book), state)).filter((key) => key !== `IPBlock ${name}`),
   ]
 }
@@ -175,14 +189,14 @@ function planPoolOf(
   const { domain } = view.object.spec
   const found = cache.domains.entry(domain)
   const blocks = new DomainBlocks(cache.blocks, domain)
-  const memo = state.usages.get(name) ?? new UsageMemo()
+  const memo = state.usages.get(name) ?? new PoolUsages()
   state.usages.set(name, memo)
   return planPool(
     {
       view,
       domain: found?.ok === true ? found.value : undefined,
       unreadable: found?.ok === false ? found.problem : undefined,
-      usage: new PoolUsage(view, blocks, memo, time.nowMs),
+      usage: memo.at(view, cache.blocks, time.nowMs),
       blocks,
       overlapping: overlapping(view, cache),
       lingerSeconds,
@@ -221,12 +235,10 @@ function sinceWhenEmpty({ name, version }: BlockBook, { state: { empty } }: Cont
 function keepIfNeeded(book: BlockBook, { cache, state }: Context): boolean {
   const pool = state.known.pool(book.object.spec.pool)
   if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasRoom(book, pool, state.nowMs)) return false
-  const others = cache.blocks.by('pool', groupOf(book)).filter((other) => other !== book)
-  const isNeeded = !others.some((other) => {
-    const comesFirst = !isEmpty(other, state.nowMs) || other.name < book.name
-    return comesFirst && hasRoom(other, pool, state.nowMs)
-  })
-  if (!isNeeded) return false
+  for (const other of cache.blocks.each('pool', groupOf(book))) {
+    const comesFirst = other !== book && (!isEmpty(other, state.nowMs) || other.name < book.name)
+    if (comesFirst && hasRoom(other, pool, state.nowMs)) return false
+  }
   const kept = state.kept.get(groupOf(book)) ?? new Set()
   state.kept.set(groupOf(book), kept.add(book.name))
   return true

@@ -1,11 +1,12 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import type { IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
+import type { CachedObjects } from '../../../plan/index.js'
 import { type BlockBook, isBound } from '../book.js'
 import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
 import type { PoolHints, PoolView } from '../pool-view.js'
-import type { DomainBlocks } from './domain-blocks.js'
 
 type Family = 4 | 6
 
@@ -33,34 +34,60 @@ interface Usage {
   readonly dueMs: number
 }
 
-/** Which blocks have what of one pool: computed once for each version of a block, for as long as the space of the pool is the same. */
-export class UsageMemo {
+/** What each block has of one pool: computed anew for blocks that have changed, and for all of them when the space of the pool has changed. */
+export class PoolUsages {
   #space: PoolView['space']
-  #usages = new WeakMap<BlockBook, Usage>()
+  /** By the name of the block; those that have nothing are left out. */
+  readonly #usages = new Map<string, Usage>()
+  /** The blocks that have changed. Left out: all of the domain. */
+  #changed: Set<string> | undefined
 
-  /** @returns what a block has of the pool at a time */
-  of(book: BlockBook, pool: PoolView, nowMs: number): Usage {
-    if (pool.space !== this.#space) {
+  /** A block has changed. */
+  touch(name: string): void {
+    this.#changed?.add(name)
+  }
+
+  /** What the pool has at a time. O(blocks that have something of it). */
+  at(pool: PoolView, blocks: CachedObjects<BlockBook>, nowMs: number): PoolUsage {
+    if (pool.space !== this.#space || this.#changed === undefined) {
       this.#space = pool.space
-      this.#usages = new WeakMap()
+      this.#usages.clear()
+      const { domain } = pool.object.spec
+      for (const book of blocks.each('domain', domain)) this.#set(book.name, usageOf(book, pool, nowMs))
+      for (const { object } of blocks.unreadable())
+        this.#set(object.metadata.name, this.#usageOf(object.metadata.name, pool, blocks, nowMs))
+    } else for (const name of this.#changed) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
+    this.#changed = new Set()
+    for (const [name, { dueMs }] of this.#usages) {
+      if (dueMs <= nowMs) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
     }
-    const known = this.#usages.get(book)
-    if (known !== undefined && nowMs < known.dueMs) return known
-    const usage = usageOf(book, pool, nowMs)
-    this.#usages.set(book, usage)
-    return usage
+    return new PoolUsage(pool, [...this.#usages.values()])
+  }
+
+  #usageOf(name: string, pool: PoolView, blocks: CachedObjects<BlockBook>, nowMs: number): Usage | undefined {
+    const entry = blocks.entry(name)
+    const { domain } = pool.object.spec
+    if (entry?.ok === true)
+      return entry.value.object.spec.domain === domain ? usageOf(entry.value, pool, nowMs) : undefined
+    const place = entry === undefined ? undefined : parseBlockName(name)
+    return place?.domain === domain ? closedUsage(pool, name, place.prefix) : undefined
+  }
+
+  #set(name: string, usage: Usage | undefined): void {
+    const isNone = usage === undefined || usage.allocated + usage.cooling + usage.busy === 0
+    if (isNone) this.#usages.delete(name)
+    else this.#usages.set(name, usage)
   }
 }
 
-/** What a pool has in its blocks at one moment: the sum over the blocks of its domain. */
+/** What a pool has in its blocks at one moment. */
 export class PoolUsage {
   readonly #pool: PoolView
   readonly #usages: readonly Usage[]
 
-  constructor(pool: PoolView, blocks: DomainBlocks, memo: UsageMemo, nowMs: number) {
+  constructor(pool: PoolView, usages: readonly Usage[]) {
     this.#pool = pool
-    const unreadable = blocks.unreadable.flatMap(({ name, prefix }) => closedUsage(pool, name, prefix))
-    this.#usages = [...blocks.books.map((book) => memo.of(book, pool, nowMs)), ...unreadable]
+    this.#usages = usages
   }
 
   /** When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits. */
@@ -103,11 +130,11 @@ export class PoolUsage {
 const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
 
 /** A block that cannot be read: nothing is given in it, whoever has what. */
-function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): readonly Usage[] {
+function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): Usage | undefined {
   const { family } = prefix.address
-  if (pool.grid(family)?.blockPrefixLength !== prefix.length) return []
+  if (pool.grid(family)?.blockPrefixLength !== prefix.length) return undefined
   const busy = countOf(pool.unitsOf(prefix, name))
-  return [{ family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }]
+  return { family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }
 }
 
 function usageOf(book: BlockBook, pool: PoolView, nowMs: number): Usage {
