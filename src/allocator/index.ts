@@ -38,7 +38,6 @@ export type {
   AllocationOutcome,
   AllocationRequest,
   AtTime,
-  HandOverOutcome,
   Hold,
   LowestFreeOptions,
   Occupation,

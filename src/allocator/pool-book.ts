@@ -186,13 +186,6 @@ export class PoolBook {
     this.#unblock(address, place)
   }
 
-  /** Records a hold in the place of another one on the same address. */
-  replace(hold: Hold, by: Hold): void {
-    const place = this.#placeOf(hold.address)
-    this.#strike(hold, place)
-    this.#enter(by, place)
-  }
-
   /** Lets what has cooled down go, and where the clock was set back holds back again what has not by now. Returns the time. */
   advance(nowMs: number): number {
     if (nowMs < this.#nowMs) {

@@ -15,7 +15,6 @@ import {
   type AllocationRequest,
   type AtTime,
   assertOwner,
-  type HandOverOutcome,
   type Hold,
   type LowestFreeOptions,
   MOST_COUNTED,
@@ -163,30 +162,9 @@ export class Pool {
     return this.#end(this.#book.takeHolds(holdsInOrder(holds)), nowMs)
   }
 
-  /**
-   * Gives what one owner holds to another one, without a moment in which it is free: the machine that moves to another node. All of it, or one
-   * address.
-   *
-   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
-   */
-  handOver(from: Owner, to: Owner, options: { readonly address?: Address | undefined } = {}): HandOverOutcome {
-    assertOwner(from)
-    assertOwner(to)
-    const { address } = options
-    const isWanted = (hold: Hold) => address === undefined || Address.equals(hold.address, address)
-    const holds = this.#book.holdsOf(from).filter(isWanted)
-    if (holds.length === 0) return { kind: 'notHeld' }
-    const families = new Set(holds.map((hold) => hold.address.family))
-    const another = this.#book.holdsOf(to).find((hold) => families.has(hold.address.family))
-    if (another !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: another.address }
-    const moved = holds.map((hold) => ({ ...hold, owner: to, sequence: ++this.#sequence }))
-    for (const [i, hold] of holds.entries()) this.#book.replace(hold, moved[i]!)
-    return { kind: 'handedOver', delta: { kind: 'handOver', from: holds, holds: moved } }
-  }
-
   /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
   undo(delta: AllocationDelta): boolean {
-    const brought = delta.kind === 'release' ? delta.holds : delta.kind === 'handOver' ? delta.from : []
+    const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
     if (!undoDelta(this.#book, delta, this.#sequence)) return false
     // a delta from before a restart may bring back numbers that are yet to come

@@ -92,11 +92,7 @@ export interface Hold {
 }
 
 /** What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the same pool (`memory`). */
-export type AllocationDelta =
-  | Allocated
-  | Released
-  /** The holds as they were, and as they are now. */
-  | { readonly kind: 'handOver'; readonly from: readonly Hold[]; readonly holds: readonly Hold[] }
+export type AllocationDelta = Allocated | Released
 
 /** What has been given. */
 export interface Allocated {
@@ -160,14 +156,6 @@ export type ReleaseOutcome =
   | { readonly kind: 'notHeld' }
   /** The owner holds the address, but has been given it anew since. */
   | { readonly kind: 'otherSequence'; readonly sequence: number }
-
-/** What a hand-over has done. Only `handedOver` has changed the pool. */
-export type HandOverOutcome =
-  | { readonly kind: 'handedOver'; readonly delta: AllocationDelta }
-  /** The owner that was to give holds nothing of what was to be given. */
-  | { readonly kind: 'notHeld' }
-  /** The owner that was to get it holds another address of the family. */
-  | { readonly kind: 'refused'; readonly reason: 'OwnerHoldsAnother'; readonly address: Address }
 
 /** What {@link AddressPool.occupy} found. The address is in use in every case. */
 export interface Occupation {

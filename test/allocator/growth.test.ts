@@ -100,18 +100,6 @@ describe.each(FAMILIES)(
         })
         return () => expect(pool.undo(countedDelta(pool.releaseOwner('a')))).toBe(true)
       },
-      'all addresses of an owner are handed to one that holds some of the other family, and back': (count) => {
-        const other = FAMILIES.find((one) => one.family !== family)!.first
-        const pool = poolOf(count, (all, i) => {
-          all.occupy(at(i), owner('a'))
-          all.occupy(counted(Address.add(other, BigInt(i))), owner('b'))
-        })
-        return () => {
-          const outcome = pool.handOver(owner('a'), owner('b'))
-          if (outcome.kind !== 'handedOver') throw new Error(outcome.kind)
-          expect(pool.undo(outcome.delta)).toBe(true)
-        }
-      },
       'an owner of some addresses asks for one of others': (count) => {
         const pool = poolOf(count, (all, i) => all.occupy(at(i), owner('a')))
         const addresses = Array.from({ length: count }, (_, i) => at(30_000 + i))

@@ -2,7 +2,6 @@ import {
   AddressPool,
   type AddressPoolSpec,
   type AllocationOutcome,
-  type HandOverOutcome,
   rebuildPool,
   type Strategy,
 } from 'ipam-kit/allocator'
@@ -17,11 +16,6 @@ const uidsOn = (pool: AddressPool, address: string) => pool.ownersOf(at(address)
 
 function given(outcome: AllocationOutcome): Extract<AllocationOutcome, { kind: 'allocated' }> {
   if (outcome.kind !== 'allocated') throw new Error(`${outcome.kind}, not allocated`)
-  return outcome
-}
-
-function moved(outcome: HandOverOutcome): Extract<HandOverOutcome, { kind: 'handedOver' }> {
-  if (outcome.kind !== 'handedOver') throw new Error(`${outcome.kind}, not handed over`)
   return outcome
 }
 
@@ -75,49 +69,6 @@ describe('what is read back', () => {
     ] as const) {
       expect(holdsOf(one, other)).toEqual(holdsOf(other, one))
     }
-  })
-})
-
-describe('a hand-over', () => {
-  test('asks only for the family that is handed over', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29', 'fd00::/125') })
-    pool.allocate({ owner: { uid: 'a' }, family: 4 })
-    pool.allocate({ owner: { uid: 'b' }, family: 6 })
-    expect(pool.handOver({ uid: 'a' }, { uid: 'b' }).kind).toBe('handedOver')
-    expect(pool.addressesOf('b').map(Address.format)).toEqual(['fd00::', '10.0.0.0'])
-  })
-
-  test('of one address leaves the others, and undo gives back all that were handed over', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29', 'fd00::/125') })
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'dualStack' } })
-    const one = moved(pool.handOver({ uid: 'a' }, { uid: 'b' }, { address: at('fd00::') }))
-    expect([uidsOn(pool, '10.0.0.0'), uidsOn(pool, 'fd00::')]).toEqual([['a'], ['b']])
-    expect(pool.undo(one.delta)).toBe(true)
-    const both = moved(pool.handOver({ uid: 'a' }, { uid: 'c' }))
-    expect(pool.addressesOf('c')).toHaveLength(2)
-    expect(pool.undo(both.delta)).toBe(true)
-    expect(pool.addressesOf('c')).toEqual([])
-    expect(pool.addressesOf('a').map(Address.format)).toEqual(['10.0.0.0', 'fd00::'])
-  })
-
-  test('leaves what the owner holds for another interface', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    pool.allocate({ owner: { uid: 'a' } })
-    pool.allocate({ owner: { uid: 'a', interface: 'net1' } })
-    expect(moved(pool.handOver({ uid: 'a' }, { uid: 'b' })).delta.holds).toHaveLength(1)
-    expect([uidsOn(pool, '10.0.0.0'), uidsOn(pool, '10.0.0.1')]).toEqual([['b'], ['a']])
-  })
-
-  test('is not undone when it has been handed on or released since', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    pool.allocate({ owner: { uid: 'a' } })
-    const { delta } = moved(pool.handOver({ uid: 'a' }, { uid: 'b' }))
-    pool.handOver({ uid: 'b' }, { uid: 'c' })
-    expect(pool.undo(delta)).toBe(false)
-    pool.releaseOwner('c')
-    expect(pool.undo(delta)).toBe(false)
-    expect(pool.counts()).toMatchObject({ used: 0n, free: 8n })
-    expect(pool.entries()).toEqual([])
   })
 })
 

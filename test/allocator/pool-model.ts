@@ -196,17 +196,6 @@ export class PoolModel {
     }
   }
 
-  /** Other owners have what these held. */
-  handOver(from: readonly Hold[], to: readonly Hold[]): void {
-    const gone = new Set(from.map((hold) => hold.sequence))
-    const rests = this.#rests
-    const used = this.#used
-    this.#holds = this.#holds.filter((hold) => !gone.has(hold.sequence))
-    this.begin(to)
-    this.#rests = rests
-    this.#used = used
-  }
-
   /** A copy that goes its own way: what it was before a call, for `undo` of that call. */
   copy(): PoolModel {
     const twin = new PoolModel(this.#spec)

@@ -73,7 +73,6 @@ type Command =
   | { readonly do: 'release'; readonly owner: Hold['owner']; readonly address: Address; readonly wrong: boolean }
   | { readonly do: 'releaseOwner'; readonly uid: string }
   | { readonly do: 'releaseExpired' | 'undo' }
-  | { readonly do: 'handOver'; readonly from: Hold['owner']; readonly to: Hold['owner'] }
   | { readonly do: 'occupy'; readonly owner: Hold['owner']; readonly address: Address }
   | { readonly do: 'wait'; readonly seconds: number }
   | { readonly do: 'resize'; readonly space: Partial<AddressPoolSpec> }
@@ -102,7 +101,6 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('release' as const), owner, address, wrong: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('releaseOwner' as const), uid }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('releaseExpired' as const, 'undo' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('handOver' as const), from: owner, to: owner }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('occupy' as const), owner, address }) },
   // the clock may also step back
   {
@@ -180,15 +178,6 @@ class Pair {
         if (isOwner) expect(sequences).toEqual(holds.map((hold) => hold.sequence))
         else expect(new Set(sequences)).toEqual(new Set(holds.map((hold) => hold.sequence)))
         model.end(delta.holds.map((hold) => holds.find((one) => one.sequence === hold.sequence)!))
-        this.#last = { delta, before }
-        return
-      }
-      case 'handOver': {
-        const outcome = pool.handOver(command.from, command.to)
-        if (outcome.kind !== 'handedOver') return
-        const { delta } = outcome
-        if (delta.kind !== 'handOver') throw new Error('another delta than that of a hand-over')
-        model.handOver(delta.from, delta.holds)
         this.#last = { delta, before }
         return
       }

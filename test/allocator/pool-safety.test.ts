@@ -43,19 +43,6 @@ describe('an address is given to nobody else', () => {
     expect(uidsOn(pool)).toEqual(['c'])
   })
 
-  test('by undoing a hand-over to where it is held already', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/30') })
-    pool.allocate({ owner: { uid: 'a' } })
-    const moved = pool.handOver({ uid: 'a' }, { uid: 'b' })
-    pool.occupy(one, { uid: 'a' })
-    if (moved.kind === 'handedOver') pool.undo(moved.delta)
-    pool.releaseOwner('b')
-    pool.release(one, { uid: 'a' })
-    expect(given(pool.allocate({ owner: { uid: 'c' } })).address).toEqual(one)
-    expect(pool.addressesOf('a')).toEqual([])
-    expect(pool.allocate({ owner: { uid: 'a' } })).toMatchObject({ kind: 'allocated', address: at('10.0.0.1') })
-  })
-
   test('by owners whose names run together', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/30') })
     pool.occupy(one, { uid: 'a', interface: 'b' })

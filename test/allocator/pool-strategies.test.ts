@@ -218,21 +218,6 @@ describe('releases', () => {
     expect(small.release(at('10.0.0.0'), nic('net2'))).toEqual({ kind: 'notHeld' })
     expect(small.releaseOwner('a').holds).toHaveLength(2)
   })
-
-  test('a hand-over leaves no moment in which the address is free', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/29'), coolDownSeconds: 60 })
-    give(small, 'old')
-    const outcome = small.handOver({ uid: 'old' }, { uid: 'new', kind: 'VirtualMachineInstance' })
-    expect(outcome).toMatchObject({ kind: 'handedOver', delta: { holds: [{ owner: { uid: 'new' }, sequence: 2 }] } })
-    expect(small.handOver({ uid: 'old' }, { uid: 'new' })).toEqual({ kind: 'notHeld' })
-    give(small, 'third')
-    expect(small.handOver({ uid: 'third' }, { uid: 'new' })).toEqual({
-      kind: 'refused',
-      reason: 'OwnerHoldsAnother',
-      address: at('10.0.0.0'),
-    })
-    expect(small.counts()).toMatchObject({ used: 2n, cooling: 0n })
-  })
 })
 
 test('what is kept back is counted, and comes back when the pool is changed', () => {
