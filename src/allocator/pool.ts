@@ -5,7 +5,7 @@ import * as RangeSet from '../cidr/nouns/range-set.js'
 import { refuse } from '../errors/refuse.js'
 import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { FAMILIES, holdsInOrder, PoolBook } from './pool-book.js'
+import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { takeBackAll, undoDelta } from './pool-undo.js'
@@ -30,7 +30,7 @@ import {
   type Want,
 } from './request.js'
 import { assertWithin } from './slots.js'
-import { allocated, assertExpiry, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
+import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
@@ -73,7 +73,6 @@ export class Pool {
     const { owner, want = { kind: 'any' } } = request
     assertOwner(owner)
     assertWant(want, request.family)
-    if (request.expiresAtMs !== undefined) assertExpiry(request.expiresAtMs)
     const nowMs = this.#advance(options)
     const holdsAnything = this.#book.holdsAnything(owner)
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
@@ -122,11 +121,10 @@ export class Pool {
     const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
     const isNew = others.length === holds.length
     if (isNew) {
-      const { sequence = this.#sequence + 1, stickyKey, expiresAtMs } = options
+      const { sequence = this.#sequence + 1, stickyKey } = options
       assertWithin('sequence', sequence, 0, MOST_COUNTED)
-      if (expiresAtMs !== undefined) assertExpiry(expiresAtMs)
       this.#sequence = Math.max(this.#sequence, sequence)
-      this.#book.begin(newHold(address, owner, sequence, stickyKey, expiresAtMs))
+      this.#book.begin(newHold(address, owner, sequence, stickyKey))
     }
     if (!inPool) return { kind: 'outOfPool', others }
     return { kind: isNew ? 'occupied' : 'already', others }
@@ -151,15 +149,6 @@ export class Pool {
   releaseOwner(uid: string, options: AtTime = {}): Released {
     const nowMs = this.#advance(options)
     return this.#end(this.#book.takeHoldsOf(uid), nowMs)
-  }
-
-  /** Ends all holds whose time is over, in the order in which they began. */
-  releaseExpired(nowMs: number): Released {
-    this.#advance({ nowMs })
-    const holds: Hold[] = []
-    const { expiring } = this.#book
-    for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
-    return this.#end(this.#book.takeHolds(holdsInOrder(holds)), nowMs)
   }
 
   /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
@@ -294,7 +283,7 @@ export class Pool {
       return this.#exhausted(families, nowMs)
     }
     if ('kind' in found) return found
-    const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey, request.expiresAtMs)
+    const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey)
     const rest = this.#book.give(hold, isNewOwner)
     return allocated({ holds: [hold], rests: rest === undefined ? NONE : [rest], before })
   }
@@ -384,8 +373,8 @@ export class Pool {
     return allocated(given)
   }
 
-  #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
-    const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
+  #begin(address: Address, { owner, stickyKey }: AllocationRequest, to: Given): void {
+    const hold = newHold(address, owner, ++this.#sequence, stickyKey)
     const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
     to.holds.push(hold)
     if (rest !== undefined) to.rests.push(rest)

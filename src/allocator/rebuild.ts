@@ -6,7 +6,7 @@ import { assertOwner, type OccupyOptions, type Owner, ownerId } from './request.
 type Address = Address.Address
 
 /** A live object that says who holds an address. */
-export interface ObservedHold extends Pick<OccupyOptions, 'sequence' | 'stickyKey' | 'expiresAtMs'> {
+export interface ObservedHold extends Pick<OccupyOptions, 'sequence' | 'stickyKey'> {
   readonly address: Address
   readonly owner: Owner
 }
@@ -71,8 +71,8 @@ function inOrder(a: ObservedHold, b: ObservedHold): number {
   return Address.compare(a.address, b.address) || compareTexts(textOf(a), textOf(b))
 }
 
-function textOf({ owner, stickyKey, expiresAtMs }: ObservedHold): string {
-  return [ownerId(owner), owner.key, owner.kind, stickyKey, expiresAtMs].join('\n')
+function textOf({ owner, stickyKey }: ObservedHold): string {
+  return [ownerId(owner), owner.key, owner.kind, stickyKey].join('\n')
 }
 
 function byAddress(a: RebuildFinding, b: RebuildFinding): number {

@@ -77,8 +77,6 @@ export interface AllocationRequest {
    * before IPv6. `many`, `run` and `prefix` are made of such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
-  /** When `releaseExpired` may take it back, in milliseconds since 1970. Default: never. Asking again for what is held does not move it. */
-  readonly expiresAtMs?: number | undefined
 }
 
 /** One owner's hold on an address. */
@@ -88,7 +86,6 @@ export interface Hold {
   /** Another number for each time that an address is given: a release that names it ends no later hold of the same owner. */
   readonly sequence: number
   readonly stickyKey?: string | undefined
-  readonly expiresAtMs?: number | undefined
 }
 
 /** What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the same pool (`memory`). */
@@ -215,5 +212,4 @@ export interface ReleaseOptions extends AtTime {
 export interface OccupyOptions extends AtTime {
   readonly sequence?: number | undefined
   readonly stickyKey?: string | undefined
-  readonly expiresAtMs?: number | undefined
 }

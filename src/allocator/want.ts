@@ -3,14 +3,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import { refuse } from '../errors/refuse.js'
 import { FAMILIES } from './pool-book.js'
-import {
-  type AllocationOutcome,
-  type Hold,
-  MOST_COUNTED,
-  type Owner,
-  type StrategyState,
-  type Want,
-} from './request.js'
+import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from './request.js'
 import type { Rest } from './resting.js'
 import { assertWithin } from './slots.js'
 
@@ -70,11 +63,6 @@ export function assertWant(want: Want, family: Family | undefined): void {
   assertWithin('want.length', want.length, bits - MOST_BITS, bits)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what is no whole number of milliseconds from 1970 on */
-export function assertExpiry(expiresAtMs: number): void {
-  assertWithin('expiresAtMs', expiresAtMs, 0, MOST_COUNTED)
-}
-
 /** How many addresses a run has, and of what its first one is a multiple. */
 export function shapeOf(want: RunWant, family: Family): readonly [count: number, alignment: number] {
   if (want.kind === 'run') return [want.count, 1]
@@ -99,15 +87,8 @@ export function isOneOfEach(addresses: readonly Address[]): boolean {
   return addresses.length === 2 && one!.family !== other!.family
 }
 
-export function newHold(
-  address: Address,
-  owner: Owner,
-  sequence: number,
-  stickyKey: string | undefined,
-  expiresAtMs: number | undefined,
-): Hold {
-  if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
-  return { address, owner, sequence, stickyKey, expiresAtMs }
+export function newHold(address: Address, owner: Owner, sequence: number, stickyKey: string | undefined): Hold {
+  return stickyKey === undefined ? { address, owner, sequence } : { address, owner, sequence, stickyKey }
 }
 
 export function allocated({ holds, rests, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {

@@ -87,12 +87,6 @@ describe.each(FAMILIES)(
         const pool = poolOf(count, (all, i) => all.occupy(at(i), owner('a')))
         return () => expect(pool.undo(countedDelta(pool.releaseOwner('a')))).toBe(true)
       },
-      'a release of half of the addresses of an owner is undone': (count) => {
-        const pool = poolOf(count, (all, i) =>
-          all.occupy(at(i), owner('a'), { expiresAtMs: i % 2 === 0 ? 1 : undefined }),
-        )
-        return () => expect(pool.undo(countedDelta(pool.releaseExpired(1)))).toBe(true)
-      },
       'a release of addresses that have another owner each is undone': (count) => {
         const pool = poolOf(count, (all, i) => {
           all.occupy(at(i), interfaceOf('a', i))

@@ -6,7 +6,6 @@ interface ModelHold {
   readonly uid: string
   readonly interface: string | undefined
   readonly key: string | undefined
-  readonly expiresAtMs: number | undefined
   readonly sequence: number
 }
 
@@ -161,10 +160,10 @@ export class PoolModel {
 
   /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses, but for the first that were kept. */
   begin(holds: readonly Hold[], { byStrategy = [], kept = 0 }: Pick<Expected, 'byStrategy' | 'kept'> = {}): void {
-    for (const [i, { address, owner, sequence, stickyKey, expiresAtMs }] of holds.entries()) {
+    for (const [i, { address, owner, sequence, stickyKey }] of holds.entries()) {
       const text = Address.format(address)
       const { uid, interface: name } = owner
-      this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, expiresAtMs, sequence }]
+      this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, sequence }]
       this.#rests = this.#rests.filter((rest) => rest.address !== text)
       this.#used = [...this.#used, text]
       if (i >= kept && byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
@@ -179,10 +178,6 @@ export class PoolModel {
     return this.#holds.find(
       (hold) => hold.address === address && hold.uid === owner.uid && hold.interface === owner.interface,
     )
-  }
-
-  expired(nowMs: number): readonly ModelHold[] {
-    return this.#holds.filter((hold) => hold.expiresAtMs !== undefined && hold.expiresAtMs <= nowMs)
   }
 
   end(holds: readonly ModelHold[]): void {

@@ -170,18 +170,6 @@ describe('time', () => {
     expect(ask('pod-4', undefined, 121_000)).toMatchObject({ kind: 'allocated', address: at('10.0.0.1') })
     expect(ask('pod-5', 'default/web-0', 121_000)).toMatchObject({ kind: 'allocated', address: at('10.0.0.3') })
   })
-
-  test('holds end when their time is over', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    for (const [i, expiresAtMs] of [300, 100, undefined, 200].entries()) {
-      small.allocate({ owner: { uid: String(i) }, expiresAtMs })
-    }
-    expect(small.releaseExpired(99).holds).toEqual([])
-    const uids = small.releaseExpired(200).holds.map((hold) => hold.owner.uid)
-    expect(uids).toEqual(['1', '3'])
-    expect(small.releaseExpired(1000).holds).toHaveLength(1)
-    expect(small.counts().used).toBe(1n)
-  })
 })
 
 describe('releases', () => {
@@ -295,7 +283,7 @@ describe('mistakes of the caller', () => {
     expect(() => cooling.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
     expect(() => cooling.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
     expect(() => cooling.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))
-    expect(() => new AddressPool(spec({})).releaseExpired(Number.NaN)).toThrow(refusal('nowMs'))
+    expect(() => new AddressPool(spec({})).counts({ nowMs: Number.NaN })).toThrow(refusal('nowMs'))
   })
 
   test('counts and lengths that no request has', () => {
