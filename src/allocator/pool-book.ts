@@ -278,11 +278,6 @@ export class PoolBook {
     return slot < 0 ? undefined : Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
   }
 
-  /** How many addresses of these families are free. */
-  freeIn(families: readonly Family[]): bigint {
-    return families.reduce((sum, family) => sum + this.space(family).total - BigInt(this.space(family).used), 0n)
-  }
-
   counts(): PoolCounts {
     const { v4, v6 } = this.#spaces
     const total = v4.total + v6.total

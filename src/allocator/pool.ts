@@ -78,13 +78,11 @@ export class Pool {
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
     const before = this.#book.strategyState
-    if (want.kind === 'any' || (want.kind === 'many' && want.count === 1)) {
+    if (want.kind === 'any') {
       return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
     }
     const given: Given = { holds: [], rests: [], before, sequence: this.#sequence, isNewOwner: !holdsAnything }
     switch (want.kind) {
-      case 'many':
-        return this.#allocateMany(request, want.count, given, nowMs)
       case 'dualStack':
         return this.#allocateDualStack(request, given, nowMs)
       case 'address':
@@ -300,24 +298,6 @@ export class Pool {
     return undefined
   }
 
-  #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
-    const families = familiesOf(request.family)
-    const kept: Address[] = []
-    for (const family of families) kept.push(...latestOf(this.#allKeptFor(request, family), count - kept.length))
-    if (this.#book.freeIn(families) + BigInt(kept.length) < count) return this.#exhausted(families, nowMs)
-    for (const address of kept) this.#begin(address, request, given)
-    for (const family of families) {
-      while (given.holds.length < count) {
-        const address = this.#choose(family, request)
-        if (address === undefined) break
-        this.#begin(address, request, given)
-      }
-    }
-    if (given.holds.length === count) return allocated(given)
-    this.#takeBack(given)
-    return this.#exhausted(families, nowMs)
-  }
-
   #allocateDualStack(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
     for (const family of FAMILIES) {
       const found = this.#next(request, [family])
@@ -397,11 +377,6 @@ export class Pool {
     const others = this.#book.endAll(holds, nowMs)
     return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
   }
-}
-
-/** Of what is kept for a key as many as are wanted: what is preallocated, and what was released last, in the order of its release. */
-function latestOf(kept: readonly Address[], count: number): readonly Address[] {
-  return kept.slice(Math.max(0, kept.length - count))
 }
 
 const NO_ADDRESSES: readonly Address[] = /* @__PURE__ */ Object.freeze([])

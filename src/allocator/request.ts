@@ -55,8 +55,6 @@ export type Want =
   | { readonly kind: 'address'; readonly address: Address }
   /** The first of these that can be given. */
   | { readonly kind: 'oneOf'; readonly addresses: readonly Address[] }
-  /** So many, 1 to 65,536, wherever they are, or none at all. */
-  | { readonly kind: 'many'; readonly count: number }
   /** So many, 1 to 65,536, one behind the other: the lowest that there are. */
   | { readonly kind: 'run'; readonly count: number }
   /** One IPv4 and one IPv6 address, or none at all. */
@@ -74,7 +72,7 @@ export interface AllocationRequest {
   /**
    * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives it what was preallocated for it, what it had
    * and is still held back for it, and with the strategy `hashed` mostly the same. Of several addresses the one that was released last, and IPv4
-   * before IPv6. `many`, `run` and `prefix` are made of such addresses, or of them and of free ones.
+   * before IPv6. `run` and `prefix` are made of such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
 }

@@ -34,7 +34,7 @@ export const NONE: readonly Rest[] = /* @__PURE__ */ Object.freeze([])
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
 const MOST_BITS = 16
-const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'many', 'run', 'dualStack', 'prefix']
+const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'run', 'dualStack', 'prefix']
 
 /** IPv4 before IPv6, where both would do. */
 export function familiesOf(family: Family | undefined): readonly Family[] {
@@ -51,7 +51,7 @@ export function assertWant(want: Want, family: Family | undefined): void {
   if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
   if (want.kind === 'address') assertAddress('want.address', want.address)
   if (want.kind === 'oneOf') for (const address of want.addresses) assertAddress('want.addresses', address)
-  if (want.kind === 'many' || want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
+  if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
   if (want.kind === 'dualStack' && family !== undefined) {
     refuse('family', 'none: dualStack wants both', String(family))
   }

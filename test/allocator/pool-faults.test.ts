@@ -69,20 +69,20 @@ describe('what is read back', () => {
 describe('undo', () => {
   test('of an allocation needs all of its holds, as they were given', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    const two = given(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 } }))
+    const two = given(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count: 2 } }))
     pool.release(at('10.0.0.1'), { uid: 'a' })
     expect(pool.undo(two.delta)).toBe(false)
     expect(pool.addressesOf('a')).toEqual([at('10.0.0.0')])
     pool.releaseOwner('a')
     // the same owner, the same addresses, but later holds
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 } })
+    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count: 2 } })
     expect(pool.undo(two.delta)).toBe(false)
     expect(pool.counts().used).toBe(2n)
   })
 
   test('of a release needs all of its addresses', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 } })
+    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count: 2 } })
     const delta = pool.releaseOwner('a')
     pool.allocate({ owner: { uid: 'b' }, want: { kind: 'address', address: at('10.0.0.1') } })
     expect(pool.undo(delta)).toBe(false)

@@ -61,7 +61,6 @@ const want = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('oneOf' as const), addresses: fc.array(address, { maxLength: 3 }) }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('many' as const), count: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 2, arbitrary: fc.constant({ kind: 'dualStack' } as const) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('run' as const), count: fc.integer({ min: 1, max: 4 }) }) },
 )

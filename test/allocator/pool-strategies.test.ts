@@ -132,15 +132,6 @@ describe('runs', () => {
       'fd00::ffff:ffff',
     ])
   })
-
-  test('many are given whole or not at all', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/30'), strategy: { kind: 'next-fit' } })
-    give(small, 'a')
-    const before = small.counts()
-    expect(small.allocate({ owner: { uid: 'b' }, want: { kind: 'many', count: 4 } })).toEqual({ kind: 'exhausted' })
-    expect(small.counts()).toEqual(before)
-    expect(give(small, 'c')).toBe('10.0.0.1')
-  })
 })
 
 describe('time', () => {
@@ -289,7 +280,6 @@ describe('mistakes of the caller', () => {
   test('counts and lengths that no request has', () => {
     const made = new AddressPool(spec({}))
     for (const count of [0, -1, 0.5, 65_537, Number.NaN]) {
-      expect(() => made.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count } })).toThrow(refusal('want.count'))
       expect(() => made.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count } })).toThrow(refusal('want.count'))
     }
     for (const length of [15, 33, 24.5]) {

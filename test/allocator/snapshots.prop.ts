@@ -237,7 +237,7 @@ describe('two of one state have the same bytes', () => {
       for (const delta of deltas.reverse()) expect(pool.undo(delta)).toBe(true)
     },
     'a request that can not be met': (pool, nowMs) => {
-      const want = { kind: 'many', count: 1000 } as const
+      const want = { kind: 'run', count: 1000 } as const
       expect(pool.allocate({ owner: { uid: 'z' }, want, family: 4 }, { nowMs }).kind).toBe('exhausted')
     },
     'what is held already, asked for again': (pool, nowMs) => {

@@ -34,7 +34,6 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 
 const wants: readonly Want[] = [
   { kind: 'any' },
-  { kind: 'many', count: 2 },
   { kind: 'dualStack' },
   { kind: 'run', count: 2 },
   { kind: 'address', address: Address.parse('10.0.0.1') },
