@@ -194,13 +194,13 @@ module.exports = {
       to: { path: '^src/crd/[^/]+/', pathNot: '^src/crd/(in-cluster|meta|cluster-api)/' },
     },
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
-    // object.ts and patch.ts are the vocabulary of Kubernetes objects, without a schema: names, references and patches, for everybody
+    // object.ts, patch.ts and names.ts are the vocabulary of Kubernetes objects, without a schema: references, patches and valid names
     typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/(object|patch)\\.ts$'),
     typesOnly(
       'store-run-render-meta',
       '^src/(store|run|render)/',
       '^src/crd/meta/',
-      '^src/crd/meta/(object|patch)\\.ts$',
+      '^src/crd/meta/(object|patch|names)\\.ts$',
     ),
 
     packageOnlyFrom('zod', '^src/crd/'),

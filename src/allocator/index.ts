@@ -28,11 +28,8 @@ export { RangeTree } from './range-tree.js'
 export {
   type ObservedHold,
   type RebuildFinding,
-  type RebuildOptions,
-  type RebuildStep,
   type Rebuilt,
   rebuildPool,
-  rebuildPoolInSteps,
 } from './rebuild.js'
 export { explainRefusal } from './refusal.js'
 export type {
@@ -41,7 +38,6 @@ export type {
   AllocationOutcome,
   AllocationRequest,
   AtTime,
-  HandOverOutcome,
   Hold,
   LowestFreeOptions,
   Occupation,

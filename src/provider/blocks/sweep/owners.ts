@@ -1,14 +1,10 @@
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
-import { SUBDOMAIN_PATTERN } from '../../../crd/meta/dns-names.js'
+import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import type { AbsentEffect, AnyWatch, CachedObjects, Delta } from '../../../plan/index.js'
 
 /** The uid of a static Pod, on its mirror in the API, which has one of its own. */
 const MIRROR = 'kubernetes.io/config.mirror'
-
-const NAME = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
-const MAX_NAME_LENGTH = 253
-const MAX_NAMESPACE_LENGTH = 63
 
 /** An owner: the uids under which rows may name it, its own first. */
 interface Owner {
@@ -66,10 +62,10 @@ export class Owners {
     if (namespaced !== slash >= 0) return undefined
     const name = named.owner.slice(slash + 1)
     // rows may be written by anything: no store can be asked for an object with a name that is not valid
-    if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return undefined
+    if (subdomainProblem(name) !== undefined) return undefined
     if (slash < 0) return { apiVersion, kind, name }
     const namespace = named.owner.slice(0, slash)
-    return isNamespace(namespace) ? { apiVersion, kind, namespace, name } : undefined
+    return labelProblem(namespace) === undefined ? { apiVersion, kind, namespace, name } : undefined
   }
 
   #uidsOf(ref: ObjectRef): readonly string[] {
@@ -90,11 +86,6 @@ function uidsOf(kind: KindInfo, { metadata }: KubeObject): readonly string[] {
 
 function isPod({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): boolean {
   return kind === 'Pod' && groupOf(apiVersion) === ''
-}
-
-/** A namespace is a DNS label. */
-function isNamespace(text: string): boolean {
-  return text.length <= MAX_NAMESPACE_LENGTH && !text.includes('.') && NAME.test(text)
 }
 
 /** A kind as rows name it. */

@@ -1,9 +1,11 @@
-/** The texts that the API server allows as names and keys. Each check gives the problem, or undefined. */
+// The texts that the API server allows as names and keys. Each check gives the problem, or undefined.
+
+import { KIND_PATTERN, SUBDOMAIN_PATTERN } from './dns-names.js'
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
 const KEY_NAME = /^([A-Za-z0-9][-\w.]*)?[A-Za-z0-9]$/
-const KIND = /^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$/
+const KIND = /* @__PURE__ */ new RegExp(KIND_PATTERN, 'u')
 const VERSION = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 
 const MAX_LABEL = 63
