@@ -21,6 +21,9 @@ export const blockWatch: Watch<BlockBook> = {
   parse: (object) => BlockBook.parse(object),
   indexes: {
     domain: ({ object }) => [object.spec.domain],
+    grid: ({ object: { spec }, prefix }) => [
+      gridKey(spec.domain, prefix.address.family, { ...spec, blockPrefixLength: prefix.length }),
+    ],
     /** The pool that the block was made for, by family: `4 blue`. */
     pool: ({ object, prefix }) => [`${prefix.address.family} ${object.spec.pool}`],
     node: ({ object: { spec } }) => (spec.node === undefined ? [] : [spec.node]),
@@ -31,4 +34,13 @@ export const blockWatch: Watch<BlockBook> = {
     /** The keys of the owners for which the block keeps rows. */
     stickyKey: ({ entries }) => entries.flatMap(({ row }) => (row.state === 'held' ? stickyKeys(row) : [])),
   },
+}
+
+/** Names a grid of a domain: what blocks are found by that lie on it. */
+export function gridKey(
+  domain: string,
+  family: 4 | 6,
+  { blockPrefixLength, allocationPrefixLength }: { blockPrefixLength: number; allocationPrefixLength: number },
+): string {
+  return `${domain} ${family} ${blockPrefixLength} ${allocationPrefixLength}`
 }

@@ -325,14 +325,16 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   /** How many claims of a pool have our finalizer, or are about to. */
   #unreleased(pool: string): number {
-    const { asking } = this.#record(pool)
-    const isHeld = (key: string) => {
+    const hasOurs = (claim: IPAddressClaim) => hasFinalizer(claim, this.#rules.finalizers.claim)
+    let count = 0
+    for (const claim of this.#claims.each('pool', pool)) if (hasOurs(claim)) count++
+    for (const key of this.#record(pool).asking) {
       const claim = this.#claim(key)
-      return claim !== undefined && (asking.has(key) || hasFinalizer(claim, this.#rules.finalizers.claim))
+      const ref = claim && claimReads(claim, this.#rules).pool
+      const isCounted = claim !== undefined && ref !== undefined && formatRef(ref) === pool && hasOurs(claim)
+      if (claim !== undefined && !isCounted) count++
     }
-    const keys = new Set(asking)
-    for (const claim of this.#claims.each('pool', pool)) keys.add(keyOf(claim))
-    return [...keys].filter(isHeld).length
+    return count
   }
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */

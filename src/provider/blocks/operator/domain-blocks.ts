@@ -4,8 +4,11 @@ import type { FamilyGrid } from '../../../crd/ipam-kit/grid.js'
 import type { IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
 import type { CachedObjects } from '../../../plan/index.js'
 import type { BlockBook } from '../book.js'
+import { gridKey } from '../watches.js'
 
 type Family = 4 | 6
+
+const FAMILIES = [4, 6] as const
 
 /** A block that cannot be read: who holds what in it is not known, and its name says where it lies. */
 interface Unreadable {
@@ -49,15 +52,20 @@ export class DomainBlocks {
     return this.unreadable.find((block) => !isOnGrid(block))?.name
   }
 
-  /** A block that does not lie on the grid of the domain. */
+  /** A block that does not lie on the grid of the domain. O(1) if there is none. */
   offGridOf(spec: IPDomainSpec): string | undefined {
+    const onGrid = FAMILIES.map((family) => {
+      return this.#blocks.countBy('grid', gridKey(this.#domain, family, family === 4 ? spec.ipv4 : spec.ipv6))
+    })
+    const areAllOnGrid = onGrid.reduce((sum, count) => sum + count, 0) === this.size
     const wanted = ({ address }: Prefix.Prefix) => (address.family === 4 ? spec.ipv4 : spec.ipv6)
-    const book = this.#find((each) => {
+    const isOff = (each: BlockBook) => {
       const [has, wants] = [gridOf(each), wanted(each.prefix)]
       return (
         has.blockPrefixLength !== wants.blockPrefixLength || has.allocationPrefixLength !== wants.allocationPrefixLength
       )
-    })
+    }
+    const book = areAllOnGrid ? undefined : this.#find(isOff)
     return book?.name ?? this.unreadable.find(({ prefix }) => prefix.length !== wanted(prefix).blockPrefixLength)?.name
   }
 
