@@ -167,10 +167,17 @@ module.exports = {
 
     {
       name: 'crd-group',
-      comment: 'A CRD group imports crd/meta and the shared files of crd/, not another group.',
+      comment: 'A CRD group imports crd/meta, crd/core and the shared files of crd/, not another group.',
       severity: 'error',
-      from: { path: '^src/crd/([^/]+)/', pathNot: '^src/crd/(meta|in-cluster)/' },
-      to: { path: '^src/crd/[^/]+/', pathNot: ['^src/crd/$1/', '^src/crd/meta/'] },
+      from: { path: '^src/crd/([^/]+)/', pathNot: '^src/crd/(meta|core|in-cluster)/' },
+      to: { path: '^src/crd/[^/]+/', pathNot: ['^src/crd/$1/', '^src/crd/(meta|core)/'] },
+    },
+    {
+      name: 'crd-core',
+      comment: 'The kinds of Kubernetes itself are read by all groups, and know none.',
+      severity: 'error',
+      from: { path: '^src/crd/core/' },
+      to: { path: '^src/crd/[^/]+/', pathNot: '^src/crd/(core|meta)/' },
     },
     {
       name: 'crd-meta',
@@ -187,9 +194,14 @@ module.exports = {
       to: { path: '^src/crd/[^/]+/', pathNot: '^src/crd/(in-cluster|meta|cluster-api)/' },
     },
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
-    // object.ts is the vocabulary of Kubernetes objects, without a schema: names and references, for everybody
-    typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/object\\.ts$'),
-    typesOnly('store-run-render-meta', '^src/(store|run|render)/', '^src/crd/meta/', '^src/crd/meta/object\\.ts$'),
+    // object.ts, patch.ts and names.ts are the vocabulary of Kubernetes objects, without a schema: references, patches and valid names
+    typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/(object|patch)\\.ts$'),
+    typesOnly(
+      'store-run-render-meta',
+      '^src/(store|run|render)/',
+      '^src/crd/meta/',
+      '^src/crd/meta/(object|patch|names)\\.ts$',
+    ),
 
     packageOnlyFrom('zod', '^src/crd/'),
     packageOnlyFrom('ip-address', '^src/cidr/forms/ip-address\\.ts$'),

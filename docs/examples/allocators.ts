@@ -2,6 +2,8 @@
 import {
   AddressPool,
   explainRefusal,
+  type HoldReason,
+  Ledger,
   type PoolEntry,
   PrefixAllocator,
   reservedAddresses,
@@ -66,3 +68,19 @@ for (const [uid, length] of [
   if (outcome.kind === 'allocated') console.log(uid, Prefix.format(outcome.prefix))
 }
 console.log(delegation.free(48), delegation.free(64))
+
+// Who holds what, and why: a ledger records what is observed, and offers what is free.
+const ledger = new Ledger({ space: RangeSet.parse(['10.20.1.0/30']) })
+const record = (id: string, text: string, reason: HoldReason) =>
+  ledger.set(id, { prefix: Prefix.parse(text), reason, holder: { key: id } })
+record('web-0', '10.20.1.0/32', 'held')
+record('web-1', '10.20.1.1/32', 'pending')
+record('db-0', '10.20.1.2/32', 'kept')
+record('lab', '10.20.0.0/16', 'former')
+for (const key of ['db-0', 'web-2']) {
+  const next = ledger.next({ for: key })
+  console.log(key, next && Prefix.format(next))
+}
+for (const { prefix, reason, holder } of ledger.entries()) console.log(Prefix.format(prefix), reason, holder.key)
+const { total, free, outOfRange } = ledger.counts()
+console.log(total, free, outOfRange)

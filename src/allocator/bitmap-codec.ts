@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from '../bytes/base64.js'
+import { fromBase64, toBase64 } from '../bytes/platform.js'
 import { ByteReader, ByteWriter, sealed } from '../bytes/varints.js'
 import { fail, type Result } from '../errors/index.js'
 import { popCount } from './bits.js'
@@ -76,15 +76,25 @@ export function bitmapToBase64(size: number, words: Int32Array): string {
 }
 
 export function bitmapFromBase64(size: number, text: string): Result<StoredBitmap, 'MALFORMED_BYTES'> {
-  const bytes = new Uint8Array(Math.ceil(size / 8))
-  const length = Math.ceil(bytes.length / 3) * 4
+  const byteCount = Math.ceil(size / 8)
+  const length = Math.ceil(byteCount / 3) * 4
   if (text.length !== length) {
     const problem = `${text.length} characters of Base64, and ${size} slots need ${length}`
     return fail('MALFORMED_BYTES', { what: WHAT, position: Math.min(text.length, length), problem })
   }
-  const position = fromBase64(text, bytes)
-  if (position >= 0) return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'no digit of Base64' })
-  return wordsOf(bytes, size, 0)
+  const bytes = fromBase64(text)
+  if (bytes?.length === byteCount) return wordsOf(bytes, size, 0)
+  const position = wrongAt(text, Math.ceil((byteCount * 8) / 6))
+  return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'no digit of Base64' })
+}
+
+/** Where a text goes wrong that has so many digits of Base64, and padding behind them. */
+function wrongAt(text: string, digits: number): number {
+  const end = text.search(/[^A-Za-z0-9+/]|$/)
+  if (end !== digits) return Math.min(end, digits)
+  const behind = text.slice(digits).search(/[^=]/)
+  // the last digit has bits that no byte has
+  return behind < 0 ? digits - 1 : digits + behind
 }
 
 function wordsOf(bytes: Uint8Array, size: number, offset: number): Result<StoredWords, 'MALFORMED_BYTES'> {

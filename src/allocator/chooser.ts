@@ -20,8 +20,6 @@ export class Chooser {
   moved: Address | undefined
   /** Of least-recently-released: what was used. */
   #used: Slots | undefined
-  /** Of hashed: where the last key tends to, which a request for several addresses asks over and over. */
-  #tended: { readonly key: string; readonly slot: number } | undefined
 
   constructor(strategy: Strategy, staticBand: number) {
     this.#strategy = strategy
@@ -108,8 +106,7 @@ export class Chooser {
         this.state = (this.state + STEP) | 0
         return from + Math.floor(drawn(this.state) * (to - from))
       case 'hashed': {
-        if (this.#tended?.key !== key) this.#tended = { key, slot: space.slotFor(key) }
-        const { slot } = this.#tended
+        const slot = space.slotFor(key)
         return slot >= from && slot < to ? slot : from + jump(hashText(key), to - from)
       }
       default:

@@ -1,6 +1,16 @@
 export type { ReserveRule, SubnetEdges } from '../cidr/edges.js'
 export { AddressPool } from './address-pool.js'
 export { Bitmap } from './bitmap.js'
+export type {
+  HoldReason,
+  LedgerCounts,
+  LedgerEntry,
+  LedgerHolder,
+  LedgerQuery,
+  LedgerSpec,
+  Random,
+} from './ledger/entry.js'
+export { Ledger } from './ledger/ledger.js'
 export type { AddressPoolSpec } from './pool-spec.js'
 export {
   PrefixAllocator,
@@ -18,11 +28,8 @@ export { RangeTree } from './range-tree.js'
 export {
   type ObservedHold,
   type RebuildFinding,
-  type RebuildOptions,
-  type RebuildStep,
   type Rebuilt,
   rebuildPool,
-  rebuildPoolInSteps,
 } from './rebuild.js'
 export { explainRefusal } from './refusal.js'
 export type {
@@ -31,7 +38,6 @@ export type {
   AllocationOutcome,
   AllocationRequest,
   AtTime,
-  HandOverOutcome,
   Hold,
   LowestFreeOptions,
   Occupation,

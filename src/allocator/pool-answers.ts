@@ -23,7 +23,6 @@ export function heldAlready(
   const first = candidates[0]
   if (first === undefined) return undefined
   if (want.kind === 'any') return already([first])
-  if (want.kind === 'many' && candidates.length === want.count) return already(candidates)
   if (want.kind === 'dualStack' && isOneOfEach(candidates)) return already(candidates)
   if ((want.kind === 'run' || want.kind === 'prefix') && isRun(candidates, want)) return already(candidates)
   return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }

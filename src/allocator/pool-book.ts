@@ -1,7 +1,6 @@
 import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import { Chooser } from './chooser.js'
-import { Deadlines } from './deadlines.js'
 import { HoldsByOwner, inOrder } from './holds-by-owner.js'
 import { MultiMap } from './multi-map.js'
 import { PlaceMap } from './place-map.js'
@@ -38,7 +37,6 @@ export class PoolBook {
   #spaces: Spaces
   #choosers: { readonly 4: Chooser; readonly 6: Chooser }
   readonly resting: Resting
-  readonly expiring = new Deadlines<Hold>()
   /** Who holds an address, by its place. */
   #holders = holdersOfFamilies()
   readonly #held = new HoldsByOwner<Hold>(byAddress)
@@ -117,7 +115,6 @@ export class PoolBook {
     const place = this.#placeOf(address)
     const rest = this.resting.remove(address)
     this.#held.add(hold, isOnly)
-    if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
     this.#holders[address.family].addFirst(place, hold)
     this.#countIn(address, place)
     return rest
@@ -184,13 +181,6 @@ export class PoolBook {
       this.#order = Math.max(this.#order, rest.order)
     }
     this.#unblock(address, place)
-  }
-
-  /** Records a hold in the place of another one on the same address. */
-  replace(hold: Hold, by: Hold): void {
-    const place = this.#placeOf(hold.address)
-    this.#strike(hold, place)
-    this.#enter(by, place)
   }
 
   /** Lets what has cooled down go, and where the clock was set back holds back again what has not by now. Returns the time. */
@@ -286,11 +276,6 @@ export class PoolBook {
     const slot = space.freeRun(count, alignment)
     for (const place of places) space.take(place)
     return slot < 0 ? undefined : Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
-  }
-
-  /** How many addresses of these families are free. */
-  freeIn(families: readonly Family[]): bigint {
-    return families.reduce((sum, family) => sum + this.space(family).total - BigInt(this.space(family).used), 0n)
   }
 
   counts(): PoolCounts {
@@ -401,7 +386,6 @@ export class PoolBook {
   /** Returns whether the address has no other hold. */
   #enter(hold: Hold, place: Place): boolean {
     this.#held.add(hold)
-    if (hold.expiresAtMs !== undefined) this.expiring.add(hold, hold.expiresAtMs)
     return this.#holders[hold.address.family].add(place, hold)
   }
 
@@ -412,7 +396,6 @@ export class PoolBook {
   }
 
   #strikeHeld(hold: Hold, place: Place): boolean {
-    if (hold.expiresAtMs !== undefined) this.expiring.remove(hold)
     return this.#holders[hold.address.family].delete(place, hold)
   }
 }
@@ -425,7 +408,7 @@ function stateOf(four: Chooser, six: Chooser): StrategyState {
 }
 
 /** In the order in which they began. */
-export function holdsInOrder(holds: Hold[]): Hold[] {
+function holdsInOrder(holds: Hold[]): Hold[] {
   return inOrder(holds, byAddress)
 }
 

@@ -9,13 +9,14 @@ import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-
 import { type Hold, isName, MOST_COUNTED, type Owner, ownerId } from './request.js'
 import type { Rest } from './resting.js'
 import type { Strategy } from './strategy.js'
+import { newHold } from './want.js'
 
 // The stored form of a pool: a version; its addresses, and those of its ranges that it does not hand out, as sets; its options, with what is
 // preallocated by address; its last sequence and its time; what its strategy goes by; its holds by sequence; what is at rest, in the order of
 // release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the same text before it, or 0 and its characters.
 // A checksum comes last. A pool has one form: whoever reads one compares it with what it would write.
 
-const VERSION = 2
+const VERSION = 3
 const WHAT = 'a pool of addresses'
 const HALF = 2 ** 32
 const TWICE = 'what can be there once is there twice'
@@ -139,12 +140,11 @@ class PoolWriter extends ByteWriter {
     if (value !== undefined) write(value)
   }
 
-  hold({ address, owner, sequence, stickyKey, expiresAtMs }: Hold): void {
+  hold({ address, owner, sequence, stickyKey }: Hold): void {
     this.address(address)
     this.text(owner.uid)
     for (const text of [owner.key, owner.kind, owner.interface, stickyKey]) this.optional(text, (one) => this.text(one))
     this.large(sequence)
-    this.optional(expiresAtMs, (ms) => this.large(ms))
   }
 
   rest({ address, coolUntilMs, stickyKey }: Rest): void {
@@ -242,9 +242,7 @@ class PoolReader extends ByteReader {
     }
     const sequence = this.large()
     if (sequence > most) this.refuse(at, 'a sequence that the pool has not come to')
-    const expiresAtMs = this.optional(() => this.counted())
-    if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
-    return { address, owner, sequence, stickyKey, expiresAtMs }
+    return newHold(address, owner, sequence, stickyKey)
   }
 
   /** What is at rest: the higher the order, the later it was released. */

@@ -9,14 +9,7 @@ import type { Rest } from './resting.js'
  * @param lastSequence the number of the last hold that the pool has begun
  */
 export function undoDelta(book: PoolBook, delta: AllocationDelta, lastSequence: number): boolean {
-  switch (delta.kind) {
-    case 'allocate':
-      return undoAllocation(book, delta, lastSequence)
-    case 'release':
-      return undoRelease(book, delta)
-    case 'handOver':
-      return undoHandOver(book, delta)
-  }
+  return delta.kind === 'allocate' ? undoAllocation(book, delta, lastSequence) : undoRelease(book, delta)
 }
 
 /** As if these holds had never been. `rests`: what was remembered of their addresses before. */
@@ -44,19 +37,6 @@ function undoRelease(book: PoolBook, { holds, memory }: Released): boolean {
     lastOf(owner, address) <= memory.sequence
   if (!holds.every(isOpen)) return false
   for (const hold of holds) book.begin(hold)
-  return true
-}
-
-/** A hand-over can be undone while the one who had the addresses before has been given no other, and not the same again. */
-function undoHandOver(book: PoolBook, { from, holds }: Extract<AllocationDelta, { kind: 'handOver' }>): boolean {
-  const current = currentOf(book, holds)
-  if (current === undefined) return false
-  const last = holds.at(-1)?.sequence ?? 0
-  const lastOf = lastNumbers(book)
-  const isOpen = ({ address, owner }: Hold) =>
-    book.holdOf(address, owner) === undefined && lastOf(owner, address) <= last
-  if (!from.every(isOpen)) return false
-  for (const [i, hold] of current.entries()) book.replace(hold, from[i]!)
   return true
 }
 

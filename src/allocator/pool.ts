@@ -5,7 +5,7 @@ import * as RangeSet from '../cidr/nouns/range-set.js'
 import { refuse } from '../errors/refuse.js'
 import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { FAMILIES, holdsInOrder, PoolBook } from './pool-book.js'
+import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { takeBackAll, undoDelta } from './pool-undo.js'
@@ -15,7 +15,6 @@ import {
   type AllocationRequest,
   type AtTime,
   assertOwner,
-  type HandOverOutcome,
   type Hold,
   type LowestFreeOptions,
   MOST_COUNTED,
@@ -31,7 +30,7 @@ import {
   type Want,
 } from './request.js'
 import { assertWithin } from './slots.js'
-import { allocated, assertExpiry, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
+import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
@@ -74,19 +73,16 @@ export class Pool {
     const { owner, want = { kind: 'any' } } = request
     assertOwner(owner)
     assertWant(want, request.family)
-    if (request.expiresAtMs !== undefined) assertExpiry(request.expiresAtMs)
     const nowMs = this.#advance(options)
     const holdsAnything = this.#book.holdsAnything(owner)
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
     if (held !== undefined) return held
     const before = this.#book.strategyState
-    if (want.kind === 'any' || (want.kind === 'many' && want.count === 1)) {
+    if (want.kind === 'any') {
       return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
     }
     const given: Given = { holds: [], rests: [], before, sequence: this.#sequence, isNewOwner: !holdsAnything }
     switch (want.kind) {
-      case 'many':
-        return this.#allocateMany(request, want.count, given, nowMs)
       case 'dualStack':
         return this.#allocateDualStack(request, given, nowMs)
       case 'address':
@@ -123,11 +119,10 @@ export class Pool {
     const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
     const isNew = others.length === holds.length
     if (isNew) {
-      const { sequence = this.#sequence + 1, stickyKey, expiresAtMs } = options
+      const { sequence = this.#sequence + 1, stickyKey } = options
       assertWithin('sequence', sequence, 0, MOST_COUNTED)
-      if (expiresAtMs !== undefined) assertExpiry(expiresAtMs)
       this.#sequence = Math.max(this.#sequence, sequence)
-      this.#book.begin(newHold(address, owner, sequence, stickyKey, expiresAtMs))
+      this.#book.begin(newHold(address, owner, sequence, stickyKey))
     }
     if (!inPool) return { kind: 'outOfPool', others }
     return { kind: isNew ? 'occupied' : 'already', others }
@@ -154,39 +149,9 @@ export class Pool {
     return this.#end(this.#book.takeHoldsOf(uid), nowMs)
   }
 
-  /** Ends all holds whose time is over, in the order in which they began. */
-  releaseExpired(nowMs: number): Released {
-    this.#advance({ nowMs })
-    const holds: Hold[] = []
-    const { expiring } = this.#book
-    for (let hold = expiring.due(nowMs); hold !== undefined; hold = expiring.due(nowMs)) holds.push(hold)
-    return this.#end(this.#book.takeHolds(holdsInOrder(holds)), nowMs)
-  }
-
-  /**
-   * Gives what one owner holds to another one, without a moment in which it is free: the machine that moves to another node. All of it, or one
-   * address.
-   *
-   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
-   */
-  handOver(from: Owner, to: Owner, options: { readonly address?: Address | undefined } = {}): HandOverOutcome {
-    assertOwner(from)
-    assertOwner(to)
-    const { address } = options
-    const isWanted = (hold: Hold) => address === undefined || Address.equals(hold.address, address)
-    const holds = this.#book.holdsOf(from).filter(isWanted)
-    if (holds.length === 0) return { kind: 'notHeld' }
-    const families = new Set(holds.map((hold) => hold.address.family))
-    const another = this.#book.holdsOf(to).find((hold) => families.has(hold.address.family))
-    if (another !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', address: another.address }
-    const moved = holds.map((hold) => ({ ...hold, owner: to, sequence: ++this.#sequence }))
-    for (const [i, hold] of holds.entries()) this.#book.replace(hold, moved[i]!)
-    return { kind: 'handedOver', delta: { kind: 'handOver', from: holds, holds: moved } }
-  }
-
   /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
   undo(delta: AllocationDelta): boolean {
-    const brought = delta.kind === 'release' ? delta.holds : delta.kind === 'handOver' ? delta.from : []
+    const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
     if (!undoDelta(this.#book, delta, this.#sequence)) return false
     // a delta from before a restart may bring back numbers that are yet to come
@@ -316,7 +281,7 @@ export class Pool {
       return this.#exhausted(families, nowMs)
     }
     if ('kind' in found) return found
-    const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey, request.expiresAtMs)
+    const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey)
     const rest = this.#book.give(hold, isNewOwner)
     return allocated({ holds: [hold], rests: rest === undefined ? NONE : [rest], before })
   }
@@ -331,24 +296,6 @@ export class Pool {
       if (address !== undefined) return address
     }
     return undefined
-  }
-
-  #allocateMany(request: AllocationRequest, count: number, given: Given, nowMs: number): AllocationOutcome {
-    const families = familiesOf(request.family)
-    const kept: Address[] = []
-    for (const family of families) kept.push(...latestOf(this.#allKeptFor(request, family), count - kept.length))
-    if (this.#book.freeIn(families) + BigInt(kept.length) < count) return this.#exhausted(families, nowMs)
-    for (const address of kept) this.#begin(address, request, given)
-    for (const family of families) {
-      while (given.holds.length < count) {
-        const address = this.#choose(family, request)
-        if (address === undefined) break
-        this.#begin(address, request, given)
-      }
-    }
-    if (given.holds.length === count) return allocated(given)
-    this.#takeBack(given)
-    return this.#exhausted(families, nowMs)
   }
 
   #allocateDualStack(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
@@ -406,8 +353,8 @@ export class Pool {
     return allocated(given)
   }
 
-  #begin(address: Address, { owner, stickyKey, expiresAtMs }: AllocationRequest, to: Given): void {
-    const hold = newHold(address, owner, ++this.#sequence, stickyKey, expiresAtMs)
+  #begin(address: Address, { owner, stickyKey }: AllocationRequest, to: Given): void {
+    const hold = newHold(address, owner, ++this.#sequence, stickyKey)
     const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
     to.holds.push(hold)
     if (rest !== undefined) to.rests.push(rest)
@@ -430,11 +377,6 @@ export class Pool {
     const others = this.#book.endAll(holds, nowMs)
     return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
   }
-}
-
-/** Of what is kept for a key as many as are wanted: what is preallocated, and what was released last, in the order of its release. */
-function latestOf(kept: readonly Address[], count: number): readonly Address[] {
-  return kept.slice(Math.max(0, kept.length - count))
 }
 
 const NO_ADDRESSES: readonly Address[] = /* @__PURE__ */ Object.freeze([])

@@ -2,12 +2,11 @@ import * as Address from '../cidr/nouns/address.js'
 import { AddressPool } from './address-pool.js'
 import type { AddressPoolSpec } from './pool-spec.js'
 import { assertOwner, type OccupyOptions, type Owner, ownerId } from './request.js'
-import { assertWithin } from './slots.js'
 
 type Address = Address.Address
 
 /** A live object that says who holds an address. */
-export interface ObservedHold extends Pick<OccupyOptions, 'sequence' | 'stickyKey' | 'expiresAtMs'> {
+export interface ObservedHold extends Pick<OccupyOptions, 'sequence' | 'stickyKey'> {
   readonly address: Address
   readonly owner: Owner
 }
@@ -27,17 +26,6 @@ export interface Rebuilt {
   readonly findings: readonly RebuildFinding[]
 }
 
-export interface RebuildOptions {
-  /** How many holds there are to a step: 1 to 2^32. Default 10,000. */
-  readonly stepSize?: number | undefined
-}
-
-/** How far a rebuild is. `total` is known once all holds have been read. */
-export interface RebuildStep {
-  readonly done: number
-  readonly total: number | undefined
-}
-
 /**
  * A pool as the live objects say that it is: after a restart, or to check one that is kept. The order of the objects does not matter, and nothing
  * that contradicts itself is swallowed. O(n log n).
@@ -50,41 +38,21 @@ export interface RebuildStep {
  * findings.map((finding) => finding.kind) // ['duplicate']
  */
 export function rebuildPool(spec: AddressPoolSpec, observed: Iterable<ObservedHold>): Rebuilt {
-  const steps = rebuildPoolInSteps(spec, observed)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-  }
-}
-
-/**
- * As {@link rebuildPool}, in steps: each call of `next` does a part of the work, so that a caller can show how far it is, or let others have a
- * turn between two of them.
- */
-export function* rebuildPoolInSteps(
-  spec: AddressPoolSpec,
-  observed: Iterable<ObservedHold>,
-  options: RebuildOptions = {},
-): Generator<RebuildStep, Rebuilt, void> {
-  const { stepSize = 10_000 } = options
-  assertWithin('stepSize', stepSize, 1, 2 ** 32)
   const pool = new AddressPool(spec)
   const holds: ObservedHold[] = []
   for (const hold of observed) {
     assertOwner(hold.owner)
     holds.push(hold)
-    if (holds.length % stepSize === 0) yield { done: 0, total: undefined }
   }
   // the same objects in another order make the same pool
   holds.sort(inOrder)
   const repeated: RebuildFinding[] = []
-  for (const [i, { address, owner, ...options }] of holds.entries()) {
+  for (const { address, owner, ...options } of holds) {
     const others = pool.holdsOf(address)
     if (others.some((other) => ownerId(other.owner) === ownerId(owner))) {
       repeated.push({ kind: 'repeated', address, owners: [owner] })
     }
     pool.occupy(address, owner, options)
-    if ((i + 1) % stepSize === 0) yield { done: i + 1, total: holds.length }
   }
   return { pool, findings: [...findingsOf(pool), ...repeated].sort(byAddress) }
 }
@@ -103,8 +71,8 @@ function inOrder(a: ObservedHold, b: ObservedHold): number {
   return Address.compare(a.address, b.address) || compareTexts(textOf(a), textOf(b))
 }
 
-function textOf({ owner, stickyKey, expiresAtMs }: ObservedHold): string {
-  return [ownerId(owner), owner.key, owner.kind, stickyKey, expiresAtMs].join('\n')
+function textOf({ owner, stickyKey }: ObservedHold): string {
+  return [ownerId(owner), owner.key, owner.kind, stickyKey].join('\n')
 }
 
 function byAddress(a: RebuildFinding, b: RebuildFinding): number {

@@ -55,8 +55,6 @@ export type Want =
   | { readonly kind: 'address'; readonly address: Address }
   /** The first of these that can be given. */
   | { readonly kind: 'oneOf'; readonly addresses: readonly Address[] }
-  /** So many, 1 to 65,536, wherever they are, or none at all. */
-  | { readonly kind: 'many'; readonly count: number }
   /** So many, 1 to 65,536, one behind the other: the lowest that there are. */
   | { readonly kind: 'run'; readonly count: number }
   /** One IPv4 and one IPv6 address, or none at all. */
@@ -74,11 +72,9 @@ export interface AllocationRequest {
   /**
    * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives it what was preallocated for it, what it had
    * and is still held back for it, and with the strategy `hashed` mostly the same. Of several addresses the one that was released last, and IPv4
-   * before IPv6. `many`, `run` and `prefix` are made of such addresses, or of them and of free ones.
+   * before IPv6. `run` and `prefix` are made of such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
-  /** When `releaseExpired` may take it back, in milliseconds since 1970. Default: never. Asking again for what is held does not move it. */
-  readonly expiresAtMs?: number | undefined
 }
 
 /** One owner's hold on an address. */
@@ -88,15 +84,10 @@ export interface Hold {
   /** Another number for each time that an address is given: a release that names it ends no later hold of the same owner. */
   readonly sequence: number
   readonly stickyKey?: string | undefined
-  readonly expiresAtMs?: number | undefined
 }
 
 /** What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the same pool (`memory`). */
-export type AllocationDelta =
-  | Allocated
-  | Released
-  /** The holds as they were, and as they are now. */
-  | { readonly kind: 'handOver'; readonly from: readonly Hold[]; readonly holds: readonly Hold[] }
+export type AllocationDelta = Allocated | Released
 
 /** What has been given. */
 export interface Allocated {
@@ -161,14 +152,6 @@ export type ReleaseOutcome =
   /** The owner holds the address, but has been given it anew since. */
   | { readonly kind: 'otherSequence'; readonly sequence: number }
 
-/** What a hand-over has done. Only `handedOver` has changed the pool. */
-export type HandOverOutcome =
-  | { readonly kind: 'handedOver'; readonly delta: AllocationDelta }
-  /** The owner that was to give holds nothing of what was to be given. */
-  | { readonly kind: 'notHeld' }
-  /** The owner that was to get it holds another address of the family. */
-  | { readonly kind: 'refused'; readonly reason: 'OwnerHoldsAnother'; readonly address: Address }
-
 /** What {@link AddressPool.occupy} found. The address is in use in every case. */
 export interface Occupation {
   /** `outOfPool`: remembered and counted apart, never handed out. */
@@ -227,5 +210,4 @@ export interface ReleaseOptions extends AtTime {
 export interface OccupyOptions extends AtTime {
   readonly sequence?: number | undefined
   readonly stickyKey?: string | undefined
-  readonly expiresAtMs?: number | undefined
 }

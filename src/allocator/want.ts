@@ -3,14 +3,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import { refuse } from '../errors/refuse.js'
 import { FAMILIES } from './pool-book.js'
-import {
-  type AllocationOutcome,
-  type Hold,
-  MOST_COUNTED,
-  type Owner,
-  type StrategyState,
-  type Want,
-} from './request.js'
+import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from './request.js'
 import type { Rest } from './resting.js'
 import { assertWithin } from './slots.js'
 
@@ -41,7 +34,7 @@ export const NONE: readonly Rest[] = /* @__PURE__ */ Object.freeze([])
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
 const MOST_BITS = 16
-const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'many', 'run', 'dualStack', 'prefix']
+const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'run', 'dualStack', 'prefix']
 
 /** IPv4 before IPv6, where both would do. */
 export function familiesOf(family: Family | undefined): readonly Family[] {
@@ -58,7 +51,7 @@ export function assertWant(want: Want, family: Family | undefined): void {
   if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
   if (want.kind === 'address') assertAddress('want.address', want.address)
   if (want.kind === 'oneOf') for (const address of want.addresses) assertAddress('want.addresses', address)
-  if (want.kind === 'many' || want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
+  if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
   if (want.kind === 'dualStack' && family !== undefined) {
     refuse('family', 'none: dualStack wants both', String(family))
   }
@@ -68,11 +61,6 @@ export function assertWant(want: Want, family: Family | undefined): void {
   }
   const bits = Address.bitsOf(family)
   assertWithin('want.length', want.length, bits - MOST_BITS, bits)
-}
-
-/** @throws IpamError `INVALID_ARGUMENT` for what is no whole number of milliseconds from 1970 on */
-export function assertExpiry(expiresAtMs: number): void {
-  assertWithin('expiresAtMs', expiresAtMs, 0, MOST_COUNTED)
 }
 
 /** How many addresses a run has, and of what its first one is a multiple. */
@@ -99,15 +87,8 @@ export function isOneOfEach(addresses: readonly Address[]): boolean {
   return addresses.length === 2 && one!.family !== other!.family
 }
 
-export function newHold(
-  address: Address,
-  owner: Owner,
-  sequence: number,
-  stickyKey: string | undefined,
-  expiresAtMs: number | undefined,
-): Hold {
-  if (stickyKey === undefined && expiresAtMs === undefined) return { address, owner, sequence }
-  return { address, owner, sequence, stickyKey, expiresAtMs }
+export function newHold(address: Address, owner: Owner, sequence: number, stickyKey: string | undefined): Hold {
+  return stickyKey === undefined ? { address, owner, sequence } : { address, owner, sequence, stickyKey }
 }
 
 export function allocated({ holds, rests, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {

@@ -1,4 +1,5 @@
 export * as ClusterApi from './cluster-api/index.js'
+export * as Core from './core/index.js'
 export * as InCluster from './in-cluster/index.js'
 export * as IpamKit from './ipam-kit/index.js'
 export * as Meta from './meta/index.js'

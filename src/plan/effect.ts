@@ -1,6 +1,9 @@
 import { type Json, type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
+import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
+import type { WholeObject } from './selection.js'
 
 export type { Propagation } from '../crd/meta/object.js'
+export type { JsonPatch, JsonPatchOperation, MergePatch } from '../crd/meta/patch.js'
 
 /** What must still be true of an object for a write to be done. */
 export interface EffectPrecondition {
@@ -12,20 +15,50 @@ export interface EffectPrecondition {
 /** Creates an object. Precondition: there is none of that name. */
 export interface CreateEffect {
   readonly kind: 'create'
-  readonly object: KubeObject
+  /** With all of its fields: not what a selection with `keep` remembers of one. */
+  readonly object: WholeObject
   /** Why, in words: `explain` repeats it. */
   readonly why: string
 }
 
-/** Changes fields of an object by a JSON merge patch (RFC 7396). */
-export interface PatchEffect {
+/** Changes fields of an object. */
+export type PatchEffect = MergePatchEffect | JsonPatchEffect
+
+interface PatchOf<P> {
   readonly kind: 'patch'
   readonly ref: ObjectRef
-  readonly patch: { readonly [key: string]: unknown }
-  readonly if: EffectPrecondition
+  readonly patch: P
   /** `status`: the patch is for the status alone. */
   readonly subresource?: 'status' | undefined
   readonly why: string
+}
+
+/** Changes fields of an object by a JSON merge patch (RFC 7396). Its condition names no fields, as a merge patch has no tests. */
+export interface MergePatchEffect extends PatchOf<MergePatch> {
+  readonly if: EffectPrecondition & { readonly fields?: undefined }
+}
+
+/**
+ * Changes fields of an object by a JSON patch (RFC 6902). The tests that it begins with are guards, as the fields of its condition are. A test after a change is
+ * part of the patch: if it does not hold, the store refuses the patch.
+ */
+export interface JsonPatchEffect extends PatchOf<JsonPatch> {
+  readonly if: FieldPrecondition
+}
+
+/**
+ * What must still be true of an object, and of some of its fields. It is for objects that other components change every few seconds, such as Nodes: a patch for a
+ * resourceVersion would meet a conflict each time.
+ */
+export interface FieldPrecondition extends EffectPrecondition {
+  /**
+   * Values by the path of their field: `spec.podCIDRs`, or a JSON pointer for keys with dots (`/metadata/annotations/a.b~1c`). `null`: the object does not have the
+   * field, but the object that the field is in exists. A guard that does not hold is a conflict, as a stale resourceVersion is.
+   *
+   * Name a field that the patch sets to another value or removes. Without a resourceVersion, only such a patch can be sent again when it was not answered: `settle`
+   * knows then that the first one is not done later.
+   */
+  readonly fields?: { readonly [path: string]: Json } | undefined
 }
 
 /** Deletes one particular object: never another one that has got its name since. */
@@ -76,7 +109,7 @@ export interface OutsideCall {
   readonly operation: string
   /**
    * The marker under which the outside keeps what it does for this call. The same operation under the same key is the same thing: asked twice it is done
-   * once, and the second answer is that of the first.
+   * once, and the second answer is that of the first. An operation that only reads is answered with what is so now.
    */
   readonly key: string
   /** The object that it is for. */
@@ -114,31 +147,41 @@ export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' |
 }
 
 /** A patch of an object that was read, on the condition that it is still that object in that version. */
-export function patchObject(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
+export function patchObject(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   const { uid, resourceVersion } = object.metadata
   return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
+}
+
+/** A patch of an object that was read, on the condition that it is still that object, and that these fields have these values, in whichever version. */
+export function patchIfFields(
+  object: KubeObject,
+  fields: NonNullable<FieldPrecondition['fields']>,
+  patch: JsonPatch,
+  why: string,
+): JsonPatchEffect {
+  return { kind: 'patch', ref: refOf(object), patch, if: { uid: object.metadata.uid, fields }, why }
 }
 
 /**
  * Changes nothing, and stops the plan if the object is no longer the one, in the version, that was read. Goes before an effect on another
  * object that would do harm if this one were out of date: nothing is destroyed for a claim that is another one by now.
  */
-export function guard(object: KubeObject, why: string): PatchEffect {
+export function guard(object: KubeObject, why: string): MergePatchEffect {
   return patchObject(object, {}, why)
 }
 
 /** As {@link patchObject}, for the status alone. */
-export function patchStatus(object: KubeObject, patch: PatchEffect['patch'], why: string): PatchEffect {
+export function patchStatus(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   return { ...patchObject(object, patch, why), subresource: 'status' }
 }
 
 /** Adds a finalizer behind those that the object has. */
-export function addFinalizer(object: KubeObject, finalizer: string, why: string): PatchEffect {
+export function addFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
   return patchObject(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
 }
 
 /** Removes a finalizer and leaves those of others. */
-export function removeFinalizer(object: KubeObject, finalizer: string, why: string): PatchEffect {
+export function removeFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
   const finalizers = (object.metadata.finalizers ?? []).filter((held) => held !== finalizer)
   return patchObject(object, { metadata: { finalizers } }, why)
 }

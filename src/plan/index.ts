@@ -1,4 +1,24 @@
+export {
+  type AnyWatch,
+  type CachedObjects,
+  type Delta,
+  modelWatch,
+  type NameRef,
+  type Parsed,
+  type ParseResult,
+  type TrimmedWatch,
+  type Watch,
+} from './cached-objects.js'
 export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
+export {
+  type Cache,
+  type DefinedPlanner,
+  definePlanner,
+  type PlannerContext,
+  type PlannerDefinition,
+  type Wakes,
+  type Watches,
+} from './define-planner.js'
 export {
   type AbsentEffect,
   addFinalizer,
@@ -8,17 +28,33 @@ export {
   type EffectPrecondition,
   type EventEffect,
   eventAbout,
+  type FieldPrecondition,
   guard,
+  type JsonPatch,
+  type JsonPatchEffect,
+  type JsonPatchOperation,
+  type MergePatch,
+  type MergePatchEffect,
   type OutsideCall,
   type OutsideEffect,
   type PatchEffect,
   type Propagation,
+  patchIfFields,
   patchObject,
   patchStatus,
   type Refusal,
   removeFinalizer,
 } from './effect.js'
+export {
+  assertFieldGuards,
+  compilePatch,
+  type FieldGuard,
+  failedGuard,
+  fieldGuardsOf,
+  isJsonPatch,
+} from './field-guards.js'
+export { type Applied, type ApplyOptions, isOlderVersion, type ListChanges, ObjectCache } from './object-cache.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
 export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
-export { isOlderVersion, Sightings } from './sightings.js'
+export type { Selection, TrimmedObject, WholeObject } from './selection.js'
 export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'

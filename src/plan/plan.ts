@@ -1,5 +1,7 @@
 import { formatRef, refOf } from '../crd/meta/object.js'
-import type { Effect, EffectPrecondition } from './effect.js'
+import { readPointer } from '../crd/meta/patch.js'
+import type { Effect, EffectPrecondition, PatchEffect } from './effect.js'
+import { type FieldGuard, fieldGuardsOf, formatGuard, formatKeys, isJsonPatch } from './field-guards.js'
 
 /** What a plan means for its object. Every outcome says so in a sentence. */
 export interface Outcome {
@@ -45,9 +47,10 @@ export function explainEffect(effect: Effect): string {
       return `create ${formatRef(refOf(effect.object))}, unless there is one: ${effect.why}`
     case 'patch': {
       const part = effect.subresource === undefined ? '' : `${effect.subresource} of `
-      const fields = fieldsOf(effect.patch)
-      if (fields.length === 0) return `go on only with ${formatRef(effect.ref)}${conditionOf(effect.if)}: ${effect.why}`
-      return `patch ${part}${formatRef(effect.ref)} (${fields.join(', ')})${conditionOf(effect.if)}: ${effect.why}`
+      const fields = fieldsOf(effect)
+      const condition = conditionOf(effect.if, fieldGuardsOf(effect))
+      if (fields.length === 0) return `go on only with ${formatRef(effect.ref)}${condition}: ${effect.why}`
+      return `patch ${part}${formatRef(effect.ref)} (${fields.join(', ')})${condition}: ${effect.why}`
     }
     case 'delete': {
       const how = effect.propagation === undefined ? '' : ` (${effect.propagation})`
@@ -62,16 +65,21 @@ export function explainEffect(effect: Effect): string {
   }
 }
 
-function conditionOf(condition: EffectPrecondition): string {
+function conditionOf(condition: EffectPrecondition, guards: readonly FieldGuard[] = []): string {
   const parts: string[] = []
   if (condition.uid !== undefined) parts.push(`uid ${condition.uid}`)
   if (condition.resourceVersion !== undefined) parts.push(`version ${condition.resourceVersion}`)
+  parts.push(...guards.map(formatGuard))
   return parts.length === 0 ? '' : ` if it has ${parts.join(' and ')}`
 }
 
-/** The fields that a merge patch names, two levels deep: `metadata.finalizers`. */
-function fieldsOf(patch: { readonly [key: string]: unknown }): string[] {
-  return Object.entries(patch).flatMap(([key, value]) =>
+/** The fields that a patch changes, of a merge patch two levels deep: `metadata.finalizers`. */
+function fieldsOf(effect: PatchEffect): readonly string[] {
+  if (isJsonPatch(effect)) {
+    const changes = effect.patch.filter(({ op }) => op !== 'test')
+    return [...new Set(changes.map(({ path }) => formatKeys(readPointer(path) ?? [path])))]
+  }
+  return Object.entries(effect.patch).flatMap(([key, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.keys(value).map((inner) => `${key}.${inner}`)
       : [key],

@@ -1,6 +1,8 @@
-import type { Json, KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import type { Json, KubeObject, ObjectRef } from '../crd/meta/object.js'
 import type { OutsideCall, Refusal } from './effect.js'
+import type { Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
+import type { Selection } from './selection.js'
 
 /** What became known of an object: as it is now, or that it is gone. */
 export type Change =
@@ -60,8 +62,17 @@ export interface PlanTime {
  */
 export interface Planner<O extends Outcome = Outcome> {
   readonly name: string
-  /** The kinds that it has to be shown. */
-  readonly watches: readonly KindInfo[]
+  /** The objects that it has to be shown: those of some kinds, or some of them. */
+  readonly watches: readonly Selection[]
+  /**
+   * Uses this cache from now on, until the next `reset`, with the other planners of a host. The host applies each change to it once, and calls `wakes` in place of
+   * `observe`.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a cache that has objects
+   */
+  share?(objects: ObjectCache): void
+  /** Says which keys to plan again after a change that the shared cache has taken in: {@link observe}. */
+  wakes?(applied: Applied): readonly string[]
   /**
    * Takes a change in. Show the answer of each own write at once, before the next plan is made: a cache that lags behind must not
    * hide an address that was just given away.

@@ -1,11 +1,19 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
-import type { Change, EventEffect, Outcome, Plan, Planner } from '../plan/index.js'
+import {
+  type Change,
+  type EventEffect,
+  ObjectCache,
+  type Outcome,
+  type Plan,
+  type Planner,
+  type Selection,
+} from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
-import { Feed } from './feed.js'
+import { Informer } from './informer.js'
 import { assertOutside } from './limits.js'
 import { rankOf } from './rendezvous.js'
 import { type KeyResult, runKey } from './run-key.js'
@@ -121,7 +129,9 @@ const CHECK_MS = 10_000
  */
 export class Controller<O extends Outcome = Outcome> {
   readonly #options: ControllerOptions<O>
-  readonly #feeds = new Map<string, Feed>()
+  /** All that is known, for all planners. */
+  readonly #cache = new ObjectCache()
+  readonly #informers: Informer[] = []
   readonly #queue: WorkQueue<O>
   readonly #backoff: Backoff
   readonly #concurrency: number
@@ -185,32 +195,35 @@ export class Controller<O extends Outcome = Outcome> {
     }
     this.#state = 'running'
     const { planners, store } = this.#options
-    const kinds = new Map<string, KindInfo>()
+    const cache = this.#cache
+    const selections = new Map<string, Selection>()
     for (const planner of planners) {
       planner.reset()
-      for (const kind of planner.watches) kinds.set(kindKey(kind), kind)
+      planner.share?.(cache)
+      for (const selection of planner.watches) selections.set(cache.selectionKey(selection), selection)
     }
-    this.#unsynced = kinds.size
-    for (const [key, kind] of kinds) {
-      const feed = new Feed(kind, {
+    this.#unsynced = selections.size
+    for (const selection of selections.values()) {
+      const informer = new Informer(selection, {
         store,
-        show: (change) => this.#show(change),
+        cache,
+        show: (change, isKept) => this.#show(change, { selection, isKept }),
         synced: () => {
           this.#unsynced--
           this.#pump()
         },
         failed: async (failure, times) => {
-          this.#options.onProblem({ kind: 'feed', of: kind, failure })
+          this.#options.onProblem({ kind: 'feed', of: selection, failure })
           await this.#wait(waitMs(times))
         },
       })
-      this.#feeds.set(key, feed)
+      this.#informers.push(informer)
     }
     const rest = new Promise<void>((resolve) => {
       this.#ended = resolve
     })
     try {
-      await Promise.all([...this.#feeds.values()].map((feed) => feed.run()))
+      await Promise.all(this.#informers.map((informer) => informer.run()))
     } finally {
       this.stop()
       await rest
@@ -229,7 +242,7 @@ export class Controller<O extends Outcome = Outcome> {
     if (this.#unsettled > 0) this.#canWrite()
     if (this.#state !== 'running') return
     this.#state = 'stopping'
-    for (const feed of this.#feeds.values()) feed.stop()
+    for (const informer of this.#informers) informer.stop()
     this.#queue.stop()
     this.#stalled.clear()
     this.#cancelCheck?.()
@@ -241,14 +254,17 @@ export class Controller<O extends Outcome = Outcome> {
     return this.#state !== 'new' && this.#unsynced === 0
   }
 
-  /** @param by what has found it out */
-  #show(change: Change, by?: Job<O>): void {
+  /** @param by what has found it out: the watch of a selection, or a job */
+  #show(
+    change: Change,
+    by: { readonly selection?: Selection; readonly isKept?: boolean; readonly job?: Job<O> },
+  ): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const isNews = this.#feeds.get(kind)?.note(change) ?? true
-    const news = { id: idOf(change), isNews }
+    const applied = this.#cache.apply(change, by)
+    const news = { id: idOf(change), isNews: applied.isNews }
     for (const planner of this.#options.planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      this.#enqueue(planner, planner.observe(change), by, news)
+      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), by.job, news)
     }
   }
 
@@ -277,7 +293,7 @@ export class Controller<O extends Outcome = Outcome> {
     const { planner, key, id } = job
     const { store, timers, identity, onEvent, onProblem, onResult, outside } = this.#options
     const beganMs = timers.now()
-    const show = (change: Change) => this.#show(change, job)
+    const show = (change: Change) => this.#show(change, { job })
     const events: EventEffect[] = []
     const keep = (event: EventEffect) => void events.push(event)
     let end: JobEnd
@@ -396,7 +412,7 @@ export class Controller<O extends Outcome = Outcome> {
         const serverHasGivenUp = timers.now() - sentMs > serverLimitMs
         const settled = await settle(store, unsettled, { serverHasGivenUp, canWrite: () => this.#canWrite() })
         if (settled.ok) {
-          this.#show(settled.value.change, job)
+          this.#show(settled.value.change, { job })
           break
         }
         if (settled.failure.code === 'STORE_OUTCOME_UNKNOWN') sentMs = timers.now()

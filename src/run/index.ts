@@ -1,4 +1,3 @@
-export { Assumed, type CachedList } from './assumed.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export type { CanWrite } from './can-write.js'
 export {

@@ -1,18 +1,21 @@
-import { formatRef, isDeleting, type KubeObject, type ObjectRef, objectKey, refOf } from '../crd/meta/object.js'
+import { formatRef, type ObjectRef, objectKey } from '../crd/meta/object.js'
 import { failure } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
-import type {
-  AbsentEffect,
-  Change,
-  Effect,
-  EventEffect,
-  OutsideAnswer,
-  OutsideCall,
-  OutsideEffect,
-  Plan,
+import {
+  type AbsentEffect,
+  assertFieldGuards,
+  type Change,
+  type Effect,
+  type EventEffect,
+  isJsonPatch,
+  type OutsideAnswer,
+  type OutsideCall,
+  type OutsideEffect,
+  type Plan,
 } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite, withheld } from './can-write.js'
+import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
 /**
  * Carries a call to an outside system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
@@ -66,17 +69,23 @@ export interface StoppedRun<K extends string> {
 }
 
 /**
- * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice. For an `absent` effect
- * it reads from the store, which has to answer with what is stored now: a store over a cache is none.
+ * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice, with one exception (field guards, below).
+ * For an `absent` effect it reads from the store, which has to answer with what is stored now: a store over a cache is none.
+ *
+ * The fields that the condition of a patch names become `test` operations. A store refuses a patch for a test that does not hold as for anything else, so after a
+ * refusal the object is read: a guard that does not hold there is a conflict. If all hold, the patch is sent once more for the version that was read, as the object
+ * may have changed in between: what the store refuses then, it does not take.
  *
  * A resourceVersion in a precondition is the one that the planner saw; where this run itself has written the object since, the version
  * it got for that write takes its place. An effect for no version, with one for a version of the same object after it, is done for that version too:
  * else it would not be seen whether others had written in between.
  *
- * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `outside` effect that is not its last or that nobody can carry out
+ * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `outside` effect that is not its last or that nobody can carry out,
+ * or with a field guard that can not be tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
   assertOutside(plan, options)
+  for (const effect of plan.effects) if (effect.kind === 'patch') assertFieldGuards(effect)
   assertCanWrite(options.canWrite)
   const changes: Change[] = []
   const own = new Map<string, OwnWrite>()
@@ -90,7 +99,7 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
       options.onAnswer?.(effect.call, answer)
       continue
     }
-    const answer = await perform(effect, store, { own, seen: versions[index] })
+    const answer = await perform(effect, store, { own, seen: versions[index], canWrite: options.canWrite })
     if (answer.failure !== undefined) {
       const stopped = { effect, failure: answer.failure, changes }
       return isConflict(effect, answer.failure) ? { kind: 'conflict', ...stopped } : { kind: 'failed', ...stopped }
@@ -143,10 +152,16 @@ interface OwnWrite {
 
 type Answer = { readonly change: Change; readonly failure?: undefined } | { readonly failure: StoreFailure }
 
+interface PerformOptions {
+  readonly own: Map<string, OwnWrite>
+  readonly seen: string | undefined
+  readonly canWrite: CanWrite | undefined
+}
+
 async function perform(
   effect: Exclude<Effect, EventEffect | OutsideEffect>,
   store: Store,
-  { own, seen }: { readonly own: Map<string, OwnWrite>; readonly seen: string | undefined },
+  { own, seen, canWrite }: PerformOptions,
 ): Promise<Answer> {
   if (effect.kind === 'create') {
     const created = await store.create(effect.object)
@@ -156,7 +171,7 @@ async function perform(
   const key = objectKey(effect.ref)
   const written = own.get(key)
   const isOwn = seen !== undefined && written?.seen === seen
-  const precondition = { ...effect.if, resourceVersion: isOwn ? written?.now : seen }
+  const precondition = { uid: effect.if.uid, resourceVersion: isOwn ? written?.now : seen }
 
   if (effect.kind === 'delete') {
     const { propagation } = effect
@@ -169,11 +184,12 @@ async function perform(
       if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: confirmedAbsence(effect.ref, effect.if.uid) }
       return { failure: deleted.failure }
     }
-    if (!isHeld(deleted.value)) return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
+    if (!isHeld(deleted.value) && !hasGrace(deleted.value))
+      return { change: { kind: 'absent', ref: effect.ref, uid: effect.if.uid } }
     own.set(key, { seen: written?.seen ?? seen, now: deleted.value.metadata.resourceVersion })
     return { change: { kind: 'present', object: deleted.value } }
   }
-  const patched = await store.patch(effect.ref, effect.patch, { ...precondition, subresource: effect.subresource })
+  const patched = await sendPatch(effect, store, { precondition, canWrite })
   if (!patched.ok) return { failure: patched.failure }
   // a write for another version than the first has failed
   own.set(key, { seen: written?.seen ?? seen, now: patched.value.metadata.resourceVersion })
@@ -200,20 +216,10 @@ function confirmedAbsence(ref: ObjectRef, uid: string | undefined): Change {
   return { kind: 'absent', ref, uid, confirmed: true }
 }
 
-/** An object that is being deleted and that no finalizer holds any more is the last sight of it. */
-function changeOf(object: KubeObject): Change {
-  return isDeleting(object) && !isHeld(object)
-    ? { kind: 'absent', ref: refOf(object), uid: object.metadata.uid }
-    : { kind: 'present', object }
-}
-
-function isHeld(object: KubeObject): boolean {
-  return (object.metadata.finalizers?.length ?? 0) > 0
-}
-
 /** A patch that changes nothing: done for its precondition alone. */
 function isGuard(effect: Effect): boolean {
-  return effect.kind === 'patch' && Object.keys(effect.patch).length === 0
+  if (effect.kind !== 'patch') return false
+  return isJsonPatch(effect) ? effect.patch.every(({ op }) => op === 'test') : Object.keys(effect.patch).length === 0
 }
 
 function isConflict(effect: Effect, failure: StoreFailure): boolean {

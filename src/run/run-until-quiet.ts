@@ -1,9 +1,15 @@
-import { type KindInfo, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { formatRef, kindKey } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
-import type { Change, EventEffect, Outcome, Planner } from '../plan/index.js'
+import {
+  type Change,
+  type EventEffect,
+  ObjectCache,
+  type Outcome,
+  type Planner,
+  type Selection,
+} from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
-import { byAge } from './by-age.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './fifo.js'
 import { assertLimit, assertOutside } from './limits.js'
@@ -97,7 +103,9 @@ class Run<O extends Outcome> {
   readonly #store: Store
   readonly #planners: readonly Planner<O>[]
   readonly #options: RunUntilQuietOptions
-  readonly #known = new Map<string, Map<string, KnownObject>>()
+  /** All that is known, for all planners. */
+  readonly #cache = new ObjectCache()
+  readonly #selections: readonly Selection[]
   readonly #jobs = new Map<string, Job<O>>()
   readonly #queue = new Fifo<Job<O>>()
   /** Keys that sum up others. */
@@ -110,31 +118,33 @@ class Run<O extends Outcome> {
     this.#planners = planners
     this.#options = options
     assertOptions(planners, options)
-    for (const planner of planners) planner.reset()
+    const selections = new Map<string, Selection>()
+    for (const planner of planners) {
+      planner.reset()
+      planner.share?.(this.#cache)
+      for (const selection of planner.watches) selections.set(this.#cache.selectionKey(selection), selection)
+    }
+    this.#selections = [...selections.values()]
   }
 
   /** Lists every kind and shows the planners what differs from what they know. True if that gave them something to do. */
   async resync(): Promise<boolean> {
-    const kinds = new Map<string, KindInfo>()
-    for (const planner of this.#planners) {
-      for (const kind of planner.watches) kinds.set(kindKey(kind), kind)
-    }
-    for (const [key, kind] of kinds) await this.#resyncKind(key, kind)
+    for (const selection of this.#selections) await this.#list(selection)
     return this.#waiting > 0
   }
 
-  async #resyncKind(key: string, kind: KindInfo): Promise<void> {
-    const listed = await this.#store.list({ apiVersion: kind.apiVersion, kind: kind.kind })
+  async #list(selection: Selection): Promise<void> {
+    const { apiVersion, kind, namespace, labels, labelExpressions, fields } = selection
+    const since = this.#cache.clock
+    const listed = await this.#store.list({ apiVersion, kind, namespace, labels, labelExpressions, fields })
     if (!listed.ok) throw new IpamError(listed.failure as Failure)
-    const before = this.#known.get(key) ?? new Map<string, KnownObject>()
-    const seen = new Set<string>()
-    for (const object of [...listed.value.items].sort(byAge)) {
-      const name = nameKey(object.metadata)
-      seen.add(name)
-      if (before.get(name)?.resourceVersion !== object.metadata.resourceVersion) this.#show({ kind: 'present', object })
+    const found = this.#cache.changesOf(selection, listed.value, since)
+    if (found.kind === 'went-back') {
+      const problem = `restored to an earlier state: ${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`
+      throw ipamError('STORE_IO', { operation: `list of ${kind}`, problem })
     }
-    for (const [name, known] of before)
-      if (!seen.has(name)) this.#show({ kind: 'absent', ref: known.ref, uid: known.uid })
+    for (const change of found.changes) this.#show(change, selection)
+    this.#cache.complete(selection)
   }
 
   /** Plans and writes until no key waits. Keys that sum up others come when nothing else is left. */
@@ -195,19 +205,13 @@ class Run<O extends Outcome> {
     this.#planned++
   }
 
-  #show(change: Change): void {
-    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
-    const kind = kindKey(ref)
-    const known = this.#known.get(kind) ?? new Map<string, KnownObject>()
-    this.#known.set(kind, known)
-    const key = nameKey(ref)
-    if (change.kind === 'present') {
-      const { uid, resourceVersion } = change.object.metadata
-      known.set(key, { ref, uid, resourceVersion })
-    } else if (isEndOf(known.get(key), change.uid)) known.delete(key)
+  /** @param selection whose list has told of the change */
+  #show(change: Change, selection?: Selection): void {
+    const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
+    const applied = this.#cache.apply(change, { selection })
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      for (const key of planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
+      for (const key of planner.wakes?.(applied) ?? planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
     }
   }
 
@@ -258,19 +262,4 @@ function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptio
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
-}
-
-interface KnownObject {
-  readonly ref: ObjectRef
-  readonly uid: string | undefined
-  readonly resourceVersion: string | undefined
-}
-
-/** Whether this was the one that is not there any more: the end of one is not that of another that has its name. */
-function isEndOf(known: KnownObject | undefined, uid: string | undefined): boolean {
-  return uid === undefined || known?.uid === undefined || known.uid === uid
-}
-
-function nameKey(object: { readonly namespace?: string | undefined; readonly name: string }): string {
-  return object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`
 }

@@ -1,10 +1,11 @@
 import type { KubeObject } from '../crd/meta/object.js'
 import { type Failure, IpamError, type Result } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
-import type { Change, CreateEffect, Effect } from '../plan/index.js'
+import { type Change, type CreateEffect, type Effect, failedGuard, type PatchEffect } from '../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../store/index.js'
 import { type CanWrite, withheld } from './can-write.js'
 import { refOfEffect } from './effect-ref.js'
+import { changeOf, isDoneOnce, sendPatch } from './send-patch.js'
 
 /** An effect that met a conflict, or of which it is not known whether it was done. */
 export interface Unsettled {
@@ -43,7 +44,7 @@ export interface SettleOptions {
    * webhook that says no. Default false.
    */
   readonly serverHasGivenUp?: boolean | undefined
-  /** Whether a `create` may be done again: {@link CanWrite}. After a no it is not, and nothing is known. */
+  /** Whether a write may be sent again: {@link CanWrite}. After a no it is not, and nothing is known. */
   readonly canWrite?: CanWrite | undefined
 }
 
@@ -51,7 +52,7 @@ export interface SettleOptions {
  * What has become of the object that an effect is about: to be shown to the planner after a conflict, *before any other plan is made*. Whether
  * the effect was done may not be known, and an address that may have been written must not be offered to another claim.
  *
- * It reads; but a `create` of unknown outcome it does again. For a write whose connection has died may still wait in the server, behind a lock
+ * It reads; but a `create` of unknown outcome it does again, and so a patch without a resourceVersion that changes a field which its condition names. For a write whose connection has died may still wait in the server, behind a lock
  * or another server, and be done after the read. An answer to a later write of that name says that there is nothing more to come, **if what
  * was sent first also arrives first**: the engines here do the writes of one object one after the other, but a proxy, a webhook or a connection
  * that is slower than the next one may hold the first write back before it gets there (docs/adr/0012).
@@ -70,10 +71,36 @@ export async function settle(
     const expected = 'an effect and its failure, as runKey and UnsettledError have them'
     refuse('unsettled', expected, 'one of them only, or none')
   }
-  const mayStillCome = effect.kind === 'create' && failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
-  if (!mayStillCome) return readBack(store, effect)
+  const mayStillCome = failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
+  if (!mayStillCome || !isToldByWriting(effect)) return readBack(store, effect)
   const stopped = withheld(effect, canWrite)
-  return stopped === undefined ? createToKnow(store, effect) : { ok: false, failure: stopped }
+  if (stopped !== undefined) return { ok: false, failure: stopped }
+  return effect.kind === 'create' ? createToKnow(store, effect) : patchToKnow(store, effect, canWrite)
+}
+
+/** Whether the same write, sent again, is done only if the first one was not. */
+function isToldByWriting(effect: Effect): effect is CreateEffect | PatchEffect {
+  return effect.kind === 'create' || (effect.kind === 'patch' && isDoneOnce(effect))
+}
+
+async function patchToKnow(
+  store: Store,
+  effect: PatchEffect,
+  canWrite: CanWrite | undefined,
+): Promise<Result<Settlement, StoreErrorCode>> {
+  const patched = await sendPatch(effect, store, { precondition: { uid: effect.if.uid }, canWrite })
+  if (patched.ok) return { ok: true, value: { change: changeOf(patched.value), source: 'written' } }
+  // now there may be two on their way
+  if (patched.failure.code === 'STORE_OUTCOME_UNKNOWN') return patched
+  const read = await readBack(store, effect)
+  return read.ok && cannotBeDone(effect, read.value.change) ? read : patched
+}
+
+/** Whether a patch does nothing whenever it arrives, because there is another object, or its guard does not hold. */
+function cannotBeDone(effect: PatchEffect, change: Change): boolean {
+  if (change.kind === 'absent') return true
+  const { uid } = effect.if
+  return (uid !== undefined && change.object.metadata.uid !== uid) || failedGuard(effect, change.object) !== undefined
 }
 
 async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<Settlement, StoreErrorCode>> {

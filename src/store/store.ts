@@ -1,7 +1,9 @@
 import type { KubeObject, LabelSelectorRequirement, ObjectRef, Propagation } from '../crd/meta/object.js'
+import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 import type { ErrorCode, Failure, Result } from '../errors/index.js'
 
 export type { Propagation } from '../crd/meta/object.js'
+export type { JsonPatch, JsonPatchOperation, MergePatch } from '../crd/meta/patch.js'
 
 /** The failures that a store answers with. */
 export type StoreErrorCode = Extract<ErrorCode, `STORE_${string}`>
@@ -63,23 +65,6 @@ export type Subresource = 'status'
 export interface WriteOptions {
   readonly subresource?: Subresource | undefined
 }
-
-/** A JSON merge patch (RFC 7396): `null` removes a field, arrays are replaced whole. */
-export type MergePatch = { readonly [key: string]: unknown }
-
-/** One operation of a JSON patch (RFC 6902). Paths are JSON pointers: `/metadata/finalizers/0`. */
-export type JsonPatchOperation =
-  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string }
-  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
-
-/**
- * A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is `STORE_INVALID`, as with an API server; and as
- * there, a member that an object has not is null to `test` and `copy`, and `replace` adds it. Indices of arrays are taken as there too, which
- * is more than the RFC allows: a negative one counts from the end (`-1` is the last element; `add` there appends), and leading zeros and a `+`
- * do not matter.
- */
-export type JsonPatch = readonly JsonPatchOperation[]
 
 export interface DeleteOptions extends Preconditions {
   /** Left out: as the finalizers of the object say, else `Background`. */

@@ -7,11 +7,12 @@ export {
   storeConformance,
 } from './conformance/store-conformance.js'
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
+export { ModelLedger } from './model-ledger.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
 export { blockClaimsSystem } from './simulation/block-claims-system.js'
 export { Dice } from './simulation/dice.js'
-export { ALL_FAULTS, type Fault } from './simulation/faulty-store.js'
+export { ALL_FAULTS, EXTERNAL_FAULTS, type ExternalFault, type Fault } from './simulation/faulty-store.js'
 export { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
 export {

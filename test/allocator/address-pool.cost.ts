@@ -4,17 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { msOf } from '../setup/cost.js'
 
 describe('the cost', () => {
-  test('of a refused request for many is not that of many times many', () => {
-    const pool = new AddressPool({
-      ranges: RangeSet.parse(['10.0.0.0/18']),
-      strategy: { kind: 'least-recently-released' },
-    })
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 ** 14 } })
-    pool.releaseOwner('a')
-    const want = { kind: 'many', count: 2 ** 14 + 1 } as const
-    expect(msOf(() => pool.allocate({ owner: { uid: 'b' }, want }))).toBeLessThan(1000)
-  })
-
   test('of one more interface of an owner does not grow with those that it has', () => {
     const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/16']) })
     const add = (from: number) => () => {

@@ -11,7 +11,7 @@ import {
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
 import { property } from '../cidr/property.js'
-import { ModelLedger, tell } from './model-ledger.js'
+import { ModelOwners, tell } from './model-owners.js'
 import { addressesOf, type Command, run, script, spec, type Window } from './pool-script.js'
 
 /** Nothing here cools down or is kept for a key. */
@@ -34,7 +34,7 @@ const entriesOf = (pool: AddressPool) =>
   pool.entries().map(({ address, owners }) => ({ address: text(address), owners: uidsOf(owners) }))
 
 /** Runs a command on both and expects the same answer. */
-function step(pool: AddressPool, model: ModelLedger, command: Command, deltas: AllocationDelta[]): void {
+function step(pool: AddressPool, model: ModelOwners, command: Command, deltas: AllocationDelta[]): void {
   const undone = command.do === 'undo' ? deltas[command.which % Math.max(1, deltas.length)] : undefined
   const before = entriesOf(pool)
   // the owner may hold the address again, as another hold
@@ -86,7 +86,7 @@ function step(pool: AddressPool, model: ModelLedger, command: Command, deltas: A
   }
 }
 
-function expectSame(pool: AddressPool, model: ModelLedger, universe: readonly Address[]): void {
+function expectSame(pool: AddressPool, model: ModelOwners, universe: readonly Address[]): void {
   const counts = pool.counts()
   expect(counts).toEqual({ ...idle, ...model.counts() })
   expect(counts.used + counts.free).toBe(counts.total)
@@ -112,7 +112,7 @@ describe.each(places)('beside the model, at $name', ({ windows }) => {
     'every command has the answer and the effect of the model',
     (first, commands) => {
       const pool = new AddressPool(first)
-      const model = new ModelLedger(first.ranges, first.exclude)
+      const model = new ModelOwners(first.ranges, first.exclude)
       const deltas: AllocationDelta[] = []
       expectSame(pool, model, universe)
       for (const command of commands) {

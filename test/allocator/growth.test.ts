@@ -1,9 +1,6 @@
 import { AddressPool, type Owner, type AddressPool as Pool, PrefixAllocator } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
-import { Chooser } from '../../src/allocator/chooser.js'
-import { Space4 } from '../../src/allocator/space4.js'
-import { Space6 } from '../../src/allocator/space6.js'
 
 /** How often a field of a counted object was read. */
 let reads = 0
@@ -87,30 +84,12 @@ describe.each(FAMILIES)(
         const pool = poolOf(count, (all, i) => all.occupy(at(i), owner('a')))
         return () => expect(pool.undo(countedDelta(pool.releaseOwner('a')))).toBe(true)
       },
-      'a release of half of the addresses of an owner is undone': (count) => {
-        const pool = poolOf(count, (all, i) =>
-          all.occupy(at(i), owner('a'), { expiresAtMs: i % 2 === 0 ? 1 : undefined }),
-        )
-        return () => expect(pool.undo(countedDelta(pool.releaseExpired(1)))).toBe(true)
-      },
       'a release of addresses that have another owner each is undone': (count) => {
         const pool = poolOf(count, (all, i) => {
           all.occupy(at(i), interfaceOf('a', i))
           all.occupy(at(i), owner(`b${i}`))
         })
         return () => expect(pool.undo(countedDelta(pool.releaseOwner('a')))).toBe(true)
-      },
-      'all addresses of an owner are handed to one that holds some of the other family, and back': (count) => {
-        const other = FAMILIES.find((one) => one.family !== family)!.first
-        const pool = poolOf(count, (all, i) => {
-          all.occupy(at(i), owner('a'))
-          all.occupy(counted(Address.add(other, BigInt(i))), owner('b'))
-        })
-        return () => {
-          const outcome = pool.handOver(owner('a'), owner('b'))
-          if (outcome.kind !== 'handedOver') throw new Error(outcome.kind)
-          expect(pool.undo(outcome.delta)).toBe(true)
-        }
       },
       'an owner of some addresses asks for one of others': (count) => {
         const pool = poolOf(count, (all, i) => all.occupy(at(i), owner('a')))
@@ -124,7 +103,7 @@ describe.each(FAMILIES)(
         const pool = poolOf(0, () => undefined)
         return () => {
           for (const kind of ['allocated', 'already']) {
-            expect(pool.allocate({ owner: owner('a'), family, want: { kind: 'many', count } }).kind).toBe(kind)
+            expect(pool.allocate({ owner: owner('a'), family, want: { kind: 'run', count } }).kind).toBe(kind)
           }
         }
       },
@@ -182,27 +161,3 @@ describe.each(FAMILIES)(
     })
   },
 )
-
-test.each([
-  ['IPv4', new Space4(RangeSet.parse(['10.0.0.1', '10.0.0.3', '10.0.0.5', '10.0.0.7']))],
-  ['IPv6', new Space6(RangeSet.parse(['fd00::1', 'fd00::3', 'fd00::5', 'fd00::7']))],
-])('%s: where a key tends to is found once for several addresses of one request', (_, space) => {
-  let looks = 0
-  const watched = new Proxy(space, {
-    get(target, name) {
-      if (name === 'slotFor') looks++
-      const member = Reflect.get(target, name, target) as unknown
-      return typeof member === 'function' ? member.bind(target) : member
-    },
-  })
-  const chooser = new Chooser({ kind: 'hashed' }, 0)
-  const given = Array.from({ length: 4 }, () => {
-    const slot = chooser.next(watched, 'key', { inBand: false })
-    space.slots.take(slot)
-    return slot
-  })
-  expect([...given].sort()).toEqual([0, 1, 2, 3])
-  expect(looks).toBe(1)
-  expect(chooser.next(watched, 'another', { inBand: false })).toBe(-1)
-  expect(looks).toBe(2)
-})

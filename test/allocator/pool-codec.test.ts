@@ -13,8 +13,8 @@ describe('bytes with one thing wrong say what it is', () => {
     pool.occupy(at('10.0.0.1'), { uid: 'a' })
     return [...bodyOf(AddressPool.encode(pool))]
   }
-  const UID = -11
-  const [INTERFACE, LOW, EXPIRY] = [-6, -4, -2]
+  const UID = -10
+  const [INTERFACE, KEY, LOW] = [-5, -4, -3]
   const put = (place: number, count: number, ...by: number[]) => {
     const bytes = encoded()
     bytes.splice(bytes.length + place, count, ...by)
@@ -22,11 +22,11 @@ describe('bytes with one thing wrong say what it is', () => {
   }
 
   test('nothing is wrong with those that the others are made of', () => {
-    expect(encoded().slice(UID)).toEqual([0, 1, 97, 0, 0, 0, 0, 1, 0, 0, 0])
+    expect(encoded().slice(UID)).toEqual([0, 1, 97, 0, 0, 0, 0, 1, 0, 0])
   })
 
   test.each<[problem: string, bytes: Uint8Array]>([
-    ['neither 0 nor 1', put(EXPIRY, 1, 2)],
+    ['neither 0 nor 1', put(KEY, 1, 2)],
     ['a sequence that the pool has not come to', put(LOW, 1, 2)],
     ['a number of more than 53 bits', put(LOW, 2, 1, 128, 128, 128, 1)],
     ['a text that does not stand before it', put(UID, 3, 5)],

@@ -2,7 +2,6 @@ import {
   AddressPool,
   type AddressPoolSpec,
   type AllocationOutcome,
-  type HandOverOutcome,
   rebuildPool,
   type Strategy,
 } from 'ipam-kit/allocator'
@@ -17,11 +16,6 @@ const uidsOn = (pool: AddressPool, address: string) => pool.ownersOf(at(address)
 
 function given(outcome: AllocationOutcome): Extract<AllocationOutcome, { kind: 'allocated' }> {
   if (outcome.kind !== 'allocated') throw new Error(`${outcome.kind}, not allocated`)
-  return outcome
-}
-
-function moved(outcome: HandOverOutcome): Extract<HandOverOutcome, { kind: 'handedOver' }> {
-  if (outcome.kind !== 'handedOver') throw new Error(`${outcome.kind}, not handed over`)
   return outcome
 }
 
@@ -44,10 +38,10 @@ describe('what is read back', () => {
     expect(pool.entries().flatMap((entry) => entry.holds.map((hold) => hold.sequence))).toEqual([2, 1])
   })
 
-  test('ends with its time, and is held back for its key', () => {
+  test('is held back for its key when it has ended', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/29'), holdSeconds: 60 })
-    pool.occupy(at('10.0.0.3'), { uid: 'a' }, { expiresAtMs: 500, stickyKey: 'mac-1' })
-    expect(pool.releaseExpired(500).holds.map((hold) => hold.owner.uid)).toEqual(['a'])
+    pool.occupy(at('10.0.0.3'), { uid: 'a' }, { stickyKey: 'mac-1' })
+    pool.releaseOwner('a', { nowMs: 500 })
     const again = pool.allocate({ owner: { uid: 'b' }, stickyKey: 'mac-1' }, { nowMs: 1000 })
     expect(given(again).address).toEqual(at('10.0.0.3'))
   })
@@ -60,84 +54,35 @@ describe('what is read back', () => {
     for (const text of texts) expect(uidsOn(pool, text)).toEqual([text])
   })
 
-  test('is the same pool when the objects differ in nothing but their keys and times', () => {
-    const hold = (stickyKey: string, expiresAtMs: number) => ({
+  test('is the same pool when the objects differ in nothing but their keys', () => {
+    const hold = (stickyKey: string) => ({
       address: at('10.0.0.1'),
       owner: { uid: 'a' },
       stickyKey,
-      expiresAtMs,
     })
     const spec = { ranges: ranges('10.0.0.0/29') }
     const holdsOf = (...observed: ReturnType<typeof hold>[]) => rebuildPool(spec, observed).pool.holdsOf(at('10.0.0.1'))
-    for (const [one, other] of [
-      [hold('k1', 100), hold('k2', 100)],
-      [hold('k1', 100), hold('k1', 200)],
-    ] as const) {
-      expect(holdsOf(one, other)).toEqual(holdsOf(other, one))
-    }
-  })
-})
-
-describe('a hand-over', () => {
-  test('asks only for the family that is handed over', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29', 'fd00::/125') })
-    pool.allocate({ owner: { uid: 'a' }, family: 4 })
-    pool.allocate({ owner: { uid: 'b' }, family: 6 })
-    expect(pool.handOver({ uid: 'a' }, { uid: 'b' }).kind).toBe('handedOver')
-    expect(pool.addressesOf('b').map(Address.format)).toEqual(['fd00::', '10.0.0.0'])
-  })
-
-  test('of one address leaves the others, and undo gives back all that were handed over', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29', 'fd00::/125') })
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'dualStack' } })
-    const one = moved(pool.handOver({ uid: 'a' }, { uid: 'b' }, { address: at('fd00::') }))
-    expect([uidsOn(pool, '10.0.0.0'), uidsOn(pool, 'fd00::')]).toEqual([['a'], ['b']])
-    expect(pool.undo(one.delta)).toBe(true)
-    const both = moved(pool.handOver({ uid: 'a' }, { uid: 'c' }))
-    expect(pool.addressesOf('c')).toHaveLength(2)
-    expect(pool.undo(both.delta)).toBe(true)
-    expect(pool.addressesOf('c')).toEqual([])
-    expect(pool.addressesOf('a').map(Address.format)).toEqual(['10.0.0.0', 'fd00::'])
-  })
-
-  test('leaves what the owner holds for another interface', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    pool.allocate({ owner: { uid: 'a' } })
-    pool.allocate({ owner: { uid: 'a', interface: 'net1' } })
-    expect(moved(pool.handOver({ uid: 'a' }, { uid: 'b' })).delta.holds).toHaveLength(1)
-    expect([uidsOn(pool, '10.0.0.0'), uidsOn(pool, '10.0.0.1')]).toEqual([['b'], ['a']])
-  })
-
-  test('is not undone when it has been handed on or released since', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    pool.allocate({ owner: { uid: 'a' } })
-    const { delta } = moved(pool.handOver({ uid: 'a' }, { uid: 'b' }))
-    pool.handOver({ uid: 'b' }, { uid: 'c' })
-    expect(pool.undo(delta)).toBe(false)
-    pool.releaseOwner('c')
-    expect(pool.undo(delta)).toBe(false)
-    expect(pool.counts()).toMatchObject({ used: 0n, free: 8n })
-    expect(pool.entries()).toEqual([])
+    expect(holdsOf(hold('k1'), hold('k2'))).toEqual(holdsOf(hold('k2'), hold('k1')))
   })
 })
 
 describe('undo', () => {
   test('of an allocation needs all of its holds, as they were given', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    const two = given(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 } }))
+    const two = given(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count: 2 } }))
     pool.release(at('10.0.0.1'), { uid: 'a' })
     expect(pool.undo(two.delta)).toBe(false)
     expect(pool.addressesOf('a')).toEqual([at('10.0.0.0')])
     pool.releaseOwner('a')
     // the same owner, the same addresses, but later holds
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 } })
+    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count: 2 } })
     expect(pool.undo(two.delta)).toBe(false)
     expect(pool.counts().used).toBe(2n)
   })
 
   test('of a release needs all of its addresses', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count: 2 } })
+    pool.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count: 2 } })
     const delta = pool.releaseOwner('a')
     pool.allocate({ owner: { uid: 'b' }, want: { kind: 'address', address: at('10.0.0.1') } })
     expect(pool.undo(delta)).toBe(false)
@@ -207,12 +152,6 @@ describe('undo', () => {
     expect(others).toEqual(['10.0.0.0', '10.0.0.2', '10.0.0.3'])
     expect(pool.allocate({ owner: { uid: 'e' } }).kind).toBe('exhausted')
   })
-})
-
-test('what has expired is told in the order in which it began', () => {
-  const pool = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-  for (const [i, expiresAtMs] of [300, 100, 200].entries()) pool.allocate({ owner: { uid: String(i) }, expiresAtMs })
-  expect(pool.releaseExpired(1000).holds.map((hold) => hold.owner.uid)).toEqual(['0', '1', '2'])
 })
 
 test('a request that nothing is left for changes nothing that follows from the seed', () => {

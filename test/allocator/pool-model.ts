@@ -6,7 +6,6 @@ interface ModelHold {
   readonly uid: string
   readonly interface: string | undefined
   readonly key: string | undefined
-  readonly expiresAtMs: number | undefined
   readonly sequence: number
 }
 
@@ -25,8 +24,6 @@ export interface Expected {
   readonly freeAtMs?: number
   /** In which families the strategy has chosen. */
   readonly byStrategy?: readonly Family[]
-  /** How many of the first addresses were kept for the key. Default 0. */
-  readonly kept?: number
   /** Of an address that is not of the pool. */
   readonly reason?: string
 }
@@ -119,26 +116,10 @@ export class PoolModel {
       return run === undefined ? this.#exhausted(family) : { kind: 'allocated', oneOf: run.map((address) => [address]) }
     }
     if (want.kind === 'dualStack') return this.#expectedOfBoth(request)
-    const count = want.kind === 'many' ? want.count : 1
-    if (count > 1) return this.#expectedOfMany(count, family, stickyKey)
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, family)
     if (kept !== undefined) return this.#refusal(kept, stickyKey) ?? { kind: 'allocated', oneOf: [[kept]] }
-    const chosen = this.#choose(count, family)
-    if (chosen.length === count) return { kind: 'allocated', oneOf: chosen, byStrategy: [4, 6] }
-    return this.#exhausted(family)
-  }
-
-  /** What is kept for the key comes first: what was released last and what is preallocated, in the order of release. */
-  #expectedOfMany(count: number, family: Family | undefined, key: string | undefined): Expected {
-    const kept: string[] = []
-    for (const one of familiesOf(family)) {
-      const list = this.#allKeptFor(key, one)
-      kept.push(...list.slice(Math.max(0, list.length - (count - kept.length))))
-    }
-    const chosen = this.#choose(count - kept.length, family)
-    if (kept.length + chosen.length < count) return this.#exhausted(family)
-    const oneOf = [...kept.map((address) => [address]), ...chosen]
-    return { kind: 'allocated', oneOf, byStrategy: [4, 6], kept: kept.length }
+    const chosen = this.#choose(family)
+    return chosen ? { kind: 'allocated', oneOf: [chosen], byStrategy: [4, 6] } : this.#exhausted(family)
   }
 
   #exhausted(family: Family | undefined): Expected {
@@ -159,15 +140,15 @@ export class PoolModel {
     )
   }
 
-  /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses, but for the first that were kept. */
-  begin(holds: readonly Hold[], { byStrategy = [], kept = 0 }: Pick<Expected, 'byStrategy' | 'kept'> = {}): void {
-    for (const [i, { address, owner, sequence, stickyKey, expiresAtMs }] of holds.entries()) {
+  /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses. */
+  begin(holds: readonly Hold[], { byStrategy = [] }: Pick<Expected, 'byStrategy'> = {}): void {
+    for (const { address, owner, sequence, stickyKey } of holds) {
       const text = Address.format(address)
       const { uid, interface: name } = owner
-      this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, expiresAtMs, sequence }]
+      this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, sequence }]
       this.#rests = this.#rests.filter((rest) => rest.address !== text)
       this.#used = [...this.#used, text]
-      if (i >= kept && byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
+      if (byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
     }
   }
 
@@ -181,10 +162,6 @@ export class PoolModel {
     )
   }
 
-  expired(nowMs: number): readonly ModelHold[] {
-    return this.#holds.filter((hold) => hold.expiresAtMs !== undefined && hold.expiresAtMs <= nowMs)
-  }
-
   end(holds: readonly ModelHold[]): void {
     const { coolDownSeconds = 0, holdSeconds = 0 } = this.#spec
     for (const hold of holds) {
@@ -194,17 +171,6 @@ export class PoolModel {
       const untilMs = seconds === 0 ? 0 : this.nowMs + seconds * 1000
       this.#rests = [...this.#rests, { address: hold.address, untilMs, key: hold.key }]
     }
-  }
-
-  /** Other owners have what these held. */
-  handOver(from: readonly Hold[], to: readonly Hold[]): void {
-    const gone = new Set(from.map((hold) => hold.sequence))
-    const rests = this.#rests
-    const used = this.#used
-    this.#holds = this.#holds.filter((hold) => !gone.has(hold.sequence))
-    this.begin(to)
-    this.#rests = rests
-    this.#used = used
   }
 
   /** A copy that goes its own way: what it was before a call, for `undo` of that call. */
@@ -290,31 +256,19 @@ export class PoolModel {
     return [...rests, ...own].filter((address) => familyOf(address) === family)
   }
 
-  /** For each of `count` addresses those that it may be; fewer if there are not so many. */
-  #choose(count: number, family: Family | undefined): string[][] {
+  /** Those that the next address may be; `undefined`: none is free. */
+  #choose(family: Family | undefined): string[] | undefined {
     const { strategy = { kind: 'lowest' }, staticBand = 0 } = this.#spec
     const inBand = (address: string) =>
       this.#addresses.filter((other) => familyOf(other) === familyOf(address)).indexOf(address) < staticBand
-    const chosen: string[][] = []
-    for (const one of family === undefined ? ([4, 6] as const) : [family]) {
-      let free = this.#free(one)
-      if (strategy.kind === 'random' || strategy.kind === 'hashed') {
-        const above = free.filter((address) => !inBand(address))
-        const lists = free.map((_, i) => (i < above.length ? above : free))
-        chosen.push(...lists.slice(0, count - chosen.length))
-        continue
-      }
-      let cursor = this.#cursor[one]
-      while (chosen.length < count && free.length > 0) {
-        const above = free.filter((address) => !inBand(address))
-        const rests = this.#rests.map((rest) => rest.address)
-        const next = chooseOne(strategy.kind, above.length > 0 ? above : free, cursor, this.#used, rests)
-        chosen.push([next])
-        free = free.filter((address) => address !== next)
-        cursor = next
-      }
-    }
-    return chosen
+    const one = familiesOf(family).find((each) => this.#free(each).length > 0)
+    if (one === undefined) return undefined
+    const free = this.#free(one)
+    const above = free.filter((address) => !inBand(address))
+    const first = above.length > 0 ? above : free
+    if (strategy.kind === 'random' || strategy.kind === 'hashed') return first
+    const rests = this.#rests.map((rest) => rest.address)
+    return [chooseOne(strategy.kind, first, this.#cursor[one], this.#used, rests)]
   }
 
   /** A run of what is kept for a key, the one that was released last, else the lowest of what is kept for it or free. */
@@ -368,7 +322,6 @@ function chooseOne(
 }
 
 function fits(addresses: readonly string[], want: Want): boolean {
-  if (want.kind === 'many') return addresses.length === want.count
   if (want.kind === 'dualStack') return [...addresses].map(familyOf).sort().join() === '4,6'
   if (want.kind !== 'run' && want.kind !== 'prefix') return false
   const sorted = addresses.map((text) => Address.parse(text)).sort(Address.compare)

@@ -61,7 +61,6 @@ const want = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('oneOf' as const), addresses: fc.array(address, { maxLength: 3 }) }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('many' as const), count: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 2, arbitrary: fc.constant({ kind: 'dualStack' } as const) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('run' as const), count: fc.integer({ min: 1, max: 4 }) }) },
 )
@@ -72,21 +71,18 @@ type Command =
   | { readonly do: 'prefix'; readonly request: AllocationRequest; readonly bits: number }
   | { readonly do: 'release'; readonly owner: Hold['owner']; readonly address: Address; readonly wrong: boolean }
   | { readonly do: 'releaseOwner'; readonly uid: string }
-  | { readonly do: 'releaseExpired' | 'undo' }
-  | { readonly do: 'handOver'; readonly from: Hold['owner']; readonly to: Hold['owner'] }
+  | { readonly do: 'undo' }
   | { readonly do: 'occupy'; readonly owner: Hold['owner']; readonly address: Address }
   | { readonly do: 'wait'; readonly seconds: number }
   | { readonly do: 'resize'; readonly space: Partial<AddressPoolSpec> }
 
-const expiry = fc.constantFrom(undefined, undefined, 15)
 const request = fc
-  .tuple(owner, fc.constantFrom(undefined, undefined, 4 as const, 6 as const), want, key, expiry)
-  .map(([who, family, what, stickyKey, expiresAtMs]) => ({
+  .tuple(owner, fc.constantFrom(undefined, undefined, 4 as const, 6 as const), want, key)
+  .map(([who, family, what, stickyKey]) => ({
     owner: who,
     family: what.kind === 'dualStack' ? undefined : family,
     want: what,
     stickyKey,
-    expiresAtMs: expiresAtMs === undefined ? undefined : expiresAtMs * 1000,
   }))
 
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -101,8 +97,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('release' as const), owner, address, wrong: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('releaseOwner' as const), uid }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('releaseExpired' as const, 'undo' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('handOver' as const), from: owner, to: owner }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('undo' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('occupy' as const), owner, address }) },
   // the clock may also step back
   {
@@ -171,24 +166,11 @@ class Pair {
         }
         return
       }
-      case 'releaseOwner':
-      case 'releaseExpired': {
-        const isOwner = command.do === 'releaseOwner'
-        const holds = isOwner ? model.holdsOf(command.uid) : model.expired(nowMs)
-        const delta = isOwner ? pool.releaseOwner(command.uid, { nowMs }) : pool.releaseExpired(nowMs)
-        const sequences = delta.holds.map((hold) => hold.sequence)
-        if (isOwner) expect(sequences).toEqual(holds.map((hold) => hold.sequence))
-        else expect(new Set(sequences)).toEqual(new Set(holds.map((hold) => hold.sequence)))
-        model.end(delta.holds.map((hold) => holds.find((one) => one.sequence === hold.sequence)!))
-        this.#last = { delta, before }
-        return
-      }
-      case 'handOver': {
-        const outcome = pool.handOver(command.from, command.to)
-        if (outcome.kind !== 'handedOver') return
-        const { delta } = outcome
-        if (delta.kind !== 'handOver') throw new Error('another delta than that of a hand-over')
-        model.handOver(delta.from, delta.holds)
+      case 'releaseOwner': {
+        const holds = model.holdsOf(command.uid)
+        const delta = pool.releaseOwner(command.uid, { nowMs })
+        expect(delta.holds.map((hold) => hold.sequence)).toEqual(holds.map((hold) => hold.sequence))
+        model.end(holds)
         this.#last = { delta, before }
         return
       }

@@ -132,15 +132,6 @@ describe('runs', () => {
       'fd00::ffff:ffff',
     ])
   })
-
-  test('many are given whole or not at all', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/30'), strategy: { kind: 'next-fit' } })
-    give(small, 'a')
-    const before = small.counts()
-    expect(small.allocate({ owner: { uid: 'b' }, want: { kind: 'many', count: 4 } })).toEqual({ kind: 'exhausted' })
-    expect(small.counts()).toEqual(before)
-    expect(give(small, 'c')).toBe('10.0.0.1')
-  })
 })
 
 describe('time', () => {
@@ -169,18 +160,6 @@ describe('time', () => {
     small.releaseOwner('pod-3', { nowMs: 61_000 })
     expect(ask('pod-4', undefined, 121_000)).toMatchObject({ kind: 'allocated', address: at('10.0.0.1') })
     expect(ask('pod-5', 'default/web-0', 121_000)).toMatchObject({ kind: 'allocated', address: at('10.0.0.3') })
-  })
-
-  test('holds end when their time is over', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/29') })
-    for (const [i, expiresAtMs] of [300, 100, undefined, 200].entries()) {
-      small.allocate({ owner: { uid: String(i) }, expiresAtMs })
-    }
-    expect(small.releaseExpired(99).holds).toEqual([])
-    const uids = small.releaseExpired(200).holds.map((hold) => hold.owner.uid)
-    expect(uids).toEqual(['1', '3'])
-    expect(small.releaseExpired(1000).holds).toHaveLength(1)
-    expect(small.counts().used).toBe(1n)
   })
 })
 
@@ -217,21 +196,6 @@ describe('releases', () => {
     expect(small.allocate({ owner: nic('net1') })).toMatchObject({ kind: 'already', address: at('10.0.0.0') })
     expect(small.release(at('10.0.0.0'), nic('net2'))).toEqual({ kind: 'notHeld' })
     expect(small.releaseOwner('a').holds).toHaveLength(2)
-  })
-
-  test('a hand-over leaves no moment in which the address is free', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/29'), coolDownSeconds: 60 })
-    give(small, 'old')
-    const outcome = small.handOver({ uid: 'old' }, { uid: 'new', kind: 'VirtualMachineInstance' })
-    expect(outcome).toMatchObject({ kind: 'handedOver', delta: { holds: [{ owner: { uid: 'new' }, sequence: 2 }] } })
-    expect(small.handOver({ uid: 'old' }, { uid: 'new' })).toEqual({ kind: 'notHeld' })
-    give(small, 'third')
-    expect(small.handOver({ uid: 'third' }, { uid: 'new' })).toEqual({
-      kind: 'refused',
-      reason: 'OwnerHoldsAnother',
-      address: at('10.0.0.0'),
-    })
-    expect(small.counts()).toMatchObject({ used: 2n, cooling: 0n })
   })
 })
 
@@ -310,13 +274,12 @@ describe('mistakes of the caller', () => {
     expect(() => cooling.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
     expect(() => cooling.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
     expect(() => cooling.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))
-    expect(() => new AddressPool(spec({})).releaseExpired(Number.NaN)).toThrow(refusal('nowMs'))
+    expect(() => new AddressPool(spec({})).counts({ nowMs: Number.NaN })).toThrow(refusal('nowMs'))
   })
 
   test('counts and lengths that no request has', () => {
     const made = new AddressPool(spec({}))
     for (const count of [0, -1, 0.5, 65_537, Number.NaN]) {
-      expect(() => made.allocate({ owner: { uid: 'a' }, want: { kind: 'many', count } })).toThrow(refusal('want.count'))
       expect(() => made.allocate({ owner: { uid: 'a' }, want: { kind: 'run', count } })).toThrow(refusal('want.count'))
     }
     for (const length of [15, 33, 24.5]) {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { AddressPool, type ObservedHold, rebuildPool, rebuildPoolInSteps } from 'ipam-kit/allocator'
+import { AddressPool, type ObservedHold, rebuildPool } from 'ipam-kit/allocator'
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 import { property } from '../cidr/property.js'
@@ -92,32 +92,8 @@ describe('a pool made of live objects', () => {
   )
 })
 
-test('goes in steps, so that a caller can show how far it is', () => {
-  const holds = Array.from({ length: 7 }, (_, i) => ({
-    address: Address.add(at('10.0.0.0'), i),
-    owner: { uid: String(i) },
-  }))
-  const steps = rebuildPoolInSteps(spec, holds, { stepSize: 3 })
-  const seen: unknown[] = []
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done === true) {
-      expect(step.value.pool.counts().used).toBe(6n)
-      expect(step.value.findings).toEqual([{ kind: 'stranger', address: at('10.0.0.3'), owners: [{ uid: '3' }] }])
-      break
-    }
-    seen.push(step.value)
-  }
-  expect(seen).toEqual([
-    { done: 0, total: undefined },
-    { done: 0, total: undefined },
-    { done: 3, total: 7 },
-    { done: 6, total: 7 },
-  ])
-})
-
 test.each<[argument: string, make: () => unknown]>([
   ['owner.uid', () => rebuildPool(spec, [{ address: at('10.0.0.1'), owner: { uid: '' } }])],
-  ['stepSize', () => rebuildPoolInSteps(spec, [], { stepSize: 0 }).next()],
   ['sequence', () => rebuildPool(spec, [{ address: at('10.0.0.1'), owner: { uid: 'a' }, sequence: -1 }])],
 ])('%s of a mistake of the caller', (argument, make) => {
   expect(make).toThrow(

@@ -61,10 +61,9 @@ function poolAfter({ spec, strategy, steps }: History, detour: (pool: AddressPoo
     pool.counts({ nowMs })
     detour(pool, nowMs)
     const owner = { uid, ...(i % 2 === 0 ? { interface: 'net1', key: `default/${uid}` } : {}) }
-    const expiresAtMs = i % 3 === 0 ? nowMs + 5000 : undefined
     if (what === 'release') pool.releaseOwner(uid, { nowMs })
-    else if (what === 'occupy') pool.occupy(Address.parse(`10.0.0.${i}`), owner, { stickyKey, expiresAtMs })
-    else pool.allocate({ owner, stickyKey, expiresAtMs, family: i % 4 === 0 ? 6 : undefined }, { nowMs })
+    else if (what === 'occupy') pool.occupy(Address.parse(`10.0.0.${i}`), owner, { stickyKey })
+    else pool.allocate({ owner, stickyKey, family: i % 4 === 0 ? 6 : undefined }, { nowMs })
   }
   return pool
 }
@@ -165,10 +164,10 @@ describe.each(codecs)('a stored %s', (_, { states, encode, decode, safeDecode })
       seal([1, ...bodyOf(bytes).subarray(1)]),
       Uint8Array.of(1, ...bodyOf(bytes).subarray(1)),
     ]) {
-      expect(version).toBe(2)
+      expect(version).toBeGreaterThan(1)
       expect(safeDecode(bytesBefore)).toMatchObject({
         ok: false,
-        failure: { code: 'MALFORMED_BYTES', context: { position: 0, problem: 'version 1, expected 2' } },
+        failure: { code: 'MALFORMED_BYTES', context: { position: 0, problem: `version 1, expected ${version}` } },
       })
     }
   })
@@ -238,7 +237,7 @@ describe('two of one state have the same bytes', () => {
       for (const delta of deltas.reverse()) expect(pool.undo(delta)).toBe(true)
     },
     'a request that can not be met': (pool, nowMs) => {
-      const want = { kind: 'many', count: 1000 } as const
+      const want = { kind: 'run', count: 1000 } as const
       expect(pool.allocate({ owner: { uid: 'z' }, want, family: 4 }, { nowMs }).kind).toBe('exhausted')
     },
     'what is held already, asked for again': (pool, nowMs) => {
@@ -361,10 +360,9 @@ describe('a time that none is', () => {
 
   const NOW_MS = START_MS + 1
   const COOL_MS = NOW_MS + 7000
-  const EXPIRY_MS = START_MS + 99
   const pool = () => {
     const made = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/29']), coolDownSeconds: 7 })
-    for (const uid of ['a', 'b']) made.allocate({ owner: { uid }, expiresAtMs: EXPIRY_MS }, { nowMs: START_MS })
+    for (const uid of ['a', 'b']) made.allocate({ owner: { uid } }, { nowMs: START_MS })
     made.releaseOwner('b', { nowMs: NOW_MS })
     return made
   }
@@ -372,7 +370,6 @@ describe('a time that none is', () => {
   test.each([
     ['of the pool', NOW_MS],
     ['when an address has cooled down', COOL_MS],
-    ['when a hold ends', EXPIRY_MS],
   ])('%s', (_, time) => {
     expect(AddressPool.safeDecode(withTime(pool(), time, time)).ok).toBe(true)
     for (const wrong of [LAST_MS + 1, 2 ** 53 - 1]) {

@@ -15,7 +15,6 @@ type Command =
       readonly owner: { readonly uid: string }
       readonly which: number
     }
-  | { readonly do: 'handOver'; readonly owner: { readonly uid: string }; readonly to: { readonly uid: string } }
   /** A delta of any time before, also one that was undone. */
   | { readonly do: 'undo'; readonly which: number }
   | { readonly do: 'wait' }
@@ -29,14 +28,12 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       which: fc.nat(20),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('handOver' as const), owner, to: owner }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('undo' as const), which: fc.nat(60) }) },
   { weight: 1, arbitrary: fc.constant({ do: 'wait' as const }) },
 )
 
 const wants: readonly Want[] = [
   { kind: 'any' },
-  { kind: 'many', count: 2 },
   { kind: 'dualStack' },
   { kind: 'run', count: 2 },
   { kind: 'address', address: Address.parse('10.0.0.1') },
@@ -62,9 +59,6 @@ describe('whatever is undone, and however late', () => {
         const delta = deltas[step.which % Math.max(1, deltas.length)]
         // a delta may have been stored
         if (delta !== undefined) pool.undo(isCopied ? structuredClone(delta) : delta)
-      } else if (step.do === 'handOver') {
-        const outcome = pool.handOver(step.owner, step.to)
-        if (outcome.kind === 'handedOver') deltas.push(outcome.delta)
       } else if (step.do === 'allocate') {
         const outcome = pool.allocate({ owner: step.owner, want: wants[step.which % wants.length] }, { nowMs })
         if (outcome.kind === 'allocated') deltas.push(outcome.delta)

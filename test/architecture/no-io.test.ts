@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { findIo } from './no-io.js'
+import { findIo, PLATFORM_FILE } from './no-io.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -58,6 +58,8 @@ const FAULTS: readonly (readonly [source: string, what: RegExp])[] = [
   ["export const f = () => structuredClone('x')", /structuredClone/],
   ["export const f = () => somethingOfTheHost('x')", /somethingOfTheHost/],
   ['declare const process: { pid: number }\nexport const f = () => process.pid', /process/],
+  ['declare const atob: (text: string) => string\nexport const f = () => atob', /atob/],
+  ['declare const TextDecoder: new () => object\nexport const f = () => new TextDecoder()', /TextDecoder/],
   ["export const f = () => eval('1')", /eval/],
   ["export const f = () => new Function('return 1')", /Function/],
   ["export const f = () => Function('return 1')", /Function/],
@@ -114,16 +116,24 @@ describe('the check', () => {
     expect(findIn(program, i)).toEqual([])
   })
 
+  test('lets one file have UTF-8 and Base64 of the platform, and nothing else', () => {
+    const declared = ['TextEncoder', 'TextDecoder', 'atob', 'btoa', 'process']
+    const source = declared.map((global) => `declare const ${global}: object\nexport const of${global} = ${global}`)
+    const planted = plant([source.join('\n')])
+    const whats = (name: string) => findIn(planted, 0, name).map(({ what }) => what.split(':')[0])
+    expect(whats(PLATFORM_FILE)).toEqual(['process'])
+    expect(whats('src/bytes/utf8.ts')).toEqual(declared)
+  })
+
   test('names the line', () => {
     const [finding] = findIn(plant(['// one\n// two\nexport const f = (): number => {\n  return Date.now()\n}']), 0)
     expect(finding).toEqual({ file: 'planted-0.ts', line: 4, what: 'Date.now: reads the clock' })
   })
 })
 
-function findIn(program: ts.Program, index: number) {
-  const name = `planted-${index}.ts`
-  const file = program.getSourceFile(`/planted/${name}`)
-  if (file === undefined) throw new Error(`not in the program: ${name}`)
+function findIn(program: ts.Program, index: number, name = `planted-${index}.ts`) {
+  const file = program.getSourceFile(`/planted/planted-${index}.ts`)
+  if (file === undefined) throw new Error(`not in the program: ${index}`)
   return findIo(program, file, name)
 }
 

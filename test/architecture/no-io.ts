@@ -22,6 +22,10 @@ const REFUSED_GLOBALS: ReadonlyMap<string, string> = new Map([
   ['FinalizationRegistry', 'FinalizationRegistry: shows when the garbage collector runs'],
 ])
 
+/** What one file may take from the host, as it answers the same everywhere: UTF-8 and Base64. */
+export const PLATFORM_FILE = 'src/bytes/platform.ts'
+const PLATFORM_GLOBALS: readonly string[] = ['TextEncoder', 'TextDecoder', 'atob', 'btoa']
+
 /** Host globals, for a better message than "unknown global", and for files that declare one by themselves. */
 const HOST_GLOBALS: ReadonlySet<string> = new Set([
   ...['process', 'console', 'crypto', 'performance', 'fetch', 'navigator', 'window', 'document', 'self', 'global'],
@@ -29,6 +33,7 @@ const HOST_GLOBALS: ReadonlySet<string> = new Set([
   ...['requestAnimationFrame', 'requestIdleCallback', 'structuredClone', 'localStorage', 'sessionStorage', 'indexedDB'],
   ...['require', 'module', 'exports', '__dirname', '__filename', 'Buffer', 'XMLHttpRequest', 'WebSocket', 'Worker'],
   ...['MessageChannel', 'BroadcastChannel', 'Deno', 'Bun'],
+  ...PLATFORM_GLOBALS,
 ])
 
 /** Methods whose result depends on the host's locale or time zone. */
@@ -83,14 +88,15 @@ export function findIo(program: ts.Program, file: ts.SourceFile, name: string): 
   }
 
   function refusal(node: ts.Identifier): string | undefined {
-    const name = node.text
-    if (name === 'undefined') return undefined
-    if (name === 'Date') return refusalOfDate(node)
-    if (name === 'Math') return refusalOfMath(node)
-    if (name === 'Function') return isInstanceofOperand(node) ? undefined : 'Function: code from text'
-    if (HOST_GLOBALS.has(name)) return `${name}: belongs to the host`
-    if (REFUSED_GLOBALS.has(name)) return REFUSED_GLOBALS.get(name)
-    return isKnown(node) ? undefined : `${name}: unknown to ES2023, so it belongs to the host`
+    const global = node.text
+    if (global === 'undefined') return undefined
+    if (name === PLATFORM_FILE && PLATFORM_GLOBALS.includes(global)) return undefined
+    if (global === 'Date') return refusalOfDate(node)
+    if (global === 'Math') return refusalOfMath(node)
+    if (global === 'Function') return isInstanceofOperand(node) ? undefined : 'Function: code from text'
+    if (HOST_GLOBALS.has(global)) return `${global}: belongs to the host`
+    if (REFUSED_GLOBALS.has(global)) return REFUSED_GLOBALS.get(global)
+    return isKnown(node) ? undefined : `${global}: unknown to ES2023, so it belongs to the host`
   }
 
   function isKnown(node: ts.Identifier): boolean {

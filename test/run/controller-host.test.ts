@@ -155,10 +155,11 @@ test('a planner that can not take in what was found out of a write does not keep
     return { [Symbol.asyncIterator]: () => silent }
   }
   const planner = inCluster()
-  const observe = planner.observe.bind(planner)
-  planner.observe = (change) => {
+  const wakes = planner.wakes?.bind(planner)
+  planner.wakes = (applied) => {
+    const { change } = applied
     if (change.kind === 'present' && change.object.kind === 'IPAddress') broken()
-    return observe(change)
+    return wakes?.(applied) ?? []
   }
   const { controller, stop } = start([planner], { store: storeOver(store, { create, watch }) })
   await timers.pass(60_000)

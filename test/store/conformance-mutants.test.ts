@@ -13,6 +13,25 @@ const REFUSED_DELETE_OF_HELD = 'delete: preconditions have to hold for an object
 const OF_ALL_NAMESPACES = 'pages: of all namespaces hold each object once, and no more than the limit'
 
 const mutants: { readonly [fault: string]: Mutant } = {
+  'a test in a JSON patch is not looked at': {
+    caughtBy: 'JSON patch: a test guards one field, whatever else changes',
+    over: (store) => ({
+      patch: (ref, patch, options) =>
+        store.patch(ref, Array.isArray(patch) ? patch.filter(({ op }) => op !== 'test') : patch, options),
+    }),
+  },
+  'a test in a JSON patch is made on a copy that was read before': {
+    caughtBy: 'writers: of many that set a field which is not set exactly one wins',
+    over: (store) => ({
+      async patch(ref, patch, options) {
+        if (!Array.isArray(patch)) return store.patch(ref, patch, options)
+        const tested = await store.get(ref)
+        const free =
+          tested.ok && !Object.hasOwn(tested.value.spec as object, patch[0]?.path.split('/').at(-1) as string)
+        return store.patch(ref, free ? patch.slice(1) : patch, options)
+      },
+    }),
+  },
   'a page says the version of now': {
     caughtBy: 'pages: all have the version of the first, and a watch from there loses nothing',
     over: (store) => ({

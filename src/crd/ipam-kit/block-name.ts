@@ -1,18 +1,17 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { ipamError } from '../../errors/index.js'
-import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
+import { subdomainProblem } from '../meta/names.js'
 import { MAX_NAME_LENGTH } from './names.js'
 
 type Prefix = Prefix.Prefix
 
-const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
 /** The last three parts have no hyphen in them, so that a domain may have some. */
 const BLOCK_NAME = /^(.+)-(?:4-([0-9a-f]{8})|6-([0-9a-f]{32}))-(0|[1-9][0-9]{0,2})$/u
 
 /** Whether a text can be the name of a pool or a domain: a DNS subdomain of up to 200 characters. */
 export function isName(text: string): boolean {
-  return text.length <= MAX_NAME_LENGTH && SUBDOMAIN.test(text)
+  return text.length <= MAX_NAME_LENGTH && subdomainProblem(text) === undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { SUBDOMAIN_PATTERN } from './dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from './field-error.js'
+import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
 
 /** `metav1.LabelSelector`: everything that is given has to hold. An empty one holds for everything. */
@@ -69,16 +69,12 @@ function requirementErrors(path: string, requirement: LabelSelectorRequirement):
   return [...errors, ...values.flatMap((value, index) => labelValueErrors(`${path}.values[${index}]`, value))]
 }
 
-const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
-const LABEL = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/u
-
-function labelNameErrors(path: string, key: string): readonly FieldError[] {
-  const slash = key.indexOf('/')
-  const prefix = key.slice(0, Math.max(0, slash))
-  const hasPrefix = slash < 0 || (prefix.length <= 253 && SUBDOMAIN.test(prefix))
-  return hasPrefix && LABEL.test(key.slice(slash + 1)) ? [] : [invalidField(path, key, 'is not the name of a label')]
+/** What is wrong with the name of a label: `example.com/name`, with or without a prefix. */
+export function labelNameErrors(path: string, key: string): readonly FieldError[] {
+  return qualifiedNameProblem(key) === undefined ? [] : [invalidField(path, key, 'is not the name of a label')]
 }
 
-function labelValueErrors(path: string, value: string): readonly FieldError[] {
-  return value === '' || LABEL.test(value) ? [] : [invalidField(path, value, 'is not a value of a label')]
+/** What is wrong with the value of a label. */
+export function labelValueErrors(path: string, value: string): readonly FieldError[] {
+  return labelValueProblem(value) === undefined ? [] : [invalidField(path, value, 'is not a value of a label')]
 }

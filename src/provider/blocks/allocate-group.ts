@@ -4,10 +4,10 @@ import type { ObjectRef } from '../../crd/meta/object.js'
 import type {
   Change,
   Effect,
+  MergePatchEffect,
   Outcome,
   OutsideAnswer,
   OutsideCall,
-  PatchEffect,
   Step,
   Task,
   TaskQuery,
@@ -179,8 +179,8 @@ export class AllocateGroup implements Task<Outcome> {
       write.object = object
       write.effect = combined(write, effect)
     }
-    const assumed = BlockBook.read(object)
-    return assumed instanceof BlockBook ? known.assume(assumed) : () => {}
+    const assumed = BlockBook.parse(object)
+    return assumed.ok ? known.assume(assumed.value) : () => {}
   }
 }
 
@@ -206,7 +206,7 @@ interface SpecPatch {
 function resultOf(effect: Effect, before: IPBlock | undefined): IPBlock {
   if (effect.kind === 'create') return effect.object as IPBlock
   const { metadata, spec, ...rest } = before as IPBlock
-  const { rows = {}, ...fields } = (effect as PatchEffect).patch.spec as SpecPatch
+  const { rows = {}, ...fields } = (effect as MergePatchEffect).patch.spec as SpecPatch
   const after: { [unit: string]: IPBlockRow } = { ...spec.rows }
   for (const [unit, change] of Object.entries(rows)) {
     if (change === null) delete after[unit]
@@ -227,7 +227,7 @@ function combined({ stored, effect: first, object }: BlockWrite, then: Effect): 
     },
   }
   const why = 'why' in then && then.why !== first.why ? `${first.why}; ${then.why}` : first.why
-  return { ...first, patch, why }
+  return { ...(first as MergePatchEffect), patch, why }
 }
 
 /** The merge patch that makes some rows of others. */

@@ -151,7 +151,7 @@ class AllocateTask implements GroupedTask {
     this.#takesTurns = time.isBusy !== undefined
     this.#nowMs = nowMs
     this.#conflicts = conflicts
-    this.#since = this.#common.changes
+    this.#since = this.#common.clock
     const { pools: names, families } = this.#request
     const unknown = names.filter((name) => isOldPool(name, this.#known, this.#shown, nowMs))
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }

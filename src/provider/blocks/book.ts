@@ -4,6 +4,7 @@ import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { UNIT_PATTERN } from '../../crd/ipam-kit/versions.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
+import type { ParseResult } from '../../plan/index.js'
 import { blockSize } from './grid.js'
 
 const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')
@@ -59,21 +60,20 @@ export class BlockBook {
     this.problems = problems
   }
 
-  /** @returns the block; why it can not be read */
-  static read(object: KubeObject): BlockBook | string {
+  static parse(object: KubeObject): ParseResult<BlockBook> {
     const read = IPBlock.safeParse(object)
-    if (!read.ok) return describe(read.failure)
+    if (!read.ok) return { ok: false, problem: describe(read.failure) }
     const { cidr, domain, allocationPrefixLength } = read.value.spec
+    const refuse = (what: string) => ({ ok: false, problem: `${formatRef(refOf(object))}: ${what}` }) as const
     const prefix = Prefix.safeParse(cidr)
-    if (!prefix.ok || Prefix.masked(prefix.value) !== prefix.value)
-      return `${formatRef(refOf(object))}: spec.cidr is not a CIDR`
+    if (!prefix.ok || Prefix.masked(prefix.value) !== prefix.value) return refuse('spec.cidr is not a CIDR')
     // two objects for one place would give its addresses twice
     if (!isName(domain) || blockName(domain, prefix.value) !== object.metadata.name) {
-      return `${formatRef(refOf(object))}: its name is not that of ${cidr} of domain ${domain}`
+      return refuse(`its name is not that of ${cidr} of domain ${domain}`)
     }
     const size = blockSize({ blockPrefixLength: prefix.value.length, allocationPrefixLength })
-    if (!(size >= 1 && size <= 1024)) return `${formatRef(refOf(object))}: a block of ${size} units`
-    return new BlockBook(read.value, prefix.value)
+    if (!(size >= 1 && size <= 1024)) return refuse(`a block of ${size} units`)
+    return { ok: true, value: new BlockBook(read.value, prefix.value) }
   }
 
   get name(): string {

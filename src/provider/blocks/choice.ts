@@ -4,11 +4,12 @@ import { listed } from '../../errors/listed.js'
 import type { Effect } from '../../plan/index.js'
 import type { BlockBook, BlockEntry } from './book.js'
 import { addressOfUnit, type Grid } from './grid.js'
-import { type KnownBlocks, stickyKeys } from './known-blocks.js'
+import type { KnownBlocks } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import type { PoolView } from './pool-view.js'
 import type { AllocationRequest } from './request.js'
 import { entriesAt, firstSequence, giveUnits, makeBlock, type NewRow, nextSequence } from './rows.js'
+import { stickyKeys } from './sticky-keys.js'
 
 type Family = 4 | 6
 

@@ -17,9 +17,9 @@ import {
   type Wanted,
 } from './choice.js'
 import { addressOfUnit, blockAround, blockSize, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
-import { stickyKeys } from './known-blocks.js'
 import type { PoolView } from './pool-view.js'
 import type { AllocationRequest } from './request.js'
+import { stickyKeys } from './sticky-keys.js'
 
 const WHY = 'the address that is asked for'
 

@@ -5,7 +5,6 @@ import type { Outcome } from '../../plan/index.js'
 import { AddressLedger, type ProviderFinalizers } from '../claims/index.js'
 import type { BlockHolderQuery, BlockWish } from './definition.js'
 import { type BlockProvider, defineBlockProvider } from './provider.js'
-import type { BlockReadings } from './readings.js'
 
 /** Annotation of a claim: `4` or `6`, which family it wants of a pool that has both. */
 export const FAMILY_ANNOTATION = 'ipam-kit.dev/family'
@@ -26,8 +25,6 @@ export interface BlockClaimsOptions {
    * The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims.
    */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
-  /** Shared with others of this process that know blocks: each version is read once for all of them. */
-  readonly readings?: BlockReadings | undefined
 }
 
 /**

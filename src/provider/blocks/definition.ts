@@ -14,7 +14,6 @@ import type {
   Released,
   ReleaseInput,
 } from '../claims/index.js'
-import type { BlockReadings } from './readings.js'
 
 /** What a claim wants of a pool. */
 export type BlockWish =
@@ -42,7 +41,7 @@ export interface BlockHolderQuery<L> {
 }
 
 /** What a plan for a pool is made from. */
-export interface BlockPoolPlanInput<P, L> extends PoolPlanInput<P, L> {
+export interface BlockPoolPlanInput<P, L> extends Omit<PoolPlanInput<P, L>, 'calls'> {
   /** How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while it is being deleted and has `claims`, else 0. */
   readonly rows: number
 }
@@ -63,7 +62,6 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
   /** As in `defineProvider`. */
   readonly sweepAfterSeconds?: number | undefined
-  readonly readings?: BlockReadings | undefined
   /** As in `defineProvider`. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** What IPAddress objects hold of one pool. */

@@ -1,13 +1,15 @@
 import type * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
-import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
+import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import { type Change, Sightings, type Step, type TaskTime } from '../../plan/index.js'
+import type { KindInfo, ObjectRef } from '../../crd/meta/object.js'
+import { type CachedObjects, type Change, type Delta, ObjectCache, type Step, type TaskTime } from '../../plan/index.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
+import type { PoolReading } from './pool-reading.js'
 import { PoolView } from './pool-view.js'
-import { type BlockReadings, readPool } from './readings.js'
+import { stickyKeys } from './sticky-keys.js'
+import { blockWatch, poolWatch } from './watches.js'
 
 /** What is known under a name: nothing, that there is nothing, why it can not be read, or what there is. */
 export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
@@ -60,8 +62,6 @@ export interface KnownBlocksOptions {
    * known is asked for. Default false.
    */
   readonly isComplete?: boolean | undefined
-  /** What others of this process have read is not read again: one {@link BlockReadings} for all of them. Left out: it reads all that it is shown. */
-  readonly readings?: BlockReadings | undefined
 }
 
 /**
@@ -73,34 +73,33 @@ export class KnownBlocks {
   readonly isComplete: boolean
   /** The blocks that tasks have written, or have lost to somebody who was faster: nothing that was sent for them before this process began is done any more. */
   readonly written = new Set<string>()
-  readonly #pools = new Map<string, Known<PoolView>>()
-  readonly #books = new Map<string, Known<BlockBook>>()
-  /** The blocks in which an owner has rows, by its uid; those that keep something for who comes again, by its key; those of a node. */
-  readonly #byOwner = new Map<string, Set<string>>()
-  readonly #byKey = new Map<string, Set<string>>()
-  readonly #byNode = new Map<string, Set<string>>()
+  readonly #cache: ObjectCache
+  readonly #pools: CachedObjects<PoolReading>
+  readonly #blocks: CachedObjects<BlockBook>
+  readonly #views = new Map<string, PoolView>()
+  /** Blocks as a write that is being prepared will leave them. */
+  readonly #assumed = new Map<string, BlockBook>()
   readonly #listedNodes = new Set<string>()
   /** When pools were shown last, by those who are not shown all. */
   readonly #poolsAtMs = new Map<string, number>()
-  readonly #sightings = new Sightings()
-  #changes = 0
-  /** After how many changes blocks came that are there. */
-  readonly #cameAt = new Map<string, number>()
-  readonly #readings: BlockReadings | undefined
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
   #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
 
-  constructor({ isComplete = false, readings }: KnownBlocksOptions = {}) {
+  /** @param cache where pools and blocks are kept. Only for one that is fed by `followPool` and `followBlock` alone, as the cache tells each change once */
+  constructor({ isComplete = false }: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     this.isComplete = isComplete
-    this.#readings = readings
+    this.#cache = cache
+    this.#pools = cache.open(poolWatch)
+    this.#blocks = cache.open(blockWatch)
+    for (const reading of this.#pools) this.#see(reading)
   }
 
-  /** How many changes were taken in. */
-  get changes(): number {
-    return this.#changes
+  /** A moment: what is asked for from here on is asked for after all that was taken in. */
+  get clock(): number {
+    return this.#cache.clock
   }
 
   /**
@@ -108,41 +107,32 @@ export class KnownBlocks {
    *
    * @returns false: it says of a block that there is none, and the block has come since that was asked for. It may well be there
    */
-  observe(change: Change, { nowMs, since = this.#changes }: ObserveOptions): boolean {
-    this.#nowMs = Math.max(this.#nowMs, nowMs)
-    const ref = change.kind === 'present' ? change.object : change.ref
-    const isPool = IPPool.is(ref)
-    if (!isPool && !IPBlock.is(ref)) return true
-    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
-    if (change.kind === 'absent' && (this.#cameAt.get(name) ?? 0) > since) return false
-    if (!this.#sightings.isNews(change)) return true
-    this.#changes++
-    if (change.kind === 'absent') this.#cameAt.delete(name)
-    else if (!isPool && !(this.#books.get(name) instanceof BlockBook)) this.#cameAt.set(name, this.#changes)
-    if (change.kind === 'absent' && change.uid !== undefined) this.#readings?.forget(change.uid)
-    if (isPool) this.#observePool(change)
-    else this.#observeBlock(change)
-    return true
+  observe(change: Change, { nowMs, since }: ObserveOptions): boolean {
+    const applied = this.#cache.apply(change, { since })
+    const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
+    if (pool !== undefined) this.followPool(pool, nowMs)
+    if (block !== undefined) this.followBlock(block, nowMs)
+    return !applied.isStale
   }
 
   /** A pool by its name. */
   pool(name: string): Known<PoolView> {
-    return this.#pools.get(name) ?? (this.isComplete ? 'absent' : undefined)
+    return this.#views.get(name) ?? this.#lack(this.#pools, name)
   }
 
   /** A block by its name. */
   book(name: string): Known<BlockBook> {
-    return this.#books.get(name) ?? (this.isComplete ? 'absent' : undefined)
+    return this.#assumed.get(name) ?? this.#blocks.get(name) ?? this.#lack(this.#blocks, name)
   }
 
   /** The rows that an owner has, in the order of their sequence. */
   rowsOf(uid: string): readonly Place[] {
-    return this.#places(this.#byOwner.get(uid), (entry) => isBound(entry) && entry.row.uid === uid)
+    return this.#places('owner', uid, (entry) => isBound(entry) && entry.row.uid === uid)
   }
 
   /** The rows that are kept for who comes again under a key. */
   keptFor(key: string): readonly Place[] {
-    return this.#places(this.#byKey.get(key), ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
+    return this.#places('stickyKey', key, ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
   }
 
   /** Whether all blocks of a node are known, so far as they were there when it was asked for them. */
@@ -157,25 +147,26 @@ export class KnownBlocks {
 
   /** The blocks that are bound to a node. */
   booksOfNode(node: string): readonly BlockBook[] {
-    return this.#booksOf(this.#byNode.get(node))
+    return this.#booksBy('node', node).filter(({ object }) => object.spec.node === node)
   }
 
   /** Every block that is known. */
   *books(): IterableIterator<BlockBook> {
-    for (const book of this.#books.values()) if (book instanceof BlockBook) yield book
+    for (const book of this.#blocks) if (!this.#assumed.has(book.name)) yield book
+    yield* this.#assumed.values()
   }
 
   /** The blocks that can not be read, as far as they have names of blocks, and why. */
   unreadableBlocks(): readonly UnreadableBlock[] {
-    return [...this.#books].flatMap(([name, book]) => {
-      if (!(typeof book === 'object' && 'unreadable' in book)) return []
+    return this.#blocks.unreadable().flatMap(({ object, problem: message }) => {
+      const { name } = object.metadata
       const place = parseBlockName(name)
-      return place === undefined ? [] : [{ name, ...place, message: book.unreadable }]
+      return place === undefined ? [] : [{ name, ...place, message }]
     })
   }
 
-  *pools(): IterableIterator<PoolView> {
-    for (const pool of this.#pools.values()) if (pool instanceof PoolView) yield pool
+  pools(): IterableIterator<PoolView> {
+    return this.#views.values()
   }
 
   /** How long ago a pool was shown, in milliseconds. */
@@ -193,17 +184,23 @@ export class KnownBlocks {
     const views = pools.map((name) => this.pool(name)).filter((pool) => pool instanceof PoolView)
     const domains = new Set(views.map(({ object }) => object.spec.domain))
     const isOld = (name: string) => !isFresh(IPBlock.info, name) && domains.has(parseBlockName(name)?.domain ?? '')
-    const hasOld = [...this.#books.keys()].some(isOld) || views.some(({ name }) => !isFresh(IPPool.info, name))
+    const hasOld = this.#blockNames().some(isOld) || views.some(({ name }) => !isFresh(IPPool.info, name))
     if (!hasOld) return undefined
-    const known = new KnownBlocks({ readings: this.#readings })
-    const show = (object: KubeObject) => known.observe({ kind: 'present', object }, { nowMs: this.#nowMs })
-    // pools take in what is there already
-    for (const [name, book] of this.#books) {
-      const isKnown = book === 'absent' || (typeof book === 'object' && 'unreadable' in book)
-      if (isKnown && isFresh(IPBlock.info, name)) known.#books.set(name, book)
+    const known = new KnownBlocks()
+    const copy = (kind: KindInfo, objects: CachedObjects<unknown>, name: string) => {
+      if (!isFresh(kind, name)) return
+      const { apiVersion } = kind
+      const object = objects.entry(name)?.object
+      known.observe(
+        object === undefined
+          ? { kind: 'absent', ref: { apiVersion, kind: kind.kind, name } }
+          : { kind: 'present', object },
+        { nowMs: this.#nowMs },
+      )
     }
-    for (const view of this.pools()) if (isFresh(IPPool.info, view.name)) show(view.object)
-    for (const book of this.books()) if (isFresh(IPBlock.info, book.name)) show(book.object)
+    // pools take in what is there already
+    for (const name of this.#blockNames()) copy(IPBlock.info, this.#blocks, name)
+    for (const name of this.#views.keys()) copy(IPPool.info, this.#pools, name)
     for (const [name, sent] of this.#underWay) known.#underWay.set(name, sent)
     return known
   }
@@ -213,8 +210,7 @@ export class KnownBlocks {
    * one. What was read before is read again.
    */
   anew(): KnownBlocks {
-    this.#readings?.clear()
-    const known = new KnownBlocks({ isComplete: this.isComplete, readings: this.#readings })
+    const known = new KnownBlocks({ isComplete: this.isComplete })
     known.#underWay = this.#underWay
     for (const name of this.written) known.written.add(name)
     return known
@@ -270,90 +266,91 @@ export class KnownBlocks {
    * @returns takes that back: call it before anything else is shown
    */
   assume(assumed: BlockBook): () => void {
-    const before = this.#books.get(assumed.name)
-    const replace = (book: Known<BlockBook>, now: Known<BlockBook>) => {
-      if (book instanceof BlockBook) this.#unindex(book)
-      if (now === undefined) this.#books.delete(assumed.name)
-      else this.#books.set(assumed.name, now)
-      if (now instanceof BlockBook) {
-        this.#index(now)
-        for (const pool of this.pools()) this.#note(pool, now)
-      } else this.#eachPoolAt(assumed.name, (pool, prefix) => pool.noteAbsent(prefix, assumed.name))
+    const { name } = assumed
+    const before = this.#assumed.get(name)
+    const replace = (book: BlockBook | undefined) => {
+      if (book === undefined) this.#assumed.delete(name)
+      else this.#assumed.set(name, book)
+      this.#noteAll(name)
     }
-    replace(before, assumed)
-    return () => replace(assumed, before)
+    replace(assumed)
+    return () => replace(before)
   }
 
-  #observePool(change: Change): void {
-    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
-    if (change.kind === 'absent') {
-      // who knows all needs no word of what is not there
-      if (this.isComplete) this.#pools.delete(name)
-      else this.#pools.set(name, 'absent')
+  /** Why there is no pool or block of a name, as far as is known. */
+  #lack(objects: CachedObjects<unknown>, name: string): { readonly unreadable: string } | 'absent' | undefined {
+    const entry = objects.entry(name)
+    if (entry?.ok === false) return { unreadable: entry.problem }
+    return this.isComplete || objects.presence(name) === 'absent' ? 'absent' : undefined
+  }
+
+  /** Takes a change in that the cache has taken in. */
+  followPool({ ref: { name }, now }: Delta<PoolReading>, nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+    if (now === undefined) {
+      this.#views.delete(name)
       return
     }
     this.#poolsAtMs.set(name, this.#nowMs)
-    const read = this.#readings?.pool(change.object) ?? readPool(change.object)
-    if (typeof read === 'string') {
-      this.#pools.set(name, { unreadable: read })
-      return
-    }
-    const known = this.#pools.get(name)
-    let view = known instanceof PoolView ? known : undefined
-    const isOther = view?.object.metadata.uid !== read.object.metadata.uid
+    if (now.ok) this.#see(now.value)
+    else this.#views.delete(name)
+  }
+
+  /** Takes a version of a pool in. */
+  #see(reading: PoolReading): void {
+    const { name, uid } = reading.object.metadata
+    let view = this.#views.get(name)
     let hasChanged = true
-    if (view === undefined || isOther) {
-      view = new PoolView(read)
-      this.#pools.set(name, view)
-    } else hasChanged = view.update(read)
+    if (view === undefined || view.object.metadata.uid !== uid) {
+      view = new PoolView(reading)
+      this.#views.set(name, view)
+    } else hasChanged = view.update(reading)
     // what the status said before of blocks that are not known is not so any more
     if (!this.isComplete) view.forget()
     else if (!hasChanged) return
-    for (const [block, each] of this.#books) {
-      if (each instanceof BlockBook) this.#note(view, each)
-      else if (each !== 'absent') this.#markUnreadable(view, block)
-    }
+    for (const book of this.books()) this.#note(view, book)
+    for (const { object } of this.#blocks.unreadable()) this.#markUnreadable(view, object.metadata.name)
   }
 
-  #observeBlock(change: Change): void {
-    const { name } = change.kind === 'present' ? change.object.metadata : change.ref
-    const before = this.#books.get(name)
+  /** Takes a change in that the cache has taken in. */
+  followBlock({ ref: { name }, before, now, wasKnown }: Delta<BlockBook>, nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
     // a watch tells what the answer to a write has told before
-    if (before instanceof BlockBook && change.kind === 'present' && isSame(before.object, change.object)) return
-    const version = change.kind === 'present' ? change.object.metadata.resourceVersion : undefined
+    if (now !== undefined && now === before) return
+    const version = now?.object.metadata.resourceVersion
     const sent = this.#underWay.get(name)
     if (sent !== undefined) this.#setUnderWay(name, (each) => each.version === version)
-    if (before instanceof BlockBook) this.#unindex(before)
-    if (change.kind === 'absent') {
+    if (now === undefined) {
       this.#others.delete(name)
       this.written.delete(name)
-      if (this.isComplete) this.#books.delete(name)
-      else this.#books.set(name, 'absent')
-      this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
-      return
-    }
-    const book = this.#readings?.block(change.object) ?? BlockBook.read(change.object)
-    if (typeof book === 'string') {
-      this.#books.set(name, { unreadable: book })
-      for (const pool of this.pools()) this.#markUnreadable(pool, name)
-      return
-    }
-    this.#books.set(name, book)
+    } else if (now.ok) this.#noteWriter(now.value, before !== undefined || (wasKnown && !this.isComplete), sent)
+    this.#noteAll(name)
+  }
+
+  /** Notes whether this process has written a block last, or another one. */
+  #noteWriter(book: BlockBook, wasKnown: boolean, sent: readonly SentRow[] | undefined): void {
+    const { name } = book
     const other = this.#others.get(name)
     if (sent?.some((each) => isDone(each, book))) {
       if (other !== undefined) other.isLast = false
       if (sent.some((each) => each.isBound && isDone(each, book))) this.written.add(name)
-    } else if (this.#isNews(book, before)) {
+    } else if (this.#isNews(book, wasKnown)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs, isLast: true })
     }
-    this.#index(book)
-    for (const pool of this.pools()) this.#note(pool, book)
+  }
+
+  /** Brings the pools up to date with what is known of a block. */
+  #noteAll(name: string): void {
+    const book = this.book(name)
+    if (book instanceof BlockBook) for (const pool of this.pools()) this.#note(pool, book)
+    else if (typeof book === 'object') for (const pool of this.pools()) this.#markUnreadable(pool, name)
+    else this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
   }
 
   /** Whether a block was written lately: what is seen for the first time may be old. */
-  #isNews({ object }: BlockBook, before: Known<BlockBook>): boolean {
-    if (before !== undefined) return true
+  #isNews({ object }: BlockBook, wasKnown: boolean): boolean {
+    if (wasKnown) return true
     return this.isComplete && Date.parse(object.metadata.creationTimestamp ?? '') + OTHERS_MS > this.#nowMs
   }
 
@@ -374,44 +371,24 @@ export class KnownBlocks {
     if (pool.object.spec.domain === book.object.spec.domain) pool.note(book, this.#nowMs)
   }
 
-  #index(book: BlockBook): void {
-    const { name, object, entries } = book
-    for (const { row } of entries) {
-      if (row.state === undefined) add(this.#byOwner, row.uid, name)
-      else if (row.state === 'held') for (const key of stickyKeys(row)) add(this.#byKey, key, name)
-    }
-    if (object.spec.node !== undefined) add(this.#byNode, object.spec.node, name)
+  /** The blocks under a key of an index; a block that is assumed may have nothing to do with the key. */
+  #booksBy(index: string, key: string): readonly BlockBook[] {
+    const known = this.#blocks.by(index, key)
+    if (this.#assumed.size === 0) return known
+    return [...known.filter(({ name }) => !this.#assumed.has(name)), ...this.#assumed.values()]
   }
 
-  #unindex({ name, object, entries }: BlockBook): void {
-    for (const { row } of entries) {
-      remove(this.#byOwner, row.uid, name)
-      for (const key of stickyKeys(row)) remove(this.#byKey, key, name)
-    }
-    if (object.spec.node !== undefined) remove(this.#byNode, object.spec.node, name)
-  }
-
-  #places(names: ReadonlySet<string> | undefined, isWanted: (entry: BlockEntry) => boolean): readonly Place[] {
-    const places = this.#booksOf(names).flatMap((book) =>
+  #places(index: string, key: string, isWanted: (entry: BlockEntry) => boolean): readonly Place[] {
+    const places = this.#booksBy(index, key).flatMap((book) =>
       book.entries.filter(isWanted).map((entry) => ({ book, entry })),
     )
     return places.sort((left, right) => left.entry.row.sequence - right.entry.row.sequence)
   }
 
-  #booksOf(names: ReadonlySet<string> | undefined): readonly BlockBook[] {
-    const books: BlockBook[] = []
-    for (const name of names ?? []) {
-      const book = this.#books.get(name)
-      if (book instanceof BlockBook) books.push(book)
-    }
-    return books
+  /** The blocks of which something is known, also that there is none. */
+  #blockNames(): string[] {
+    return [...this.#blocks.names()]
   }
-}
-
-/** The keys under which the owner of a row may come again. */
-export function stickyKeys(row: Pick<IPBlockRow, 'mac' | 'owner' | 'kind' | 'interface'>): readonly string[] {
-  const owner = `owner ${row.kind ?? 'Pod'} ${row.owner} ${row.interface ?? ''}`
-  return row.mac === undefined ? [owner] : [`mac ${row.mac.toLowerCase()}`, owner]
 }
 
 /** The reference to a pool. */
@@ -439,21 +416,4 @@ function isDone({ uid, sequence, isBound: isWanted }: SentRow, { entries }: Bloc
   return (
     entries.some((entry) => isBound(entry) && entry.row.uid === uid && entry.row.sequence === sequence) === isWanted
   )
-}
-
-function isSame({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {
-  return now.resourceVersion !== undefined && before.resourceVersion === now.resourceVersion && before.uid === now.uid
-}
-
-function add(index: Map<string, Set<string>>, key: string, name: string): void {
-  const names = index.get(key)
-  if (names === undefined) index.set(key, new Set([name]))
-  else names.add(name)
-}
-
-function remove(index: Map<string, Set<string>>, key: string, name: string): void {
-  const names = index.get(key)
-  if (names === undefined) return
-  names.delete(name)
-  if (names.size === 0) index.delete(key)
 }

@@ -12,7 +12,7 @@ import { chooseUnit } from './choose.js'
 import { DueTimes } from './due-times.js'
 import { blockAround, type Grid, type UnitRange, unitsWithin } from './grid.js'
 import { firstTexts, MarkedBlocks } from './marked-blocks.js'
-import type { PoolReading } from './readings.js'
+import type { PoolReading } from './pool-reading.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -178,6 +178,14 @@ export class PoolView {
   hasRoomIn(book: BlockBook, nowMs: number): boolean {
     const units = this.unitsOf(book.prefix, book.name)
     return chooseUnit(book, { units, count: 1, isAligned: false, order: 'lowest', nowMs }) !== undefined
+  }
+
+  /** Whether the pool has something to give in a block that was noted. O(log n), amortised. */
+  knowsRoomIn({ prefix, name }: BlockBook, nowMs: number): boolean {
+    const view = this.#families.get(prefix.address.family)
+    if (view === undefined || !this.#units.has(name)) return false
+    this.#expire(view, nowMs)
+    return !RangeSet.contains(view.full.set, prefix)
   }
 
   /** A block is not there. */

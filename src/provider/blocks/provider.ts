@@ -7,8 +7,10 @@ import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from
 import { refuse } from '../../errors/refuse.js'
 import type {
   Answered,
+  Applied,
   CallTasks,
   Change,
+  ObjectCache,
   Outcome,
   OutsideCall,
   Plan,
@@ -98,7 +100,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds, holdsAddress } = definition
     this.#definition = definition
     this.name = name
-    this.#known = new KnownBlocks({ isComplete: true, readings: definition.readings })
+    this.#known = new KnownBlocks({ isComplete: true })
     this.#provider = defineProvider<P, L, PoolView, R>({
       name,
       pools,
@@ -116,7 +118,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       ensure: (input) => this.#ensure(input),
       confirm: (input) => this.#confirm(input),
       release: (input) => this.#release(input),
-      planPool: (input) =>
+      planPool: ({ calls: _, ...input }) =>
         definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
     })
     this.watches = [...this.#provider.watches, IPBlock.info]
@@ -141,17 +143,31 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return this.#provider.ledgerOf(pool)
   }
 
+  share(objects: ObjectCache): void {
+    this.#provider.share?.(objects)
+  }
+
   observe(change: Change): readonly string[] {
+    return this.#take(change, () => this.#provider.observe(change))
+  }
+
+  wakes(applied: Applied): readonly string[] {
+    const { change } = applied
+    return this.#take(change, () => this.#provider.wakes?.(applied) ?? this.#provider.observe(change))
+  }
+
+  /** @param take has the inner provider take the change in */
+  #take(change: Change, take: () => readonly string[]): readonly string[] {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     if (IPBlock.is(ref)) return this.#observeBlock(change, ref.name)
     if (change.kind === 'absent' && IPAddressClaim.is(ref)) this.#wanted.forget(formatRef(ref))
-    if (!this.#definition.pools.some((model) => model.is(ref))) return this.#provider.observe(change)
+    if (!this.#definition.pools.some((model) => model.is(ref))) return take()
     const pool = this.#ipPoolIn(change, ref)
     const name = this.#noteName(ref, pool)
     const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
     const inBlocks = asIPPool(change, name, pool)
     if (inBlocks !== undefined) this.#known.observe(inBlocks, { nowMs: 0 })
-    const keys = this.#provider.observe(change)
+    const keys = take()
     // what was said of addresses went by what the pool gave before
     if (this.#spaceOf(name) !== had) this.#provider.disbelieve(keys)
     // a pool becomes ready by its status, which means nothing to the life of claims

@@ -99,7 +99,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   next(time: TaskTime): Step<ReleaseOutcome> {
     const { nowMs, conflicts } = time
     this.#nowMs = nowMs
-    this.#since = this.#known.changes
+    this.#since = this.#known.clock
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
     for (const { name, version } of this.#doubts()) {
       if (!this.#sent.has(name)) this.#suspects.set(name, version)

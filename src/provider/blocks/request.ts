@@ -3,7 +3,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
 import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../crd/ipam-kit/names.js'
-import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
+import { subdomainProblem } from '../../crd/meta/names.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ReleaseRequest } from './release.js'
 
@@ -128,7 +128,6 @@ export function assertRelease(request: ReleaseRequest): void {
 
 const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/iu
-const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
 
 const ARGUMENTS = {
   owner: 'owner.name',
@@ -158,12 +157,8 @@ function assertTexts({ owner, interface: name, container, mac, node, pools = [] 
   if (mac !== undefined && !(typeof mac === 'string' && MAC.test(mac))) {
     refuse('mac', 'six bytes, as 02:00:00:00:00:01', mac)
   }
-  const isNode = node === undefined || (typeof node?.name === 'string' && isSubdomain(node.name))
+  const isNode = node === undefined || (typeof node?.name === 'string' && subdomainProblem(node.name) === undefined)
   if (!isNode) refuse('node.name', 'the name of a node', node?.name)
   const pool = pools.find((each) => !isName(each))
   if (pool !== undefined) refuse('pools', `names of pools, DNS subdomains of up to ${MAX_NAME_LENGTH} characters`, pool)
-}
-
-function isSubdomain(text: string): boolean {
-  return text.length <= 253 && SUBDOMAIN.test(text)
 }

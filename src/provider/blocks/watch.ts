@@ -1,7 +1,6 @@
-import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
-import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import type { Change, Planner } from '../../plan/index.js'
+import { type Delta, definePlanner, type Planner } from '../../plan/index.js'
 import { KnownBlocks } from './known-blocks.js'
+import { blockWatch, poolWatch } from './watches.js'
 
 export interface BlocksWatchOptions {
   /** The clock: milliseconds since 1970. By it is told what others write just now, which is then left to them. */
@@ -26,33 +25,24 @@ export interface BlocksWatch extends Planner<never> {
  * // { kind: 'done', outcome: { kind: 'notReady', message: 'there is no pool blue' } }
  */
 export function blocksWatch({ now }: BlocksWatchOptions): BlocksWatch {
-  return new Watch(now)
-}
-
-class Watch implements BlocksWatch {
-  readonly name = 'blocks-watch'
-  readonly watches = [IPPool.info, IPBlock.info]
-  readonly #now: () => number
-  known = new KnownBlocks({ isComplete: true })
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  observe(change: Change): readonly string[] {
-    this.known.observe(change, { nowMs: this.#now() })
+  const watches = { pools: poolWatch, blocks: blockWatch }
+  const follow = ({ ref, before, now: entry }: Delta<unknown>, { state: known }: { readonly state: KnownBlocks }) => {
+    const uid = before?.object.metadata.uid
+    known.observe(entry === undefined ? { kind: 'absent', ref, uid } : { kind: 'present', object: entry.object }, {
+      nowMs: now(),
+    })
     return []
   }
-
-  plan(): undefined {
-    return undefined
-  }
-
-  isSummary(): boolean {
-    return true
-  }
-
-  reset(): void {
-    this.known = this.known.anew()
-  }
+  const planner = definePlanner<never, typeof watches, KnownBlocks>({
+    name: 'blocks-watch',
+    watches,
+    // tasks show what they read to it at once, and other planners must still be told of that: it has a cache of its own
+    state: (_, before) => before?.anew() ?? new KnownBlocks({ isComplete: true }),
+    wakes: {
+      pools: follow,
+      blocks: follow,
+    },
+    plan: () => undefined,
+  })
+  return Object.defineProperty(planner, 'known', { get: () => planner.context.state }) as typeof planner & BlocksWatch
 }

@@ -16,7 +16,7 @@ import {
 } from '../../plan/index.js'
 import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
 import { type Doubt, doubtOf } from './confirm.js'
-import type { Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
+import type { CallResults, Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
 import { isOf, planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -43,6 +43,8 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   readonly cluster?: Cluster | undefined
   /** The ledger of the pool. */
   readonly ledger: L
+  /** What external systems have said to the calls for the pool. Left out: nothing. */
+  readonly poolCalls?: CallResults | undefined
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /**
@@ -257,6 +259,8 @@ function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
   return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
 }
 
+const NOTHING_SAID: CallResults = { of: () => undefined }
+
 export type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
   | (Extract<Ensured, { readonly kind: 'wait' }> & { readonly kind: 'wait' })
@@ -269,18 +273,18 @@ function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
   reads,
   time,
 }: Planning<P, L, O>): Found {
-  const { claim, pool, ledger, heard, former } = input
+  const { claim, pool, ledger, heard, former, poolCalls = NOTHING_SAID } = input
   const unavailable = whyUnavailable(pool, ledger)
   if (unavailable !== undefined || pool === undefined) {
     return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
   }
-  const resolved = rules.resolve({ claim, pool, ledger })
+  const resolved = rules.resolve({ claim, pool, ledger, poolCalls })
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
   const key = markerOf(rules.outside, claim, { pool }) ?? ''
   const { offer } = resolved
   const { nowMs } = time
   const said = converse<Exclude<Ensured, OutsideRequest>>(
-    (answers) => rules.ensure({ claim, pool, ledger, offer, key, answers, former, nowMs }),
+    (answers) => rules.ensure({ claim, pool, ledger, poolCalls, offer, key, answers, former, nowMs }),
     (operation) => heard?.(operation, key),
     nowMs,
   )

@@ -3,7 +3,7 @@ import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import type { Outcome, Plan } from '../../plan/index.js'
+import type { Outcome, OutsideFailure, Plan } from '../../plan/index.js'
 
 /**
  * What a provider is, apart from the life of a claim, which is the same for all of them: its pools, and three verbs about one claim and one pool.
@@ -50,8 +50,11 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** Whether verbs call outside systems. Left out: they do not, and a `call` is a mistake. */
   readonly outside?: OutsideOptions | undefined
-  /** The affairs of a pool itself: its finalizer, its status. */
-  planPool(input: PoolPlanInput<P, L>): Plan<R>
+  /**
+   * The affairs of a pool itself: its finalizer, its status, and what it has in external systems. It may make one call at a time, and is asked again with the
+   * result.
+   */
+  planPool(input: PoolPlanInput<P, L>): PoolPlan<R>
   /** The annotations of a pool that mean something to its ledger and its claims, as its spec does. */
   readonly poolAnnotations?: readonly string[] | undefined
   /** What the provider keeps in mind beyond one claim and one pool. Belongs to one planner. */
@@ -164,6 +167,8 @@ export interface ResolveInput<P, L> {
   readonly claim: IPAddressClaim
   readonly pool: P
   readonly ledger: L
+  /** What external systems have said to the calls of `planPool`: an inventory that all claims of the pool share. New results have waiting claims planned again. */
+  readonly poolCalls: CallResults
 }
 
 /** What a pool offers to a claim. */
@@ -270,5 +275,51 @@ export interface PoolPlanInput<P, L> {
   readonly ledger: L
   /** How many claims of the pool have our finalizer. Counted while the pool is being deleted, else 0. */
   readonly claims: number
+  /** The results of the calls that were made for the pool. */
+  readonly calls: CallResults
   readonly nowMs: number
+}
+
+/** A plan for a pool, and the call that is made when its effects are done. */
+export interface PoolPlan<R extends Outcome> extends Plan<R> {
+  /**
+   * Write down what it is for before: the effects of a plan are done before its call, so a crash leaves the note, and the call is made again under the same key.
+   * A call that has failed is made when its time has come, one that was refused for good when the pool changes; until then the plan is carried out without it.
+   */
+  readonly call?: PoolCall | undefined
+}
+
+/** A call on behalf of a pool: list, create, delete, resolve a name. */
+export interface PoolCall {
+  readonly operation: string
+  /** Tells calls of one operation apart: a number, an address, a uid. Up to the provider, without blanks. */
+  readonly id?: string | undefined
+  readonly input: Json
+  /** Why, in words: `explain` repeats it. */
+  readonly why: string
+  /**
+   * Of a call that only reads: it is made again when its result is so old. Left out: a call that was answered is not made again, and a plan that wants that is a
+   * mistake. From 1.
+   */
+  readonly maxAgeSeconds?: number | undefined
+}
+
+/** What external systems have said to the calls for a pool. Nothing of it is known after a restart, or when the spec of the pool has changed. */
+export interface CallResults {
+  /** Of the last call of an operation and id; `undefined`: none was answered. */
+  of(operation: string, id?: string): CallResult | undefined
+}
+
+export interface CallResult {
+  /** What the last call that went well has answered. */
+  readonly value: Json | undefined
+  /**
+   * When that call was made, in milliseconds since 1970. The value may be as old as that: what was made after it may be missing in a list, and what was deleted
+   * may still be there.
+   */
+  readonly askedAtMs: number | undefined
+  /** Why the last call has failed, if it has. */
+  readonly failure: OutsideFailure | undefined
+  /** After how many seconds that call can be made again; left out: when the pool changes. */
+  readonly retryAfterSeconds: number | undefined
 }

@@ -1,7 +1,8 @@
-export { AddressLedger } from './address-ledger.js'
 export type {
   AddressChange,
   Answers,
+  CallResult,
+  CallResults,
   Confirmed,
   ConfirmInput,
   Ensured,
@@ -12,6 +13,8 @@ export type {
   OutsideOptions,
   OutsideRequest,
   Place,
+  PoolCall,
+  PoolPlan,
   PoolPlanInput,
   ProviderDefinition,
   ProviderFinalizers,
@@ -22,6 +25,7 @@ export type {
   ResolveInput,
   WaitReason,
 } from './definition.js'
+export { type AddressHolder, AddressLedger } from './ledger.js'
 export type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 export { MARKER_ANNOTATION } from './outside.js'
 export { defineProvider, type Provider } from './planner.js'

@@ -73,7 +73,7 @@ function isRequest(said: { readonly kind: string }): said is OutsideRequest {
 }
 
 /** How long to wait before a call that has failed is tried again, in whole seconds. */
-function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: OutsideFailure, nowMs: number): number {
+export function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: OutsideFailure, nowMs: number): number {
   // a header that is no number, or 0: it must not be asked without a pause
   const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
   const waitSeconds = isTold

@@ -1,43 +1,39 @@
 import { phaseOf } from '../../claim/index.js'
-import { Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
-import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { type Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import type { Model } from '../../crd/meta/model.js'
-import {
-  formatRef,
-  hasFinalizer,
-  isDeleting,
-  type KindInfo,
-  type KubeObject,
-  kindKey,
-  type ObjectRef,
-  refOf,
-} from '../../crd/meta/object.js'
-import { describe } from '../../errors/index.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
 import {
   type Answered,
-  type Change,
+  type CachedObjects,
+  type Delta,
+  definePlanner,
+  type ObjectCache,
   type Outcome,
+  type Parsed,
   type Plan,
   type Planner,
   type PlanTime,
   type Refusal,
-  Sightings,
+  type Watches,
 } from '../../plan/index.js'
-import { fulfils, isControlledBy, salvage } from './address-object.js'
+import { fulfils, isControlledBy } from './address-object.js'
 import { planClaim } from './claim.js'
 import { ClaimLine } from './claim-line.js'
 import type { Ledger, Place, ProviderDefinition } from './definition.js'
 import { Hearings } from './hearings.js'
-import { addressIn, heldNow } from './held.js'
+import { addressIn } from './held.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
+import { PoolCalls } from './pool-calls.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
 import type { Rivals } from './rivals.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
 import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
+import { type ClaimWatches, claimWatches, keyOf, type SeenAddress } from './watches.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
@@ -61,66 +57,76 @@ export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends O
 export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): Provider<P, L, R> {
-  return new ClaimProvider(rulesOf(definition))
+  const rules = rulesOf(definition)
+  const { pools, ...common } = claimWatches<P>(rules.pools, rules)
+  const planner = definePlanner<Planned<R>, Watches, ClaimWork<P, L, O, R>>({
+    name: rules.name,
+    watches: { ...common, ...pools },
+    state: (objects) => new ClaimWork(rules, { ...common, pools }, objects),
+    wakes: {
+      ...Object.fromEntries(Object.keys(pools).map((kind) => [kind, (delta, { state }) => state.wakeForPool(delta)])),
+      claims: (delta, { state }) => state.wakeForClaim(delta),
+      addresses: (delta, { state }) => state.wakeForAddress(delta),
+      clusters: (delta, { state }) => state.wakeForCluster(delta),
+    },
+    plan: (key, { state }, time) => state.plan(key, time),
+    hear: rules.outside && ((answered, { state }) => state.hear(answered)),
+    refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
+    reserve: (plan, { state }) => state.reserve(plan),
+    isSummary: (key, { state }) => state.isSummary(key),
+    isServed: (key, { state }) => state.isServed(key),
+    isBegun: (key, { state }) => state.isBegun(key),
+  })
+  const work = () => planner.context.state
+  return Object.assign(planner, {
+    ledgerOf: (pool: ObjectRef) => work().ledgerOf(pool),
+    retry: (pool: ObjectRef) => work().retry(pool),
+    disbelieve: (claims: readonly string[]) => work().disbelieve(claims),
+  })
 }
 
-class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> implements Provider<P, L, R> {
-  readonly name: string
-  readonly watches: readonly KindInfo[]
+type Planned<R extends Outcome> = ClaimOutcome | UnreadableOutcome | R
+
+/** What a provider remembers beside the objects, and what it decides from both. */
+class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> {
   readonly #rules: ProviderRules<P, L, O, R>
-  readonly #claims = new Map<string, IPAddressClaim>()
-  readonly #addresses = new Map<string, IPAddress>()
-  /** What the ledgers hold, by key: also objects that can not be read whole. */
-  readonly #held = new Map<string, IPAddress>()
-  readonly #sightings = new Sightings()
-  readonly #clusters = new Map<string, Cluster>()
-  readonly #pools = new Map<string, PoolRecord<P, L>>()
-  /** Keys of claims by the key of the Cluster that they name. */
-  readonly #claimsByCluster = new Map<string, ClaimLine>()
+  readonly #claims: CachedObjects<IPAddressClaim>
+  readonly #addresses: CachedObjects<SeenAddress>
+  readonly #clusters: CachedObjects<Cluster>
+  /** By kind. */
+  readonly #poolObjects: ReadonlyMap<string, CachedObjects<P>>
+  readonly #pools = new Map<string, PoolRecord<L>>()
   readonly #heard = new Hearings()
   readonly #shared: SharedAddresses
-  /** Takes answers in, where verbs make calls. */
-  readonly hear?: (answered: Answered) => readonly string[]
-  /** Claims and pools that can not be read, by key, and why. */
-  readonly #unreadable = new Map<string, string>()
-  /** What claims had that live on without it, by key. */
+  /** The addresses of claims that exist and have lost them, by key. */
   readonly #former = new Map<string, { readonly uid: string | undefined; readonly address: IPAddress }>()
   /** Since when IPAddress objects are seen without their claims, by the key of the claim. */
   readonly #orphans = new Map<string, { readonly uid: string | undefined; readonly sinceMs: number }>()
 
-  constructor(rules: ProviderRules<P, L, O, R>) {
-    this.name = rules.name
-    this.watches = [IPAddressClaim, IPAddress, Cluster, ...rules.pools].map((model) => model.info)
+  constructor(rules: ProviderRules<P, L, O, R>, watches: ClaimWatches<P>, objects: ObjectCache) {
     this.#rules = rules
     this.#shared = new SharedAddresses(rules)
-    if (rules.outside !== undefined) this.hear = (answered) => this.#hear(answered)
+    this.#claims = objects.open(watches.claims)
+    this.#addresses = objects.open(watches.addresses)
+    this.#clusters = objects.open(watches.clusters)
+    this.#poolObjects = new Map(Object.entries(watches.pools).map(([kind, watch]) => [kind, objects.open(watch)]))
+    rules.memory?.reset()
   }
 
-  observe(change: Change): readonly string[] {
-    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
-    const kind = kindKey(ref)
-    if (!this.watches.some((watched) => kindKey(watched) === kind) || !this.#sightings.isNews(change)) return []
-    const object = change.kind === 'present' ? change.object : undefined
-    if (IPAddressClaim.is(ref)) return this.#observeClaim(ref, this.#read(IPAddressClaim, ref, object))
-    if (IPAddress.is(ref)) return this.#observeAddress(ref, this.#read(IPAddress, ref, object), object)
-    if (Cluster.is(ref)) return this.#observeCluster(ref, this.#read(Cluster, ref, object))
-    const model = this.#rules.pools.find((candidate) => candidate.is(ref))
-    return model === undefined ? [] : this.#observePool(ref, this.#read(model, ref, object))
-  }
-
-  plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
-    const unreadable = this.#unreadable.get(key)
-    if (unreadable !== undefined) return { outcome: { kind: 'unreadable', message: unreadable }, effects: [] }
-    const claim = this.#claims.get(key)
-    if (claim !== undefined) return this.#planClaim(key, claim, time)
-    const record = this.#pools.get(key)
-    if (record?.pool !== undefined) {
-      record.planned = record.pool.metadata.uid
-      const claims = isDeleting(record.pool) ? this.#unreleased(record) : 0
-      return this.#rules.planPool({ pool: record.pool, ledger: record.ledger, claims, nowMs: time.nowMs })
+  plan(key: string, time: PlanTime): Plan<Planned<R>> | undefined {
+    const isClaim = key.startsWith(`${IPAddressClaim.info.kind} `)
+    const entry = isClaim ? this.#claims.entry(nameIn(key)) : this.#poolEntry(key)
+    if (entry?.ok === false) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
+    if (isClaim) {
+      const claim = this.#claim(key)
+      return claim === undefined ? this.#planOrphan(key, time) : this.#planClaim(key, claim, time)
     }
-    // a pool of the name of a claim, that is gone, says nothing of the IPAddress of that name
-    return key.startsWith(`${IPAddressClaim.info.kind} `) ? this.#planOrphan(key, time) : undefined
+    const pool = this.#pool(key)
+    if (pool === undefined) return undefined
+    const record = this.#record(key)
+    record.planned = pool.metadata.uid
+    const claims = isDeleting(pool) ? this.#unreleased(key) : 0
+    return this.#planPool(pool, record, { claims, nowMs: time.nowMs })
   }
 
   reserve(plan: Plan): () => readonly string[] {
@@ -133,49 +139,47 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       const { ledger } = this.#record(key)
       const end = ledger.reserve(address)
       const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
-      return [() => [...(end() || isGoing(this.#record(key).pool) ? [key] : []), ...(endBeside?.() ?? [])]]
+      return [() => [...(end() || isGoing(this.#pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]]
     })
     return () => ends.flatMap((end) => this.#wakeAll(end()))
   }
 
+  hear(answered: Answered): readonly string[] {
+    const key = formatRef(answered.call.about)
+    if (!IPAddressClaim.is(answered.call.about)) {
+      return this.#pools.get(key)?.calls.hear(answered) === true ? [key, ...this.#waitingOf(key)] : [key]
+    }
+    if (this.#claim(key) === undefined) return []
+    this.#heard.hear(key, answered)
+    return [key]
+  }
+
   refused(key: string, refusal: Refusal, { nowMs }: PlanTime): Plan<ClaimOutcome> | undefined {
-    const claim = this.#claims.get(key)
+    const claim = this.#claim(key)
     if (claim === undefined) return undefined
-    const address = this.#addresses.get(addressKeyOf(key))
+    const address = this.#address(key)
     const isLost = phaseOf(claim) === 'Bound' && (address === undefined || !fulfils(address, claim, this.#rules))
     return planRefused(claim, refusal, { nowMs, isLost })
   }
 
   isSummary(key: string): boolean {
     const record = this.#pools.get(key)
-    const pool = record?.pool
+    const pool = record && this.#pool(key)
     // that it has to stay is written before its claims are served, what they take of it afterwards
     const isNew = pool !== undefined && record?.planned !== pool.metadata.uid && !isProtected(pool) && !isDeleting(pool)
     return record !== undefined && !isNew
   }
 
   isServed(key: string): boolean {
-    const claim = this.#claims.get(key)
+    const claim = this.#claim(key)
     if (claim?.status?.addressRef?.name === undefined || isDeleting(claim)) return false
-    return this.#addresses.has(addressKeyOf(key))
+    return this.#address(key) !== undefined
   }
 
   isBegun(key: string): boolean {
-    const claim = this.#claims.get(key)
+    const claim = this.#claim(key)
     if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
     return this.#rules.outside?.isBegun?.(claim) === true
-  }
-
-  reset(): void {
-    for (const index of [this.#claims, this.#addresses, this.#held, this.#clusters, this.#pools]) index.clear()
-    this.#sightings.clear()
-    this.#claimsByCluster.clear()
-    this.#heard.clear()
-    this.#shared.clear()
-    this.#unreadable.clear()
-    this.#former.clear()
-    this.#orphans.clear()
-    this.#rules.memory?.reset()
   }
 
   ledgerOf(pool: ObjectRef): L {
@@ -191,25 +195,36 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     for (const key of claims) this.#heard.disbelieve(key)
   }
 
+  #planPool(pool: P, { ledger, calls }: PoolRecord<L>, { claims, nowMs }: { claims: number; nowMs: number }): Plan<R> {
+    const plan = this.#rules.planPool({ pool, ledger, claims, calls: calls.resultsOf(pool, nowMs), nowMs })
+    if (plan.call !== undefined && this.#rules.outside === undefined) {
+      refuse('outside', 'what external systems can do: planPool makes calls', 'nothing')
+    }
+    return calls.planned(plan, pool, nowMs)
+  }
+
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
     const reads = claimReads(claim, this.#rules)
     const record = reads.pool && this.#record(formatRef(reads.pool))
-    const address = this.#addresses.get(formatRef(reads.address))
-    const addressPool = address && poolOfAddress(address, this.#rules)
+    const pool = reads.pool && this.#poolEntry(formatRef(reads.pool))
+    const seen = this.#addresses.get(reads.address)
+    const addressPool = seen?.address && poolOfAddress(seen.address, this.#rules)
+    const cluster = reads.cluster && this.#clusters.entry(reads.cluster)
     const plan = planClaim(
       this.#rules,
       {
         claim,
-        address,
-        addressPool: addressPool && this.#pools.get(formatRef(addressPool))?.pool,
-        rivals: this.#rivalsOf(key, address, claim, time),
+        address: seen?.address,
+        addressPool: addressPool && this.#pool(formatRef(addressPool)),
+        rivals: this.#rivalsOf(key, seen?.address, claim, time),
         heard: this.#heard.of(key),
-        addressProblem: this.#unreadable.get(formatRef(reads.address)),
-        cluster: reads.cluster && this.#clusters.get(formatRef(reads.cluster)),
-        clusterProblem: reads.cluster && this.#unreadable.get(formatRef(reads.cluster)),
-        poolProblem: record?.problem,
-        pool: record?.pool,
+        addressProblem: seen?.problem,
+        cluster: readable(cluster),
+        clusterProblem: problemOf(cluster),
+        poolProblem: problemOf(pool),
+        pool: readable(pool),
         ledger: record?.ledger ?? this.#rules.ledger(),
+        poolCalls: pool?.ok === true ? record?.calls.resultsOf(pool.value, time.nowMs) : undefined,
         former: this.#formerOf(key, claim),
       },
       time,
@@ -240,20 +255,20 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     }
     const poolKey = formatRef(pool)
     const isOfPool = (other: string) => {
-      const held = this.#held.get(addressKeyOf(other))
+      const held = this.#addresses.get(nameIn(other))?.held
       const from = held && poolOfAddress(held, this.#rules)
       return from !== undefined && formatRef(from) === poolKey
     }
-    const claimOf = (other: string) => this.#claims.get(other)
+    const claimOf = (other: string) => this.#claim(other)
     const sharing: Sharing = {
       key,
       own: { address, claim },
       others,
-      names: () => others.filter(isOfPool).map((other) => other.slice(other.indexOf(' ') + 1)),
+      names: () => others.filter(isOfPool).map(nameIn),
       claimOf,
       contenderOf: (other) =>
         isOfPool(other) && !this.#isPaused(claimOf(other))
-          ? { address: this.#addresses.get(addressKeyOf(other)), claim: claimOf(other) }
+          ? { address: this.#address(other), claim: claimOf(other) }
           : undefined,
     }
     return this.#shared.rivalsOf(sharing, { nowMs, mayGiveWay: choosesByLedger(this.#rules) })
@@ -263,7 +278,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   #isPaused(claim: IPAddressClaim | undefined): boolean {
     const name = claim && claimReads(claim, this.#rules).cluster
     if (name === undefined) return false
-    const cluster = this.#clusters.get(formatRef(name))
+    const cluster = this.#clusters.get(name)
     return cluster === undefined || isClusterPaused(cluster)
   }
 
@@ -277,14 +292,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
-    return this.#othersWith(address).filter((key) => this.#claims.has(key))
+    return this.#othersWith(address).filter((key) => this.#claim(key) !== undefined)
   }
 
-  #hear(answered: Answered): readonly string[] {
-    const key = formatRef(answered.call.about)
-    if (!this.#claims.has(key)) return []
-    this.#heard.hear(key, answered)
-    return [key]
+  /** The keys of the claims of a pool that have no address yet: what the pool was told may be what they wait for. */
+  #waitingOf(pool: string): readonly string[] {
+    return this.#claimsBy('pool', pool).filter((key) => !this.isServed(key))
   }
 
   /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
@@ -296,7 +309,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
 
   /** The pool of a claim stays while the outside is asked for it, also before the finalizer of the claim is seen. */
   #ask(key: string): (() => readonly string[])[] {
-    const claim = this.#claims.get(key)
+    const claim = this.#claim(key)
     const pool = claim && claimReads(claim, this.#rules).pool
     if (pool === undefined) return []
     const { asking } = this.#record(formatRef(pool))
@@ -311,12 +324,17 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
   }
 
   /** How many claims of a pool have our finalizer, or are about to. */
-  #unreleased({ claims, asking }: PoolRecord<P, L>): number {
-    const isHeld = (key: string) => {
-      const claim = this.#claims.get(key)
-      return claim !== undefined && (asking.has(key) || hasFinalizer(claim, this.#rules.finalizers.claim))
+  #unreleased(pool: string): number {
+    const hasOurs = (claim: IPAddressClaim) => hasFinalizer(claim, this.#rules.finalizers.claim)
+    let count = 0
+    for (const claim of this.#claims.each('pool', pool)) if (hasOurs(claim)) count++
+    for (const key of this.#record(pool).asking) {
+      const claim = this.#claim(key)
+      const ref = claim && claimReads(claim, this.#rules).pool
+      const isCounted = claim !== undefined && ref !== undefined && formatRef(ref) === pool && hasOurs(claim)
+      if (claim !== undefined && !isCounted) count++
     }
-    return [...new Set([...asking, ...claims])].filter(isHeld).length
+    return count
   }
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
@@ -324,7 +342,7 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const { finalizers, outside, sweepAfterSeconds } = this.#rules
     // only with its claim is it known what an outside system has to be given back
     if (outside !== undefined && outside.orphans !== 'swept') return undefined
-    const address = this.#addresses.get(addressKeyOf(key))
+    const address = this.#address(key)
     const pool = address && poolOfAddress(address, this.#rules)
     const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
     if (!isOurs || (sweepAfterSeconds === undefined && !isDeleting(address))) {
@@ -335,17 +353,17 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     const seen = this.#orphans.get(key)
     const orphan = seen?.uid === uid && seen !== undefined ? seen : { uid, sinceMs: time.nowMs }
     this.#orphans.set(key, orphan)
-    const record = this.#record(formatRef(pool))
+    const poolEntry = this.#poolEntry(formatRef(pool))
     const name = clusterNameOfAddress(address)
-    const cluster = name && formatRef({ kind: Cluster.info.kind, namespace: address.metadata.namespace, name })
+    const cluster = name === undefined ? undefined : this.#clusters.entry({ ...address.metadata, name })
     return planOrphan(
       {
         address,
         finalizer: finalizers.address,
-        pool: record.pool,
-        poolProblem: record.problem,
-        cluster: cluster ? this.#clusters.get(cluster) : undefined,
-        clusterProblem: cluster ? this.#unreadable.get(cluster) : undefined,
+        pool: readable(poolEntry),
+        poolProblem: problemOf(poolEntry),
+        cluster: readable(cluster),
+        clusterProblem: problemOf(cluster),
         sinceMs: orphan.sinceMs,
         sweepAfterSeconds,
       },
@@ -360,69 +378,36 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return fulfils(former.address, claim, this.#rules) ? former.address.spec : undefined
   }
 
-  /** The typed object. One that can not be read is noted and then treated as if it were not there. */
-  #read<T extends KubeObject>(model: Model<T>, ref: ObjectRef, object: KubeObject | undefined): T | undefined {
+  wakeForClaim({ ref, before: had, now: has }: Delta<IPAddressClaim>): readonly string[] {
     const key = formatRef(ref)
-    this.#unreadable.delete(key)
-    if (object === undefined) return undefined
-    const read = model.safeParse(object)
-    if (read.ok && (object.apiVersion === model.info.apiVersion || !IPAddressClaim.is(object))) return read.value
-    // what is written to a claim that is kept in an older version would be read back as something else
-    const older = `it is kept as ${object.apiVersion}: store what the model reads it as, ${model.info.apiVersion}`
-    this.#unreadable.set(key, read.ok ? older : describe(read.failure))
-    return undefined
-  }
-
-  #observeClaim(ref: ObjectRef, claim: IPAddressClaim | undefined): readonly string[] {
-    const key = formatRef(ref)
-    const before = this.#claims.get(key)
-    if (before !== undefined) this.#unlink(key, before)
+    const [before, claim] = [readable(had), readable(has)]
+    const pools = [before, claim].map((each) => each && claimReads(each, this.#rules).pool)
+    // the claim may be another one, or of another pool
+    if (pools[0] !== undefined) this.#record(formatRef(pools[0])).exhausted.delete(key)
+    if (pools[1] !== undefined) this.#record(formatRef(pools[1]))
     if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.disbelieve(key)
     if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
-    if (claim === undefined) this.#claims.delete(key)
-    else {
-      this.#orphans.delete(key)
-      this.#claims.set(key, claim)
-      const reads = claimReads(claim, this.#rules)
-      if (reads.pool !== undefined) this.#record(formatRef(reads.pool)).claims.add(key, claim)
-      if (reads.cluster !== undefined) this.#claimsOf(formatRef(reads.cluster)).add(key, claim)
-    }
     if (claim === undefined) this.#shared.forget(key)
+    else this.#orphans.delete(key)
     // whether it is Bound decides which of several gives way
-    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#addresses.get(addressKeyOf(key)))
+    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#address(key))
     return [key, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
-  /** The pool of a claim, if it is going and waits for its claims. */
+  /** The pool of a claim, if it is being deleted and waits for its claims. */
   #poolThatWaits(claim: IPAddressClaim | undefined): readonly string[] {
     const ref = claim && claimReads(claim, this.#rules).pool
-    const pool = ref && this.#pools.get(formatRef(ref))?.pool
-    return ref !== undefined && isGoing(pool) ? [formatRef(ref)] : []
+    return ref !== undefined && isGoing(this.#pool(formatRef(ref))) ? [formatRef(ref)] : []
   }
 
-  #unlink(key: string, claim: IPAddressClaim): void {
-    const reads = claimReads(claim, this.#rules)
-    if (reads.pool !== undefined) {
-      const record = this.#record(formatRef(reads.pool))
-      record.claims.delete(key)
-      record.exhausted.delete(key)
-    }
-    if (reads.cluster !== undefined) this.#claimsByCluster.get(formatRef(reads.cluster))?.delete(key)
-  }
-
-  #observeAddress(ref: ObjectRef, address: IPAddress | undefined, raw: KubeObject | undefined): readonly string[] {
-    const key = formatRef(ref)
+  wakeForAddress({ ref, before: had, now: has }: Delta<SeenAddress>): readonly string[] {
     const claimKey = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
+    const [{ address: addressBefore, held: before }, { address, held: now }] = [
+      readable(had) ?? NONE,
+      readable(has) ?? NONE,
+    ]
     // what was said before the address came or went is used up
-    if (this.#addresses.get(key)?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
-    if (address === undefined) this.#addresses.delete(key)
-    else this.#addresses.set(key, address)
-
-    // an object that can not be read holds what can be made out of it, or else what it held before
-    const before = this.#held.get(key)
-    const now = raw === undefined ? undefined : heldNow(address ?? salvage(raw), before)
-    if (now === undefined) this.#held.delete(key)
-    else this.#held.set(key, now)
+    if (addressBefore?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
     const poolBefore = before && poolOfAddress(before, this.#rules)
     const poolNow = now && poolOfAddress(now, this.#rules)
     const wanted: string[] = [claimKey]
@@ -431,17 +416,15 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       this.#record(formatRef(poolNow)).ledger.observe(now)
       wanted.push(formatRef(poolNow))
     }
+    const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
     if (poolBefore !== undefined) {
       const poolKey = formatRef(poolBefore)
       const record = this.#record(poolKey)
       const samePool = poolNow !== undefined && formatRef(poolNow) === poolKey
       if (!samePool) record.ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
-      if (!samePool || before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix) {
-        wanted.push(poolKey, ...this.#retry(record.exhausted))
-      }
+      if (!samePool || isOther) wanted.push(poolKey, ...this.#retry(record.exhausted))
     }
-    const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
     if (isOther) {
       const others = [...this.#claimsWith(now), ...this.#claimsWith(before)]
       wanted.push(...this.#shared.afterAddress(claimKey, others))
@@ -454,14 +437,14 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       name: `${ref.namespace}/${ref.name}`,
       before: heldOf(before, poolBefore),
       now: heldOf(now, poolNow),
-      claim: this.#claims.get(claimKey),
+      claim: this.#claim(claimKey),
     })
     return [...wanted, ...this.#wakeAll(others)]
   }
 
   /** Remembers what a claim had whose IPAddress is gone: the claim is given that again while it lives, or is held by its consumer. */
   #noteLoss(claimKey: string, address: IPAddress): void {
-    const claim = this.#claims.get(claimKey)
+    const claim = this.#claim(claimKey)
     if (claim === undefined || !isControlledBy(address, claim)) return
     this.#former.set(claimKey, { uid: claim.metadata.uid, address })
   }
@@ -471,14 +454,11 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return pools.flatMap((key) => [key, ...this.#record(key).exhausted])
   }
 
-  #observePool(ref: ObjectRef, pool: P | undefined): readonly string[] {
+  wakeForPool({ ref, before: had, now: has }: Delta<P>): readonly string[] {
     const key = formatRef(ref)
     const record = this.#record(key)
-    const before = record.pool
-    const problem = this.#unreadable.get(key)
-    const isSameProblem = problem === record.problem
-    record.pool = pool
-    record.problem = problem
+    const [before, pool, problem] = [readable(had), readable(has), problemOf(has)]
+    const isSameProblem = problem === problemOf(had)
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
     let others: readonly string[] = []
     if (!isSameProblem || !isSameSpec) {
@@ -486,9 +466,12 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
       others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
-    const wanted = isAsBefore ? [] : this.#retry(record.claims)
+    const claims = isAsBefore && isSameSpec ? [] : this.#claimsBy('pool', key)
+    const wanted = isAsBefore ? [] : this.#retry(claims)
+    if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) record.calls.clear()
+    else if (!isAsBefore) record.calls.retry()
     // an answer is about the pool as it was
-    if (!isSameSpec) this.disbelieve([...record.claims])
+    if (!isSameSpec) this.disbelieve(claims)
     return [key, ...wanted, ...this.#wakeAll(others)]
   }
 
@@ -498,55 +481,73 @@ class ClaimProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outc
     return pool && JSON.stringify([pool.spec, annotations])
   }
 
-  #claimsOf(cluster: string): ClaimLine {
-    const claims = this.#claimsByCluster.get(cluster) ?? new ClaimLine()
-    this.#claimsByCluster.set(cluster, claims)
-    return claims
-  }
-
-  #observeCluster(ref: ObjectRef, cluster: Cluster | undefined): readonly string[] {
-    const key = formatRef(ref)
-    const before = this.#clusters.get(key)
-    if (cluster === undefined) this.#clusters.delete(key)
-    else this.#clusters.set(key, cluster)
+  wakeForCluster({ ref, before: had, now: has }: Delta<Cluster>): readonly string[] {
+    const [before, cluster] = [readable(had), readable(has)]
     const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
-    return same ? [] : [...(this.#claimsByCluster.get(key) ?? [])]
+    return same ? [] : this.#claimsBy('cluster', formatRef(ref))
   }
 
-  #record(key: string): PoolRecord<P, L> {
+  #claim(key: string): IPAddressClaim | undefined {
+    return this.#claims.get(nameIn(key))
+  }
+
+  /** The IPAddress of the name of a claim. */
+  #address(claimKey: string): IPAddress | undefined {
+    return this.#addresses.get(nameIn(claimKey))?.address
+  }
+
+  #poolEntry(key: string): Parsed<P> | undefined {
+    return this.#poolObjects.get(key.slice(0, key.indexOf(' ')))?.entry(nameIn(key))
+  }
+
+  #pool(key: string): P | undefined {
+    return readable(this.#poolEntry(key))
+  }
+
+  /** The keys of the claims of a pool or a Cluster, the oldest claim first. */
+  #claimsBy(index: 'pool' | 'cluster', key: string): readonly string[] {
+    return this.#claims.by(index, key).map(keyOf)
+  }
+
+  #record(key: string): PoolRecord<L> {
     const known = this.#pools.get(key)
     if (known !== undefined) return known
-    const record: PoolRecord<P, L> = {
-      pool: undefined,
+    const record: PoolRecord<L> = {
       planned: undefined,
-      problem: undefined,
       ledger: this.#rules.ledger(),
-      claims: new ClaimLine(),
       exhausted: new ClaimLine(),
       asking: new Set(),
+      calls: new PoolCalls(),
     }
     this.#pools.set(key, record)
     return record
   }
 }
 
-/** What is known of a pool, also of one that claims or addresses name before it exists. */
-interface PoolRecord<P extends KubeObject, L extends Ledger<P>> {
-  pool: P | undefined
+/** What is remembered of a pool, also of one that claims or addresses name before it exists. */
+interface PoolRecord<L> {
   /** The uid that it had when it was planned last. */
   planned: string | undefined
-  /** Why the object under that name can not be read as a pool, if there is such a one. */
-  problem: string | undefined
   readonly ledger: L
-  /** Keys of the claims that name the pool. */
-  readonly claims: ClaimLine
-  /** Of those, the ones that wait for room. */
+  /** Keys of the claims that wait for room. */
   readonly exhausted: ClaimLine
-  /** Keys of the claims for which the outside is just being asked. */
+  /** Keys of the claims for which an external system is being asked. */
   readonly asking: Set<string>
+  /** What was asked for the pool itself. */
+  readonly calls: PoolCalls
 }
 
-/** The key of the IPAddress that has the name of a claim. */
-function addressKeyOf(claimKey: string): string {
-  return `${IPAddress.info.kind}${claimKey.slice(claimKey.indexOf(' '))}`
+const NONE: Partial<SeenAddress> = {}
+
+/** The name in a key: `namespace/name`. */
+function nameIn(key: string): string {
+  return key.slice(key.indexOf(' ') + 1)
+}
+
+function readable<T>(entry: Parsed<T> | undefined): T | undefined {
+  return entry?.ok === true ? entry.value : undefined
+}
+
+function problemOf(entry: Parsed<unknown> | undefined): string | undefined {
+  return entry?.ok === false ? entry.problem : undefined
 }

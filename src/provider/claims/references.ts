@@ -19,12 +19,17 @@ export interface ClaimReads {
 /** Which objects a plan for a claim needs to see. */
 export function claimReads(claim: IPAddressClaim, pools: PoolKinds): ClaimReads {
   const { name, namespace } = claim.metadata
-  const clusterName = clusterNameOf(claim)
   return {
     address: refTo(IPAddress.info, namespace, name),
     pool: poolRefOf(claim.spec.poolRef, namespace, pools),
-    cluster: clusterName === undefined ? undefined : refTo(Cluster.info, namespace, clusterName),
+    cluster: clusterRefOf(claim),
   }
+}
+
+/** The Cluster that a claim belongs to. */
+export function clusterRefOf(claim: IPAddressClaim): ObjectRef | undefined {
+  const name = clusterNameOf(claim)
+  return name === undefined ? undefined : refTo(Cluster.info, claim.metadata.namespace, name)
 }
 
 /** Names an object of a kind. */

@@ -52,7 +52,7 @@ function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[],
  * Source: `attemptToDeleteItem`, second and third case.
  */
 function planCollection(node: GraphNode, ties: readonly Tie[], world: World): Plan<GcOutcome> {
-  const isForeground = ties.some((tie) => tie.is === 'waiting') && world.graph.dependentsOf(node.uid).size > 0
+  const isForeground = ties.some((tie) => tie.is === 'waiting') && world.graph.countDependents(node.uid) > 0
   const propagation = isForeground ? 'Foreground' : propagationOf(node)
   const { object, uid } = node
   const why = whyLoose(ties)
@@ -90,10 +90,10 @@ function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 
 /** Source: `attemptToOrphanWorker`. There the owner takes itself off its dependents; here each of them has a plan of its own. */
 function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
-  const dependents = graph.dependentsOf(node.uid)
-  if (dependents.size === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
-  const message = `it goes when nothing refers to it any more: ${names(dependents, dependents.size, graph)}`
-  return { outcome: { kind: 'held', message, by: ORPHAN, dependents: dependents.size }, effects: [] }
+  const dependents = graph.countDependents(node.uid)
+  if (dependents === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
+  const message = `it goes when nothing refers to it any more: ${names(graph.dependentsOf(node.uid), dependents)}`
+  return { outcome: { kind: 'held', message, by: ORPHAN, dependents }, effects: [] }
 }
 
 /**
@@ -101,13 +101,13 @@ function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
  * deleted by somebody else than the collector; here nothing waits for itself, over whatever way.
  */
 function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
-  const blockers = [...first(graph.blockersOf(node.uid), SHOWN + 1)].filter((key) => key !== node.key)
+  const blockers = first(graph.blockersOf(node.uid), SHOWN + 1).filter(({ key }) => key !== node.key)
   if (blockers.length === 0) return finish(node, FOREGROUND, 'no dependent holds it up')
   const ring = node.owners.filter((ref) => isHeldUp(node, ref, graph) && isAbove(node, ref.uid, graph))
   if (ring.length > 0) return planUnblock(node, ring)
-  const own = graph.blockersOf(node.uid)
-  const dependents = own.has(node.key) ? own.size - 1 : own.size
-  const message = `it goes when its dependents are gone: ${names(blockers, dependents, graph)}`
+  const blocksItself = node.owners.some((owner) => owner.uid === node.uid && owner.blockOwnerDeletion === true)
+  const dependents = graph.countBlockers(node.uid) - (blocksItself ? 1 : 0)
+  const message = `it goes when its dependents are gone: ${names(blockers, dependents)}`
   return { outcome: { kind: 'held', message, by: FOREGROUND, dependents }, effects: [] }
 }
 
@@ -174,12 +174,17 @@ function whyLoose(ties: readonly Tie[]): string {
 /** How many names a message has at most. */
 const SHOWN = 3
 
-function names(keys: Iterable<string>, total: number, graph: Graph): string {
-  const nodes = [...first(keys, SHOWN)].flatMap((key) => graph.at(key) ?? [])
+function names(nodes: Iterable<GraphNode>, total: number): string {
   return list(
-    nodes.map((node) => formatRef(refOf(node.object))),
+    first(nodes, SHOWN).map((node) => formatRef(refOf(node.object))),
     total,
   )
+}
+
+function first(nodes: Iterable<GraphNode>, most: number): GraphNode[] {
+  const found: GraphNode[] = []
+  for (const node of nodes) if (found.push(node) >= most) break
+  return found
 }
 
 /** Names in words, and how many there are beyond those that are shown. */
@@ -187,12 +192,4 @@ function list(names: readonly string[], total: number = names.length): string {
   const shown = names.slice(0, SHOWN)
   const more = total - shown.length
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
-}
-
-function* first(keys: Iterable<string>, max: number): Iterable<string> {
-  let left = max
-  for (const key of keys) {
-    if (left-- === 0) return
-    yield key
-  }
 }

@@ -3,11 +3,13 @@ import {
   groupOf,
   hasFinalizer,
   isDeleting,
+  type KindInfo,
   type KubeObject,
   type ObjectRef,
   type OwnerReference,
   refOf,
 } from '../../crd/meta/object.js'
+import type { CachedObjects, ParseResult, Watch } from '../../plan/index.js'
 
 /** The finalizer of an object that goes after its dependents. Its name is part of the Kubernetes API. */
 export const FOREGROUND = 'foregroundDeletion'
@@ -38,11 +40,35 @@ export function keyOf(ref: ObjectRef): string {
   return formatRef(group === '' ? ref : { ...ref, kind: `${ref.kind}.${group}` })
 }
 
-/** What is read of an object; `undefined` for one without a uid, which nobody can refer to. */
-export function nodeOf(object: KubeObject): GraphNode | undefined {
+/** What is read of an object. One without a uid cannot be referred to. */
+function parseNode(object: KubeObject): ParseResult<GraphNode> {
   const { uid, ownerReferences } = object.metadata
-  if (!uid) return undefined
-  return { key: keyOf(refOf(object)), uid, object, owners: ownerReferences ?? [], role: roleOf(object) }
+  if (!uid) return { ok: false, problem: 'it has no uid' }
+  if (!isOwnerList(ownerReferences))
+    return { ok: false, problem: 'metadata.ownerReferences is not a list of references' }
+  return {
+    ok: true,
+    value: { key: keyOf(refOf(object)), uid, object, owners: ownerReferences ?? [], role: roleOf(object) },
+  }
+}
+
+/** An API server stores no other; a store without schemas may. */
+function isOwnerList(references: unknown): boolean {
+  const isReference = (each: unknown) => typeof each === 'object' && each !== null && 'uid' in each
+  return references === undefined || references === null || (Array.isArray(references) && references.every(isReference))
+}
+
+/** How the collector watches a kind. */
+export function nodeWatch(kind: KindInfo): Watch<GraphNode> {
+  return {
+    ...kind,
+    parse: parseNode,
+    indexes: {
+      uid: ({ uid }) => [uid],
+      owner: ({ owners }) => owners.map((owner) => owner.uid),
+      blocked: ({ owners }) => owners.filter((owner) => owner.blockOwnerDeletion === true).map((owner) => owner.uid),
+    },
+  }
 }
 
 /** In the order of Kubernetes, where both finalizers can not be set. Source: `processTransitions` in graph_builder.go of its collector. */
@@ -52,102 +78,55 @@ function roleOf(object: KubeObject): Role {
   return hasFinalizer(object, FOREGROUND) ? 'waiting' : 'living'
 }
 
-/** All that is known of one uid, be there an object of it or not. */
-interface Family {
-  owner: GraphNode | undefined
-  /** Keys of the objects that refer to it, under whatever name. */
-  readonly dependents: Set<string>
-  /** Of those, the ones that hold up its deletion. */
-  readonly blockers: Set<string>
-  /** Keys under which it was proven not to exist. */
-  readonly missing: Set<string>
-}
-
-/** The objects that were seen, and who refers to whom by uid. A change costs O(references of the object). */
+/** Which object refers to which by uid, over all kinds that are watched. Lookups cost O(kinds + answer). */
 export class Graph {
-  readonly #nodes = new Map<string, GraphNode>()
-  readonly #nobody: ReadonlySet<string> = new Set()
-  readonly #families = new Map<string, Family>()
+  /** By `Kind.group`. */
+  readonly #kinds: { readonly [kind: string]: CachedObjects<GraphNode> }
+
+  constructor(kinds: { readonly [kind: string]: CachedObjects<GraphNode> }) {
+    this.#kinds = kinds
+  }
 
   at(key: string): GraphNode | undefined {
-    return this.#nodes.get(key)
+    const space = key.indexOf(' ')
+    return this.#kinds[key.slice(0, space)]?.get(key.slice(space + 1))
   }
 
   withUid(uid: string): GraphNode | undefined {
-    return this.#families.get(uid)?.owner
-  }
-
-  nodes(): IterableIterator<GraphNode> {
-    return this.#nodes.values()
-  }
-
-  dependentsOf(uid: string): ReadonlySet<string> {
-    return this.#families.get(uid)?.dependents ?? this.#nobody
-  }
-
-  blockersOf(uid: string): ReadonlySet<string> {
-    return this.#families.get(uid)?.blockers ?? this.#nobody
-  }
-
-  /** Puts what is under a key now in the place of what was. */
-  set(key: string, now: GraphNode | undefined): void {
-    const before = this.#nodes.get(key)
-    if (before !== undefined) this.#unlink(before)
-    if (now === undefined) this.#nodes.delete(key)
-    else {
-      this.#nodes.set(key, now)
-      this.#link(now)
+    for (const kind of Object.values(this.#kinds)) {
+      const [node] = kind.by('uid', uid)
+      if (node !== undefined) return node
     }
-    if (before !== undefined) for (const uid of [before.uid, ...before.owners.map((it) => it.uid)]) this.#tidy(uid)
+    return undefined
   }
 
-  /** Notes that no object of a uid existed under a key, at a moment after somebody was seen to refer to it. Kept while somebody does. */
-  setMissing(uid: string, key: string): void {
-    this.#families.get(uid)?.missing.add(key)
+  nodes(): GraphNode[] {
+    return Object.values(this.#kinds).flatMap((kind) => [...kind])
+  }
+
+  /** The objects that refer to a uid, under whatever name. */
+  *dependentsOf(uid: string): IterableIterator<GraphNode> {
+    for (const kind of Object.values(this.#kinds)) yield* kind.each('owner', uid)
+  }
+
+  /** How many objects refer to a uid. */
+  countDependents(uid: string): number {
+    return Object.values(this.#kinds).reduce((sum, kind) => sum + kind.countBy('owner', uid), 0)
+  }
+
+  /** The dependents that hold up the deletion of an object. */
+  *blockersOf(uid: string): IterableIterator<GraphNode> {
+    for (const kind of Object.values(this.#kinds)) yield* kind.each('blocked', uid)
+  }
+
+  /** How many dependents hold up the deletion of an object. */
+  countBlockers(uid: string): number {
+    return Object.values(this.#kinds).reduce((sum, kind) => sum + kind.countBy('blocked', uid), 0)
   }
 
   /** Whether it is known for good that no object of this uid exists under a key. A uid is never used again. */
   isMissing(uid: string, key: string): boolean {
-    return this.#families.get(uid)?.missing.has(key) ?? false
-  }
-
-  clear(): void {
-    this.#nodes.clear()
-    this.#families.clear()
-  }
-
-  #link(node: GraphNode): void {
-    const own = this.#family(node.uid)
-    own.owner = node
-    // whatever was said before: it is there
-    own.missing.delete(node.key)
-    for (const owner of node.owners) {
-      const family = this.#family(owner.uid)
-      family.dependents.add(node.key)
-      if (owner.blockOwnerDeletion === true) family.blockers.add(node.key)
-    }
-  }
-
-  #unlink(node: GraphNode): void {
-    this.#family(node.uid).owner = undefined
-    for (const { uid } of node.owners) {
-      const family = this.#family(uid)
-      family.dependents.delete(node.key)
-      family.blockers.delete(node.key)
-    }
-  }
-
-  #family(uid: string): Family {
-    const known = this.#families.get(uid)
-    if (known !== undefined) return known
-    const family: Family = { owner: undefined, dependents: new Set(), blockers: new Set(), missing: new Set() }
-    this.#families.set(uid, family)
-    return family
-  }
-
-  /** Forgets a uid that nobody has and nobody refers to. */
-  #tidy(uid: string): void {
-    const family = this.#families.get(uid)
-    if (family !== undefined && family.owner === undefined && family.dependents.size === 0) this.#families.delete(uid)
+    const space = key.indexOf(' ')
+    return this.#kinds[key.slice(0, space)]?.isProvenAbsent(key.slice(space + 1), uid) ?? false
   }
 }

@@ -112,7 +112,8 @@ export function formatTie(tie: Tie): string {
   }
 }
 
-function kindName({ apiVersion, kind }: OwnerReference): string {
+/** `Kind.group`, or `Kind` in the core group. */
+export function kindName({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
   const group = groupOf(apiVersion)
   return group === '' ? kind : `${kind}.${group}`
 }

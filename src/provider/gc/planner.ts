@@ -1,10 +1,10 @@
-import { type KindInfo, type KubeObject, kindKey, refOf } from '../../crd/meta/object.js'
+import { type KindInfo, type KubeObject, kindKey } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
-import { type Change, type Plan, type Planner, Sightings } from '../../plan/index.js'
+import { type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
 import { planObject } from './collect.js'
-import { Graph, type GraphNode, keyOf, nodeOf } from './graph.js'
+import { Graph, type GraphNode, nodeWatch } from './graph.js'
 import type { GcOutcome } from './outcome.js'
-import type { World } from './owners.js'
+import { kindName } from './owners.js'
 
 export interface GcOptions {
   /** All kinds that own others, and all that are owned. References to other kinds count as references to something that is there. */
@@ -55,87 +55,64 @@ export interface GcPlanner extends Planner<GcOutcome> {
  * explain(planner.plan(key, { nowMs: 0 })).split('\n')[0] // 'collected: no owner is left: Box default/outer is gone'
  */
 export function gcPlanner(options: GcOptions): GcPlanner {
-  return new Gc(options)
+  const kinds = readKinds(options)
+  const watches = Object.fromEntries([...kinds.values()].map((kind) => [kindName(kind), nodeWatch(kind)]))
+  const wakes = Object.fromEntries(Object.keys(watches).map((name) => [name, wake]))
+  const planner = definePlanner<GcOutcome, GcWatches, GcState>({
+    name: 'gc',
+    watches,
+    wakes,
+    state: () => ({ unlisted: new Set(options.waitForLists === true ? kinds.keys() : []) }),
+    plan(key, { cache, state: { unlisted } }) {
+      const graph = new Graph(cache)
+      const node = graph.at(key)
+      if (node === undefined) return undefined
+      if (unlisted.size === 0) return planObject(node, { graph, kindOf: (name) => kinds.get(kindKey(name)) })
+      const names = [...unlisted].map((kind) => kinds.get(kind)?.kind)
+      return { outcome: { kind: 'unlisted', message: `not listed yet: ${names.join(', ')}` }, effects: [] }
+    },
+    // with ten thousand dependents each of them would wake it
+    isSummary(key, { cache }) {
+      const node = new Graph(cache).at(key)
+      return node !== undefined && node.role !== 'living'
+    },
+  })
+  const listed: GcPlanner['listed'] = (kind) => {
+    const { cache, state } = planner.context
+    if (!state.unlisted.delete(kindKey(kind)) || state.unlisted.size > 0) return []
+    return keysOf(new Graph(cache).nodes().filter(isOfInterest))
+  }
+  return Object.assign(planner, { listed })
 }
 
-class Gc implements GcPlanner {
-  readonly name = 'gc'
-  readonly watches: readonly KindInfo[]
-  readonly #kinds: ReadonlyMap<string, KindInfo>
-  readonly #waitsForLists: boolean
+type GcWatches = { readonly [kind: string]: Watch<GraphNode> }
+
+interface GcState {
   /** The kinds that are still to be listed. */
-  readonly #unlisted = new Set<string>()
-  readonly #graph = new Graph()
-  readonly #sightings = new Sightings()
-  readonly #world: World = { graph: this.#graph, kindOf: (name) => this.#kinds.get(kindKey(name)) }
+  readonly unlisted: Set<string>
+}
 
-  constructor(options: GcOptions) {
-    this.#kinds = readKinds(options)
-    this.watches = [...this.#kinds.values()]
-    this.#waitsForLists = options.waitForLists ?? false
-    this.reset()
+/** The keys that a change wakes: the object, its dependents if it is another owner to them now, and its owners that wait for it. */
+function wake(delta: Delta<GraphNode>, { cache }: PlannerContext<GcWatches, GcState>): readonly string[] {
+  const graph = new Graph(cache)
+  const [before, now] = [delta.before, delta.now].map((entry) => (entry?.ok === true ? entry.value : undefined))
+  const key = now?.key ?? before?.key
+  const others = new Map<string, GraphNode>()
+  if (before?.uid !== now?.uid || before?.role !== now?.role) {
+    const uids = [before?.uid, now?.uid].filter((uid) => uid !== undefined)
+    for (const uid of uids) for (const node of graph.dependentsOf(uid)) others.set(node.key, node)
   }
+  for (const { uid } of [...(before?.owners ?? []), ...(now?.owners ?? [])]) {
+    const owner = graph.withUid(uid)
+    if (owner !== undefined && owner.role !== 'living') others.set(owner.key, owner)
+  }
+  if (key !== undefined) others.delete(key)
+  const isOwn = key !== undefined && (isOfInterest(before) || isOfInterest(now))
+  return [...(isOwn ? [key] : []), ...keysOf([...others.values()])]
+}
 
-  observe(change: Change): readonly string[] {
-    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
-    if (!this.#kinds.has(kindKey(ref))) return []
-    const key = keyOf(ref)
-    if (change.kind === 'absent' && change.confirmed === true && change.uid !== undefined) {
-      this.#graph.setMissing(change.uid, key)
-      // of one that is not known by that name there is no more to be learned; if it shows up after all, it counts
-      if (this.#graph.at(key)?.uid !== change.uid) return []
-    }
-    const now = change.kind === 'present' ? nodeOf(change.object) : undefined
-    if (change.kind === 'present' && now === undefined) return []
-    if (!this.#sightings.isNews(change)) return []
-    const before = this.#graph.at(key)
-    this.#graph.set(key, now)
-    return this.#wanted(key, before, now)
-  }
-
-  plan(key: string): Plan<GcOutcome> | undefined {
-    const node = this.#graph.at(key)
-    if (node === undefined) return undefined
-    if (this.#unlisted.size === 0) return planObject(node, this.#world)
-    const names = [...this.#unlisted].map((kind) => this.#kinds.get(kind)?.kind)
-    const message = `not listed yet: ${names.join(', ')}`
-    return { outcome: { kind: 'unlisted', message }, effects: [] }
-  }
-
-  /** Whether the object waits for others: with ten thousand dependents, each of which would wake it. */
-  isSummary(key: string): boolean {
-    const node = this.#graph.at(key)
-    return node !== undefined && node.role !== 'living'
-  }
-
-  listed(kind: { readonly apiVersion: string; readonly kind: string }): readonly string[] {
-    if (!this.#unlisted.delete(kindKey(kind)) || this.#unlisted.size > 0) return []
-    const nodes = [...this.#graph.nodes()].filter(isOfInterest)
-    return nodes.sort(byAge).map((node) => node.key)
-  }
-
-  reset(): void {
-    this.#graph.clear()
-    this.#sightings.clear()
-    if (this.#waitsForLists) for (const key of this.#kinds.keys()) this.#unlisted.add(key)
-  }
-
-  /** Whom a change concerns: the object, its dependents if it is another owner to them now, and its owners that wait for it. */
-  #wanted(key: string, before: GraphNode | undefined, now: GraphNode | undefined): readonly string[] {
-    const others = new Set<string>()
-    if (before?.uid !== now?.uid || before?.role !== now?.role) {
-      for (const uid of [before?.uid, now?.uid])
-        if (uid !== undefined) for (const dependent of this.#graph.dependentsOf(uid)) others.add(dependent)
-    }
-    for (const { uid } of [...(before?.owners ?? []), ...(now?.owners ?? [])]) {
-      const owner = this.#graph.withUid(uid)
-      if (owner !== undefined && owner.role !== 'living') others.add(owner.key)
-    }
-    others.delete(key)
-    const nodes = [...others].flatMap((other) => this.#graph.at(other) ?? [])
-    const keys = nodes.sort(byAge).map((node) => node.key)
-    return isOfInterest(before) || isOfInterest(now) ? [key, ...keys] : keys
-  }
+function keysOf(nodes: GraphNode[]): string[] {
+  return nodes.sort(byAge).map((node) => node.key)
 }
 
 /** Whether there can be anything to do about an object: most have no owner, and nobody deletes them. */

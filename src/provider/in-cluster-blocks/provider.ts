@@ -7,7 +7,6 @@ import {
   type BlockGift,
   type BlockHolderQuery,
   type BlockProvider,
-  type BlockReadings,
   type BlockWish,
   defineBlockProvider,
 } from '../blocks/index.js'
@@ -34,8 +33,6 @@ export interface InClusterBlocksOptions
   > {
   /** Default: those of Cluster API's own library. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
-  /** Shared with others of this process that know blocks: each version is read once for all of them. */
-  readonly readings?: BlockReadings | undefined
 }
 
 export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutcome>
@@ -60,7 +57,7 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
  */
 export function inClusterBlocks(options: InClusterBlocksOptions = {}): InClusterBlocks {
   assertOptions(options)
-  const { poolConditions = false, preallocations, sweepAfterSeconds, holdsAddress, finalizers, readings } = options
+  const { poolConditions = false, preallocations, sweepAfterSeconds, holdsAddress, finalizers } = options
   const annotation = preallocations?.annotation ?? PREALLOCATIONS_ANNOTATION
   return defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>({
     name: 'in-cluster',
@@ -69,7 +66,6 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     finalizers,
     sweepAfterSeconds,
     holdsAddress,
-    readings,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     ipPoolOf,
     wish: (input) => wishOf(input, options),

@@ -1,6 +1,6 @@
+import type { Random } from '../../allocator/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import type { Offer, Place } from '../claims/definition.js'
-import type { Random } from './draw.js'
 import type { LedgerAnswer, PoolLedger } from './ledger.js'
 
 /** What a claim wants to have rather than the lowest free address. */

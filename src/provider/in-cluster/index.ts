@@ -1,9 +1,9 @@
+export type { Random } from '../../allocator/index.js'
 export type { Offer } from '../claims/definition.js'
 export type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 export { type ClaimReads, clusterNameOf } from '../claims/references.js'
 export { type ClaimInput, claimReads, fulfils, newIPAddress, planClaim, poolRefOf } from './claim.js'
-export type { Random } from './draw.js'
-export { type Duplicate, type LedgerAnswer, type LedgerEntry, PoolLedger } from './ledger.js'
+export { type Duplicate, type LedgerAnswer, PoolLedger } from './ledger.js'
 export {
   type FormerAddress,
   type InClusterOptions,

@@ -1,5 +1,5 @@
+import type { Random } from '../../allocator/index.js'
 import { refuse } from '../../errors/refuse.js'
-import type { Random } from './draw.js'
 
 /** Annotation of a claim: the address, or prefix, that it requests. */
 export const REQUESTED_ADDRESS_ANNOTATION = 'ipam-kit.dev/address'

@@ -86,7 +86,7 @@ const ROWS_SECONDS = 5
 
 /** A pool on its way out goes when nothing refers to it any more. */
 function planEnd({ pool, ledger, rows = 0 }: PoolInput, effects: Effect[]): Plan<PoolOutcome> {
-  const objects = ledger.size + ledger.reserved
+  const objects = ledger.size
   const addresses = Math.max(objects, rows)
   if (addresses > 0) {
     const outcome = { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` } as const

@@ -1,4 +1,4 @@
-import { fromUtf8 } from '../../bytes/utf8.js'
+import { fromUtf8 } from '../../bytes/platform.js'
 import { readable } from './errors.js'
 
 /** What is needed of `response.body.getReader()`. */

@@ -1,6 +1,4 @@
-import { base64Length, fromBase64 as bytesOfBase64, toBase64 } from '../../bytes/base64.js'
-import { textOf } from '../../bytes/codes.js'
-import { fromUtf8, toUtf8 } from '../../bytes/utf8.js'
+import { fromBase64 as bytesOfBase64, fromUtf8, toBase64, toUtf8 } from '../../bytes/platform.js'
 import type {
   EtcdEvent,
   EtcdKeyValue,
@@ -82,7 +80,7 @@ function readEvent({ type, kv, prev_kv }: Message, fromBase64?: FromBase64): Etc
 
 function readKeyValues(messages: readonly Message[], fromBase64?: FromBase64): EtcdKeyValue[] {
   const encoded = messages.flatMap(({ key, value }) => [encodedIn(key), encodedIn(value)])
-  const texts = fromBase64 === undefined ? decode(encoded) : encoded.map((text) => checked(fromBase64(text)))
+  const texts = encoded.map((text) => (fromBase64 === undefined ? decode(text) : checked(fromBase64(text))))
   return messages.map(({ create_revision, mod_revision }, index) => ({
     key: texts[2 * index]!,
     value: texts[2 * index + 1]!,
@@ -130,36 +128,11 @@ function encode(text: string): string {
   return toBase64(toUtf8(text))
 }
 
-/** Many texts at once: if all of them are ASCII, as they mostly are, they are cut out of one, which is quicker than to make each. */
-function decode(encoded: readonly string[]): readonly string[] {
-  const bytes = new Uint8Array(encoded.reduce((sum, value) => sum + base64Length(value), 0))
-  let at = 0
-  const parts = encoded.map((value) => {
-    const part = bytes.subarray(at, at + base64Length(value))
-    if (bytesOfBase64(value, part) !== -1) throw notText()
-    at += part.length
-    return part
-  })
-  if (!isAscii(bytes)) return parts.map(textIn)
-  const text = textOf(bytes)
-  return parts.map(({ byteOffset, length }) => text.slice(byteOffset, byteOffset + length))
-}
-
-function isAscii(bytes: Uint8Array): boolean {
-  for (let i = 0; i < bytes.length; i++) {
-    if (bytes[i]! >= 0x80) return false
-  }
-  return true
-}
-
-function textIn(bytes: Uint8Array): string {
-  const text = fromUtf8(bytes)
-  if (text === undefined) throw notText()
+function decode(encoded: string): string {
+  const bytes = bytesOfBase64(encoded)
+  const text = bytes && fromUtf8(bytes)
+  if (text === undefined) throw new Error('a key or value in etcd is no text in UTF-8: something else has written it')
   return text
-}
-
-function notText(): Error {
-  return new Error('a key or value in etcd is no text in UTF-8: something else has written it')
 }
 
 function unreadable(): Error {

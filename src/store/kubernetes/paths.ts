@@ -1,5 +1,5 @@
+import { labelProblem } from '../../crd/meta/names.js'
 import { groupOf } from '../../crd/meta/object.js'
-import { labelProblem } from '../rules/names.js'
 
 /** A kind in one of its versions, as it is in paths. */
 export interface PathOfKind {

@@ -1,7 +1,7 @@
+import { apiVersionProblem, kindProblem, labelProblem, subdomainProblem } from '../../crd/meta/names.js'
 import type { KubeObject, ObjectMeta } from '../../crd/meta/object.js'
 import { isObject, type JsonObject, type Problem } from './json.js'
 import { canonicalMetadata, metadataTypeProblem } from './metadata.js'
-import { apiVersionProblem, kindProblem, labelProblem, subdomainProblem } from './names.js'
 
 /** An object of a caller: JSON that says which object it is. Nothing else of it has been checked. */
 export interface Draft {

@@ -1,6 +1,7 @@
 import type { Json } from '../../crd/meta/object.js'
+import { formatPointer, readIndex, readPointer, sameJson, valueAtKeys } from '../../crd/meta/patch.js'
 import { quote } from '../../errors/index.js'
-import { formatPath, isArray, isObject, MAX_DEPTH, type Problem, put, sameJson, toJson } from './json.js'
+import { formatPath, isArray, isObject, MAX_DEPTH, type Problem, put, toJson } from './json.js'
 
 /** One operation, with its pointers split into keys. */
 export interface PatchOperation {
@@ -32,10 +33,10 @@ export function readJsonPatch(patch: Json): JsonPatchResult {
     if (!isObject(operation)) return refused(formatPath(['patch', index]), 'must be an object')
     const { op, path, from, value } = operation
     if (!OPERATIONS.has(op)) return refused(at('op'), 'must be add, remove, replace, move, copy or test')
-    const keys = readPointer(path)
+    const keys = readPath(path)
     if (keys === undefined) return refused(at('path'), `must be a JSON pointer of at most ${MAX_DEPTH} keys`)
     const needsFrom = op === 'move' || op === 'copy'
-    const fromKeys = needsFrom ? readPointer(from) : []
+    const fromKeys = needsFrom ? readPath(from) : []
     if (fromKeys === undefined) return refused(at('from'), `must be a JSON pointer of at most ${MAX_DEPTH} keys`)
     const isOfWhole = op === 'replace' || op === 'test'
     if (keys.length === 0 && !isOfWhole) return refused(at('path'), `can not be the whole object for ${op}`)
@@ -108,17 +109,17 @@ class Editor {
         return this.#change(path, { kind: op })
       case 'test': {
         const found = findOrNull(this.#root.document, path)
-        if (found === undefined) return `there is nothing at ${formatPointer(path)} to test`
-        return sameJson(found.value, value) ? undefined : `the value at ${formatPointer(path)} is another one`
+        if (found === undefined) return `there is nothing at ${shownPath(path)} to test`
+        return sameJson(found.value, value) ? undefined : `the value at ${shownPath(path)} is another one`
       }
       case 'move': {
         const found = find(this.#root.document, from)
-        if (found === undefined) return `there is nothing at ${formatPointer(from)} to move`
+        if (found === undefined) return `there is nothing at ${shownPath(from)} to move`
         return this.#change(from, { kind: 'remove' }) ?? this.#change(path, { kind: 'add', value: found.value })
       }
       case 'copy': {
         const found = findOrNull(this.#root.document, from)
-        if (found === undefined) return `there is nothing at ${formatPointer(from)} to copy`
+        if (found === undefined) return `there is nothing at ${shownPath(from)} to copy`
         // all of it: what is in two places must not be one of the copies that are changed
         const copy = toJson(found.value, this.#bytesLeft)
         if (copy.kind === 'refused') return copy.at.problem
@@ -147,7 +148,7 @@ class Editor {
         const isInsertion = isLast && change.kind === 'add'
         const places: number = inner.length + (isInsertion ? 1 : 0)
         const index = isInsertion && key === '-' ? inner.length : readIndex(key, places)
-        if (index === undefined) return `${formatPointer(path.slice(0, depth + 1))} is no index of an array`
+        if (index === undefined) return `${shownPath(path.slice(0, depth + 1))} is no index of an array`
         if (index < 0 || index >= places) return missing(path, depth + 1)
         place = index
       } else {
@@ -187,13 +188,7 @@ function set(holder: Container, place: string | number, value: Json): void {
 }
 
 function find(document: Json | undefined, path: readonly string[]): { readonly value: Json } | undefined {
-  let value = document
-  for (const key of path) {
-    if (isArray(value)) value = value[readIndex(key, value.length) ?? -1]
-    else if (isObject(value)) value = Object.hasOwn(value, key) ? value[key] : undefined
-    else return undefined
-    if (value === undefined) return undefined
-  }
+  const value = valueAtKeys(document, path)
   return value === undefined ? undefined : { value }
 }
 
@@ -205,20 +200,10 @@ function findOrNull(document: Json | undefined, path: readonly string[]): { read
   return isObject(parent?.value) ? { value: null } : undefined
 }
 
-/** The keys of a JSON pointer (RFC 6901), `undefined` if it is none. */
-function readPointer(pointer: Json | undefined): readonly string[] | undefined {
-  if (typeof pointer !== 'string') return undefined
-  if (pointer === '') return []
-  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
-  const keys = pointer.slice(1).split('/')
-  return keys.length > MAX_DEPTH ? undefined : keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
-/** As an API server reads it, which is more than RFC 6901 allows: leading zeros, a sign, and -1 for the last one. */
-function readIndex(key: string, length: number): number | undefined {
-  if (!/^[+-]?\d{1,18}$/.test(key)) return undefined
-  const index = Number(key)
-  return index < 0 ? index + length : index
+/** The keys of a JSON pointer, `undefined` if it is none, or has too many. */
+function readPath(pointer: Json | undefined): readonly string[] | undefined {
+  const keys = typeof pointer === 'string' ? readPointer(pointer) : undefined
+  return keys === undefined || keys.length > MAX_DEPTH ? undefined : keys
 }
 
 /** Whether a path leads into another one, and further. */
@@ -227,12 +212,11 @@ function isBelow(path: readonly string[], above: readonly string[]): boolean {
 }
 
 function missing(path: readonly string[], depth: number): string {
-  return `there is nothing at ${formatPointer(path.slice(0, depth))}`
+  return `there is nothing at ${shownPath(path.slice(0, depth))}`
 }
 
-function formatPointer(path: readonly string[]): string {
-  const text = path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-  return quote(text)
+function shownPath(path: readonly string[]): string {
+  return quote(formatPointer(path))
 }
 
 function refused(path: string, problem: string): JsonPatchResult {

@@ -57,19 +57,6 @@ export function mostBytes(value: Json | undefined): number {
   return bytes
 }
 
-/** Whether two values are the same JSON; the order of keys does not count. */
-export function sameJson(left: Json | undefined, right: Json | undefined): boolean {
-  if (left === right) return true
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-  if (isArray(left) || isArray(right)) {
-    if (!isArray(left) || !isArray(right) || left.length !== right.length) return false
-    return left.every((item, index) => sameJson(item, right[index]))
-  }
-  const keys = Object.keys(left)
-  if (keys.length !== Object.keys(right).length) return false
-  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key], right[key]))
-}
-
 /** RFC 7396: `null` removes, objects merge, everything else replaces. What the patch does not name is shared with the target. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch

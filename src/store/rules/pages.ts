@@ -1,7 +1,7 @@
+import { labelProblem, subdomainProblem } from '../../crd/meta/names.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import type { ListOptions, StoreErrorCode } from '../store.js'
 import { assertListOptions } from './arguments.js'
-import { labelProblem, subdomainProblem } from './names.js'
 
 /** Which page of a list is asked for. */
 export interface Page {

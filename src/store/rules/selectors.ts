@@ -1,9 +1,9 @@
+import { labelValueProblem, qualifiedNameProblem } from '../../crd/meta/names.js'
 import { type KubeObject, labelOf, meetsRequirement } from '../../crd/meta/object.js'
 import type { ListQuery, StoreFailure, WatchEvent } from '../store.js'
 import type { StoredObject } from './draft.js'
 import { formatPath, type Problem } from './json.js'
 import type { KindRules } from './kind-rules.js'
-import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { scopeProblem, withVersion } from './writes.js'
 
 /** Whether an object is one of those that were asked for. */

@@ -1,8 +1,9 @@
 import type { Json } from '../../crd/meta/object.js'
+import { sameJson } from '../../crd/meta/patch.js'
 import { fail, ok, quote, type Result } from '../../errors/index.js'
 import type { Preconditions, Propagation, StoreErrorCode, Subresource } from '../store.js'
 import { asJson, type Draft, type StoredMeta, type StoredObject } from './draft.js'
-import { type JsonObject, type Problem, sameJson } from './json.js'
+import type { JsonObject, Problem } from './json.js'
 import type { KindRules } from './kind-rules.js'
 import { finalizersOf, metadataProblem } from './metadata.js'
 

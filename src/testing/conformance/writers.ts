@@ -33,6 +33,25 @@ export const writers: Rules = {
       expectEqual(await bench.get('a'), object, 'the object')
     }
   },
+  'writers: of many that set a field which is not set exactly one wins': async (bench) => {
+    const stores = await storesFor(bench)
+    await bench.create('a', { spec: {} })
+    for (let round = 0; round < 5; round++) {
+      const path = `/spec/round${round}`
+      const patches = await Promise.all(
+        stores.map((store, value) =>
+          store.patch(bench.ref('a'), [
+            { op: 'test', path, value: null },
+            { op: 'add', path, value },
+          ]),
+        ),
+      )
+      const won = patches.filter((result) => result.ok)
+      expectEqual(won.length, 1, 'winners')
+      for (const result of patches) if (!result.ok) expectFailure(result, 'STORE_INVALID', 'a loser')
+      expectEqual(await bench.get('a'), expectOk(won[0]!, 'the winner'), 'the object')
+    }
+  },
   'writers: counting with versions loses no count': async (bench) => {
     const stores = await storesFor(bench)
     await bench.create('a', { spec: { count: 0 } })

@@ -250,6 +250,23 @@ export const patches: Rules = {
     }
     expectEqual(await bench.get('a'), made, 'the object')
   },
+  'JSON patch: a test guards one field, whatever else changes': async (bench) => {
+    await bench.create('a', { spec: { x: 1 } })
+    const isFree = { op: 'test', path: '/spec/y', value: null } as const
+    const take = (value: number) => [isFree, { op: 'add', path: '/spec/y', value }] as const
+    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { labels: { busy: '1' } }, spec: { x: 2 } }), 'patch')
+    const taken = expectOk(await bench.store.patch(bench.ref('a'), take(1)), 'patch of a free field')
+    expectEqual(taken.spec, { x: 2, y: 1 }, 'the spec')
+    const late = await bench.store.patch(bench.ref('a'), take(2), { uid: taken.metadata.uid })
+    expectFailure(late, 'STORE_INVALID', 'patch of a taken field')
+    const ofStatus = [isFree, { op: 'add', path: '/status', value: { used: 1 } }] as const
+    const refused = await bench.store.patch(bench.ref('a'), ofStatus, { subresource: 'status' })
+    expectFailure(refused, 'STORE_INVALID', 'patch of the status for a field of the spec')
+    expectEqual(await bench.get('a'), taken, 'the object')
+    const held = [{ ...isFree, value: 1 }, ofStatus[1]] as const
+    const written = await bench.store.patch(bench.ref('a'), held, { subresource: 'status' })
+    expectEqual(expectOk(written, 'patch of the status').status, { used: 1 }, 'the status')
+  },
   'JSON patch: a member that is not there is null to test and copy, and replace adds it': async (bench) => {
     await bench.create('a', { spec: { x: 1 } })
     const operations = [

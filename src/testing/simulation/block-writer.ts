@@ -2,7 +2,7 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Task } from '../../plan/index.js'
-import { type BlockReadings, KnownBlocks } from '../../provider/blocks/index.js'
+import { KnownBlocks } from '../../provider/blocks/index.js'
 import { runTask, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
@@ -24,8 +24,6 @@ export interface BlockWriterWorld {
   readonly scheduler: Scheduler
   readonly dice: Dice
   readonly now: () => number
-  /** What pools and blocks come to, for all writers at once. */
-  readonly readings: BlockReadings
   readonly isRough: () => boolean
   /** Told when a writer has died, before it begins again. */
   readonly ends: (writer: string) => Promise<void>
@@ -239,7 +237,7 @@ export class BlockWriter {
   }
 
   #fresh(): KnownBlocks {
-    return new KnownBlocks({ isComplete: this.#knows === 'all', readings: this.#world.readings })
+    return new KnownBlocks({ isComplete: this.#knows === 'all' })
   }
 }
 

@@ -21,6 +21,14 @@ import type { Truth } from './truth.js'
  *   by then; the write is done all the same when it continues
  * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
  *   client has seen
+ *
+ * And with a call to an external system ({@link EXTERNAL_FAULTS}):
+ *
+ * - `external-late-call`: a time-out, with the call done later, as late as before the next call under the same key
+ * - `external-late-answer`: the call is done, and its answer comes up to some hundred turns later
+ * - `external-no-answer`: the call is done or not done, and times out after as long
+ * - `external-twice`: the call arrives twice, and the second answer counts
+ * - `external-stale-list`: a call that only reads is answered with what was answered up to 5 s before
  */
 export type Fault =
   | 'crash-before'
@@ -33,6 +41,14 @@ export type Fault =
   | 'refused'
   | 'stand-still'
   | 'stale-list'
+  | ExternalFault
+
+export type ExternalFault =
+  | 'external-late-call'
+  | 'external-late-answer'
+  | 'external-no-answer'
+  | 'external-twice'
+  | 'external-stale-list'
 
 /** All that every system has to live with, whatever its ledger. */
 export const ALL_FAULTS: readonly Fault[] = [
@@ -46,8 +62,17 @@ export const ALL_FAULTS: readonly Fault[] = [
   'stale-list',
 ]
 
+/** What an external system does that is slow, repeats calls, or lists what was so a while ago. */
+export const EXTERNAL_FAULTS: readonly ExternalFault[] = [
+  'external-late-call',
+  'external-late-answer',
+  'external-no-answer',
+  'external-twice',
+  'external-stale-list',
+]
+
 /** How many turns a writer stands still, one of these. */
-const STANDING: readonly number[] = [1, 5, 20, 100, 300]
+export const STANDING: readonly number[] = [1, 5, 20, 100, 300]
 
 /** What can happen to a call that writes, and to one that reads. */
 const OF_WRITES: ReadonlySet<Fault> = new Set([

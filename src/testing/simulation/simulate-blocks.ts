@@ -6,7 +6,7 @@ import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change } from '../../plan/index.js'
-import { type Allocation, allocate, BlockReadings, blocksOperator, release } from '../../provider/blocks/index.js'
+import { type Allocation, allocate, blocksOperator, release } from '../../provider/blocks/index.js'
 import { storeOver } from '../store-over.js'
 import { type BlockOwner, BlockOwners } from './block-owners.js'
 import { restProblems } from './block-rest.js'
@@ -74,8 +74,6 @@ class BlocksSimulation {
   readonly #owners: BlockOwners
   readonly #operators: Writer[] = []
   readonly #versions = new PoolVersions()
-  /** The writers lag behind each other by some versions. */
-  readonly #readings = new BlockReadings({ versions: 16 })
   /** The writers that know nothing but what handles say. */
   readonly #withHandles = new Set<string>()
   /** The writers that find what an owner has, whatever has become of them since. */
@@ -154,7 +152,6 @@ class BlocksSimulation {
       scheduler: this.#scheduler,
       dice: this.#dice,
       now: () => this.#nowMs,
-      readings: this.#readings,
       isRough: () => this.#isRough && !isLost,
       ends: async (writer) => {
         // what was sent for a version that a successor has seen does no harm, whenever it comes; what is made needs no version
@@ -222,7 +219,7 @@ class BlocksSimulation {
       written: (isHeldBack: boolean) => this.#check(isHeldBack),
     }
     const store = faultyStore(this.#truth, name, { scheduler: this.#scheduler, network: this.#network }, source)
-    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]), readings: this.#readings })
+    const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]) })
     const operator: Writer = new Writer(name, world, { store, planner, outside: undefined })
     this.#operators.push(operator)
     await this.#scheduler.start(() => operator.live())

@@ -5,8 +5,8 @@ import type { Change, Planner } from '../../plan/index.js'
 import { type OutsideCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
-import { faultyOutside } from './faulty-outside.js'
-import { ALL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
+import { type ExternalWorld, faultyOutside } from './faulty-outside.js'
+import { ALL_FAULTS, EXTERNAL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
 import { Scheduler } from './scheduler.js'
 import { simulatedTurns } from './simulated-turns.js'
@@ -24,6 +24,8 @@ export interface SimulatedSystem {
    * wrong as those to the store do.
    */
   readonly outside?: OutsideCaller | undefined
+  /** The operations of `outside` that only read: with the fault `external-stale-list` they are answered with what was so up to 5 s before. */
+  readonly outsideReads?: readonly string[] | undefined
   /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
   readonly outsideOf?: ((planner: Planner, store: Store, options: OutsideOptions) => OutsideCaller) | undefined
   /** What is there at the beginning. */
@@ -66,7 +68,7 @@ export interface SimulationOptions {
   readonly mayWrite?: 'one' | 'all' | undefined
   /** How many steps people do. Default 12. */
   readonly actions?: number | undefined
-  /** Default: all but `stand-still`, which only systems can live with that repair what it does. */
+  /** Default: {@link ALL_FAULTS}. Beside those: `refused`, `stand-still`, which only systems can live with that repair what it does, and {@link EXTERNAL_FAULTS}. */
   readonly faults?: readonly Fault[] | undefined
   /** How probable a fault is for each call, from 0 to 1. Default 0.15. */
   readonly faultProbability?: number | undefined
@@ -126,6 +128,7 @@ class Simulation {
   readonly #network: Network
   readonly #truth: Truth
   readonly #rules: SimulationRules
+  readonly #external: ExternalWorld
   readonly #problems: string[] = []
   #ruler: Writer | undefined
   #isRough = true
@@ -142,6 +145,13 @@ class Simulation {
     this.#network = new Network(this.#dice, this.#scheduler)
     this.#truth = new Truth(options.system.kinds, () => this.#now())
     this.#rules = options.system.rules()
+    this.#external = {
+      scheduler: this.#scheduler,
+      network: this.#network,
+      now: () => this.#now(),
+      reads: options.system.outsideReads ?? [],
+      answers: new Map(),
+    }
   }
 
   async run(): Promise<SimulationResult> {
@@ -205,7 +215,7 @@ class Simulation {
         now: world.now,
         turns: simulatedTurns(taskTurns(), this.#scheduler, name),
       }) ??
-      (system.outside && faultyOutside(system.outside, name, this.#scheduler, source))
+      (system.outside && faultyOutside(system.outside, name, this.#external, source))
     const writer: Writer = new Writer(name, world, { store, planner, outside })
     this.#writers.push(writer)
     await this.#scheduler.start(() => writer.live())
@@ -269,7 +279,7 @@ function assertOptions(options: SimulationOptions): void {
   if (!Number.isSafeInteger(actions) || actions < 0) refuse('actions', 'a whole number from 0', actions)
   if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('maxTurns', 'a whole number from 1', maxTurns)
   if (mayWrite !== 'one' && mayWrite !== 'all') refuse('mayWrite', 'one or all', mayWrite)
-  const known: readonly Fault[] = [...ALL_FAULTS, 'stand-still']
+  const known: readonly Fault[] = [...ALL_FAULTS, 'refused', 'stand-still', ...EXTERNAL_FAULTS]
   const isKnown = Array.isArray(faults) && faults.every((fault) => known.includes(fault))
   if (!isKnown) refuse('faults', `some of ${known.join(', ')}`, faults)
 }

@@ -57,14 +57,14 @@ function bookOf(found: { readonly [unit: string]: IPBlockRow }, last: number | u
     ...(last === undefined ? {} : { last }),
     rows: found,
   }
-  const book = BlockBook.read({
+  const book = BlockBook.parse({
     apiVersion: API_VERSION,
     kind: 'IPBlock',
     metadata: { name: 'default-4-0a000000-28' },
     spec,
   })
-  if (typeof book === 'string') throw new Error(book)
-  return book
+  if (!book.ok) throw new Error(book.problem)
+  return book.value
 }
 
 /** Which units can be given, by looking at each of them. */

@@ -657,7 +657,7 @@ describe('tasks that know together', () => {
     await poolIn(store, 'both', { domain: 'both', subnets: [{ cidr: '10.8.0.0/28' }, { cidr: 'fd08::/124' }] })
     const { apiVersion, kind } = IPBlock.info
     const ref = { apiVersion, kind, name: 'both-4-0a080000-28' }
-    const since = known.changes
+    const since = known.clock
     const late = async () => known.observe({ kind: 'absent', ref, confirmed: true }, { nowMs, since })
     const outcome = await amid(allocate(request('a', { pools: ['both'], families }), known), late)
     expect(textOf(outcome)).toBe('allocated 10.8.0.1 fd08::1')

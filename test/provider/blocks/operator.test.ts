@@ -635,7 +635,7 @@ describe('a change of a block', () => {
   const planner = () => blocksOperator({ emptySeconds: 10 })
   const messageOf = (operator: Planner<Outcome>, key: string) => operator.plan(key, { nowMs })?.outcome.message
 
-  test('wakes the empty one that was kept when another one gains room, and nobody else', () => {
+  test('wakes the empty block that was kept beside it, and no other empty block', () => {
     const operator = planner()
     operator.observe(poolOf('blue', '10.0.0.0/16'))
     const own = (index: number) => [
@@ -649,7 +649,8 @@ describe('a change of a block', () => {
     const needed = 'empty, and the only one with room'
     expect(messageOf(operator, kept)).toBe(needed)
     expect(messageOf(operator, waiting)).toBe('empty')
-    expect(operator.observe(blockAt(3, 16))).toEqual(own(3))
+    expect(operator.observe(blockAt(3, 16))).toEqual([...own(3), kept])
+    expect(messageOf(operator, kept)).toBe(needed)
     expect(operator.observe(blockAt(3, 15))).toEqual([...own(3), kept])
     expect(messageOf(operator, kept)).toBe('empty')
     expect(operator.observe(blockAt(4, 15))).toEqual(own(4))

@@ -2,8 +2,8 @@ import { Prefix } from 'ipam-kit/cidr'
 import { API_VERSION, blockName, type IPBlockRow, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect, test } from 'vitest'
 import { BlockBook } from '../../../src/provider/blocks/book.js'
+import { PoolReading } from '../../../src/provider/blocks/pool-reading.js'
 import { PoolView } from '../../../src/provider/blocks/pool-view.js'
-import { PoolReading } from '../../../src/provider/blocks/readings.js'
 
 const NOW = 1_000_000
 
@@ -16,9 +16,9 @@ function view(spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>): PoolView
 function book(cidr: string, rows: { readonly [unit: string]: IPBlockRow }): BlockBook {
   const name = blockName('default', Prefix.parse(cidr))
   const spec = { cidr, domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 9, rows }
-  const read = BlockBook.read({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name }, spec })
-  if (typeof read === 'string') throw new Error(read)
-  return read
+  const read = BlockBook.parse({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name }, spec })
+  if (!read.ok) throw new Error(read.problem)
+  return read.value
 }
 
 const bound: IPBlockRow = { owner: 'ns/a', uid: 'a', sequence: 1 }

@@ -93,6 +93,15 @@ describe('the row of a claim that is gone', () => {
     expect(await uidsIn()).toEqual(['old'])
   })
 
+  test('is looked at again when the IPAddress goes that had its address, whichever claim of the name that was for', async () => {
+    await makeRow('older')
+    await show(await makeAddress('10.0.0.1', 'old'))
+    expect(await work()).toBe('ready')
+    const { uid } = unwrap(await store.delete(ADDRESS)).metadata
+    expect(sweep.observe({ kind: 'absent', ref: ADDRESS, uid })).toContain(BLOCK)
+    expect(await work()).toBe('waiting')
+  })
+
   test('stays while its IPAddress says what is no address', async () => {
     const claim = await makeClaim()
     await show(claim)

@@ -378,6 +378,26 @@ describe('AddressLedger', () => {
     expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([0, []])
   })
 
+  test('lists which object holds what, since when and for which claim, also before it is written', () => {
+    const made = held('a', '10.0.0.1')
+    const old = { ...made, metadata: { ...made.metadata, uid: 'u1', creationTimestamp: '2026-01-01T00:00:00Z' } }
+    const ledger = ledgerWith(old)
+    ledger.reserve(held('b', '10.0.0.2'))
+    expect(ledger.entries()).toMatchObject([
+      {
+        prefix: { address: { value: 0x0a000001 }, length: 32 },
+        reason: 'held',
+        sinceMs: Date.UTC(2026, 0, 1),
+        holder: { key: 'default/a', uid: 'u1', claim: `default/${made.spec.claimRef.name}` },
+      },
+      { prefix: { address: { value: 0x0a000002 } }, reason: 'pending', holder: { key: 'default/b' } },
+    ])
+    // another object of that name with the same address
+    ledger.observe({ ...old, metadata: { ...old.metadata, uid: 'u2', creationTimestamp: 'long ago' } })
+    expect(ledger.entries()[0]).toMatchObject({ holder: { uid: 'u2' } })
+    expect(ledger.entries()[0]?.sinceMs).toBeUndefined()
+  })
+
   test('makes no room by the end of a write that was done', () => {
     const ledger = ledgerWith()
     const end = ledger.reserve(held('a', '10.0.0.1'))

@@ -1,5 +1,5 @@
 import type { Plan } from 'ipam-kit/plan'
-import { simulate } from 'ipam-kit/testing'
+import { ALL_FAULTS, EXTERNAL_FAULTS, simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
 import { FakeIpam } from '../../../docs/examples/outside-provider/fake-ipam.js'
 import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
@@ -25,6 +25,16 @@ test.each([1, 2, 4])(
     expect(await failing(share(120), concurrency)).toEqual(new Map())
   },
 )
+
+test('an outside that is slow, does calls twice, or does them after they were given up: the same', async () => {
+  const found = new Map<number, readonly string[]>()
+  for (let seed = 1; seed <= share(100); seed++) {
+    const faults = [...ALL_FAULTS, ...EXTERNAL_FAULTS]
+    const { problems } = await simulate({ system: outsideSystem(), seed, concurrency: 2, actions: 25, faults })
+    if (problems.length > 0) found.set(seed, problems)
+  }
+  expect(found).toEqual(new Map())
+})
 
 test('an outside that keeps no markers loses addresses', async () => {
   class Forgetful extends FakeIpam {

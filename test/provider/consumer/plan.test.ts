@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { explain, type Plan } from 'ipam-kit/plan'
+import { explain, isJsonPatch, type Plan } from 'ipam-kit/plan'
 import {
   actionOn,
   type ConsumerEvent,
@@ -36,7 +36,7 @@ function does(plan: Plan<ConsumerOutcome>): readonly string[] {
   return plan.effects.map((effect) => {
     if (effect.kind === 'create') return `create ${effect.object.metadata.name}`
     if (effect.kind === 'delete') return `delete ${effect.ref.name}`
-    if (effect.kind !== 'patch') return effect.kind
+    if (effect.kind !== 'patch' || isJsonPatch(effect)) return effect.kind
     const fields = Object.keys((effect.patch.metadata ?? {}) as object)
     return fields.length === 0 ? `guard ${effect.ref.name}` : `patch ${effect.ref.name} ${fields.join()}`
   })

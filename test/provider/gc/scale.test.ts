@@ -6,7 +6,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { share } from '../../setup/depth.js'
-import { blocking, gone, kinds, object, ownerOf, refTo } from './world.js'
+import { blocking, kinds, object, ownerOf, refTo } from './world.js'
 
 const MANY = share(10_000)
 
@@ -100,20 +100,4 @@ test('a chain of a thousand goes from its end, and is no ring', async () => {
   const listed = await store.list({ apiVersion: 'example.com/v1', kind: 'Item' })
   expect(listed).toMatchObject({ ok: true, value: { items: [] } })
   expect([...result.outcomes.values()].filter((it) => it.kind === 'unblocked')).toEqual([])
-})
-
-test('a planner forgets what is gone', () => {
-  const planner = gcPlanner({ kinds })
-  const key = 'Item.example.com default/item'
-  const show = (uid: string, owner: string) => {
-    const metadata = { uid, name: 'item', namespace: 'default', ownerReferences: [gone(owner)] }
-    planner.observe({ kind: 'present', object: { apiVersion: 'example.com/v1', kind: 'Item', metadata } })
-  }
-  show('uid-0', 'box')
-  planner.observe({ kind: 'absent', ref: refTo('box'), uid: gone('box').uid, confirmed: true })
-  expect(planner.plan(key, { nowMs: 0 })?.effects).toHaveLength(1)
-  show('uid-1', 'box-b')
-  // the proof went with the last one that it was for
-  show('uid-2', 'box')
-  expect(planner.plan(key, { nowMs: 0 })?.effects).toHaveLength(2)
 })

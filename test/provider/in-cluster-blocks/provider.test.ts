@@ -3,7 +3,6 @@ import { GlobalInClusterIPPool, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { IPPool, poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Plan } from 'ipam-kit/plan'
-import { BlockReadings } from 'ipam-kit/provider/blocks'
 import { type InClusterBlocks, inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, runPlan, taskCaller } from 'ipam-kit/run'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -554,23 +553,6 @@ describe('a process is told', () => {
     for (const ref of [poolRef(), addressRef('a')]) provider.observe({ kind: 'present', object: await world.get(ref) })
     const outcomeAt = (nowMs: number) => provider.plan('IPAddressClaim default/a', { nowMs })?.outcome.kind
     expect([outcomeAt(0), outcomeAt(59_000), outcomeAt(60_000)]).toEqual(['orphaned', 'orphaned', 'swept'])
-  })
-
-  test('who has read pools and blocks before', async () => {
-    const readings = new BlockReadings()
-    await world.create(pool(['10.0.0.2']))
-    const known = [1, 2].map(() => {
-      const provider = inClusterBlocks({ readings })
-      return { provider, name: 'inclusterippools.default.pool' }
-    })
-    const object = await world.get(poolRef())
-    const spaces = known.map(({ provider, name }) => {
-      provider.observe({ kind: 'present', object })
-      const view = provider.known.pool(name)
-      return typeof view === 'object' && 'space' in view ? view.space : undefined
-    })
-    expect(spaces[0]).toBeDefined()
-    expect(spaces[1]).toBe(spaces[0])
   })
 })
 

@@ -97,7 +97,7 @@ describe('a planner that lives on', () => {
     }
     expect(show(changed)).toContain('InClusterIPPool default/pool')
     expect(planner.ledgerOf(poolRef()).entries()).toMatchObject([
-      { holders: ['default/a'], address: { value: 0x0a000006 } },
+      { holder: { key: 'default/a' }, reason: 'held', prefix: { address: { value: 0x0a000006 }, length: 32 } },
     ])
   })
 

@@ -127,16 +127,18 @@ function maps(pools: readonly PoolView[], limit: RowLimit): string[] {
 
 function pictureOf({ pool, entries }: PoolView, limit: RowLimit): string {
   if (InCluster.isPrefixPool(pool)) {
-    const rows = entries.map(({ address, prefix, holders }) => [
-      Prefix.format(Prefix.of(address, prefix)),
-      holders.join(', '),
-    ])
+    const holders = new Map<string, string[]>()
+    for (const { prefix, holder } of entries) {
+      const text = Prefix.format(prefix)
+      holders.set(text, [...(holders.get(text) ?? []), holder.key])
+    }
+    const rows = Array.from(holders, ([prefix, keys]) => [prefix, keys.join(', ')])
     return rows.length === 0 ? 'no prefix in use' : limited(['PREFIX', 'HOLDER'], rows, limit)
   }
   const space = InCluster.addressSpace(pool.spec)
   if (!space.ok) return ''
   const { addresses, available } = space.value
-  const inUse = RangeSet.fromAddresses(entries.map((entry) => entry.address))
+  const inUse = RangeSet.fromPrefixes(entries.map((entry) => entry.prefix))
   return asciiMap({ addresses, available, inUse }).join('\n')
 }
 

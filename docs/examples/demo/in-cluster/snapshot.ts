@@ -1,6 +1,8 @@
+import type { LedgerEntry } from 'ipam-kit/allocator'
 import { phaseOf } from 'ipam-kit/claim'
 import { ClusterApi, InCluster, Meta } from 'ipam-kit/crd'
-import type { InClusterOutcome, LedgerEntry } from 'ipam-kit/provider/in-cluster'
+import type { AddressHolder } from 'ipam-kit/provider/claims'
+import type { InClusterOutcome } from 'ipam-kit/provider/in-cluster'
 import type { Cluster } from './cluster.js'
 
 /** A claim as it is shown: `null` for what it does not have. */
@@ -24,7 +26,8 @@ export interface PoolView {
   readonly counts: InCluster.InClusterPoolCounts | undefined
   /** Why nothing can be allocated from it. */
   readonly problem: string | null
-  readonly entries: readonly LedgerEntry[]
+  /** What IPAddress objects hold, in order. */
+  readonly entries: readonly LedgerEntry<AddressHolder>[]
 }
 
 /** What there is to show of a cluster at rest. */
@@ -110,7 +113,10 @@ function viewPool(pool: InCluster.InClusterPool, cluster: Cluster): PoolView {
     pool,
     counts: pool.status?.ipAddresses,
     problem: outcome === undefined || outcome.kind === 'ready' ? null : outcome.message,
-    entries: cluster.ledgerOf(ref).entries(),
+    entries: cluster
+      .ledgerOf(ref)
+      .entries()
+      .filter(({ reason }) => reason === 'held'),
   }
 }
 

@@ -13,7 +13,7 @@ import {
   removeFinalizer,
 } from '../../../plan/index.js'
 import { timeText } from '../../claims/status.js'
-import type { DomainCensus } from './census.js'
+import type { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'
 
 type Family = 4 | 6
@@ -30,11 +30,11 @@ export function domainProblem({ spec }: IPDomain): string | undefined {
  * A domain for a pool whose domain is not there: on the grid of the blocks that are there, else on that on which the pool was before, else as the pool
  * asks for it.
  */
-export function domainFor(pool: IPPool, census: DomainCensus | undefined): IPDomain {
+export function domainFor(pool: IPPool, blocks: DomainBlocks): IPDomain {
   const { apiVersion, kind } = IPDomain.info
   const spec: IPDomainSpec = {
-    ipv4: census?.gridOf(4) ?? gridFor(pool, 4),
-    ipv6: census?.gridOf(6) ?? gridFor(pool, 6),
+    ipv4: blocks.gridOf(4) ?? gridFor(pool, 4),
+    ipv6: blocks.gridOf(6) ?? gridFor(pool, 6),
   }
   return { apiVersion, kind, metadata: { name: pool.spec.domain, finalizers: [BLOCKS_FINALIZER] }, spec }
 }
@@ -65,24 +65,23 @@ export function gridConflict({ spec }: IPPool, domain: IPDomain): string | undef
 export function planDomain(
   {
     domain,
-    census,
-    countPools,
+    blocks,
+    pools,
   }: {
     readonly domain: IPDomain
-    /** `undefined`: it has no blocks. */
-    readonly census: DomainCensus | undefined
-    readonly countPools: () => number
+    readonly blocks: DomainBlocks
+    /** How many pools it has. */
+    readonly pools: number
   },
   time: PlanTime,
 ): Plan<OperatorOutcome> {
-  const blocks = census?.size ?? 0
+  const count = blocks.size
   const isHeld = hasFinalizer(domain, BLOCKS_FINALIZER)
   if (isDeleting(domain)) {
-    const pools = countPools()
-    const unreadable = census?.firstUnreadable
-    if (blocks + pools > 0 || unreadable !== undefined) {
+    const unreadable = blocks.unreadable[0]?.name
+    if (count + pools > 0 || unreadable !== undefined) {
       const beside = unreadable === undefined ? '' : `, and for block ${unreadable}, which can not be read`
-      const message = `kept for ${blocks} blocks and ${pools} pools${beside}`
+      const message = `kept for ${count} blocks and ${pools} pools${beside}`
       return { outcome: { kind: 'kept', message }, effects: [] }
     }
     const why = 'nothing is of it any more'
@@ -90,8 +89,8 @@ export function planDomain(
     return { outcome: { kind: 'going', message: why }, effects }
   }
   const effects: Effect[] = isHeld ? [] : [addFinalizer(domain, BLOCKS_FINALIZER, 'it must not go before its blocks')]
-  const stranger = census?.strangerOn(domain.spec)
-  const off = stranger && `block ${stranger} does not lie on the grid of the domain`
+  const offGrid = blocks.offGridOf(domain.spec)
+  const off = offGrid && `block ${offGrid} does not lie on the grid of the domain`
   const problem = domainProblem(domain) ?? off
   const update =
     problem === undefined
@@ -101,6 +100,6 @@ export function planDomain(
   const now = setCondition(conditions, update, timeText(time))
   if (now !== conditions) effects.push(patchStatus(domain, { status: { conditions: now } }, 'its state has changed'))
   const outcome: OperatorOutcome =
-    problem === undefined ? { kind: 'ready', message: `${blocks} blocks` } : { kind: 'broken', message: problem }
+    problem === undefined ? { kind: 'ready', message: `${count} blocks` } : { kind: 'broken', message: problem }
   return { outcome, effects }
 }

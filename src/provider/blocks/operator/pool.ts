@@ -16,10 +16,10 @@ import {
 import { withConditions } from '../../claims/status.js'
 import type { Grid } from '../grid.js'
 import { hasFamily, type PoolView } from '../pool-view.js'
-import type { DomainCensus } from './census.js'
 import { domainFor, domainProblem, gridConflict } from './domain.js'
+import type { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'
-import type { PoolTally } from './tally.js'
+import type { PoolUsage } from './usage.js'
 
 /** What a plan for a pool is made from. */
 export interface PoolInput {
@@ -28,9 +28,9 @@ export interface PoolInput {
   readonly domain: IPDomain | undefined
   /** Why the domain can not be read, if it can not. */
   readonly unreadable: string | undefined
-  readonly tally: PoolTally
-  /** The blocks of the domain; `undefined`: it has none. */
-  readonly census: DomainCensus | undefined
+  readonly usage: PoolUsage
+  /** The blocks of the domain. */
+  readonly blocks: DomainBlocks
   /** The pools of the domain that have addresses in common with it. */
   readonly overlapping: readonly string[]
   /** How long it stays at least when it is being deleted. */
@@ -42,9 +42,9 @@ export interface PoolInput {
  * status; and it stays while something of it is bound.
  */
 export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
-  const { view, domain, tally } = input
+  const { view, domain, usage } = input
   const pool = view.object
-  const dueMs = tally.refresh(time.nowMs)
+  const { dueMs } = usage
   view.refresh(time.nowMs)
   if (isDeleting(pool)) return planEnd(input, time)
   const effects: Effect[] = []
@@ -54,7 +54,7 @@ export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome
   const refusal = refusalOf(input)
   if (domain === undefined && refusal === undefined) {
     const why = 'the first pool of a domain makes it'
-    effects.push({ kind: 'create', object: domainFor(pool, input.census), why })
+    effects.push({ kind: 'create', object: domainFor(pool, input.blocks), why })
     return { outcome: { kind: 'waiting', message: `domain ${pool.spec.domain} is made` }, effects }
   }
   const accepted = refusal === undefined ? domain : undefined
@@ -70,14 +70,15 @@ export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome
 }
 
 /** Why a pool is not taken into its domain. */
-function refusalOf({ view, domain, unreadable, census }: PoolInput): string | undefined {
+function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | undefined {
   const pool = view.object
   if (view.specProblem !== undefined) return view.specProblem
   if (unreadable !== undefined) return `domain ${pool.spec.domain}: ${unreadable}`
   if (domain === undefined) {
-    const untold = census?.untold
+    const { offGrid } = blocks
     return (
-      untold && `domain ${pool.spec.domain} can not be made: block ${untold} can not be read, so its grid is not known`
+      offGrid &&
+      `domain ${pool.spec.domain} can not be made: block ${offGrid} can not be read, so its grid is not known`
     )
   }
   const isTaken = pool.status?.domainUID === domain.metadata.uid
@@ -85,13 +86,13 @@ function refusalOf({ view, domain, unreadable, census }: PoolInput): string | un
   // a wish that comes later changes nothing, and what is given goes on to be
   const problem = domainProblem(domain) ?? (isTaken ? undefined : gridConflict(pool, domain))
   if (problem !== undefined) return problem
-  const stranger = isTaken ? undefined : census?.strangerOn(domain.spec)
-  return stranger && `block ${stranger} does not lie on the grid of domain ${pool.spec.domain}`
+  const offGrid = isTaken ? undefined : blocks.offGridOf(domain.spec)
+  return offGrid && `block ${offGrid} does not lie on the grid of domain ${pool.spec.domain}`
 }
 
 function messageOf(input: PoolInput): string {
   const parts = gridsOf(input).map((grid) => {
-    const { free, total } = input.tally.counts(grid)
+    const { free, total } = input.usage.counts(grid)
     return `${free} of ${total} IPv${grid.family} free`
   })
   return parts.join(', ')
@@ -134,7 +135,7 @@ function pushStatus(
       if (accepted !== undefined && before?.[field] !== undefined) status[field] = null
       continue
     }
-    const now = isTaken ? input.tally.status(grid) : { ...onlyGrid(grid), ...NO_COUNTS }
+    const now = isTaken ? input.usage.status(grid) : { ...onlyGrid(grid), ...NO_COUNTS }
     if (isTaken && now.free === '0') hasRoom = false
     if (!sameFields(before?.[field], now)) status[field] = now
   }
@@ -210,10 +211,10 @@ function overlap(names: readonly string[]): ConditionUpdate {
 }
 
 /** A pool on its way out gives nothing more, and goes when nothing of it is bound. */
-function planEnd({ view, tally, census, lingerSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
+function planEnd({ view, usage, blocks, lingerSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
   const { status: before, metadata } = pool
-  const unreadable = census?.firstUnreadable
+  const unreadable = blocks.unreadable[0]?.name
   // whoever knows it from a while ago may give something of it yet; of one that was never taken in nobody has
   const wasTaken = before?.ipv4 !== undefined || before?.ipv6 !== undefined
   const deletedMs = !wasTaken ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
@@ -221,7 +222,7 @@ function planEnd({ view, tally, census, lingerSeconds }: PoolInput, time: PlanTi
   const rest = restSeconds > 0 ? { requeueAfterSeconds: restSeconds } : undefined
   // whoever has something in a block may have it of this pool, wherever the block lies: pools may have shrunk
   const reasons = [
-    tally.allocated > 0 && `${tally.allocated} are given`,
+    usage.allocated > 0 && `${usage.allocated} are given`,
     unreadable !== undefined && `block ${unreadable} can not be read`,
     rest !== undefined && 'somebody may not know yet that it goes',
   ]
@@ -235,7 +236,7 @@ function planEnd({ view, tally, census, lingerSeconds }: PoolInput, time: PlanTi
   const status: { -readonly [field in keyof IPPoolStatus]: IPPoolStatus[field] } = {}
   for (const family of [4, 6] as const) {
     const grid = view.grid(family)
-    const counts = grid && tally.status(grid)
+    const counts = grid && usage.status(grid)
     const field = family === 4 ? 'ipv4' : 'ipv6'
     if (counts !== undefined && !sameFields(before?.[field], counts)) status[field] = counts
   }

@@ -1,42 +1,56 @@
-import { SUBDOMAIN_PATTERN } from '../../../crd/meta/dns-names.js'
-import { groupOf, type KindInfo, type KubeObject, kindKey, type ObjectRef } from '../../../crd/meta/object.js'
-import type { AbsentEffect, Change } from '../../../plan/index.js'
+import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
+import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
+import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
+import type { AbsentEffect, AnyWatch, CachedObjects, Delta } from '../../../plan/index.js'
 
 /** The uid of a static Pod, on its mirror in the API, which has one of its own. */
 const MIRROR = 'kubernetes.io/config.mirror'
 
-const NAME = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN, 'u')
-const MAX_NAME_LENGTH = 253
-const MAX_NAMESPACE_LENGTH = 63
+/** An owner: the uids under which rows may name it, its own first. */
+interface Owner {
+  readonly ref: ObjectRef
+  readonly uids: readonly string[]
+}
 
-/** The owners that are there, of some kinds. */
+/** How a kind of owners is watched. A Pod is remembered by its names alone; claims are shared with their provider. */
+export function ownerWatch(kind: KindInfo): AnyWatch<Owner> {
+  const parse = (object: KubeObject) =>
+    ({ ok: true, value: { ref: refOf(object), uids: uidsOf(kind, object) } }) as const
+  return IPAddressClaim.is(kind) ? { ...kind, parse } : { ...kind, keep: namesOf, parse }
+}
+
+function namesOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata
+  const mirror = metadata.annotations?.[MIRROR]
+  const annotations = mirror === undefined ? undefined : { [MIRROR]: mirror }
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp, annotations } }
+}
+
+/** The uids of an owner about which a change tells something new. */
+export function changedUids({ before, now }: Delta<Owner>): readonly string[] {
+  const [had, has] = [before, now].map((entry) => (entry?.ok === true ? entry.value.uids : []))
+  return [...had!.filter((uid) => !has!.includes(uid)), ...has!.filter((uid) => !had!.includes(uid))]
+}
+
+/** The owners that exist, of some kinds. */
 export class Owners {
+  /** By the kind as rows name it. */
   readonly #kinds: ReadonlyMap<string, KindInfo>
-  /** Under which uids each is there: first its own. */
-  readonly #uids = new Map<string, readonly string[]>()
+  readonly #objects: (kind: KindInfo) => CachedObjects<Owner> | undefined
 
-  constructor(kinds: readonly KindInfo[]) {
+  constructor(kinds: readonly KindInfo[], objects: (kind: KindInfo) => CachedObjects<Owner> | undefined) {
     this.#kinds = new Map(kinds.map((kind) => [rowKindOf(kind), kind]))
+    this.#objects = objects
   }
 
-  /** Takes a change of an owner in. @returns the uids of which something is new */
-  observe(ref: ObjectRef, change: Change): readonly string[] {
-    const key = ownerKey(ref)
-    const before = this.#uids.get(key) ?? []
-    const now = change.kind === 'present' ? uidsOf(ref, change.object) : []
-    if (now.length === 0) this.#uids.delete(key)
-    else this.#uids.set(key, now)
-    return [...before.filter((uid) => !now.includes(uid)), ...now.filter((uid) => !before.includes(uid))]
-  }
-
-  /** The uid of an owner; `undefined`: it is not there. */
+  /** The uid of an owner; `undefined`: it does not exist. */
   uidOf(ref: ObjectRef): string | undefined {
-    return this.#uids.get(ownerKey(ref))?.[0]
+    return this.#uidsOf(ref)[0]
   }
 
-  /** Whether an owner is there under this uid: a container runtime knows a static Pod by another one than the API does. */
+  /** Whether an owner exists under this uid: a container runtime knows a static Pod by another uid than the API does. */
   isThere(ref: ObjectRef, uid: string): boolean {
-    return this.#uids.get(ownerKey(ref))?.includes(uid) === true
+    return this.#uidsOf(ref).includes(uid)
   }
 
   /** The owner that a row or a handle names, if it is of one of the kinds and an object can have its name. */
@@ -47,15 +61,16 @@ export class Owners {
     const slash = named.owner.indexOf('/')
     if (namespaced !== slash >= 0) return undefined
     const name = named.owner.slice(slash + 1)
-    // whoever writes rows may write anything: nobody can be asked whether such an object is there
-    if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return undefined
+    // rows may be written by anything: no store can be asked for an object with a name that is not valid
+    if (subdomainProblem(name) !== undefined) return undefined
     if (slash < 0) return { apiVersion, kind, name }
     const namespace = named.owner.slice(0, slash)
-    return isNamespace(namespace) ? { apiVersion, kind, namespace, name } : undefined
+    return labelProblem(namespace) === undefined ? { apiVersion, kind, namespace, name } : undefined
   }
 
-  clear(): void {
-    this.#uids.clear()
+  #uidsOf(ref: ObjectRef): readonly string[] {
+    const info = this.#kinds.get(rowKindOf(ref))
+    return (info && this.#objects(info)?.get(ref)?.uids) ?? []
   }
 }
 
@@ -64,27 +79,17 @@ export function ownerAbsent(ref: ObjectRef, uid: string, why: string): AbsentEff
   return { kind: 'absent', ref, uid, ...(isPod(ref) ? { uidAnnotation: MIRROR } : {}), why }
 }
 
-function uidsOf(ref: ObjectRef, { metadata }: KubeObject): readonly string[] {
-  const mirrored = isPod(ref) ? metadata.annotations?.[MIRROR] : undefined
+function uidsOf(kind: KindInfo, { metadata }: KubeObject): readonly string[] {
+  const mirrored = isPod(kind) ? metadata.annotations?.[MIRROR] : undefined
   return [metadata.uid ?? '', ...(mirrored === undefined ? [] : [mirrored])]
 }
 
-function isPod({ apiVersion, kind }: ObjectRef): boolean {
+function isPod({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): boolean {
   return kind === 'Pod' && groupOf(apiVersion) === ''
 }
 
-/** A namespace is a DNS label. */
-function isNamespace(text: string): boolean {
-  return text.length <= MAX_NAMESPACE_LENGTH && !text.includes('.') && NAME.test(text)
-}
-
 /** A kind as rows name it. */
-function rowKindOf({ apiVersion, kind }: KindInfo): string {
+function rowKindOf({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
   const group = groupOf(apiVersion)
   return group === '' ? kind : `${kind}.${group}`
-}
-
-/** Names an object in all versions of its kind. */
-export function ownerKey(ref: ObjectRef): string {
-  return `${kindKey(ref)} ${ref.namespace ?? ''}/${ref.name}`
 }

@@ -1,0 +1,69 @@
+import type { Address, Family, Prefix, RangeSet } from '../../cidr/index.js'
+
+/**
+ * Why an extent has a holder.
+ *
+ * | reason | offered to | counts as free |
+ * |---|---|---|
+ * | `held`: in use | no holder | no |
+ * | `pending`: about to be written | no holder | yes, until it is written |
+ * | `kept`: reserved for one holder | that holder only | no |
+ * | `cooling`: released, not to be reused before a time | no holder before that time | no |
+ * | `former`: released, and its holder may return | other holders only when nothing else is free, the oldest first | yes |
+ * | `foreign`: in use by another pool or system | no holder | no |
+ */
+export type HoldReason = 'held' | 'pending' | 'kept' | 'cooling' | 'former' | 'foreign'
+
+/** The least that a ledger knows of a holder. A caller adds what it needs: the kind, the uid and the field of an object. */
+export interface LedgerHolder {
+  /** Identifies the holder: `LedgerQuery.for` compares it. */
+  readonly key: string
+}
+
+/** One holder of one extent: the shape that maps, metrics, views and checks read. */
+export interface LedgerEntry<H extends LedgerHolder = LedgerHolder> {
+  /** The extent, host bits cleared. An address is a /32 or a /128. */
+  readonly prefix: Prefix
+  readonly reason: HoldReason
+  readonly holder: H
+  /** Since when the holder has it for this reason, in milliseconds since 1970. */
+  readonly sinceMs?: number | undefined
+  /** Until when, in milliseconds since 1970. Only `cooling` ends by itself: see {@link Ledger.expire}. */
+  readonly untilMs?: number | undefined
+}
+
+/** What a ledger offers. */
+export interface LedgerSpec {
+  readonly space: RangeSet
+  /** The length of a unit, such as 64 for the /64 of a node. A unit lies wholly in the space. Default: that of an address. */
+  readonly length?: number | undefined
+}
+
+/** Narrows {@link Ledger.next}. */
+export interface LedgerQuery {
+  /** Default: IPv4 before IPv6, or the family of `from`. */
+  readonly family?: Family | undefined
+  /** The search begins at this address. */
+  readonly from?: Address | undefined
+  /** `lowest`: the search ends at the end of the space. `around`: it continues at the beginning of the space. Default `lowest`. */
+  readonly order?: 'lowest' | 'around' | undefined
+  /** Only units that lie wholly in this set. */
+  readonly within?: RangeSet | undefined
+  /** Any free unit instead, each with the same probability. `from` and `order` have no effect then. */
+  readonly random?: Random | undefined
+  /** The key of the holder that asks: it is offered what is kept for it, then what it had last, then any other unit. */
+  readonly for?: string | undefined
+}
+
+/** A source of numbers from 0 up to, and without, 1, uniformly distributed: `Math.random`, or a generator with a seed. */
+export type Random = () => number
+
+/** How many units a ledger offers, and how many entries it has of each reason. */
+export interface LedgerCounts extends Readonly<Record<HoldReason, number>> {
+  /** Units of the space, in use or not. */
+  readonly total: bigint
+  /** Of those, without the ones that overlap an extent that is held, kept, cooling or foreign. */
+  readonly free: bigint
+  /** Distinct extents that are held and not wholly in the space. */
+  readonly outOfRange: number
+}

@@ -1,0 +1,329 @@
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { PrefixMap } from '../../cidr/prefix-map.js'
+import { Deadlines } from '../deadlines.js'
+import { MultiMap } from '../multi-map.js'
+import { PrefixTree } from '../prefix-tree.js'
+import { draw, type Units, unitsOf } from './draw.js'
+import type { HoldReason, LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec } from './entry.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
+
+/** The free space of one family. */
+interface FreeSpace {
+  readonly family: Family
+  /** The length of a unit. */
+  readonly length: number
+  /** All units, in use or not. */
+  readonly units: Units
+  /** Without the extents of all entries. */
+  readonly open: PrefixTree
+  /** Without the extents of the entries that count as in use. */
+  readonly counted: PrefixTree
+}
+
+/** The reasons whose units count as free. */
+const UNCOUNTED: ReadonlySet<HoldReason> = /* @__PURE__ */ new Set<HoldReason>(['pending', 'former'])
+
+/**
+ * Who holds which extent of a space, and why: see {@link HoldReason}. An extent is a prefix; an address is a /32 or a /128. A caller records what it
+ * observes, also duplicates, extents that overlap and extents outside of the space. The ledger offers what is free, in units of one length.
+ *
+ * Deterministic, synchronous, in memory; mutable, so one ledger belongs to one caller. An entry has an id that the caller chooses: one id, one extent.
+ *
+ * O(length of a prefix) where nothing else is said, and the entries of an answer. Memory: about 300 bytes an entry, without its holder.
+ *
+ * @throws IpamError `INVALID_PREFIX_LENGTH` for units that a family of the space does not have
+ * @example
+ * const ledger = new Ledger({ space: RangeSet.parse(['10.0.0.8-10.0.0.11']) })
+ * ledger.set('node-a', { prefix: Prefix.parse('10.0.0.8/32'), reason: 'held', holder: { key: 'node-a' } })
+ * const next = ledger.next()
+ * next && Prefix.format(next) // '10.0.0.9/32'
+ * ledger.counts().free // 3n
+ */
+export class Ledger<H extends LedgerHolder = LedgerHolder> {
+  #space: RangeSet = RangeSet.empty
+  #free: readonly FreeSpace[] = []
+  readonly #entries = new Map<string, LedgerEntry<H>>()
+  /** The entries of exactly one extent. */
+  readonly #extents = new PrefixMap<Several<LedgerEntry<H>>>()
+  readonly #byExtent: MultiMap<Prefix, LedgerEntry<H>, LedgerEntry<H>>
+  /** Kept and former entries by the key of their holder, in the order in which they were set. */
+  readonly #own = new MultiMap<string, LedgerEntry<H>, LedgerEntry<H>>((entry) => entry)
+  /** The oldest first. */
+  readonly #former = new Set<LedgerEntry<H>>()
+  /** The id of each entry that cools until a time. */
+  readonly #cooling = new Map<LedgerEntry<H>, string>()
+  readonly #expiring = new Deadlines<LedgerEntry<H>>()
+  /** Held entries that overlap another held entry. */
+  readonly #conflicts = new Set<LedgerEntry<H>>()
+  readonly #counts = { held: 0, pending: 0, kept: 0, cooling: 0, former: 0, foreign: 0, outOfRange: 0 }
+
+  constructor(spec: LedgerSpec) {
+    const extents = this.#extents
+    this.#byExtent = new MultiMap((entry) => entry, {
+      get: (prefix) => extents.get(prefix),
+      add: (prefix, value) => extents.set(prefix, value),
+      replace: (prefix, value) => extents.set(prefix, value),
+      remove: (prefix) => extents.delete(prefix),
+      values: () => extents.values(),
+    })
+    this.setSpace(spec)
+  }
+
+  /** What the ledger offers, in use or not. */
+  get space(): RangeSet {
+    return this.#space
+  }
+
+  /** Replaces the space and the length of a unit. Entries stay, also those that are outside of it now. O(ranges + entries). */
+  setSpace({ space, length }: LedgerSpec): void {
+    this.#free = FAMILIES.flatMap((family) => freeSpaceOf(space, family, length))
+    this.#space = space
+    this.#counts.outOfRange = 0
+    for (const [prefix, value] of this.#extents) {
+      const entries = listed(value)
+      for (const entry of entries) this.#occupy(entry)
+      if (entries.some(isHeld) && !RangeSet.contains(space, prefix)) this.#counts.outOfRange++
+    }
+  }
+
+  /** The entry of an id. */
+  get(id: string): LedgerEntry<H> | undefined {
+    return this.#entries.get(id)
+  }
+
+  /** Records an entry, in the place of the one that the id had. */
+  set(id: string, entry: LedgerEntry<H>): void {
+    const own = { ...entry, prefix: Prefix.masked(entry.prefix) }
+    this.delete(id)
+    const { prefix, reason, untilMs } = own
+    if (reason === 'held') this.#meetOthers(own)
+    if (this.#isOnlyOutOfRange(own)) this.#counts.outOfRange++
+    this.#entries.set(id, own)
+    this.#byExtent.add(prefix, own)
+    this.#occupy(own)
+    this.#counts[reason]++
+    if (reason === 'kept' || reason === 'former') this.#own.add(own.holder.key, own)
+    if (reason === 'former') this.#former.add(own)
+    if (reason === 'cooling' && untilMs !== undefined) {
+      this.#cooling.set(own, id)
+      this.#expiring.add(own, untilMs)
+    }
+  }
+
+  /** Removes the entry of an id. Returns whether there was one. */
+  delete(id: string): boolean {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return false
+    const { prefix, reason, holder } = entry
+    this.#entries.delete(id)
+    this.#byExtent.delete(prefix, entry)
+    for (const tree of this.#treesOf(entry)) tree.release(prefix)
+    this.#counts[reason]--
+    if (this.#isOnlyOutOfRange(entry)) this.#counts.outOfRange--
+    if (reason === 'kept' || reason === 'former') this.#own.delete(holder.key, entry)
+    this.#former.delete(entry)
+    if (this.#cooling.delete(entry)) this.#expiring.remove(entry)
+    if (this.#conflicts.delete(entry)) this.#leaveOthers(entry)
+    return true
+  }
+
+  /** Removes the entries that have cooled by a time, and returns them, the earliest first. */
+  expire(nowMs: number): LedgerEntry<H>[] {
+    const ended: LedgerEntry<H>[] = []
+    for (let due = this.#expiring.due(nowMs); due !== undefined; due = this.#expiring.due(nowMs)) {
+      this.delete(this.#cooling.get(due)!)
+      ended.push(due)
+    }
+    return ended
+  }
+
+  /** When the next entry has cooled, in milliseconds since 1970; `undefined`: no entry cools until a time. */
+  nextExpiryMs(): number | undefined {
+    return this.#expiring.earliestMs()
+  }
+
+  /** All entries, by extent as in a {@link PrefixMap}, then by the key of their holder. O(n). */
+  entries(): LedgerEntry<H>[] {
+    return Array.from(this.#extents.values(), inOrder).flat()
+  }
+
+  /** The entries that overlap an extent: those around it, the widest first, then its own, then those of its parts. In the order of {@link entries}. */
+  holders(extent: Prefix): LedgerEntry<H>[] {
+    const { length } = extent
+    const around = this.#extents.covering(extent)
+    const isAddress = length === Address.bitsOf(extent.address.family)
+    const inside = isAddress ? [] : this.#extents.coveredBy(extent).filter(({ prefix }) => prefix.length > length)
+    return [...around, ...inside].flatMap(({ value }) => inOrder(value))
+  }
+
+  /** The entries because of which an extent is not free for a holder: all that overlap it but `former` ones, and what is kept for this holder. */
+  blockers(extent: Prefix, options: Pick<LedgerQuery, 'for'> = {}): LedgerEntry<H>[] {
+    return this.holders(extent).filter(({ prefix, reason, holder }) => {
+      if (reason === 'former' || (reason === 'kept' && holder.key === options.for)) return false
+      // outside of the space there is nothing to keep
+      return (reason !== 'kept' && reason !== 'foreign') || RangeSet.overlaps(this.#space, prefix)
+    })
+  }
+
+  /** The held entries that overlap another held entry, in the order of {@link entries}. O(k log k) for k of them. */
+  conflicts(): LedgerEntry<H>[] {
+    return [...this.#conflicts].sort((a, b) => Prefix.compare(a.prefix, b.prefix) || byKey(a, b))
+  }
+
+  /**
+   * The unit that is offered next; `undefined` if none is free. Changes nothing. With `within`, O(its ranges) more. With `random`, O(n) while less than
+   * a sixteenth is free.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a random number that is not from 0 up to 1
+   */
+  next(query: LedgerQuery = {}): Prefix | undefined {
+    const own = query.for === undefined ? undefined : this.#nextOwn(query.for, query)
+    if (own !== undefined) return own
+    for (const free of this.#freeOf(query)) {
+      const found = query.random === undefined ? firstFree(free, query) : this.#drawn(free, query)
+      if (found !== undefined) return found
+    }
+    return this.#firstIn(this.#former, query)
+  }
+
+  /** O(length of a unit). */
+  counts(): LedgerCounts {
+    let [total, free] = [0n, 0n]
+    for (const { units, counted, length } of this.#free) {
+      total += units.count
+      free += counted.countFree(length)
+    }
+    return { ...this.#counts, total, free }
+  }
+
+  /** What is kept for a holder, then what it had last. */
+  #nextOwn(key: string, query: LedgerQuery): Prefix | undefined {
+    const own = this.#own.get(key)
+    const kept = own.filter(({ reason }) => reason === 'kept')
+    const former = own.filter(({ reason }) => reason === 'former').reverse()
+    return this.#firstIn([...kept, ...former], query)
+  }
+
+  /** The lowest unit of the first of some extents that has one which nothing blocks. */
+  #firstIn(entries: Iterable<LedgerEntry<H>>, query: LedgerQuery): Prefix | undefined {
+    for (const { prefix } of entries) {
+      const free = this.#freeOf(query).find(({ family }) => family === prefix.address.family)
+      const found = free && this.#lowestIn(prefix, free, query)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  /** O(entries in the extent + ranges of the space). */
+  #lowestIn(extent: Prefix, { family, length }: FreeSpace, query: LedgerQuery): Prefix | undefined {
+    const first = Prefix.masked(Prefix.of(extent.address, length))
+    let left = RangeSet.fromPrefixes([extent.length < length ? extent : first])
+    for (const set of [this.#space, query.within]) if (set !== undefined) left = RangeSet.intersect(left, set)
+    for (;;) {
+      const units = unitsOf(left, family, length)
+      if (units.count === 0n) return undefined
+      const unit = units.at(0n)
+      const [blocker] = this.blockers(unit, query)
+      if (blocker === undefined) return unit
+      left = RangeSet.subtract(left, RangeSet.fromPrefixes([blocker.prefix]))
+    }
+  }
+
+  #drawn({ family, length, units, open }: FreeSpace, { within, random }: LedgerQuery): Prefix | undefined {
+    const all = within === undefined ? units : unitsOf(RangeSet.intersect(this.#space, within), family, length)
+    const freeUnits = () => {
+      const free = RangeSet.fromPrefixes(open.freePrefixes())
+      return unitsOf(within === undefined ? free : RangeSet.intersect(free, within), family, length)
+    }
+    return draw(all, open.countFree(length), random!, (unit) => open.isFree(unit), freeUnits)
+  }
+
+  #freeOf({ family, from }: LedgerQuery): readonly FreeSpace[] {
+    const wanted = from?.family ?? family
+    return wanted === undefined ? this.#free : this.#free.filter((free) => free.family === wanted)
+  }
+
+  #occupy(entry: LedgerEntry<H>): void {
+    for (const tree of this.#treesOf(entry)) tree.occupy(entry.prefix)
+  }
+
+  #treesOf({ prefix, reason }: LedgerEntry<H>): readonly PrefixTree[] {
+    const free = this.#free.find(({ family }) => family === prefix.address.family)
+    if (free === undefined) return []
+    return UNCOUNTED.has(reason) ? [free.open] : [free.open, free.counted]
+  }
+
+  /** Whether an entry that is not recorded, or not any more, is held out of the space, and no other one holds exactly its extent. */
+  #isOnlyOutOfRange({ prefix, reason }: LedgerEntry<H>): boolean {
+    if (reason !== 'held' || RangeSet.contains(this.#space, prefix)) return false
+    return !this.#byExtent.get(prefix).some(isHeld)
+  }
+
+  #meetOthers(entry: LedgerEntry<H>): void {
+    const others = this.holders(entry.prefix).filter(isHeld)
+    if (others.length > 0) for (const one of [entry, ...others]) this.#conflicts.add(one)
+  }
+
+  #leaveOthers({ prefix }: LedgerEntry<H>): void {
+    const others = this.holders(prefix).filter(isHeld)
+    for (const other of others) {
+      // entries of the same prefix have the same holders: these are counted once for all of them
+      const isSame = Prefix.compare(other.prefix, prefix) === 0
+      const count = isSame ? others.length : this.holders(other.prefix).filter(isHeld).length
+      if (count < 2) this.#conflicts.delete(other)
+    }
+  }
+}
+
+/** One entry, or several, as a {@link MultiMap} has them. */
+type Several<T> = T | Map<T, T>
+
+const FAMILIES = [4, 6] as const
+
+function freeSpaceOf(space: RangeSet, family: Family, length: number = Address.bitsOf(family)): FreeSpace[] {
+  const part: RangeSet =
+    family === 4 ? { v4: space.v4, v6: RangeSet.empty.v6 } : { v4: RangeSet.empty.v4, v6: space.v6 }
+  if (RangeSet.isEmpty(part)) return []
+  const [open, counted] = [0, 1].map(() => new PrefixTree(part, { childLength: length }))
+  return [{ family, length, units: unitsOf(part, family, length), open: open!, counted: counted! }]
+}
+
+/** The lowest free unit from an address on, or of a set. */
+function firstFree({ family, length, open }: FreeSpace, { from, order, within }: LedgerQuery): Prefix | undefined {
+  const first = within === undefined ? open.nextFree(length, from) : firstWithin(open, family, length, within, from)
+  if (first !== undefined || from === undefined || order !== 'around') return first
+  return firstFree({ family, length, open } as FreeSpace, { within })
+}
+
+function firstWithin(open: PrefixTree, family: Family, length: number, within: RangeSet, from: Address | undefined) {
+  for (const { first, last } of RangeSet.ranges(within)) {
+    if (first.family !== family || (from !== undefined && Address.compare(last, from) < 0)) continue
+    const start = from !== undefined && Address.compare(from, first) > 0 ? from : first
+    const found = open.nextFree(length, start)
+    if (found === undefined) return undefined
+    if (Address.compare(Prefix.last(found), last) <= 0) return found
+  }
+  return undefined
+}
+
+function isHeld({ reason }: LedgerEntry): boolean {
+  return reason === 'held'
+}
+
+function listed<T extends object>(value: Several<T>): T[] {
+  return value instanceof Map ? [...value.values()] : [value]
+}
+
+function inOrder<H extends LedgerHolder>(value: Several<LedgerEntry<H>>): LedgerEntry<H>[] {
+  return value instanceof Map ? [...value.values()].sort(byKey) : [value]
+}
+
+function byKey({ holder: { key: left } }: LedgerEntry, { holder: { key: right } }: LedgerEntry): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

@@ -1,0 +1,289 @@
+import type { Model } from '../crd/meta/model.js'
+import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
+import { describe } from '../errors/index.js'
+import type { Selection, TrimmedObject } from './selection.js'
+
+/** An object that can be read, or why it cannot. `object` is what the selection keeps of it. */
+export type Parsed<T, O extends KubeObject = KubeObject> =
+  | { readonly ok: true; readonly value: T; readonly object: O }
+  | { readonly ok: false; readonly problem: string; readonly object: O }
+
+/** A selection of whole objects, what a planner reads them as, and how it looks them up. */
+export interface Watch<T> extends ReadAs<T, KubeObject> {
+  readonly keep?: undefined
+}
+
+/** A {@link Watch} that remembers a part of each object: {@link Selection.keep}. */
+export interface TrimmedWatch<T> extends ReadAs<T, TrimmedObject> {
+  readonly keep: NonNullable<Selection['keep']>
+}
+
+/** A watch of either sort. */
+export type AnyWatch<T> = Watch<T> | TrimmedWatch<T>
+
+interface ReadAs<T, O extends KubeObject> extends Selection {
+  /**
+   * Reads an object. It is called once for each version, must be pure, and must not throw.
+   *
+   * @param before the version before, if that could be read: what it computed may be used again
+   */
+  readonly parse: (object: O, before: T | undefined) => ParseResult<T>
+  /** For each index the keys under which an object is found: {@link CachedObjects.by}. They must be pure. */
+  readonly indexes?: { readonly [name: string]: (value: T, object: O) => readonly string[] } | undefined
+}
+
+/** What `parse` of a watch answers: the value, or one sentence that says why the object cannot be read. */
+export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
+
+/** A watch of the objects of a model. */
+export function modelWatch<T extends KubeObject>(
+  model: Model<T>,
+  options: Partial<Omit<Watch<T>, 'parse'>> = {},
+): Watch<T> {
+  return {
+    ...model.info,
+    ...options,
+    parse: (object) => {
+      const read = model.safeParse(object)
+      return read.ok ? read : { ok: false, problem: describe(read.failure) }
+    },
+  }
+}
+
+/** What names an object within its kind. */
+export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
+
+/** How one object of a watch has changed. Both are left out for an object that was not known and does not exist. */
+export interface Delta<T, O extends KubeObject = KubeObject> {
+  readonly ref: ObjectRef
+  readonly before: Parsed<T, O> | undefined
+  /** Whether anything was known of the object before, also that it did not exist. */
+  readonly wasKnown: boolean
+  readonly now: Parsed<T, O> | undefined
+}
+
+/**
+ * The objects of one watch, as far as they are known. A name is a reference, or `namespace/name`. Lookups cost O(answer); those with several answers give the
+ * oldest object first.
+ */
+export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Iterable<T> {
+  /** How many objects there are, those that cannot be read included. */
+  readonly size: number
+  /** The object of a name, if it is known and can be read. */
+  get(ref: NameRef | string): T | undefined
+  /** The same with the object that it was made from, also of one that cannot be read. */
+  entry(ref: NameRef | string): Parsed<T, O> | undefined
+  /**
+   * Whether there is an object of this name: `unknown` where the cache is filled by single reads, and has not read this one. A cache that lists and watches
+   * knows all.
+   */
+  presence(ref: NameRef | string): 'present' | 'absent' | 'unknown'
+  /** Under a key of an index. */
+  by(index: string, key: string): readonly T[]
+  /** The same in no particular order, one by one: for sums, and for a look at the first few. */
+  each(index: string, key: string): Iterable<T>
+  /** How many there are under a key of an index. O(1). */
+  countBy(index: string, key: string): number
+  /** The names of which anything is known: of the objects, and in a cache that is filled by single reads also of what was found to be absent. */
+  names(): IterableIterator<string>
+  /** The objects that cannot be read. O(1) if there are none. */
+  unreadable(): readonly Extract<Parsed<T, O>, { ok: false }>[]
+  /** Whether the store has said that no object of this uid exists under a name. */
+  isProvenAbsent(ref: NameRef | string, uid: string): boolean
+}
+
+/** Names an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. */
+export function nameKey(ref: NameRef | string): string {
+  if (typeof ref === 'string') return ref
+  const { namespace, name } = ref
+  return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+/** The oldest first, of the same age by namespace and name. */
+export function byAge(left: KubeObject, right: KubeObject): number {
+  return (
+    compareText(left.metadata.creationTimestamp ?? '', right.metadata.creationTimestamp ?? '') ||
+    compareText(nameKey(left.metadata), nameKey(right.metadata))
+  )
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** One way to read the objects of a collection, with its indexes. */
+export class ParsedObjects<T> implements CachedObjects<T> {
+  readonly #watch: Watch<T>
+  readonly #facts: CollectionFacts
+  readonly #entries = new Map<string, Parsed<T>>()
+  readonly #unreadable = new Map<string, Extract<Parsed<T>, { ok: false }>>()
+  readonly #indexes: ReadonlyMap<string, Index<T>>
+
+  constructor(watch: Watch<T>, facts: CollectionFacts) {
+    this.#watch = watch
+    this.#facts = facts
+    this.#indexes = new Map(Object.entries(watch.indexes ?? {}).map(([name, keysOf]) => [name, new Index(keysOf)]))
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(ref: NameRef | string): T | undefined {
+    const entry = this.#entries.get(nameKey(ref))
+    return entry?.ok === true ? entry.value : undefined
+  }
+
+  entry(ref: NameRef | string): Parsed<T> | undefined {
+    return this.#entries.get(nameKey(ref))
+  }
+
+  presence(ref: NameRef | string): 'present' | 'absent' | 'unknown' {
+    if (this.#entries.has(nameKey(ref))) return 'present'
+    return this.#facts.isKnownAbsent(nameKey(ref)) ? 'absent' : 'unknown'
+  }
+
+  by(index: string, key: string): readonly T[] {
+    return this.#indexes.get(index)?.get(key) ?? []
+  }
+
+  each(index: string, key: string): Iterable<T> {
+    return this.#indexes.get(index)?.each(key) ?? []
+  }
+
+  countBy(index: string, key: string): number {
+    return this.#indexes.get(index)?.count(key) ?? 0
+  }
+
+  *names(): IterableIterator<string> {
+    yield* this.#entries.keys()
+    yield* this.#facts.absentNames()
+  }
+
+  unreadable(): readonly Extract<Parsed<T>, { ok: false }>[] {
+    return [...this.#unreadable.values()]
+  }
+
+  isProvenAbsent(ref: NameRef | string, uid: string): boolean {
+    return this.#facts.isProvenAbsent(nameKey(ref), uid)
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (const entry of this.#entries.values()) if (entry.ok) yield entry.value
+  }
+
+  /** Takes in what is known of an object now. */
+  set(key: string, ref: ObjectRef, object: KubeObject | undefined, wasKnown: boolean): Delta<T> {
+    const before = this.#entries.get(key)
+    if (object !== undefined && before !== undefined && isSameVersion(before.object, object)) {
+      return { ref, before, wasKnown, now: before }
+    }
+    const now = object && this.#parse(object, before)
+    if (now === undefined) this.#entries.delete(key)
+    else this.#entries.set(key, now)
+    if (now?.ok === false) this.#unreadable.set(key, now)
+    else this.#unreadable.delete(key)
+    for (const index of this.#indexes.values()) index.replace(key, before, now)
+    return { ref, before, wasKnown, now }
+  }
+
+  clear(): void {
+    this.#entries.clear()
+    this.#unreadable.clear()
+    for (const index of this.#indexes.values()) index.clear()
+  }
+
+  #parse(object: KubeObject, before: Parsed<T> | undefined): Parsed<T> {
+    const read = this.#watch.parse(object, before?.ok === true ? before.value : undefined)
+    return read.ok ? { ok: true, value: read.value, object } : { ok: false, problem: read.problem, object }
+  }
+}
+
+/** What a collection knows beside its objects. */
+export interface CollectionFacts {
+  isKnownAbsent(key: string): boolean
+  absentNames(): Iterable<string>
+  isProvenAbsent(key: string, uid: string): boolean
+}
+
+/** Whether two objects of one name are the same version of the same object. One without a version never is. */
+function isSameVersion(left: KubeObject, right: KubeObject): boolean {
+  const { uid, resourceVersion } = left.metadata
+  return (
+    resourceVersion !== undefined &&
+    resourceVersion === right.metadata.resourceVersion &&
+    uid === right.metadata.uid &&
+    left.apiVersion === right.apiVersion
+  )
+}
+
+/** Objects by the keys that a function gives. */
+class Index<T> {
+  readonly #keysOf: (value: T, object: KubeObject) => readonly string[]
+  readonly #buckets = new Map<string, Bucket<T>>()
+
+  constructor(keysOf: (value: T, object: KubeObject) => readonly string[]) {
+    this.#keysOf = keysOf
+  }
+
+  get(key: string): readonly T[] | undefined {
+    return this.#buckets.get(key)?.values()
+  }
+
+  each(key: string): Iterable<T> {
+    return this.#buckets.get(key)?.each() ?? []
+  }
+
+  count(key: string): number {
+    return this.#buckets.get(key)?.size ?? 0
+  }
+
+  replace(name: string, before: Parsed<T> | undefined, now: Parsed<T> | undefined): void {
+    const had = before?.ok === true ? this.#keysOf(before.value, before.object) : []
+    const has = now?.ok === true ? new Set(this.#keysOf(now.value, now.object)) : new Set<string>()
+    for (const key of had) {
+      if (has.has(key)) continue
+      const bucket = this.#buckets.get(key)
+      bucket?.delete(name)
+      if (bucket?.size === 0) this.#buckets.delete(key)
+    }
+    if (now?.ok !== true) return
+    for (const key of has) {
+      const bucket = this.#buckets.get(key) ?? new Bucket<T>()
+      this.#buckets.set(key, bucket)
+      bucket.set(name, now)
+    }
+  }
+
+  clear(): void {
+    this.#buckets.clear()
+  }
+}
+
+/** Objects under one key, sorted when asked for, and only if some came since. */
+class Bucket<T> {
+  readonly #entries = new Map<string, Extract<Parsed<T>, { ok: true }>>()
+  #sorted: readonly T[] | undefined
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  set(name: string, entry: Extract<Parsed<T>, { ok: true }>): void {
+    this.#entries.set(name, entry)
+    this.#sorted = undefined
+  }
+
+  delete(name: string): void {
+    if (this.#entries.delete(name)) this.#sorted = undefined
+  }
+
+  *each(): IterableIterator<T> {
+    for (const { value } of this.#entries.values()) yield value
+  }
+
+  values(): readonly T[] {
+    this.#sorted ??= [...this.#entries.values()].sort((a, b) => byAge(a.object, b.object)).map(({ value }) => value)
+    return this.#sorted
+  }
+}

@@ -1,0 +1,156 @@
+import { refuse } from '../errors/refuse.js'
+import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
+import type { Refusal } from './effect.js'
+import { type Applied, ObjectCache } from './object-cache.js'
+import type { Outcome, Plan } from './plan.js'
+import type { Answered, Change, Planner, PlanTime } from './planner.js'
+import type { Selection, TrimmedObject } from './selection.js'
+
+/** The watches of a planner, by the names under which it reads them. */
+// biome-ignore lint/suspicious/noExplicitAny: what each watch reads its objects as differs
+export type Watches = { readonly [name: string]: AnyWatch<any> }
+
+/** The objects of each watch of a planner. */
+export type Cache<W extends Watches> = {
+  readonly [name in keyof W]: ObjectsOf<W[name]>
+}
+
+type ObjectsOf<X> =
+  X extends TrimmedWatch<infer T>
+    ? CachedObjects<T, TrimmedObject>
+    : X extends Watch<infer T>
+      ? CachedObjects<T>
+      : never
+
+/** What every function of a planner reads: the objects of its watches, and what it remembers beside them. */
+export interface PlannerContext<W extends Watches, S> {
+  readonly cache: Cache<W>
+  readonly state: S
+}
+
+/** Which keys to plan again when an object of a watch has changed, the oldest object first. The cache is as it is after the change. */
+export type Wakes<W extends Watches, S> = {
+  readonly [name in keyof W]: (delta: DeltaOf<W[name]>, context: PlannerContext<W, S>) => Iterable<string>
+}
+
+type DeltaOf<X> =
+  X extends TrimmedWatch<infer T> ? Delta<T, TrimmedObject> : X extends Watch<infer T> ? Delta<T> : never
+
+/** What {@link definePlanner} makes a planner of. All functions are pure but for what they change of the state, and do not throw. */
+export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
+  readonly name: string
+  readonly watches: W
+  /**
+   * What the planner remembers beside the objects: what an external system has answered, since when something is so. Called when the planner is made, and at
+   * each `reset`.
+   *
+   * @param objects the cache, for a state that follows some of its objects
+   * @param before the state before the reset
+   */
+  readonly state?: ((objects: ObjectCache, before: S | undefined) => S) | undefined
+  readonly wakes: Wakes<W, S>
+  /** The plan for a key; `undefined`: there is nothing under it. */
+  readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
+  /** {@link Planner.hear}. */
+  readonly hear?: ((answered: Answered, context: PlannerContext<W, S>) => readonly string[]) | undefined
+  /** {@link Planner.refused}. */
+  readonly refused?:
+    | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)
+    | undefined
+  /** {@link Planner.reserve}. */
+  readonly reserve?: ((plan: Plan, context: PlannerContext<W, S>) => () => readonly string[]) | undefined
+  /** {@link Planner.isSummary}. Left out: no key. */
+  readonly isSummary?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
+  /** {@link Planner.isServed}. */
+  readonly isServed?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
+  /** {@link Planner.isBegun}. */
+  readonly isBegun?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
+}
+
+/** A planner that {@link definePlanner} has made. */
+export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends Planner<O> {
+  /** What its functions read: for what a provider offers beside a planner. */
+  readonly context: PlannerContext<W, S>
+}
+
+/**
+ * A planner from what it watches, which keys a change wakes, and the plan for a key. The object cache does the rest: versions, echoes, deleted objects, parsing,
+ * indexes. Planners of one host share one cache.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function definePlanner<O extends Outcome, W extends Watches, S = undefined>(
+  definition: PlannerDefinition<O, W, S>,
+): DefinedPlanner<O, W, S> {
+  return new PlannerOf(definition)
+}
+
+type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerContext<W, S>) => Iterable<string>
+
+class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlanner<O, W, S> {
+  readonly name: string
+  readonly watches: readonly Selection[]
+  readonly hear?: NonNullable<Planner<O>['hear']>
+  readonly refused?: NonNullable<Planner<O>['refused']>
+  readonly reserve?: NonNullable<Planner<O>['reserve']>
+  readonly isServed?: NonNullable<Planner<O>['isServed']>
+  readonly isBegun?: NonNullable<Planner<O>['isBegun']>
+  readonly #definition: PlannerDefinition<O, W, S>
+  #objects = new ObjectCache()
+  context: PlannerContext<W, S>
+
+  constructor(definition: PlannerDefinition<O, W, S>) {
+    const { name, watches, hear, refused, reserve, isServed, isBegun } = definition
+    this.#definition = definition
+    this.name = name
+    this.watches = Object.values(watches)
+    this.context = this.#open(undefined)
+    if (hear !== undefined) this.hear = (answered) => hear(answered, this.context)
+    if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
+    if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
+    if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
+    if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
+  }
+
+  share(objects: ObjectCache): void {
+    if (!objects.isEmpty)
+      refuse('objects', 'a cache without objects: the planner has to be told of each', 'one with objects')
+    this.#objects = objects
+    this.context = this.#open(this.context.state)
+  }
+
+  observe(change: Change): readonly string[] {
+    return this.wakes(this.#objects.apply(change))
+  }
+
+  wakes(applied: Applied): readonly string[] {
+    const { watches, wakes } = this.#definition
+    const keys = new Set<string>()
+    for (const name of Object.keys(watches)) {
+      const delta = applied.deltaFor(watches[name]!)
+      if (delta === undefined) continue
+      for (const key of (wakes[name] as WakesOf<W, S>)(delta, this.context)) keys.add(key)
+    }
+    return [...keys]
+  }
+
+  plan(key: string, time: PlanTime): Plan<O> | undefined {
+    return this.#definition.plan(key, this.context, time)
+  }
+
+  isSummary(key: string): boolean {
+    return this.#definition.isSummary?.(key, this.context) ?? false
+  }
+
+  reset(): void {
+    // a cache that is shared is cleared by its host
+    this.#objects = new ObjectCache()
+    this.context = this.#open(this.context.state)
+  }
+
+  #open(before: S | undefined): PlannerContext<W, S> {
+    const { watches, state } = this.#definition
+    const cache = Object.fromEntries(Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)]))
+    return { cache: cache as Cache<W>, state: state?.(this.#objects, before) as S }
+  }
+}

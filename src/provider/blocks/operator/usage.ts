@@ -1,0 +1,215 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import type * as Prefix from '../../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
+import type { IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
+import type { CachedObjects } from '../../../plan/index.js'
+import { type BlockBook, isBound } from '../book.js'
+import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
+import type { PoolHints, PoolView } from '../pool-view.js'
+
+type Family = 4 | 6
+
+/** What of a pool is where, in units. */
+export interface PoolCounts {
+  /** What the pool gives, and what it keeps for who asks. */
+  readonly total: bigint
+  readonly reserved: bigint
+  readonly allocated: bigint
+  readonly outOfRange: bigint
+  readonly cooling: bigint
+  readonly free: bigint
+}
+
+/** What one block has of one pool. */
+interface Usage {
+  readonly family: Family
+  /** Of this pool's rows. */
+  readonly allocated: number
+  readonly outOfRange: number
+  readonly cooling: number
+  /** Of what the pool gives: the units that are in use or wait, by whichever pool; all units of a block that is closed. */
+  readonly busy: number
+  /** When the first of those that wait is free, in milliseconds since 1970. */
+  readonly dueMs: number
+}
+
+/** What each block has of one pool: computed anew for blocks that have changed, and for all of them when the space of the pool has changed. */
+export class PoolUsages {
+  #space: PoolView['space']
+  /** By the name of the block; those that have nothing are left out. */
+  readonly #usages = new Map<string, Usage>()
+  /** The blocks that have changed. Left out: all of the domain. */
+  #changed: Set<string> | undefined
+
+  /** A block has changed. */
+  touch(name: string): void {
+    this.#changed?.add(name)
+  }
+
+  /** What the pool has at a time. O(blocks that have something of it). */
+  at(pool: PoolView, blocks: CachedObjects<BlockBook>, nowMs: number): PoolUsage {
+    if (pool.space !== this.#space || this.#changed === undefined) {
+      this.#space = pool.space
+      this.#usages.clear()
+      const { domain } = pool.object.spec
+      for (const book of blocks.each('domain', domain)) this.#set(book.name, usageOf(book, pool, nowMs))
+      for (const { object } of blocks.unreadable())
+        this.#set(object.metadata.name, this.#usageOf(object.metadata.name, pool, blocks, nowMs))
+    } else for (const name of this.#changed) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
+    this.#changed = new Set()
+    for (const [name, { dueMs }] of this.#usages) {
+      if (dueMs <= nowMs) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
+    }
+    return new PoolUsage(pool, [...this.#usages.values()])
+  }
+
+  #usageOf(name: string, pool: PoolView, blocks: CachedObjects<BlockBook>, nowMs: number): Usage | undefined {
+    const entry = blocks.entry(name)
+    const { domain } = pool.object.spec
+    if (entry?.ok === true)
+      return entry.value.object.spec.domain === domain ? usageOf(entry.value, pool, nowMs) : undefined
+    const place = entry === undefined ? undefined : parseBlockName(name)
+    return place?.domain === domain ? closedUsage(pool, name, place.prefix) : undefined
+  }
+
+  #set(name: string, usage: Usage | undefined): void {
+    const isNone = usage === undefined || usage.allocated + usage.cooling + usage.busy === 0
+    if (isNone) this.#usages.delete(name)
+    else this.#usages.set(name, usage)
+  }
+}
+
+/** What a pool has in its blocks at one moment. */
+export class PoolUsage {
+  readonly #pool: PoolView
+  readonly #usages: readonly Usage[]
+
+  constructor(pool: PoolView, usages: readonly Usage[]) {
+    this.#pool = pool
+    this.#usages = usages
+  }
+
+  /** When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits. */
+  get dueMs(): number | undefined {
+    const dueMs = this.#usages.reduce((first, usage) => Math.min(first, usage.dueMs), Number.POSITIVE_INFINITY)
+    return dueMs === Number.POSITIVE_INFINITY ? undefined : dueMs
+  }
+
+  /** How many units the pool has given, of both families. */
+  get allocated(): number {
+    return this.#usages.reduce((sum, usage) => sum + usage.allocated, 0)
+  }
+
+  counts(grid: Grid): PoolCounts {
+    const { given = RangeSet.empty, reserved = RangeSet.empty } = this.#pool.space ?? {}
+    const [units, kept] = [unitsIn(given, grid), unitsIn(reserved, grid)]
+    const sums = { allocated: 0, outOfRange: 0, cooling: 0, busy: 0 }
+    for (const usage of this.#usages) {
+      if (usage.family !== grid.family) continue
+      for (const field of FIELDS) sums[field] += usage[field]
+    }
+    const free = units - BigInt(sums.busy)
+    return {
+      total: units + kept,
+      reserved: kept,
+      allocated: BigInt(sums.allocated),
+      outOfRange: BigInt(sums.outOfRange),
+      cooling: BigInt(sums.cooling),
+      // blocks that overlap count what they have in common twice
+      free: free > 0n ? free : 0n,
+    }
+  }
+
+  /** What the status of the pool says of a family. */
+  status(grid: Grid): IPPoolFamilyStatus {
+    return statusOf(grid, this.counts(grid), this.#pool.hints(grid.family))
+  }
+}
+
+const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
+
+/** A block that cannot be read: nothing is given in it, whoever has what. */
+function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): Usage | undefined {
+  const { family } = prefix.address
+  if (pool.grid(family)?.blockPrefixLength !== prefix.length) return undefined
+  const busy = countOf(pool.unitsOf(prefix, name))
+  return { family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }
+}
+
+function usageOf(book: BlockBook, pool: PoolView, nowMs: number): Usage {
+  const { family } = book.prefix.address
+  const { spec } = book.object
+  const given = pool.unitsOf(book.prefix, book.name)
+  let [allocated, outOfRange, cooling, busy] = [0, 0, 0, 0]
+  let dueMs = Number.POSITIVE_INFINITY
+  let reserved: readonly UnitRange[] | undefined
+  for (const entry of book.entries) {
+    const { unit, count, row, untilMs } = entry
+    if (untilMs <= nowMs) continue
+    const inGiven = overlap(given, unit, count)
+    busy += inGiven
+    const isOwn = (row.pool ?? spec.pool) === pool.name
+    if (!isBound(entry)) {
+      dueMs = Math.min(dueMs, untilMs)
+      if (isOwn) cooling += count
+    } else if (isOwn) {
+      allocated += count
+      // what is reserved in the block is not looked for while every row is of what anybody may get
+      if (inGiven === count) continue
+      reserved ??= reservedIn(book, pool)
+      outOfRange += count - inGiven - overlap(reserved, unit, count)
+    }
+  }
+  // nothing is given in one that goes, or that has rows which can not be
+  if (!book.isOpen) busy = countOf(given)
+  return { family, allocated, outOfRange, cooling, busy, dueMs }
+}
+
+function reservedIn({ prefix, object }: BlockBook, { space }: PoolView): readonly UnitRange[] {
+  return space === undefined ? [] : unitsWithin(space.reserved, prefix, object.spec.allocationPrefixLength)
+}
+
+/** How many units there are in ranges of units. */
+function countOf(ranges: readonly UnitRange[]): number {
+  return ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0)
+}
+
+/** How many of `count` units from `unit` lie in ranges of units. */
+function overlap(ranges: readonly UnitRange[], unit: number, count: number): number {
+  let sum = 0
+  for (const { first, last } of ranges) {
+    sum += Math.max(0, Math.min(last, unit + count - 1) - Math.max(first, unit) + 1)
+  }
+  return sum
+}
+
+function statusOf(grid: Grid, counts: PoolCounts, { full, bound, last }: PoolHints): IPPoolFamilyStatus {
+  const { total, allocated, free, reserved, cooling, outOfRange } = counts
+  return {
+    blockPrefixLength: grid.blockPrefixLength,
+    allocationPrefixLength: grid.allocationPrefixLength,
+    total: `${total}`,
+    allocated: `${allocated}`,
+    free: `${free}`,
+    reserved: `${reserved}`,
+    cooling: `${cooling}`,
+    outOfRange: `${outOfRange}`,
+    full,
+    bound,
+    ...(last === undefined ? {} : { last: Address.format(last) }),
+  }
+}
+
+/** How many whole units a set has, of one family. O(ranges). */
+function unitsIn(set: RangeSet.RangeSet, { family, allocationPrefixLength }: Grid): bigint {
+  const size = 1n << BigInt(Address.bitsOf(family) - allocationPrefixLength)
+  let units = 0n
+  for (const { first, last } of RangeSet.ranges(set)) {
+    if (first.family !== family) continue
+    const from = (Address.toBigInt(first) + size - 1n) / size
+    const behind = (Address.toBigInt(last) + 1n) / size
+    if (behind > from) units += behind - from
+  }
+  return units
+}

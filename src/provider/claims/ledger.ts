@@ -1,0 +1,153 @@
+import { Ledger, type LedgerEntry, type LedgerHolder } from '../../allocator/index.js'
+import type { Prefix } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import { of as prefixOf } from '../../cidr/nouns/prefix.js'
+import { empty } from '../../cidr/nouns/range-set.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import type { Ledger as ClaimsLedger } from './definition.js'
+
+/** What holds an address or a prefix of a pool. */
+export interface AddressHolder extends LedgerHolder {
+  /** `namespace/name` of the IPAddress; of the claim, for what is kept for it or what it had. */
+  readonly key: string
+  /** The uid of the IPAddress. */
+  readonly uid?: string | undefined
+  /** `namespace/name` of the claim of the IPAddress. */
+  readonly claim?: string | undefined
+}
+
+/** The fields of an IPAddress that say what it holds. */
+interface Holding {
+  readonly metadata: Pick<IPAddress['metadata'], 'namespace' | 'name'>
+  readonly spec: Pick<IPAddress['spec'], 'address'> & Partial<Pick<IPAddress['spec'], 'prefix' | 'poolRef'>>
+}
+
+type Ref = Holding['metadata']
+
+/**
+ * The ledger of a pool whose addresses are chosen elsewhere: which IPAddress objects exist, and what each of them holds. It compares addresses by value.
+ * A provider that chooses addresses or prefixes itself derives its own ledger from it.
+ */
+export class AddressLedger<P extends KubeObject> implements ClaimsLedger<P> {
+  /** An entry of an IPAddress has its `namespace/name` as its id. All other ids contain a blank, which no name of an object does. */
+  protected readonly ledger = new Ledger<AddressHolder>({ space: empty })
+  protected readonly objects = new Map<string, IPAddress>()
+  #pool: P | undefined
+  #problems: readonly string[] = []
+  #reservations = 0
+  #reserved = 0
+
+  /** The pool as it was last shown. */
+  protected get pool(): P | undefined {
+    return this.#pool
+  }
+
+  get problems(): readonly string[] {
+    return this.#problems
+  }
+
+  protected set problems(problems: readonly string[]) {
+    this.#problems = problems
+  }
+
+  /** How many IPAddress objects refer to the pool, and how many more are about to be written. */
+  get size(): number {
+    return this.objects.size + this.#reserved
+  }
+
+  setPool(pool: P | undefined, problems: readonly string[] = []): void {
+    this.#pool = pool
+    this.#problems = problems
+  }
+
+  serves(pool: P): boolean {
+    const own = this.#pool
+    return own?.kind === pool.kind && formatRef(refOf(own)) === formatRef(refOf(pool))
+  }
+
+  /** Records an IPAddress that refers to the pool. An object that is already recorded may be shown again. */
+  observe(address: IPAddress): void {
+    const key = keyOf(address.metadata)
+    const before = this.objects.get(key)
+    this.objects.set(key, address)
+    if (before === undefined || !holdsSame(before, address)) this.hold(key, address)
+  }
+
+  /** Removes an object that does not exist any more. */
+  forget(ref: Ref): void {
+    this.objects.delete(keyOf(ref))
+    this.ledger.delete(keyOf(ref))
+  }
+
+  /**
+   * Records an IPAddress that is about to be written: what it holds is offered to no other claim. Counts leave it out.
+   *
+   * @param extent what it holds, if it is of another pool
+   * @returns ends that, and says whether what it held is free now. A second call does nothing
+   */
+  reserve(address: IPAddress, extent?: Prefix): () => boolean {
+    const key = keyOf(address.metadata)
+    const id = `${key} ${++this.#reservations}`
+    const prefix = extent ?? this.extentOf(address)
+    // what is of another pool does not count as an object of this one
+    const count = extent === undefined ? 1 : 0
+    this.#reserved += count
+    if (prefix !== undefined) this.ledger.set(id, { prefix, reason: 'pending', holder: holderOf(key, address) })
+    let isOver = false
+    return () => {
+      if (isOver) return false
+      isOver = true
+      this.#reserved -= count
+      this.ledger.delete(id)
+      return prefix === undefined || this.ledger.blockers(prefix).length === 0
+    }
+  }
+
+  /** Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`, also those that are about to be written. */
+  othersHolding(address: Holding): readonly string[] {
+    const extent = this.extentOf(address)
+    const own = keyOf(address.metadata)
+    const others = extent === undefined ? [] : this.ledger.holders(extent).filter(isOfObject)
+    return [...new Set(others.map(({ holder }) => holder.key))].filter((key) => key !== own)
+  }
+
+  /** All that an IPAddress holds; `undefined` for a text that is not an address: it collides with nothing. */
+  extentOf({ spec }: Holding): Prefix | undefined {
+    const address = Address.safeParse(spec.address, { zone: 'drop' })
+    return address.ok ? prefixOf(address.value, Address.bitsOf(address.value.family)) : undefined
+  }
+
+  /** Who holds what, and why, in order: also what is kept, what is about to be written, and what other pools hold. O(n log n). */
+  entries(): LedgerEntry<AddressHolder>[] {
+    return this.ledger.entries()
+  }
+
+  protected hold(key: string, address: IPAddress): void {
+    const prefix = this.extentOf(address)
+    if (prefix === undefined) this.ledger.delete(key)
+    else this.ledger.set(key, { prefix, reason: 'held', sinceMs: createdMs(address), holder: holderOf(key, address) })
+  }
+}
+
+function isOfObject({ reason }: LedgerEntry): boolean {
+  return reason === 'held' || reason === 'pending' || reason === 'foreign'
+}
+
+function holderOf(key: string, { metadata, spec }: IPAddress): AddressHolder {
+  return { key, uid: metadata.uid, claim: `${metadata.namespace}/${spec.claimRef.name}` }
+}
+
+function holdsSame(left: IPAddress, right: IPAddress): boolean {
+  const { address, prefix } = left.spec
+  return address === right.spec.address && prefix === right.spec.prefix && left.metadata.uid === right.metadata.uid
+}
+
+function createdMs({ metadata }: IPAddress): number | undefined {
+  const ms = Date.parse(metadata.creationTimestamp ?? '')
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+function keyOf(ref: Ref): string {
+  return `${ref.namespace ?? ''}/${ref.name}`
+}

@@ -1,0 +1,141 @@
+import { type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
+import { type Answered, type Effect, guard, type Outcome, type OutsideFailure, type Plan } from '../../plan/index.js'
+import type { CallResult, CallResults, PoolCall, PoolPlan } from './definition.js'
+import { type Heard, secondsLeft } from './outside.js'
+
+/** What is known of a call of a pool. */
+interface Known {
+  /** The last value, and when it was asked for. */
+  readonly value?: { readonly json: Json; readonly askedAtMs: number } | undefined
+  /** The last answer, if it was a failure. */
+  readonly failed?: Heard | undefined
+}
+
+/** What was asked on behalf of one pool, and what was said to it. */
+export class PoolCalls {
+  /** By operation and marker. */
+  readonly #known = new Map<string, Known>()
+  /** The calls that were planned and not answered, and when. */
+  readonly #inFlight = new Map<string, number>()
+
+  /** What a verb is given. */
+  resultsOf(pool: KubeObject, nowMs: number): CallResults {
+    return {
+      of: (operation, id) => {
+        const known = this.#known.get(callKey(operation, markerOf(pool, id)))
+        return known && resultOf(known, nowMs)
+      },
+    }
+  }
+
+  /**
+   * The plan with its call as an effect, if the call is due.
+   *
+   * @throws IpamError `INVALID_ARGUMENT`
+   */
+  planned<R extends Outcome>({ call, ...plan }: PoolPlan<R>, pool: KubeObject, nowMs: number): Plan<R> {
+    if (plan.effects.some(({ kind }) => kind === 'outside')) {
+      refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind outside')
+    }
+    if (call === undefined) return plan
+    assertCall(call)
+    const { operation, id, input, why, maxAgeSeconds } = call
+    const key = markerOf(pool, id)
+    const waitSeconds = this.#waitOf(callKey(operation, key), maxAgeSeconds, nowMs)
+    if (waitSeconds === undefined) return plan
+    if (waitSeconds > 0) {
+      return { ...plan, requeueAfterSeconds: Math.min(waitSeconds, plan.requeueAfterSeconds ?? waitSeconds) }
+    }
+    this.#inFlight.set(callKey(operation, key), nowMs)
+    const about = refOf(pool)
+    const ask: Effect = { kind: 'outside', call: { operation, key, about, input }, why }
+    return { ...plan, effects: [...plan.effects, ...checked(plan.effects, pool), ask] }
+  }
+
+  /** Takes an answer in. @returns false: it is not of this pool, or about the pool as it was */
+  hear({ call, answer, atMs }: Answered): boolean {
+    const key = callKey(call.operation, call.key)
+    const askedAtMs = this.#inFlight.get(key)
+    if (askedAtMs === undefined) return false
+    this.#inFlight.delete(key)
+    const { value, failed } = this.#known.get(key) ?? {}
+    if (answer.ok) this.#known.set(key, { value: { json: answer.value, askedAtMs } })
+    else this.#known.set(key, { value, failed: { answer, atMs, failures: (failed?.failures ?? 0) + 1 } })
+    return true
+  }
+
+  /** Something has changed that may have an external system answer otherwise: what has failed may be asked again. */
+  retry(): void {
+    for (const [key, { value }] of this.#known) this.#known.set(key, { value })
+  }
+
+  /** The pool is another one: nothing that was said is about it, nor what is still to be said. */
+  clear(): void {
+    this.#known.clear()
+    this.#inFlight.clear()
+  }
+
+  /** After how many seconds a call may be made; `undefined`: not before the pool changes. */
+  #waitOf(key: string, maxAgeSeconds: number | undefined, nowMs: number): number | undefined {
+    const { value, failed } = this.#known.get(key) ?? {}
+    if (failed !== undefined) return leftOf(failed, nowMs)
+    if (value === undefined) return 0
+    if (maxAgeSeconds === undefined) {
+      const expected = 'a call that was not answered, or the age at which its answer is too old (maxAgeSeconds)'
+      refuse('planPool', expected, key)
+    }
+    return Math.max(0, Math.ceil((value.askedAtMs + maxAgeSeconds * 1000 - nowMs) / 1000))
+  }
+}
+
+function resultOf({ value, failed }: Known, nowMs: number): CallResult {
+  const failure = failed && failureOf(failed)
+  return {
+    value: value?.json,
+    askedAtMs: value?.askedAtMs,
+    failure,
+    retryAfterSeconds: failed && leftOf(failed, nowMs),
+  }
+}
+
+function failureOf({ answer }: Heard): OutsideFailure | undefined {
+  return answer.ok ? undefined : answer.failure
+}
+
+function leftOf(failed: Heard, nowMs: number): number | undefined {
+  const failure = failureOf(failed)
+  return failure?.retryable === true ? secondsLeft(failed, failure, nowMs) : undefined
+}
+
+/** Nothing is asked for a pool that is another one by now. A patch of the pool for its version says so already. */
+function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[] {
+  const { kind, name, namespace } = refOf(pool)
+  const isChecked = effects.some(
+    (effect) =>
+      effect.kind === 'patch' &&
+      effect.if.resourceVersion !== undefined &&
+      effect.ref.kind === kind &&
+      effect.ref.name === name &&
+      effect.ref.namespace === namespace,
+  )
+  return isChecked ? [] : [guard(pool, 'only what this pool needs is asked for')]
+}
+
+/** The marker of a call for a pool: names come again, uids do not. */
+function markerOf({ metadata }: KubeObject, id: string | undefined): string {
+  return id === undefined ? `${metadata.uid}` : `${metadata.uid}/${id}`
+}
+
+function callKey(operation: string, marker: string): string {
+  return `${operation} ${marker}`
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertCall({ operation, id, maxAgeSeconds }: PoolCall): void {
+  if (typeof operation !== 'string' || operation === '') refuse('call.operation', 'a text', operation)
+  if (id !== undefined && (typeof id !== 'string' || id === '')) refuse('call.id', 'a text', id)
+  if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 1)) {
+    refuse('call.maxAgeSeconds', 'seconds, from 1', maxAgeSeconds)
+  }
+}

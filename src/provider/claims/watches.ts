@@ -1,0 +1,71 @@
+import { Cluster } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { Model } from '../../crd/meta/model.js'
+import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { describe } from '../../errors/index.js'
+import { modelWatch, type ParseResult, type Watch } from '../../plan/index.js'
+import { salvage } from './address-object.js'
+import { heldNow } from './held.js'
+import { clusterRefOf, poolRefOf } from './references.js'
+import type { PoolKinds } from './rules.js'
+
+/** An IPAddress object, as far as it can be read. */
+export interface SeenAddress {
+  /** Left out: it cannot be read. */
+  readonly address: IPAddress | undefined
+  /** Why it cannot be read. */
+  readonly problem: string | undefined
+  /** What it holds of which pool. Of an object that cannot be read: what can be made out, or else what it held before. */
+  readonly held: IPAddress | undefined
+}
+
+/** What a provider of Cluster API watches. */
+export interface ClaimWatches<P extends KubeObject> {
+  readonly claims: Watch<IPAddressClaim>
+  readonly addresses: Watch<SeenAddress>
+  readonly clusters: Watch<Cluster>
+  /** By kind. */
+  readonly pools: { readonly [kind: string]: Watch<P> }
+}
+
+export function claimWatches<P extends KubeObject>(models: readonly Model<P>[], kinds: PoolKinds): ClaimWatches<P> {
+  return {
+    claims: {
+      ...IPAddressClaim.info,
+      parse: parseClaim,
+      indexes: {
+        pool: ({ spec, metadata }) => keysOf(poolRefOf(spec.poolRef, metadata.namespace, kinds)),
+        cluster: (claim) => keysOf(clusterRefOf(claim)),
+      },
+    },
+    addresses: { ...IPAddress.info, parse: parseAddress },
+    clusters: modelWatch(Cluster),
+    pools: Object.fromEntries(models.map((model) => [model.info.kind, modelWatch(model)])),
+  }
+}
+
+function parseClaim(object: KubeObject): ParseResult<IPAddressClaim> {
+  const read = IPAddressClaim.safeParse(object)
+  if (!read.ok) return { ok: false, problem: describe(read.failure) }
+  const { apiVersion } = IPAddressClaim.info
+  if (object.apiVersion === apiVersion) return read
+  // what is written to a claim that is stored in an older version would be read back as something else
+  return { ok: false, problem: `it is kept as ${object.apiVersion}: store what the model reads it as, ${apiVersion}` }
+}
+
+function parseAddress(object: KubeObject, before: SeenAddress | undefined): ParseResult<SeenAddress> {
+  const read = IPAddress.safeParse(object)
+  const address = read.ok ? read.value : undefined
+  const problem = read.ok ? undefined : describe(read.failure)
+  return { ok: true, value: { address, problem, held: heldNow(address ?? salvage(object), before?.held) } }
+}
+
+function keysOf(ref: Parameters<typeof formatRef>[0] | undefined): readonly string[] {
+  return ref === undefined ? [] : [formatRef(ref)]
+}
+
+/** The key of an object. */
+export function keyOf(object: KubeObject): string {
+  return formatRef(refOf(object))
+}

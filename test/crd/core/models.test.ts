@@ -1,0 +1,81 @@
+import { Namespace, Node, nodeSelectorSchema, Pod } from 'ipam-kit/crd/core'
+import type { KubeObject, Model } from 'ipam-kit/crd/meta'
+import { describe, expect, test } from 'vitest'
+
+const objects: readonly [Model<KubeObject>, object][] = [
+  [
+    Node,
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n', labels: { 'kubernetes.io/os': 'linux' }, managedFields: [{ manager: 'kubelet' }] },
+      spec: {
+        podCIDR: '10.0.0.0/24',
+        podCIDRs: ['10.0.0.0/24', 'fd00::/64'],
+        providerID: 'aws:///a/i-1',
+        taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: '2026-01-01T00:00:00Z' }],
+        configSource: { configMap: { name: 'x' } },
+      },
+      status: {
+        addresses: [{ type: 'InternalIP', address: '192.0.2.1' }],
+        conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }],
+        allocatable: { cpu: '8' },
+      },
+    },
+  ],
+  [
+    Pod,
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p', namespace: 'd', annotations: { 'k8s.v1.cni.cncf.io/networks': 'a' } },
+      spec: { nodeName: 'n', hostNetwork: false, containers: [{ name: 'c', image: 'i' }] },
+      status: {
+        phase: 'Running',
+        podIP: '10.0.0.1',
+        podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }],
+        qosClass: 'Burstable',
+      },
+    },
+  ],
+  [
+    Namespace,
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'd' },
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Active', conditions: [] },
+    },
+  ],
+]
+
+describe.each(objects)('%#', (model, object) => {
+  test('fields that are not known pass through', () => {
+    expect(model.parse(object)).toEqual(object)
+  })
+
+  test('another kind, another version and mistyped fields are refused', () => {
+    expect(model.safeParse({ ...object, apiVersion: 'v2' })).toMatchObject({
+      failure: { code: 'OBJECT_KIND_MISMATCH' },
+    })
+    expect(model.safeParse({ ...object, kind: 'Other' })).toMatchObject({ failure: { code: 'OBJECT_KIND_MISMATCH' } })
+    for (const bad of [{ status: { phase: 1, addresses: 'x' } }, { metadata: {} }, { metadata: { name: 1 } }]) {
+      expect(model.safeParse({ ...object, ...bad })).toMatchObject({ failure: { code: 'INVALID_OBJECT' } })
+    }
+  })
+})
+
+test('a Node and a Pod that say nothing of themselves have an empty spec', () => {
+  expect(Node.parse({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }).spec).toEqual({})
+  expect(Pod.parse({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }).spec).toEqual({})
+})
+
+test('a node selector is read as a field of another kind', () => {
+  const selector = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'], x: 1 }] }] }
+  expect(nodeSelectorSchema.parse(selector)).toEqual(selector)
+  expect(
+    nodeSelectorSchema.safeParse({ nodeSelectorTerms: [{ matchFields: [{ key: 'a', operator: 'Is' }] }] }).success,
+  ).toBe(false)
+  expect(nodeSelectorSchema.safeParse({}).success).toBe(false)
+})

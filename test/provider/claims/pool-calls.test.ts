@@ -1,0 +1,240 @@
+import type { Json, KubeObject } from 'ipam-kit/crd/meta'
+import type { OutsideAnswer, OutsideCall } from 'ipam-kit/plan'
+import { AddressLedger, defineProvider, type PoolPlan, type PoolPlanInput, protectPool } from 'ipam-kit/provider/claims'
+import { runUntilQuiet } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { describe, expect, test } from 'vitest'
+import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { stored } from '../stored.js'
+import { claim, kinds, pool } from './world.js'
+
+type Input = PoolPlanInput<InfobloxPool, AddressLedger<InfobloxPool>>
+type Result = PoolPlan<{ readonly kind: string; readonly message: string }>
+
+const POOL = 'InfobloxPool default/lab'
+const UID = 'uid-InfobloxPool-lab'
+
+/** A provider whose pools are planned like this. Its claims have what the pool was told. */
+function provider(planPool: (input: Input) => Result, resolved: Json[] = []) {
+  return defineProvider({
+    name: 'sample',
+    pools: [InfobloxPool],
+    outside: { marker: 'kept' },
+    ledger: () => new AddressLedger<InfobloxPool>(),
+    resolve: ({ poolCalls }) => {
+      resolved.push(poolCalls.of('list')?.value ?? null)
+      return { kind: 'notReady', message: 'not in this test' }
+    },
+    ensure: () => ({ kind: 'wait', reason: 'AllocationFailed', message: 'not in this test' }),
+    planPool,
+  })
+}
+
+const LIST = { operation: 'list', input: { network: 'a' }, why: 'what is there is not known' }
+const says = (kind: string, more: object = {}): Result => ({ outcome: { kind, message: kind }, effects: [], ...more })
+
+/** Shows a pool, and plans it. */
+function started(planPool: (input: Input) => Result) {
+  const planner = provider(planPool)
+  const present = (object: KubeObject, metadata: object = {}) =>
+    planner.observe({ kind: 'present', object: stored(object, metadata) })
+  present(pool())
+  const plan = (nowMs: number) => planner.plan(POOL, { nowMs })
+  const callOf = (nowMs: number): OutsideCall | undefined => {
+    const effect = plan(nowMs)?.effects.find(({ kind }) => kind === 'outside')
+    return effect?.kind === 'outside' ? effect.call : undefined
+  }
+  const hear = (call: OutsideCall | undefined, answer: OutsideAnswer, atMs: number) =>
+    planner.hear?.({ call: call as OutsideCall, answer, atMs }) ?? []
+  return { planner, present, plan, callOf, hear }
+}
+
+const done = (value: Json): OutsideAnswer => ({ ok: true, value })
+const failed = (more: object = {}): OutsideAnswer => ({
+  ok: false,
+  failure: { message: 'down', retryable: true, ...more },
+})
+
+describe('a plan for a pool that makes a call', () => {
+  test('is made again with the result, at once', async () => {
+    const store = memoryStore({ now: () => 0, kinds })
+    await store.create(pool())
+    const seen: unknown[] = []
+    const planner = provider(({ calls }) => {
+      const listed = calls.of('list')
+      seen.push(listed?.value)
+      return listed === undefined ? says('asking', { call: LIST }) : says('ready')
+    })
+    const asked: OutsideCall[] = []
+    const result = await runUntilQuiet(store, [planner], {
+      now: () => 0,
+      outside: async (call) => {
+        asked.push(call)
+        return done(['10.0.0.1'])
+      },
+    })
+    expect(result.outcomes.get(POOL)).toMatchObject({ kind: 'ready' })
+    expect(asked).toMatchObject([{ operation: 'list', about: { kind: 'InfobloxPool', name: 'lab' } }])
+    expect(seen.at(-1)).toEqual(['10.0.0.1'])
+  })
+
+  test('does its effects first, and checks that the pool is still the one that was seen', () => {
+    const marked = started(({ pool: object }) => ({
+      ...protectPool({ pool: object, addresses: 0, claims: 0 }),
+      call: LIST,
+    }))
+    expect(marked.plan(0)?.effects).toMatchObject([
+      { kind: 'patch', patch: { metadata: { finalizers: ['ipam.cluster.x-k8s.io/ProtectPool'] } } },
+      { kind: 'outside', call: { operation: 'list', key: UID, input: { network: 'a' } } },
+    ])
+    const bare = started(() => says('asking', { call: LIST }))
+    expect(bare.plan(0)?.effects).toMatchObject([{ kind: 'patch', patch: {}, if: { uid: UID } }, { kind: 'outside' }])
+  })
+
+  test('tells calls of one operation apart by their id', () => {
+    const ids = ['a', 'b']
+    const run = started(({ calls }) => {
+      const id = ids.find((each) => calls.of('create', each) === undefined)
+      return id === undefined ? says('ready') : says('asking', { call: { ...LIST, operation: 'create', id } })
+    })
+    const first = run.callOf(0)
+    expect(first?.key).toBe(`${UID}/a`)
+    expect(run.hear(first, done(1), 1)).toEqual([POOL])
+    const second = run.callOf(2)
+    expect(second?.key).toBe(`${UID}/b`)
+    run.hear(second, done(2), 3)
+    expect(run.plan(4)).toMatchObject({ outcome: { kind: 'ready' }, effects: [] })
+  })
+
+  // what was made while the list was read may not be in it
+  test('says when it was asked, and not when it was answered', () => {
+    let asked: number | undefined
+    const run = started(({ calls }) => {
+      asked = calls.of('list')?.askedAtMs
+      return asked === undefined ? says('asking', { call: LIST }) : says('ready')
+    })
+    run.hear(run.callOf(1000), done([]), 9000)
+    run.plan(9001)
+    expect(asked).toBe(1000)
+  })
+
+  test('an inventory is read again when it is too old', () => {
+    const run = started(() => says('ready', { call: { ...LIST, maxAgeSeconds: 60 }, requeueAfterSeconds: 300 }))
+    run.hear(run.callOf(0), done([1]), 500)
+    expect(run.plan(1000)).toMatchObject({ effects: [], requeueAfterSeconds: 59 })
+    expect(run.callOf(59_999)).toBeUndefined()
+    expect(run.callOf(60_000)).toMatchObject({ operation: 'list' })
+  })
+
+  test('a call that has failed is made again after a while, and the value before is still known', () => {
+    const seen: unknown[] = []
+    const run = started(({ calls }) => {
+      const listed = calls.of('list')
+      seen.push([listed?.value, listed?.failure?.message, listed?.retryAfterSeconds])
+      return says('ready', { call: { ...LIST, maxAgeSeconds: 60 } })
+    })
+    run.hear(run.callOf(0), done([1]), 0)
+    run.hear(run.callOf(60_000), failed(), 60_000)
+    expect(run.plan(61_000)).toMatchObject({ effects: [], requeueAfterSeconds: 4 })
+    expect(seen.at(-1)).toEqual([[1], 'down', 4])
+    run.hear(run.callOf(65_000), failed(), 65_000)
+    expect(run.plan(65_000)).toMatchObject({ effects: [], requeueAfterSeconds: 10 })
+    run.hear(run.callOf(75_000), done([2]), 75_000)
+    run.plan(75_000)
+    expect(seen.at(-1)).toEqual([[2], undefined, undefined])
+  })
+
+  test('a call that was refused for good is left alone until the pool changes, and others go on', () => {
+    const run = started(({ calls }) => {
+      const isRefused = calls.of('delete', 'a')?.failure !== undefined
+      return says('ready', {
+        call: { ...LIST, operation: 'delete', id: isRefused && calls.of('delete', 'b') === undefined ? 'b' : 'a' },
+      })
+    })
+    run.hear(run.callOf(0), failed({ retryable: false }), 0)
+    const other = run.callOf(1)
+    expect(other?.key).toBe(`${UID}/b`)
+    run.hear(other, done(true), 1)
+    expect(run.plan(1_000_000)).toEqual(says('ready'))
+    run.present(pool('10.21.0.0/30'), { resourceVersion: '9' })
+    expect(run.callOf(1_000_001)?.key).toBe(`${UID}/a`)
+  })
+
+  test('an answer about the pool as it was is not used, and neither is one of an earlier pool of the name', () => {
+    const run = started(({ calls }) =>
+      says(calls.of('list') === undefined ? 'asking' : 'ready', calls.of('list') === undefined ? { call: LIST } : {}),
+    )
+    const before = run.callOf(0)
+    run.present(pool('10.21.0.0/30'), { resourceVersion: '9' })
+    expect(run.hear(before, done([]), 1)).toEqual([POOL])
+    expect(run.plan(2)?.outcome.kind).toBe('asking')
+    const again = run.callOf(3)
+    run.planner.observe({ kind: 'absent', ref: { ...InfobloxPool.info, namespace: 'default', name: 'lab' }, uid: UID })
+    run.present(pool('10.21.0.0/30'), { uid: 'another', resourceVersion: '11' })
+    run.hear(again, done([]), 4)
+    expect(run.plan(5)?.outcome.kind).toBe('asking')
+  })
+
+  test('its claims are given what the pool was told, and those that wait are planned again', () => {
+    const told: Json[] = []
+    const planner = provider(({ calls }) => says('x', calls.of('list') === undefined ? { call: LIST } : {}), told)
+    for (const object of [pool(), claim('a')]) planner.observe({ kind: 'present', object: stored(object) })
+    planner.plan('IPAddressClaim default/a', { nowMs: 0 })
+    const effect = planner.plan(POOL, { nowMs: 0 })?.effects.find(({ kind }) => kind === 'outside')
+    if (effect?.kind !== 'outside') throw new Error('nothing is asked')
+    expect(planner.hear?.({ call: effect.call, answer: done(['x']), atMs: 0 })).toEqual([
+      POOL,
+      'IPAddressClaim default/a',
+    ])
+    planner.plan('IPAddressClaim default/a', { nowMs: 0 })
+    expect(told).toEqual([null, ['x']])
+  })
+
+  test('forgets everything with the planner', () => {
+    const run = started(({ calls }) => says('x', calls.of('list') === undefined ? { call: LIST } : {}))
+    run.hear(run.callOf(0), done([]), 0)
+    run.planner.reset()
+    run.present(pool())
+    expect(run.callOf(1)).toMatchObject({ operation: 'list' })
+  })
+})
+
+describe('a mistake in a plan for a pool is refused', () => {
+  test.each<[string, Result]>([
+    [
+      'a call as an effect, whose answer nothing would read',
+      says('x', {
+        effects: [
+          {
+            kind: 'outside',
+            call: { operation: 'list', key: 'k', about: { ...InfobloxPool.info, name: 'lab' }, input: {} },
+            why: '',
+          },
+        ],
+      }),
+    ],
+    ['no operation', says('x', { call: { ...LIST, operation: '' } })],
+    ['an age of no seconds, which would ask without a pause', says('x', { call: { ...LIST, maxAgeSeconds: 0 } })],
+  ])('%s', (_, plan) => {
+    expect(() => started(() => plan).plan(0)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  })
+
+  test('a call that was answered, and has no age', () => {
+    const run = started(() => says('x', { call: LIST }))
+    run.hear(run.callOf(0), done([]), 0)
+    expect(() => run.plan(1)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  })
+
+  test('a call of a provider that says it makes none', () => {
+    const planner = defineProvider({
+      name: 'sample',
+      pools: [InfobloxPool],
+      ledger: () => new AddressLedger<InfobloxPool>(),
+      resolve: () => ({ kind: 'notReady', message: '' }),
+      ensure: () => ({ kind: 'wait', reason: 'AllocationFailed', message: '' }),
+      planPool: () => says('x', { call: LIST }),
+    })
+    planner.observe({ kind: 'present', object: stored(pool()) })
+    expect(() => planner.plan(POOL, { nowMs: 0 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  })
+})
