@@ -284,7 +284,7 @@ async function openKubernetes(context: string, parts: Parts): Promise<OpenStore>
     config.loadFromDefault()
   } catch (error) {
     const found = files.filter((file) => existsSync(file)).join(', ') || 'service account'
-    throw new Error(`the kubeconfig can not be read: ${found}`, { cause: error })
+    throw new Error(`the kubeconfig cannot be read: ${found}`, { cause: error })
   }
   const names = config.getContexts().map(({ name }) => name)
   if (context !== '') config.setCurrentContext(context)

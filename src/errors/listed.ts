@@ -1,4 +1,4 @@
-/** Of several things of a kind, so many are named in a message. */
+/** How many of several things a message names. */
 const MOST_NAMED = 5
 
 /** Some things in one text: the first of them, and how many more there are. */

@@ -89,7 +89,7 @@ async function expectLine(ended: ReturnType<typeof start>, words: RegExp) {
   expect([status, out]).toEqual([1, ''])
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, resolve))
@@ -106,7 +106,7 @@ describe.concurrent('the in-cluster controller ends with one line and status 1',
   })
 
   test('when the kubeconfig is broken, and names the file', async () => {
-    const words = /^kubernetes can not be opened: the kubeconfig can not be read: \S+kubeconfig-\d+: .*at line \d+/
+    const words = /^kubernetes can not be opened: the kubeconfig cannot be read: \S+kubeconfig-\d+: .*at line \d+/
     await expectLine(start('clusters: [{name: here\n  contexts'), words)
   })
 
@@ -132,8 +132,8 @@ describe.concurrent('the in-cluster controller ends with one line and status 1',
       },
       /^metrics cannot be served on port \d+: listen EADDRINUSE/,
     ],
-    ['when the kubeconfig is empty', () => start(''), /the kubeconfig can not be read: \S+kubeconfig-\d+: /],
-    ['when the kubeconfig is a folder', () => startWith(folder), /the kubeconfig can not be read: \S+: EISDIR/],
+    ['when the kubeconfig is empty', () => start(''), /the kubeconfig cannot be read: \S+kubeconfig-\d+: /],
+    ['when the kubeconfig is a folder', () => startWith(folder), /the kubeconfig cannot be read: \S+: EISDIR/],
     [
       'when the kubeconfig has no such context',
       () => start(kubeconfig(1, 'there')),

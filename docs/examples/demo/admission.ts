@@ -91,7 +91,7 @@ function refusal(message: string): Meta.Admission {
 }
 
 /**
- * The request with its objects as the model reads them. A stored object that can not be read has no state that a new one could be compared with: its
+ * The request with its objects as the model reads them. A stored object that cannot be read has no state to compare the new object with: its
  * update is asked about like a creation, and its deletion is not asked about.
  */
 function readRequest<T extends Meta.KubeObject>(
@@ -128,7 +128,7 @@ async function addressesOf(pool: Meta.KubeObject, reader: Reader): Promise<reado
   })
 }
 
-/** An object of a kind that is of the whole cluster; `undefined` for one that is not there or can not be read. */
+/** An object of a cluster-scoped kind; `undefined`: it does not exist, or cannot be read. */
 async function findByName<T extends Meta.KubeObject>(
   model: Meta.Model<T>,
   name: string,

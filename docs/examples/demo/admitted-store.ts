@@ -143,7 +143,7 @@ function isMergePatch(patch: MergePatch | JsonPatch): patch is MergePatch {
   return !Array.isArray(patch)
 }
 
-/** Whether a patch is for one version of the object: then nobody wants it for the next. */
+/** Whether a patch is for one version of the object: it is not sent again for the next version. */
 function hasVersion({ metadata }: MergePatch, options: Preconditions): boolean {
   return options.resourceVersion !== undefined || (isObject(metadata) && metadata.resourceVersion !== undefined)
 }

@@ -6,7 +6,7 @@
 //
 // With IPAddress objects as the ledger one of these works at a time: with --leader-elect any number may run, without it no other may. With blocks as the
 // ledger all of them work at once, and none leads. Ends on SIGTERM and SIGINT when everything
-// that it has begun is ended; with status 1 when it has lost its lease or cannot start, with 2 for flags that can not be. rbac.yaml is what it may do.
+// that it has begun is ended; with status 1 when it has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
-import { labelOf, type ObjectMeta } from '../meta/object.js'
+import { labelOf, meetsRequirement, type ObjectMeta } from '../meta/object.js'
 
 /** `core/v1` NodeSelector: a Node has to meet one of the terms. Without terms it selects no Node. */
 export interface NodeSelector {
@@ -93,23 +93,11 @@ function meetsTerm(
   })
 }
 
-function meetsLabel({ operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return label !== undefined && values.includes(label)
-    case 'NotIn':
-      return label === undefined || !values.includes(label)
-    case 'Exists':
-      return label !== undefined
-    case 'DoesNotExist':
-      return label === undefined
-    case 'Gt':
-    case 'Lt': {
-      const [number, bound] = [wholeNumber(label), wholeNumber(values[0])]
-      if (number === undefined || bound === undefined) return false
-      return operator === 'Gt' ? number > bound : number < bound
-    }
-  }
+function meetsLabel({ key, operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {
+  if (operator !== 'Gt' && operator !== 'Lt') return meetsRequirement({ key, operator, values }, label)
+  const [number, bound] = [wholeNumber(label), wholeNumber(values[0])]
+  if (number === undefined || bound === undefined) return false
+  return operator === 'Gt' ? number > bound : number < bound
 }
 
 /** A text as Go's `strconv.ParseInt` with base 10 and 64 bits reads it. Labels of more digits than that are no numbers, unless they begin with zeros. */

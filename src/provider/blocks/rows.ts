@@ -11,7 +11,7 @@ export type NewRow = Omit<IPBlockRow, 'sequence' | 'state' | 'released' | 'until
 
 /** The number of the first row of a block that is created now. */
 export function firstSequence(nowMs: number): number {
-  // above those of a block that was here before: nobody adds a million rows in a second
+  // above those of a block that was here before: a million rows are not added in a second
   return Math.floor(nowMs) * 1000
 }
 

@@ -232,7 +232,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
     const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
-    // what a claim that has failed with the address of another one waits for is no room
+    // a claim that failed because another claim has its address does not wait for room
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
     const isForRoom = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
     if (isForRoom) record?.exhausted.add(key, claim)

@@ -160,7 +160,7 @@ function concerned(
   const keys = new Set(books.flatMap(poolsIn).map((pool) => `IPPool ${pool}`))
   for (const { domain, prefix } of places) {
     for (const pool of poolsOf(domain, cache)) {
-      // no pool that is kept for such a block goes before that can be read, or has gone
+      // a pool that is kept for an unreadable block stays until the block is readable, or is deleted
       const view = state.known.pool(pool.object.metadata.name)
       const hasUnits = view instanceof PoolView && view.unitsOf(prefix, name).length > 0
       if (isForAll || hasUnits) keys.add(poolKey(pool))

@@ -161,7 +161,7 @@ function usageOf(book: BlockBook, pool: PoolView, nowMs: number): Usage {
       outOfRange += count - inGiven - overlap(reserved, unit, count)
     }
   }
-  // nothing is given in one that goes, or that has rows which can not be
+  // nothing is given in a block that is being deleted, or that has rows which contradict each other
   if (!book.isOpen) busy = countOf(given)
   return { family, allocated, outOfRange, cooling, busy, dueMs }
 }

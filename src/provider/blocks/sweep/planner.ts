@@ -222,7 +222,7 @@ function effectsFor({ place, verdict }: Case, { pools }: PlanInput, { nowMs }: P
   return [...(isStray ? [verdict.check] : verdict.checks), takeBack(place, rules, { nowMs, why })]
 }
 
-/** The IPAddress of a name, also if nobody can say which address it has. */
+/** The IPAddress of a name; `unreadable`: it exists, and its address cannot be read. */
 function addressOf(owner: ObjectRef, addresses: CachedObjects<IPAddress> | undefined): LeftAddress {
   const entry = addresses?.entry(owner)
   if (entry === undefined) return undefined
