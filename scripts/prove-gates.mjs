@@ -175,7 +175,7 @@ const proofs = [
     gate: 'type tests',
     fault: 'a field of Address4 no longer readonly',
     plant: (tree) =>
-      tree.edit('src/cidr/address.ts', (text) =>
+      tree.edit('src/cidr/nouns/address-core.ts', (text) =>
         text.replace(/(interface Address4 \{[^}]*)readonly value: number/, '$1value: number'),
       ),
     command: vitest('--typecheck.only', 'test/types/cidr.test-d.ts'),
@@ -256,8 +256,8 @@ const proofs = [
     gate: 'cost',
     fault: 'a map that keeps what was deleted from it',
     plant: (tree) =>
-      tree.edit('src/cidr/prefix-trie.ts', (text) => text.replace('    this.#values[index] = undefined\n', '')),
-    command: vitest('--config', 'vitest.cost.config.ts', 'test/cidr/prefix-map.cost.ts'),
+      tree.edit('src/cidr/map/prefix-trie.ts', (text) => text.replace('    this.#values[index] = undefined\n', '')),
+    command: vitest('--config', 'vitest.cost.config.ts', 'test/cidr/map/prefix-map.cost.ts'),
     expect: [/FAIL.*lets go of a value that is deleted/],
   },
   {
@@ -343,7 +343,7 @@ const proofs = [
     gate: 'real',
     fault: 'a global of Node, which a browser does not have',
     plant: (tree) =>
-      tree.edit('src/cidr/flat-text.ts', (text) =>
+      tree.edit('src/cidr/text/flat-text.ts', (text) =>
         text.replace('  const b = bytes\n', "  const b = globalThis['Buff' + 'er'].from(bytes)\n"),
       ),
     command: [bin('tsx'), 'test/real/run.ts', 'browser'],

@@ -1,6 +1,4 @@
-export type { ReserveRule, SubnetEdges } from '../cidr/edges.js'
-export { AddressPool } from './address-pool.js'
-export { Bitmap } from './bitmap.js'
+export type { ReserveRule, SubnetEdges } from '../cidr/set/subnet-edges.js'
 export type {
   HoldReason,
   LedgerCounts,
@@ -11,7 +9,20 @@ export type {
   Random,
 } from './ledger/entry.js'
 export { Ledger } from './ledger/ledger.js'
-export type { AddressPoolSpec } from './pool-spec.js'
+export { AddressPool } from './pool/address-pool.js'
+export type { Rest } from './pool/cooldown.js'
+export type { AddressPoolSpec } from './pool/pool-spec.js'
+export {
+  type ObservedHold,
+  type RebuildFinding,
+  type Rebuilt,
+  rebuildPool,
+} from './pool/rebuild.js'
+export {
+  confusableAddresses,
+  type ReserveRuleName,
+  reservedAddresses,
+} from './pool/reserved.js'
 export {
   PrefixAllocator,
   type PrefixCounts,
@@ -21,16 +32,9 @@ export {
   type PrefixOutcome,
   type PrefixReleaseOutcome,
   type PrefixRequest,
-} from './prefix-allocator.js'
-export type { PrefixAllocatorSpec } from './prefix-spec.js'
-export { PrefixTree } from './prefix-tree.js'
-export { RangeTree } from './range-tree.js'
-export {
-  type ObservedHold,
-  type RebuildFinding,
-  type Rebuilt,
-  rebuildPool,
-} from './rebuild.js'
+} from './prefixes/prefix-allocator.js'
+export type { PrefixAllocatorSpec } from './prefixes/prefix-spec.js'
+export { PrefixTree } from './prefixes/prefix-tree.js'
 export { explainRefusal } from './refusal.js'
 export type {
   Allocated,
@@ -51,11 +55,7 @@ export type {
   StrategyState,
   Want,
 } from './request.js'
-export {
-  confusableAddresses,
-  type ReserveRuleName,
-  reservedAddresses,
-} from './reserved.js'
-export type { Rest } from './resting.js'
-export type { FreeRunOptions, SlotRange, Slots } from './slots.js'
+export { Bitmap } from './slots/bitmap.js'
+export { RangeTree } from './slots/range-tree.js'
+export type { FreeRunOptions, SlotRange, Slots } from './slots/slots.js'
 export { type Strategy, staticBandOf } from './strategy.js'

@@ -1,6 +1,6 @@
 import type { Address, Family } from '../cidr/index.js'
 import { refuse } from '../errors/refuse.js'
-import type { Rest } from './resting.js'
+import type { Rest } from './pool/cooldown.js'
 
 /** Who holds an address. Two requests with the same uid, for the same interface, are the same owner. */
 export interface Owner {

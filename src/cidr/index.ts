@@ -9,19 +9,24 @@ type Prefix = Prefix.Prefix
 type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
-export type { Address4, Address6, Family } from './address.js'
-export type { PrefixTextOptions } from './prefix.js'
-export { type PrefixEntry, PrefixMap } from './prefix-map.js'
-export type { TextOptions, TextProfile } from './profile.js'
-export type { RangeTextOptions, SubnetRange } from './range.js'
-export type { RangeSetBuilder } from './range-set-builder.js'
-export type { Cover, CoverOptions } from './range-set-cover.js'
-export type { RangeSetTextOptions } from './range-set-text.js'
-export type { Ranges4 } from './ranges4.js'
-export type { Ranges6 } from './ranges6.js'
-export type { ZonePolicy } from './scan.js'
-export type { AddressKind, RegistryFlag, SpecialPurposeEntry, SpecialPurposeRegistry } from './special-purpose.js'
-export { specialPurposeRegistry } from './special-purpose.js'
-export type { TextWarning } from './warnings.js'
-export type { ZonedAddress } from './zoned.js'
+export { type PrefixEntry, PrefixMap } from './map/prefix-map.js'
+export type { Address4, Address6, Family } from './nouns/address-core.js'
+export type { PrefixTextOptions } from './nouns/prefix-core.js'
+export type { RangeTextOptions, SubnetRange } from './nouns/range-core.js'
+export type {
+  AddressKind,
+  RegistryFlag,
+  SpecialPurposeEntry,
+  SpecialPurposeRegistry,
+} from './registry/special-purpose.js'
+export { specialPurposeRegistry } from './registry/special-purpose.js'
+export type { RangeSetBuilder } from './set/range-set-builder.js'
+export type { Cover, CoverOptions } from './set/range-set-cover.js'
+export type { RangeSetTextOptions } from './set/range-set-text.js'
+export type { Ranges4 } from './set/ranges4.js'
+export type { Ranges6 } from './set/ranges6.js'
+export type { TextOptions, TextProfile } from './text/profile.js'
+export type { ZonePolicy } from './text/scan.js'
+export type { TextWarning } from './text/warnings.js'
+export type { ZonedAddress } from './text/zoned.js'
 export { Address, Prefix, Range, RangeSet }

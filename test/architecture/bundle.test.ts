@@ -5,7 +5,7 @@ import { entries } from './entries.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The files and packages that end up in a consumer's bundle: `src/cidr/address.ts`, `zod`. */
+/** The files and packages that end up in a consumer's bundle: `src/cidr/nouns/address-core.ts`, `zod`. */
 async function bundled(code: string): Promise<string[]> {
   const result = await build({
     stdin: { contents: code, resolveDir: root, loader: 'ts' },
@@ -65,8 +65,8 @@ describe('bundles', () => {
 
   test('one function of a namespace does not carry the other nouns', async () => {
     const files = await bundled("import { Address } from 'ipam-kit/cidr'\nexport const format = Address.format")
-    expect(files).toContain('src/cidr/address.ts')
-    expect(files).not.toContain('src/cidr/prefix.ts')
-    expect(files).not.toContain('src/cidr/range-set.ts')
+    expect(files).toContain('src/cidr/nouns/address-core.ts')
+    expect(files).not.toContain('src/cidr/nouns/prefix-core.ts')
+    expect(files).not.toContain('src/cidr/set/range-set.ts')
   })
 })

@@ -14,7 +14,7 @@ const entries = [
 interface Exported {
   /** `Prefix.split`. */
   readonly name: string
-  /** `src/cidr/prefix-math.ts`. */
+  /** `src/cidr/nouns/prefix-math.ts`. */
   readonly file: string
   readonly text: string
   readonly hasExample: boolean

@@ -15,7 +15,7 @@ import { clients } from './clients/index.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 interface Example {
-  /** `src/cidr/address.ts:41`: where its first line is. */
+  /** `src/cidr/nouns/address-core.ts:41`: where its first line is. */
   readonly at: string
   /** The entry whose exports are in scope: `src/cidr/index.ts`. */
   readonly entry: string

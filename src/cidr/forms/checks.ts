@@ -1,6 +1,6 @@
 import { ipamError } from '../../errors/index.js'
-import { type Address, type Address4, format } from '../address.js'
-import { assertAddress } from '../checks.js'
+import { type Address, type Address4, format } from '../nouns/address-core.js'
+import { assertAddress } from '../text/checks.js'
 
 /** Guards a parameter against callers without types, or with a cast too many. */
 export function assertIPv4(address: Address4, argument: string): void {

@@ -1,6 +1,6 @@
-import type { Address, Address4 } from '../address.js'
-import { assertAddress } from '../checks.js'
-import type { Prefix } from '../prefix.js'
+import type { Address, Address4 } from '../nouns/address-core.js'
+import type { Prefix } from '../nouns/prefix-core.js'
+import { assertAddress } from '../text/checks.js'
 import { assertIPv4 } from './checks.js'
 import { sixToFourRouter } from './ip-address.js'
 

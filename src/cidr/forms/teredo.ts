@@ -1,5 +1,5 @@
-import type { Address, Address4 } from '../address.js'
-import { assertAddress } from '../checks.js'
+import type { Address, Address4 } from '../nouns/address-core.js'
+import { assertAddress } from '../text/checks.js'
 import { teredoFields } from './ip-address.js'
 
 /** What a Teredo address holds (RFC 4380 section 4). */

@@ -1,6 +1,6 @@
-import type { Address } from '../address.js'
-import { positionOf, problemOf } from '../problems.js'
-import { scanAddress } from '../scan.js'
+import type { Address } from '../nouns/address-core.js'
+import { positionOf, problemOf } from '../text/parse-errors.js'
+import { scanAddress } from '../text/scan.js'
 import { decodeZone } from './url-zone.js'
 
 export interface ScannedHost {

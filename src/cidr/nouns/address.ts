@@ -1,4 +1,8 @@
 // The namespace `Address` of ipam-kit/cidr.
+
+export { embeddedIPv4, isGloballyReachable, kindOf as kind, specialPurposeOf } from '../registry/special-purpose.js'
+export { warningsForAddress as warningsFor } from '../text/warnings.js'
+export { formatZoned, parseZoned, safeParseZoned } from '../text/zoned.js'
 export {
   type Address,
   add,
@@ -16,8 +20,5 @@ export {
   previous,
   safeParse,
   toBigInt,
-} from '../address.js'
-export { fromBytes, reverseName, toBytes, toMapped, unmap } from '../address-forms.js'
-export { embeddedIPv4, isGloballyReachable, kindOf as kind, specialPurposeOf } from '../special-purpose.js'
-export { warningsForAddress as warningsFor } from '../warnings.js'
-export { formatZoned, parseZoned, safeParseZoned } from '../zoned.js'
+} from './address-core.js'
+export { fromBytes, reverseName, toBytes, toMapped, unmap } from './address-forms.js'

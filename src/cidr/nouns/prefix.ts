@@ -1,5 +1,7 @@
 // The namespace `Prefix` of ipam-kit/cidr.
-export { contains, first, format, last, masked, of, type Prefix, parse, safeParse, size } from '../prefix.js'
+
+export { warningsForPrefix as warningsFor } from '../text/warnings.js'
+export { contains, first, format, last, masked, of, type Prefix, parse, safeParse, size } from './prefix-core.js'
 export {
   addressAt,
   compare,
@@ -14,5 +16,4 @@ export {
   subnetCount,
   supernet,
   toBytes,
-} from '../prefix-math.js'
-export { warningsForPrefix as warningsFor } from '../warnings.js'
+} from './prefix-math.js'

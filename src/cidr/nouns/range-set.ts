@@ -18,9 +18,9 @@ export {
   size,
   subtract,
   union,
-} from '../range-set.js'
-export { builder } from '../range-set-builder.js'
-export { decode, encode, safeDecode } from '../range-set-codec.js'
-export { cover } from '../range-set-cover.js'
-export { addresses, at, random, rank } from '../range-set-order.js'
-export { format, formatPrefixes, parse, safeParse, safeParseEntry } from '../range-set-text.js'
+} from '../set/range-set.js'
+export { builder } from '../set/range-set-builder.js'
+export { decode, encode, safeDecode } from '../set/range-set-codec.js'
+export { cover } from '../set/range-set-cover.js'
+export { addresses, at, random, rank } from '../set/range-set-order.js'
+export { format, formatPrefixes, parse, safeParse, safeParseEntry } from '../set/range-set-text.js'

@@ -10,5 +10,5 @@ export {
   safeParse,
   safeParseInSubnet,
   size,
-} from '../range.js'
-export { compare, equals, fromBytes, intersect, overlaps, subtract, toBytes, toPrefixes } from '../range-math.js'
+} from './range-core.js'
+export { compare, equals, fromBytes, intersect, overlaps, subtract, toBytes, toPrefixes } from './range-math.js'

@@ -1,4 +1,4 @@
-import { hashText } from '../../allocator/hashing.js'
+import { hashText } from '../../allocator/util/hashing.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'

@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import type { Prefix } from '../../cidr/prefix.js'
+import type { Prefix } from '../../cidr/nouns/prefix-core.js'
 
 type Address = Address.Address
 

@@ -1,0 +1,54 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import type { AllocationOutcome, AllocationRequest, Want } from '../request.js'
+import type { PoolBook } from './pool-book.js'
+import { already, familiesOf, isOneOfEach, isRun } from './want.js'
+
+type Address = Address.Address
+
+/** The outcome for an owner that holds something of what it asks for. */
+export function heldAlready(
+  book: PoolBook,
+  { owner, family }: AllocationRequest,
+  want: Want,
+): AllocationOutcome | undefined {
+  const own = book.holdsOf(owner).map((hold) => hold.address)
+  if (own.length === 0) return undefined
+  const wanted = want.kind === 'address' ? [want.address] : want.kind === 'oneOf' ? want.addresses : undefined
+  const keys = wanted && new Set(wanted.map(Address.key))
+  const found = keys && own.find((address) => keys.has(Address.key(address)))
+  if (found !== undefined) return already([found])
+  const families = wanted === undefined ? familiesOf(family) : [...new Set(wanted.map((address) => address.family))]
+  const candidates = own.filter((address) => families.includes(address.family))
+  const first = candidates[0]
+  if (first === undefined) return undefined
+  if (want.kind === 'any') return already([first])
+  if (want.kind === 'dualStack' && isOneOfEach(candidates)) return already(candidates)
+  if ((want.kind === 'run' || want.kind === 'prefix') && isRun(candidates, want)) return already(candidates)
+  return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }
+}
+
+/** Why an address can not be given, or `undefined` if it can. */
+export function refusalOf(
+  book: PoolBook,
+  address: Address,
+  { stickyKey }: Pick<AllocationRequest, 'stickyKey'>,
+): AllocationOutcome | undefined {
+  const { plan, resting } = book
+  if (!book.contains(address)) {
+    const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
+    return { kind: 'outOfPool', address, reason }
+  }
+  // first what no waiting helps against
+  const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
+  const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
+  if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }
+  const [by] = book.holdsOn(address)
+  if (by !== undefined) return { kind: 'taken', address, by: by.owner }
+  const to = plan.preallocatedTo.get(Address.key(address))
+  if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
+  const rest = resting.get(address)
+  if (rest === undefined || !resting.isCooling(address)) return undefined
+  if (rest.stickyKey !== undefined && rest.stickyKey === stickyKey) return undefined
+  return { kind: 'cooling', address, freeAtMs: rest.coolUntilMs }
+}

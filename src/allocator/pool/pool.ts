@@ -1,0 +1,385 @@
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertAddress } from '../../cidr/text/checks.js'
+import { refuse } from '../../errors/refuse.js'
+import {
+  type AllocationDelta,
+  type AllocationOutcome,
+  type AllocationRequest,
+  type AtTime,
+  assertOwner,
+  type Hold,
+  type LowestFreeOptions,
+  MOST_COUNTED,
+  type Occupation,
+  type OccupyOptions,
+  type Owner,
+  ownerId,
+  type PoolCounts,
+  type PoolEntry,
+  type Released,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+  type Want,
+} from '../request.js'
+import { assertWithin } from '../slots/slots.js'
+import { latestRun } from './kept-run.js'
+import { heldAlready, refusalOf } from './pool-answers.js'
+import { FAMILIES, PoolBook } from './pool-book.js'
+import type { PoolToStore } from './pool-codec.js'
+import { type AddressPoolSpec, planOf } from './pool-spec.js'
+import { takeBackAll, undoDelta } from './pool-undo.js'
+import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
+
+type Address = Address.Address
+type RangeSet = RangeSet.RangeSet
+
+/** An {@link AddressPool} that is not stored: whoever stores none does not bundle what reads and writes bytes. */
+export class Pool {
+  #book: PoolBook
+  #sequence = 0
+
+  constructor(spec: AddressPoolSpec) {
+    this.#book = new PoolBook(planOf(spec))
+  }
+
+  /** All that it knows. */
+  protected stored(): PoolToStore {
+    const { plan } = this.#book
+    return { plan, state: this.#book.state(), sequence: this.#sequence }
+  }
+
+  /** Makes it know what a pool of the same spec has known. */
+  protected restore({ state, sequence }: Omit<PoolToStore, 'plan'>): void {
+    this.#book = PoolBook.restored(this.#book.plan, state)
+    this.#sequence = sequence
+  }
+
+  /** What the pool may hand out, in use or not. */
+  get available(): RangeSet {
+    return this.#book.plan.available
+  }
+
+  /**
+   * Gives an owner what it wants. An owner that holds it already, or, where any address would do, holds one of the wanted family, gets the same
+   * again, also what is out of range.
+   *
+   * Whatever can not be given is said in the outcome.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is out of range, a time that is missing
+   */
+  allocate(request: AllocationRequest, options: AtTime = {}): AllocationOutcome {
+    const { owner, want = { kind: 'any' } } = request
+    assertOwner(owner)
+    assertWant(want, request.family)
+    const nowMs = this.#advance(options)
+    const holdsAnything = this.#book.holdsAnything(owner)
+    const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
+    if (held !== undefined) return held
+    const before = this.#book.strategyState
+    if (want.kind === 'any') {
+      return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
+    }
+    const given: Given = { holds: [], rests: [], before, sequence: this.#sequence, isNewOwner: !holdsAnything }
+    switch (want.kind) {
+      case 'dualStack':
+        return this.#allocateDualStack(request, given, nowMs)
+      case 'address':
+        return refusalOf(this.#book, want.address, request) ?? this.#give([want.address], request, given)
+      case 'oneOf':
+        return this.#allocateOneOf(want.addresses, request, given)
+      default:
+        return this.#allocateRun(want, request, given, nowMs)
+    }
+  }
+
+  /** The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no cool-down that is the next one. Changes nothing. */
+  lowestFree(options: LowestFreeOptions = {}): Address | undefined {
+    const { from } = options
+    const families = from !== undefined ? [from.family] : familiesOf(options.family)
+    for (const family of families) {
+      const lowest = this.#book.space(family).lowestFree(from)
+      if (lowest !== undefined) return lowest
+    }
+    return undefined
+  }
+
+  /**
+   * Records that an owner holds an address, whatever the pool thinks of it: how live objects are read back after a restart. The
+   * order of calls does not matter.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
+   */
+  occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
+    assertOwner(owner)
+    assertAddress('address', address)
+    const inPool = this.#book.contains(address)
+    const holds = this.#book.holdsOn(address)
+    const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
+    const isNew = others.length === holds.length
+    if (isNew) {
+      const { sequence = this.#sequence + 1, stickyKey } = options
+      assertWithin('sequence', sequence, 0, MOST_COUNTED)
+      this.#sequence = Math.max(this.#sequence, sequence)
+      this.#book.begin(newHold(address, owner, sequence, stickyKey))
+    }
+    if (!inPool) return { kind: 'outOfPool', others }
+    return { kind: isNew ? 'occupied' : 'already', others }
+  }
+
+  /**
+   * Ends one owner's hold on an address. The address is free when no other owner is left and it has cooled down.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
+   */
+  release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
+    assertOwner(owner)
+    const nowMs = this.#advance(options)
+    const hold = this.#book.holdOf(address, owner)
+    if (hold === undefined) return { kind: 'notHeld' }
+    const { sequence } = hold
+    if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }
+    return { kind: 'released', delta: this.#end(this.#book.takeHolds([hold]), nowMs) }
+  }
+
+  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  releaseOwner(uid: string, options: AtTime = {}): Released {
+    const nowMs = this.#advance(options)
+    return this.#end(this.#book.takeHoldsOf(uid), nowMs)
+  }
+
+  /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
+  undo(delta: AllocationDelta): boolean {
+    const brought = delta.kind === 'release' ? delta.holds : []
+    for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
+    if (!undoDelta(this.#book, delta, this.#sequence)) return false
+    // a delta from before a restart may bring back numbers that are yet to come
+    for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
+    return true
+  }
+
+  /**
+   * Changes the addresses of the pool under live holds. What falls outside stays known as out of range; what comes back inside counts
+   * as in use again. O(addresses in use).
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for another strategy: what it remembers would mean nothing
+   */
+  resize(spec: AddressPoolSpec): void {
+    const plan = planOf(spec)
+    const { kind } = this.#book.plan.strategy
+    if (plan.strategy.kind !== kind) {
+      const expected = `${kind}, as the pool was made with`
+      refuse('strategy.kind', expected, plan.strategy.kind)
+    }
+    this.#book.resize(plan)
+    // what an undo remembers of a strategy belongs to the addresses before
+    this.#sequence++
+  }
+
+  /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
+  hasAddress(address: Address): boolean {
+    return this.#book.contains(address)
+  }
+
+  /** The owners of an address; none if it is free or unknown. */
+  ownersOf(address: Address): Owner[] {
+    return this.holdsOf(address).map((hold) => hold.owner)
+  }
+
+  /** The holds on an address; none if it is free or unknown. */
+  holdsOf(address: Address): Hold[] {
+    return this.#book.holdsOn(address)
+  }
+
+  /** The addresses that an owner holds, for whichever interface, in the order in which it got them. */
+  addressesOf(uid: string): Address[] {
+    return this.#book.holdsOfUid(uid).map((hold) => hold.address)
+  }
+
+  /** Every address in use with its owners, in order. O(n log n). */
+  entries(): PoolEntry[] {
+    return this.#book
+      .addresses()
+      .sort(Address.compare)
+      .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
+  }
+
+  /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
+  inUse(): RangeSet {
+    return RangeSet.fromAddresses(this.#book.addresses())
+  }
+
+  /** The addresses that were released and are held back for a while, in and out of the pool. With a time, as it is then. O(n). */
+  cooling(options: AtTime = {}): RangeSet {
+    if (options.nowMs !== undefined) this.#advance(options)
+    return RangeSet.fromAddresses(this.#book.resting.cooling())
+  }
+
+  /** O(1 + preallocated addresses). With a time, as it is then. */
+  counts(options: AtTime = {}): PoolCounts {
+    if (options.nowMs !== undefined) this.#advance(options)
+    return this.#book.counts()
+  }
+
+  /** Lets what has cooled down go. Returns the time. */
+  #advance({ nowMs }: AtTime): number {
+    if (nowMs === undefined) {
+      const { coolDownMs, holdMs } = this.#book.plan
+      if (coolDownMs === 0 && holdMs === 0 && !this.#book.resting.isAnyCooling) return 0
+      refuse('nowMs', 'milliseconds since 1970: something cools down, or is to', 'undefined')
+    }
+    assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
+    return this.#book.advance(nowMs)
+  }
+
+  #allocateOneOf(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
+    let first: AllocationOutcome | undefined
+    for (const address of addresses) {
+      const refusal = refusalOf(this.#book, address, request)
+      if (refusal === undefined) return this.#give([address], request, given)
+      first ??= refusal
+    }
+    return first ?? { kind: 'exhausted' }
+  }
+
+  /** What one request gets of what is kept for its key: what is preallocated, else what was released last. */
+  #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
+    const own = this.#book.plan.preallocated.get(stickyKey)
+    for (const family of families) {
+      const address = own?.find((one) => one.family === family)
+      if (address !== undefined) return address
+    }
+    const rests = this.#book.restingFor(stickyKey)
+    for (const family of families) {
+      const address = rests.findLast((one) => one.family === family)
+      if (address !== undefined) return address
+    }
+    return undefined
+  }
+
+  /** All that is kept for the key of a request and can be given now, in the order of its release; what is preallocated comes last. */
+  #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
+    if (stickyKey === undefined) return NO_ADDRESSES
+    const isWanted = (address: Address) => address.family === family
+    const rests = this.#book.restingFor(stickyKey).filter(isWanted)
+    const own = this.#book.plan.preallocated.get(stickyKey)?.find(isWanted)
+    if (own === undefined || refusalOf(this.#book, own, { stickyKey }) !== undefined) return rests
+    return [...rests.filter((address) => !Address.equals(address, own)), own]
+  }
+
+  /** One address, of the first family that has one. */
+  #allocateOne(
+    request: AllocationRequest,
+    { before, isNewOwner }: Pick<Given, 'before' | 'isNewOwner'>,
+    nowMs: number,
+  ): AllocationOutcome {
+    const families = familiesOf(request.family)
+    const found = this.#next(request, families)
+    if (found === undefined) {
+      this.#book.strategyState = before
+      return this.#exhausted(families, nowMs)
+    }
+    if ('kind' in found) return found
+    const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey)
+    const rest = this.#book.give(hold, isNewOwner)
+    return allocated({ holds: [hold], rests: rest === undefined ? NONE : [rest], before })
+  }
+
+  /** What is kept for the key of a request, or why it can not be given; else the next address of the first family that has one. */
+  #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
+    const { stickyKey } = request
+    const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
+    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? kept
+    for (const family of families) {
+      const address = this.#choose(family, request)
+      if (address !== undefined) return address
+    }
+    return undefined
+  }
+
+  #allocateDualStack(request: AllocationRequest, given: Given, nowMs: number): AllocationOutcome {
+    for (const family of FAMILIES) {
+      const found = this.#next(request, [family])
+      if (found === undefined || 'kind' in found) {
+        this.#takeBack(given)
+        return found ?? this.#exhausted([family], nowMs)
+      }
+      this.#begin(found, request, given)
+    }
+    return allocated(given)
+  }
+
+  /** What is kept for the key and is a run, else the lowest one of what is free or kept for it. */
+  #allocateRun(
+    want: Extract<Want, { kind: 'run' | 'prefix' }>,
+    request: AllocationRequest,
+    given: Given,
+    nowMs: number,
+  ): AllocationOutcome {
+    const families = familiesOf(request.family)
+    const kept = families.map((family) => this.#allKeptFor(request, family))
+    for (const [i, family] of families.entries()) {
+      const run = latestRun(kept[i]!, shapeOf(want, family))
+      if (run !== undefined) return this.#give(run, request, given)
+    }
+    for (const [i, family] of families.entries()) {
+      const run = this.#book.freeRun(family, shapeOf(want, family), kept[i]!)
+      if (run !== undefined) return this.#give(run, request, given)
+    }
+    return this.#exhausted(families, nowMs)
+  }
+
+  /** The next address by the strategy. */
+  #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
+    const space = this.#book.space(family)
+    const chooser = this.#book.chooser(family)
+    const beyond = chooser.nextBeyond(space)
+    if (beyond !== undefined) return beyond
+    for (const part of PARTS) {
+      const slot = chooser.next(space, stickyKey ?? owner.uid, part)
+      if (slot >= 0) {
+        chooser.given(slot)
+        return space.addressAt(slot)
+      }
+      const idle = this.#book.resting.longestIdle(family, part)
+      if (idle !== undefined) return idle
+    }
+    return undefined
+  }
+
+  #give(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
+    for (const address of addresses) this.#begin(address, request, given)
+    return allocated(given)
+  }
+
+  #begin(address: Address, { owner, stickyKey }: AllocationRequest, to: Given): void {
+    const hold = newHold(address, owner, ++this.#sequence, stickyKey)
+    const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
+    to.holds.push(hold)
+    if (rest !== undefined) to.rests.push(rest)
+  }
+
+  /** Not all that was wanted could be given. */
+  #takeBack({ holds, rests, before, sequence }: Given): void {
+    takeBackAll(this.#book, holds, rests)
+    this.#book.strategyState = before
+    // nobody has seen these holds
+    this.#sequence = sequence
+  }
+
+  #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
+    const freeAtMs = this.#book.resting.nextMs(families)
+    return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
+  }
+
+  #end(holds: readonly Hold[], nowMs: number): Released {
+    const others = this.#book.endAll(holds, nowMs)
+    return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
+  }
+}
+
+const NO_ADDRESSES: readonly Address[] = /* @__PURE__ */ Object.freeze([])
+
+/** The static band comes last. */
+const PARTS = [{ inBand: false }, { inBand: true }] as const

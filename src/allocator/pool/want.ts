@@ -1,0 +1,102 @@
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import { assertAddress } from '../../cidr/text/checks.js'
+import { refuse } from '../../errors/refuse.js'
+import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
+import { assertWithin } from '../slots/slots.js'
+import type { Rest } from './cooldown.js'
+import { FAMILIES } from './pool-book.js'
+
+type Address = Address.Address
+type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
+
+/** What a request has been given so far. */
+export interface Given {
+  readonly holds: Hold[]
+  readonly rests: Rest[]
+  /** What the strategy went by before, and the last number that had been given. */
+  readonly before: StrategyState
+  readonly sequence: number
+  /** Whether the owner held nothing at all before. */
+  readonly isNewOwner: boolean
+}
+
+/** What a request has been given that is for one address. */
+interface One {
+  readonly holds: readonly [Hold]
+  readonly rests: readonly Rest[]
+  readonly before: StrategyState
+}
+
+/** No rests. */
+export const NONE: readonly Rest[] = /* @__PURE__ */ Object.freeze([])
+
+/** As many as a pool gives at once: each of them has a record. */
+const MOST_ADDRESSES = 65_536
+const MOST_BITS = 16
+const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'run', 'dualStack', 'prefix']
+
+/** IPv4 before IPv6, where both would do. */
+export function familiesOf(family: Family | undefined): readonly Family[] {
+  return family === undefined ? FAMILIES : [family]
+}
+
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for a count or a length that is out of range, a prefix without a family, whose length would mean nothing, and
+ *   both families with one
+ */
+export function assertWant(want: Want, family: Family | undefined): void {
+  if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', String(family))
+  if (want.kind === 'any') return
+  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
+  if (want.kind === 'address') assertAddress('want.address', want.address)
+  if (want.kind === 'oneOf') for (const address of want.addresses) assertAddress('want.addresses', address)
+  if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
+  if (want.kind === 'dualStack' && family !== undefined) {
+    refuse('family', 'none: dualStack wants both', String(family))
+  }
+  if (want.kind !== 'prefix') return
+  if (family === undefined) {
+    refuse('family', 'that of the prefix', 'undefined')
+  }
+  const bits = Address.bitsOf(family)
+  assertWithin('want.length', want.length, bits - MOST_BITS, bits)
+}
+
+/** How many addresses a run has, and of what its first one is a multiple. */
+export function shapeOf(want: RunWant, family: Family): readonly [count: number, alignment: number] {
+  if (want.kind === 'run') return [want.count, 1]
+  const count = 2 ** (Address.bitsOf(family) - want.length)
+  return [count, count]
+}
+
+/** Whether addresses are what a request for a run would be given. */
+export function isRun(addresses: readonly Address[], want: RunWant): boolean {
+  const sorted = [...addresses].sort(Address.compare)
+  const first = sorted[0]!
+  const last = sorted.at(-1)!
+  if (first.family !== last.family) return false
+  const [count, alignment] = shapeOf(want, first.family)
+  const isAligned = Address.toBigInt(first) % BigInt(alignment) === 0n
+  return isAligned && sorted.length === count && Address.distance(first, last) === BigInt(count - 1)
+}
+
+/** Whether addresses are what a request for both families would be given. */
+export function isOneOfEach(addresses: readonly Address[]): boolean {
+  const [one, other] = addresses
+  return addresses.length === 2 && one!.family !== other!.family
+}
+
+export function newHold(address: Address, owner: Owner, sequence: number, stickyKey: string | undefined): Hold {
+  return stickyKey === undefined ? { address, owner, sequence } : { address, owner, sequence, stickyKey }
+}
+
+export function allocated({ holds, rests, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
+  const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
+  const memory = { strategy: before, rests }
+  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
+}
+
+export function already(addresses: readonly Address[]): AllocationOutcome {
+  return { kind: 'already', address: addresses[0]!, addresses }
+}

@@ -1,0 +1,58 @@
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Sets from '../../cidr/nouns/range-set.js'
+import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
+
+type RangeSet = Sets.RangeSet
+
+export interface PrefixAllocatorSpec {
+  /** The address space to carve, of one family. Overlapping and adjacent parts are one. */
+  readonly parents: RangeSet
+  /** Space that no child may touch: a child that overlaps it is lost as a whole. */
+  readonly exclude?: RangeSet | undefined
+  /** That of the children. Default: that of the parents, of which there has to be one then. */
+  readonly family?: Family | undefined
+  /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */
+  readonly childLength: number
+  /**
+   * `lowest`: the lowest free child. `next-fit`: the lowest behind the last one that was given, then from the first one on; releases do not move
+   * it, so that a child that comes back is used last. Default `lowest`.
+   */
+  readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
+}
+
+/** A spec with all that it leaves out. */
+export interface PrefixPlan {
+  /** Parents without exclusions. */
+  readonly space: RangeSet
+  readonly family: Family
+  readonly childLength: number
+  readonly isNextFit: boolean
+}
+
+/** @throws IpamError as the constructor of an allocator does */
+export function planOf({ parents, exclude, family, childLength, strategy }: PrefixAllocatorSpec): PrefixPlan {
+  const kind = strategy?.kind ?? 'lowest'
+  if (kind !== 'lowest' && kind !== 'next-fit') refuse('strategy.kind', 'lowest or next-fit', String(kind))
+  const space = exclude === undefined ? parents : Sets.subtract(parents, exclude)
+  return { space, family: familyOf(parents, family), childLength, isNextFit: kind === 'next-fit' }
+}
+
+/** The family of parents that are of one. */
+function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
+  const firsts = [
+    { v4, v6: Sets.empty.v6 },
+    { v4: Sets.empty.v4, v6 },
+  ].map(Sets.first)
+  const [first, other] = firsts.filter((one) => one !== undefined)
+  if (first !== undefined && other !== undefined) refuseFamilies(Address.format(first), Address.format(other))
+  const family = wanted ?? first?.family
+  if (family === undefined) refuse('family', 'that of the children: no parent tells it', 'undefined')
+  if (first !== undefined && first.family !== family) refuseFamilies(`children of IPv${family}`, Address.format(first))
+  return family
+}
+
+function refuseFamilies(left: string, right: string): never {
+  throw ipamError('FAMILY_MISMATCH', { left, right })
+}

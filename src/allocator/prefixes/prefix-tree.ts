@@ -1,0 +1,206 @@
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { ipamError } from '../../errors/index.js'
+import { STRIDE } from './leaf-blocks.js'
+import { PrefixBuddies } from './prefix-buddies.js'
+import { PrefixWay } from './prefix-way.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
+
+/**
+ * The free space of a family by prefixes of any length: buddies. Mutable, synchronous, deterministic; knows no owners.
+ *
+ *     10.0.0.0/8   |-------------------------------|      what is free of it when 10.64.0.0/12 is taken:
+ *                  |---- /10 ----|####|-/12-|-/11---|     one /12, one /11, one /10, and the /9 behind
+ *
+ * What is taken may overlap, as it may where live objects are read back: a prefix is free when nothing in it, and nothing around it, is taken.
+ * Outside of the parents nothing is ever free, and what is taken there is remembered.
+ *
+ * O(length of the prefix) where nothing else is said, a step for every five bits behind those that all parents have in common; nothing of the size
+ * 2^n is ever built. Two to five bytes for each prefix taken beside others of the child length, up to 64 for one beside others of another length,
+ * and for one that stands alone 6 to 16 for each bit; the room of what was released is used again, and not given back.
+ *
+ * @throws IpamError `FAMILY_MISMATCH` for parents of both families, `INVALID_PREFIX_LENGTH`
+ * @example
+ * const tree = new PrefixTree(RangeSet.parse(['10.0.0.0/8']))
+ * tree.take(Prefix.parse('10.0.0.0/12')) // true
+ * const free = tree.nextFree(10)
+ * free && Prefix.format(free) // '10.64.0.0/10'
+ * tree.countFree(12) // 15n
+ */
+export class PrefixTree {
+  /** That of the parents. */
+  readonly family: Family
+  /** 32 or 128. */
+  readonly bits: number
+  readonly #way: PrefixWay
+  /** What is in the root: the prefix that has all parents, or one a little wider. */
+  readonly #buddies: PrefixBuddies
+  /** What is taken that is not in the root, and how often. */
+  readonly #beside = new Map<string, number>()
+  /** How often the root is in what is taken. */
+  #timesAround = 0
+
+  /**
+   * @param options `family`: that of a tree without parents, 6 where nothing is said. `childLength`: the length of most prefixes that will be
+   *   taken; without it all answers are the same, and may take a little longer. Default: that of an address.
+   */
+  constructor(
+    parents: RangeSet,
+    options: { readonly family?: Family | undefined; readonly childLength?: number | undefined } = {},
+  ) {
+    const prefixes = RangeSet.prefixes(parents)
+    const first = prefixes[0]?.address
+    const last = prefixes.at(-1)
+    if (first !== undefined && last !== undefined && first.family !== last.address.family) {
+      throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last.address) })
+    }
+    this.family = first?.family ?? options.family ?? 6
+    this.bits = Address.bitsOf(this.family)
+    const { childLength = this.bits } = options
+    this.#assertLength(childLength)
+    const common = first === undefined || last === undefined ? 0 : commonLength(first, Prefix.last(last))
+    this.#way = new PrefixWay(this.family, baseFor(common, childLength), first)
+    this.#buddies = new PrefixBuddies(this.#way, this.bits)
+    for (const prefix of prefixes) {
+      this.#way.write(prefix.address)
+      this.#way.follow(prefix.length)
+      this.#buddies.include(prefix.length)
+    }
+  }
+
+  /** Whether all of a prefix is of the space, and nothing in it or around it is taken. */
+  isFree(prefix: Prefix): boolean {
+    return this.#findFree(prefix) >= 0
+  }
+
+  /** Takes a prefix that is free. False, and nothing changes, if it is not. */
+  take(prefix: Prefix): boolean {
+    const depth = this.#findFree(prefix)
+    if (depth < 0) return false
+    this.#buddies.occupyFrom(depth, prefix.length)
+    return true
+  }
+
+  /** Takes a prefix, whatever is taken in it or around it. It is free again when it has been released as often. O(length + what is taken in it). */
+  occupy(prefix: Prefix): void {
+    if (this.#way.isFound(prefix)) this.#buddies.occupyFrom(this.#way.depth, prefix.length)
+    else if (this.#aimAt(prefix)) this.#buddies.occupy(prefix.length)
+    else this.#holdBeside(prefix, 1)
+  }
+
+  /** Ends one hold of exactly this prefix. False, and nothing changes, if it is not taken. O(length + what is taken in it). */
+  release(prefix: Prefix): boolean {
+    return this.#aimAt(prefix) ? this.#buddies.release(prefix.length) : this.#holdBeside(prefix, -1)
+  }
+
+  /**
+   * The lowest free prefix of a length, from an address on if one is given, or `undefined`. Changes nothing.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`
+   */
+  nextFree(length: number, from?: Address): Prefix | undefined {
+    this.#assertLength(length)
+    const order = from === undefined ? -1 : this.#aimUp(from, length)
+    if (order > 0 || this.#timesAround > 0 || this.#buddies.shortest > length) return undefined
+    const depth = order < 0 ? this.#buddies.first(length) : this.#buddies.next(length)
+    return depth < 0 ? undefined : this.#way.found(depth, length)
+  }
+
+  /** As {@link nextFree}, and then from the lowest address on: the order of a cursor that goes round. */
+  nextFreeAround(length: number, from: Address): Prefix | undefined {
+    return this.nextFree(length, from) ?? this.nextFree(length)
+  }
+
+  /**
+   * How many prefixes of a length are free, each of which could be taken without the others. O(length).
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`
+   */
+  countFree(length: number): bigint {
+    this.#assertLength(length)
+    return this.#timesAround > 0 ? 0n : this.#buddies.countFree(length)
+  }
+
+  /** The free space as the fewest prefixes, in order, as it is now. O(what is taken). */
+  freePrefixes(): Prefix[] {
+    const found: Prefix[] = []
+    if (this.#timesAround > 0) return found
+    this.#buddies.forEachFree((length) => found.push({ address: this.#way.addressOf(length), length }))
+    return found
+  }
+
+  /** How deep the last node is on the way to a prefix, which is written, or -1 if it is not free. */
+  #findFree(prefix: Prefix): number {
+    if (this.#way.isFound(prefix)) return this.#way.depth
+    return this.#aimAt(prefix) && this.#timesAround === 0 ? this.#buddies.findFree(prefix.length) : -1
+  }
+
+  /** Begins or ends a hold of a prefix that is not in the root. False if it is not held. */
+  #holdBeside(prefix: Prefix, change: 1 | -1): boolean {
+    const text = Prefix.format(Prefix.masked(prefix))
+    const holds = (this.#beside.get(text) ?? 0) + change
+    if (holds < 0) return false
+    if (holds === 0) this.#beside.delete(text)
+    else this.#beside.set(text, holds)
+    const { length } = prefix
+    if (length < this.#way.base && this.#way.compare(length) === 0) this.#timesAround += change
+    return true
+  }
+
+  /** Writes the way to a prefix, if that is in the root. False if it is not. */
+  #aimAt(prefix: Prefix): boolean {
+    const length = prefix?.length
+    if (prefix?.address?.family !== this.family || !Number.isInteger(length) || length < 0 || length > this.bits) {
+      this.#refuse(Prefix.masked(prefix).address)
+    }
+    this.#way.write(prefix.address)
+    if (length < this.#way.base || this.#way.compare(this.#way.base) !== 0) return false
+    this.#way.follow(length)
+    return true
+  }
+
+  /**
+   * Writes the way to the lowest address that is at least `from` and begins a prefix of the length. Returns whether the root lies behind it (below
+   * 0), has it (0) or does not reach so far.
+   */
+  #aimUp(from: Address, length: number): number {
+    if (from.family !== this.family) this.#refuse(from)
+    this.#way.write(Prefix.of(from, length).address)
+    if (!this.#way.alignUp(length)) return 1
+    const order = this.#way.compare(this.#way.base)
+    if (order === 0) this.#way.follow(length)
+    return order
+  }
+
+  #refuse(address: Address): never {
+    throw ipamError('FAMILY_MISMATCH', { left: `a tree of IPv${this.family}`, right: Address.format(address) })
+  }
+
+  #assertLength(length: number): void {
+    if (!Number.isInteger(length) || length < 0 || length > this.bits) {
+      throw ipamError('INVALID_PREFIX_LENGTH', { length, max: this.bits })
+    }
+  }
+}
+
+/** How many bits two addresses of a family have in common. */
+function commonLength(left: Address, right: Address): number {
+  if (left.family === 4) return right.family === 4 ? Math.clz32(left.value ^ right.value) : 0
+  if (right.family === 4) return 0
+  let length = Math.clz32(left.w0 ^ right.w0)
+  if (length === 32) length += Math.clz32(left.w1 ^ right.w1)
+  if (length === 64) length += Math.clz32(left.w2 ^ right.w2)
+  if (length === 96) length += Math.clz32(left.w3 ^ right.w3)
+  return length
+}
+
+/** Where nodes begin of which the uppermost is no longer than `length`: such that a child is a pair of leaves, and needs no node below. */
+function baseFor(length: number, childLength: number): number {
+  const pair = childLength - STRIDE + 1
+  return length - ((length - pair + 26 * STRIDE) % STRIDE)
+}

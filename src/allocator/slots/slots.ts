@@ -1,0 +1,133 @@
+import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
+
+/** Slots next to each other, both ends included. */
+export interface SlotRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** Narrows {@link Slots.nextFreeRun}. */
+export interface FreeRunOptions {
+  /** Not below this slot. Default 0. */
+  readonly from?: number | undefined
+  /** The first slot of the run plus `offset` is a multiple of this. Default 1. */
+  readonly alignment?: number | undefined
+  /** Default 0. */
+  readonly offset?: number | undefined
+}
+
+/**
+ * Which of the numbers 0 to size - 1 are taken. Inside an allocator every address is such a number. Mutable, synchronous, deterministic.
+ *
+ * Every method throws `INDEX_OUT_OF_RANGE` for a slot that is not a whole number from 0 to size - 1, where nothing else is said.
+ */
+export interface Slots {
+  /** How many slots there are. */
+  readonly size: number
+  /** How many of them are taken. O(1). */
+  readonly used: number
+  /** Whether a slot is taken. */
+  has(index: number): boolean
+  /** Takes a slot. False, and nothing changes, if it was taken already. */
+  take(index: number): boolean
+  /** Frees a slot. False, and nothing changes, if it was free already. */
+  release(index: number): boolean
+  /** Takes all slots from `first` to `last`, and returns how many of them were free. */
+  takeRange(first: number, last: number): number
+  /** Frees all slots from `first` to `last`, and returns how many of them were taken. */
+  releaseRange(first: number, last: number): number
+  /** The lowest free slot that is at least `from`, or -1. `from` may be the size itself. */
+  nextFree(from: number): number
+  /** As {@link nextFree}, and then from 0 on: the order of a cursor that goes round. */
+  nextFreeAround(from: number): number
+  /** The lowest taken slot that is at least `from`, or -1. `from` may be the size itself. */
+  nextUsed(from: number): number
+  /**
+   * The first slot of the lowest run of `length` free ones, or -1.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1, or an offset below 0; both go up to 2^52
+   */
+  nextFreeRun(length: number, options?: FreeRunOptions): number
+  /** How many slots from `first` to `last` are taken. */
+  countUsed(first: number, last: number): number
+  /** The free slot that has `rank` free ones before it, or -1 if there are not so many. */
+  freeAt(rank: number): number
+  /** The free slots in order, as ranges that do not touch. A change while they are read ends in unspecified ranges. */
+  freeRanges(): IterableIterator<SlotRange>
+  /** As {@link freeRanges}, of the taken slots. */
+  usedRanges(): IterableIterator<SlotRange>
+  /** Slots that begin as these are, and change apart from them. */
+  fork(): Slots
+}
+
+/** @throws IpamError `INDEX_OUT_OF_RANGE` unless `index` is a whole number from 0 to size - 1 */
+export function assertIndex(index: number, size: number): void {
+  if (!Number.isInteger(index) || index < 0 || index >= size) {
+    throw ipamError('INDEX_OUT_OF_RANGE', { index: String(index), size: String(size) })
+  }
+}
+
+/** @throws IpamError `INDEX_OUT_OF_RANGE`, and `INVALID_ARGUMENT` if the first slot lies above the last */
+export function assertRange(first: number, last: number, size: number): void {
+  assertIndex(first, size)
+  assertIndex(last, size)
+  if (first > last) {
+    refuse('last', `at least ${first}`, last)
+  }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` unless `value` is a whole number from `min` to `max` */
+export function assertWithin(argument: string, value: number, min: number, max: number): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    const expected = `a whole number from ${min} to ${shownLimit(max)}`
+    refuse(argument, expected, value)
+  }
+}
+
+/** The lowest number from `from` on that is with `offset` a multiple of `alignment`. */
+export function alignedFrom(from: number, alignment: number, offset: number): number {
+  const rest = (from + offset) % alignment
+  return rest === 0 ? from : from + alignment - rest
+}
+
+/** The options of a search for a run. */
+export function checkedRun(length: number, { from = 0, alignment = 1, offset = 0 }: FreeRunOptions, size: number) {
+  assertWithin('length', length, 1, Number.MAX_SAFE_INTEGER)
+  assertWithin('alignment', alignment, 1, MOST_SLOTS)
+  assertWithin('offset', offset, 0, MOST_SLOTS)
+  if (from !== size) assertIndex(from, size)
+  return { from, alignment, offset }
+}
+
+/** Arithmetic on slots stays exact up to here. */
+export const MOST_SLOTS = 2 ** 52
+
+/** Powers of two are written as such. */
+function shownLimit(limit: number): string {
+  if (limit === Number.MAX_SAFE_INTEGER) return '2^53 - 1'
+  const exponent = Math.log2(limit)
+  return limit > 1024 && Number.isInteger(exponent) ? `2^${exponent}` : String(limit)
+}
+
+/** The free slots in order, one search for each end of a range. */
+export function* freeRangesOf(slots: Slots): IterableIterator<SlotRange> {
+  let first = slots.nextFree(0)
+  while (first >= 0) {
+    const used = slots.nextUsed(first)
+    const behind = used < 0 ? slots.size : used
+    yield { first, last: behind - 1 }
+    first = slots.nextFree(behind)
+  }
+}
+
+/** As {@link freeRangesOf}, of the taken slots. */
+export function* usedRangesOf(slots: Slots): IterableIterator<SlotRange> {
+  let first = slots.nextUsed(0)
+  while (first >= 0) {
+    const free = slots.nextFree(first)
+    const behind = free < 0 ? slots.size : free
+    yield { first, last: behind - 1 }
+    first = slots.nextUsed(behind)
+  }
+}

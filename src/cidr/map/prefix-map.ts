@@ -1,0 +1,334 @@
+import { ipamError } from '../../errors/index.js'
+import type { Address, Address4, Address6 } from '../nouns/address-core.js'
+import { maskWord, type Prefix } from '../nouns/prefix-core.js'
+import { assertLength, isWord, shown } from '../text/checks.js'
+import { PrefixTrie } from './prefix-trie.js'
+import { lengthOf } from './trie-entries.js'
+
+/** A prefix of a {@link PrefixMap} and what it stands for. */
+export interface PrefixEntry<V> {
+  readonly prefix: Prefix
+  readonly value: V
+}
+
+/**
+ * Values by prefix, of both families, with the questions that a routing table answers: which entry covers an address most closely, which
+ * ones cover it at all, what lies inside a prefix. Host bits of a key do not count. Mutable, as a `Map`; an IPv4 prefix never covers an
+ * IPv6 address, mapped or not.
+ *
+ * The order is all IPv4, then all IPv6, each ascending, a shorter prefix before the longer ones that begin at the same address. A map may
+ * change while it is iterated over: the iteration goes on behind the prefix that it was at, so it shows each entry at most once, shows
+ * what is set ahead of it, and does not show what is deleted before it comes there.
+ *
+ * At most 8,388,607 prefixes of each family. One takes about 42 bytes (IPv4) or 57 (IPv6), with the reference to its value; the room of
+ * deleted ones is used again, and given back by `clear()`.
+ *
+ * @example
+ * const sites = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 'all'], [Prefix.parse('10.7.0.0/16'), 'Oslo']])
+ * sites.lookup(Address.parse('10.7.1.2')) // 'Oslo'
+ * sites.lookup(Address.parse('10.8.1.2')) // 'all'
+ * sites.lookup(Address.parse('11.0.0.1')) // undefined
+ */
+export class PrefixMap<V> {
+  readonly #v4 = new PrefixTrie<V>(1)
+  readonly #v6 = new PrefixTrie<V>(4)
+
+  /**
+   * A map of some entries, of which a later one replaces an earlier one of the same prefix. O(n).
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1], [Prefix.parse('10.0.0.1/8'), 2]]).size // 1
+   */
+  constructor(entries?: Iterable<readonly [Prefix, V]>) {
+    if (entries === undefined) return
+    if (typeof entries?.[Symbol.iterator] !== 'function') invalid('entries', entries)
+    for (const entry of entries) {
+      if (typeof entry?.[Symbol.iterator] !== 'function') invalid('entries', entry)
+      const [prefix, value] = entry
+      this.set(prefix, value)
+    }
+  }
+
+  /**
+   * How many prefixes the map has. O(1).
+   *
+   * @example
+   * new PrefixMap().size // 0
+   */
+  get size(): number {
+    return this.#v4.size + this.#v6.size
+  }
+
+  /**
+   * Sets the value of exactly this prefix, host bits cleared. O(length of the prefix), as is every question about one prefix or address.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for what is no prefix, or if the map is full
+   * @example
+   * new PrefixMap<number>().set(Prefix.parse('10.0.0.77/8'), 1).get(Prefix.parse('10.0.0.0/8')) // 1
+   */
+  set(prefix: Prefix, value: V): this {
+    const length = prefix?.length
+    this.#aimAtPrefix(prefix, length).set(length, value)
+    return this
+  }
+
+  /**
+   * The value of exactly this prefix, host bits cleared, or `undefined`: {@link has} tells a value that is `undefined` from none.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]]).get(Prefix.parse('10.0.0.0/16')) // undefined
+   */
+  get(prefix: Prefix): V | undefined {
+    const length = prefix?.length
+    const trie = this.#aimAtPrefix(prefix, length)
+    const entry = trie.find(length)
+    return entry === 0 ? undefined : trie.valueOf(entry)
+  }
+
+  /**
+   * Whether the map has exactly this prefix, host bits cleared, be it with `undefined` as its value.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * new PrefixMap([[Prefix.parse('10.0.0.0/8'), undefined]]).has(Prefix.parse('10.0.0.0/8')) // true
+   */
+  has(prefix: Prefix): boolean {
+    const length = prefix?.length
+    return this.#aimAtPrefix(prefix, length).find(length) !== 0
+  }
+
+  /**
+   * Takes exactly this prefix out of the map, host bits cleared, and tells whether it was there. Those inside it stay.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]])
+   * map.delete(Prefix.parse('10.0.0.0/8')) // true
+   * map.delete(Prefix.parse('10.0.0.0/8')) // false
+   */
+  delete(prefix: Prefix): boolean {
+    const length = prefix?.length
+    return this.#aimAtPrefix(prefix, length).delete(length)
+  }
+
+  /**
+   * Takes everything out of the map. O(1).
+   *
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]])
+   * map.clear()
+   * map.size // 0
+   */
+  clear(): void {
+    this.#v4.clear()
+    this.#v6.clear()
+  }
+
+  /**
+   * The longest prefix of the map that has this address, or all of this prefix, with its value; `undefined` if there is none.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 'wide'], [Prefix.parse('10.7.0.0/16'), 'narrow']])
+   * const match = map.longestMatch(Prefix.parse('10.7.0.0/15'))
+   * match && Prefix.format(match.prefix) // '10.0.0.0/8'
+   */
+  longestMatch(member: Address | Prefix): PrefixEntry<V> | undefined {
+    if (isAddress(member) && member.family === 4) return this.#longestMatch4(member)
+    const length = lengthIn(member)
+    const trie = this.#aimAt(member, length)
+    const limit = length ?? trie.bits
+    const entry = trie === this.#v4 ? trie.longest4(trie.key[0]!, limit) : trie.longest(limit)
+    return entry === 0 ? undefined : this.#entryOf(trie, entry)
+  }
+
+  /**
+   * The value of the longest prefix of the map that has this address, or `undefined`: the quickest question, which makes no object. A value
+   * that is `undefined` itself looks the same as none: {@link longestMatch} tells them apart.
+   *
+   * @throws IpamError `INVALID_ARGUMENT`
+   * @example
+   * new PrefixMap([[Prefix.parse('fd00::/8'), 'local']]).lookup(Address.parse('fd00::1')) // 'local'
+   */
+  lookup(address: Address): V | undefined {
+    if (address?.family === 4) {
+      const trie = this.#v4
+      const { value } = address
+      if (!isWord(value)) invalid('address', address)
+      const entry = trie.longest4(value, 32)
+      return entry === 0 ? undefined : trie.valueOf(entry)
+    }
+    const trie = this.#aimAtAddress(address)
+    const entry = trie.longest(trie.bits)
+    return entry === 0 ? undefined : trie.valueOf(entry)
+  }
+
+  /**
+   * All entries whose prefix has this address, or all of this prefix, shortest first.
+   *
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('10.7.0.0/16'), 1], [Prefix.parse('10.0.0.0/8'), 2]])
+   * map.covering(Address.parse('10.7.0.1')).map(({ value }) => value) // [2, 1]
+   */
+  covering(member: Address | Prefix): PrefixEntry<V>[] {
+    const length = lengthIn(member)
+    const trie = this.#aimAt(member, length)
+    return trie.covering(length ?? trie.bits).map((entry) => this.#entryOf(trie, entry))
+  }
+
+  /**
+   * All entries inside a prefix, that of the prefix itself with them, in order. O(length of the prefix + how many they are).
+   *
+   * @param options `limit`: the most entries to return, from 1 on; the first ones. Default: all.
+   * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('10.7.0.0/16'), 1], [Prefix.parse('10.0.0.0/8'), 2]])
+   * map.coveredBy(Prefix.parse('10.0.0.0/8')).map(({ value }) => value) // [2, 1]
+   */
+  coveredBy(prefix: Prefix, options: { readonly limit?: number | undefined } = {}): PrefixEntry<V>[] {
+    const { limit = Number.POSITIVE_INFINITY } = options
+    if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 1)) invalid('limit', limit)
+    const length = prefix?.length
+    const trie = this.#aimAtPrefix(prefix, length)
+    return trie.coveredBy(length, limit).map((entry) => this.#entryOf(trie, entry))
+  }
+
+  /**
+   * All prefixes with their values, in order.
+   *
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('fd00::/8'), 1], [Prefix.parse('10.0.0.0/8'), 2]])
+   * Array.from(map.entries(), ([prefix, value]) => [Prefix.format(prefix), value]) // [['10.0.0.0/8', 2], ['fd00::/8', 1]]
+   */
+  *entries(): IterableIterator<[Prefix, V]> {
+    for (const trie of [this.#v4, this.#v6]) {
+      for (const entry of trie.inOrder()) yield [this.#prefixOf(trie, entry), trie.valueOf(entry)]
+    }
+  }
+
+  /**
+   * All prefixes, in order.
+   *
+   * @example
+   * Array.from(new PrefixMap([[Prefix.parse('10.0.0.1/8'), 1]]).keys(), Prefix.format) // ['10.0.0.0/8']
+   */
+  *keys(): IterableIterator<Prefix> {
+    for (const trie of [this.#v4, this.#v6]) for (const entry of trie.inOrder()) yield this.#prefixOf(trie, entry)
+  }
+
+  /**
+   * The values of all prefixes, in the order of these.
+   *
+   * @example
+   * Array.from(new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1], [Prefix.parse('9.0.0.0/8'), 2]]).values()) // [2, 1]
+   */
+  *values(): IterableIterator<V> {
+    for (const trie of [this.#v4, this.#v6]) for (const entry of trie.inOrder()) yield trie.valueOf(entry)
+  }
+
+  /**
+   * As {@link entries}.
+   *
+   * @example
+   * const map = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]])
+   * new PrefixMap(map).size // 1
+   */
+  [Symbol.iterator](): IterableIterator<[Prefix, V]> {
+    return this.entries()
+  }
+
+  /** The bits of the prefix are those of the address: nothing but the value is read for the result. */
+  #longestMatch4(address: Address4): PrefixEntry<V> | undefined {
+    const { value } = address
+    if (!isWord(value)) invalid('address', address)
+    const entry = this.#v4.longest4(value, 32)
+    if (entry === 0) return undefined
+    const length = lengthOf(entry)
+    const prefix: Prefix = { address: { family: 4, value: (value & maskWord(length)) >>> 0 }, length }
+    return { prefix, value: this.#v4.valueOf(entry) }
+  }
+
+  #entryOf(trie: PrefixTrie<V>, entry: number): PrefixEntry<V> {
+    return { prefix: this.#prefixOf(trie, entry), value: trie.valueOf(entry) }
+  }
+
+  #prefixOf(trie: PrefixTrie<V>, entry: number): Prefix {
+    const length = lengthOf(entry)
+    const word = trie.wordOf(entry, 0) >>> 0
+    if (trie === this.#v4) return { address: { family: 4, value: word }, length }
+    const w1 = trie.wordOf(entry, 1) >>> 0
+    const w2 = trie.wordOf(entry, 2) >>> 0
+    const w3 = trie.wordOf(entry, 3) >>> 0
+    return { address: { family: 6, w0: word, w1, w2, w3 }, length }
+  }
+
+  #aimAt(member: Address | Prefix, length: number | undefined): PrefixTrie<V> {
+    return isAddress(member) ? this.#aimAtAddress(member) : this.#aimAtPrefix(member, length as number)
+  }
+
+  /** `length` is that of the prefix, read once: a getter may answer something else the next time. */
+  #aimAtPrefix(prefix: Prefix, length: number): PrefixTrie<V> {
+    const address = prefix?.address
+    if (address === undefined || address === null) return invalid('prefix', prefix)
+    if (length === undefined) assertLength(address.family, length)
+    return this.#aimAtAddress(address, length)
+  }
+
+  /** The trie that may have the address, and in its key now has the first `length` bits of it, or all. */
+  #aimAtAddress(address: Address, length?: number): PrefixTrie<V> {
+    const family = address?.family
+    if (family === 4) {
+      const { value } = address as Address4
+      if (!isWord(value)) invalid('address', address)
+      if (length !== undefined) assertLength(4, length)
+      this.#v4.key[0] = value & maskWord(length ?? 32)
+      return this.#v4
+    }
+    if (family !== 6) return invalid('address', address)
+    const { w0, w1, w2, w3 } = address as Address6
+    if (!(isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3))) invalid('address', address)
+    if (length !== undefined) assertLength(6, length)
+    const bits = length ?? 128
+    const { key } = this.#v6
+    key[0] = w0 & maskWord(bits)
+    key[1] = w1 & maskWord(bits - 32)
+    key[2] = w2 & maskWord(bits - 64)
+    key[3] = w3 & maskWord(bits - 96)
+    return this.#v6
+  }
+}
+
+function isAddress(member: Address | Prefix): member is Address {
+  return typeof member === 'object' && member !== null && 'family' in member
+}
+
+/** The length of a prefix, read once; an address has none. */
+function lengthIn(member: Address | Prefix): number | undefined {
+  return isAddress(member) ? undefined : member?.length
+}
+
+const EXPECTED = {
+  address: 'a family and words that are whole numbers from 0 to 2^32 - 1',
+  prefix: 'an address with a length',
+  entries: 'an iterable of pairs of a prefix and a value',
+  limit: 'a whole number from 1 on',
+} as const
+
+/** For callers without types: says what they gave. */
+function invalid(argument: keyof typeof EXPECTED, given: unknown): never {
+  throw ipamError('INVALID_ARGUMENT', { argument, expected: EXPECTED[argument], got: partsOf(given) })
+}
+
+/** The parts that an address or a prefix has, as far as they are there: nothing else is looked at, since it may be large. */
+function partsOf(given: unknown): string {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return shown(given)
+  const parts: string[] = []
+  for (const name of ['family', 'value', 'w0', 'w1', 'w2', 'w3', 'address', 'length']) {
+    const part = (given as { [name: string]: unknown })[name]
+    if (part !== undefined) parts.push(`${name} ${typeof part === 'number' ? part : typeof part}`)
+  }
+  return parts.length > 0 ? parts.join(', ') : shown(given)
+}

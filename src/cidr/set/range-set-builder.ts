@@ -1,0 +1,99 @@
+import { ipamError } from '../../errors/index.js'
+import type { Address } from '../nouns/address-core.js'
+import type { Prefix } from '../nouns/prefix-core.js'
+import { notAMember } from '../nouns/range-check.js'
+import type { Range } from '../nouns/range-core.js'
+import { empty, type RangeSet, subtract, union } from './range-set.js'
+import { Spans } from './spans.js'
+
+/**
+ * Collects what a set has and what it has not, in the order of the calls, and makes the set at the end: addresses added after a removal are
+ * in it again. Cheaper than a new set a step: a call only takes notes, and is amortised O(1); each change from adding to removing or back
+ * costs a sweep over what there is.
+ *
+ * @example
+ * const builder = RangeSet.builder().add(Prefix.parse('10.0.0.0/29')).remove(Address.parse('10.0.0.1'))
+ * RangeSet.format(builder.build()) // ['10.0.0.0-10.0.0.0', '10.0.0.2-10.0.0.7']
+ */
+export class RangeSetBuilder {
+  #set: RangeSet = empty
+  readonly #spans = new Spans()
+  #removing = false
+  #built = false
+
+  /**
+   * Puts an address, or all of a prefix, a range or a set, into the set.
+   *
+   * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE`; `INVALID_ARGUMENT` after {@link build}
+   * @example
+   * RangeSet.format(RangeSet.builder().add(Prefix.parse('10.0.0.0/30')).build()) // ['10.0.0.0-10.0.0.3']
+   */
+  add(member: Address | Prefix | Range | RangeSet): this {
+    this.#note(member, false)
+    return this
+  }
+
+  /**
+   * Takes an address, or all of a prefix, a range or a set, out of what has been added so far.
+   *
+   * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE`; `INVALID_ARGUMENT` after {@link build}
+   * @example
+   * const everything = Prefix.parse('10.0.0.0/30')
+   * RangeSet.isEmpty(RangeSet.builder().add(everything).remove(everything).build()) // true
+   */
+  remove(member: Address | Prefix | Range | RangeSet): this {
+    this.#note(member, true)
+    return this
+  }
+
+  /**
+   * The set. The builder is closed: nothing can be added any more. O(n).
+   *
+   * @throws IpamError `INVALID_ARGUMENT` the second time
+   * @example
+   * RangeSet.size(RangeSet.builder().add(Address.parse('10.0.0.1')).build()) // 1n
+   */
+  build(): RangeSet {
+    this.#assertOpen()
+    this.#built = true
+    this.#flush()
+    return this.#set
+  }
+
+  #note(member: Address | Prefix | Range | RangeSet, removing: boolean): void {
+    this.#assertOpen()
+    if (removing !== this.#removing) {
+      this.#flush()
+      this.#removing = removing
+    }
+    if (typeof member !== 'object' || member === null) throw notAMember(member)
+    if ('family' in member) this.#spans.addRange(member, member)
+    else if ('address' in member) this.#spans.addPrefix(member)
+    else if ('first' in member) this.#spans.addRange(member.first, member.last)
+    else if ('v4' in member) this.#apply(member)
+    else throw notAMember(member)
+  }
+
+  #flush(): void {
+    if (!this.#spans.isEmpty) this.#apply(this.#spans.take())
+  }
+
+  #apply(set: RangeSet): void {
+    this.#set = this.#removing ? subtract(this.#set, set) : union(this.#set, set)
+  }
+
+  #assertOpen(): void {
+    if (!this.#built) return
+    throw ipamError('INVALID_ARGUMENT', { argument: 'builder', expected: 'one that is still open', got: 'built' })
+  }
+}
+
+/**
+ * A builder of a set, which begins empty.
+ *
+ * @example
+ * RangeSet.isEmpty(RangeSet.builder().build()) // true
+ */
+export function builder(): RangeSetBuilder {
+  return new RangeSetBuilder()
+}
