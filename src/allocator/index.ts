@@ -10,7 +10,7 @@ export type {
 } from './ledger/entry.js'
 export { Ledger } from './ledger/ledger.js'
 export { AddressPool } from './pool/address-pool.js'
-export type { Rest } from './pool/cooldown.js'
+export type { ReleasedAddress } from './pool/cooldown.js'
 export type { AddressPoolSpec } from './pool/pool-spec.js'
 export {
   type ObservedHold,

@@ -1,6 +1,6 @@
 import type { Address, Family } from '../cidr/index.js'
 import { refuse } from '../errors/refuse.js'
-import type { Rest } from './pool/cooldown.js'
+import type { ReleasedAddress } from './pool/cooldown.js'
 
 /** Who holds an address. Two requests with the same uid, for the same interface, are the same owner. */
 export interface Owner {
@@ -93,7 +93,7 @@ export type AllocationDelta = Allocated | Released
 export interface Allocated {
   readonly kind: 'allocate'
   readonly holds: readonly Hold[]
-  readonly memory: { readonly strategy: StrategyState; readonly rests: readonly Rest[] }
+  readonly memory: { readonly strategy: StrategyState; readonly releases: readonly ReleasedAddress[] }
 }
 
 /** What a strategy goes by: the slot behind the last one given, or what draws follow from. */

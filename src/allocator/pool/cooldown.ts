@@ -7,7 +7,7 @@ type Address = Address.Address
 type Key = number | string
 
 /** An address that was released and has not been given again since. */
-export interface Rest {
+export interface ReleasedAddress {
   readonly address: Address
   /** The higher, the later it was released. */
   readonly order: number
@@ -16,22 +16,22 @@ export interface Rest {
   readonly stickyKey?: string | undefined
 }
 
-interface RestingOptions {
+interface CooldownOptions {
   readonly keepsOrder: boolean
   readonly isUsable: (address: Address) => boolean
   readonly isInBand: (address: Address) => boolean
 }
 
 /** The addresses that were released and have not been given again since: those that cool down, and those that have done so. */
-export class Resting {
-  readonly #rests = new ReusableMap<Key, Rest>()
-  readonly #cooling = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
+export class Cooldown {
+  readonly #releases = new ReusableMap<Key, ReleasedAddress>()
+  readonly #cooling = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   /** Those that have cooled down, the last one first: they cool again when the clock is set back. */
-  readonly #warm = new Deadlines<Rest>()
+  readonly #warm = new Deadlines<ReleasedAddress>()
   /** By the order in which they were released: those above the static band, and those in it. */
-  readonly #cooled = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
-  readonly #cooledInBand = { 4: new Deadlines<Rest>(), 6: new Deadlines<Rest>() } as const
-  readonly #byStickyKey = new MultiMap<string, Key, Rest>((rest) => Address.key(rest.address))
+  readonly #cooled = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
+  readonly #cooledInBand = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
+  readonly #byStickyKey = new MultiMap<string, Key, ReleasedAddress>((released) => Address.key(released.address))
   readonly #keepsOrder: boolean
   readonly #isUsable: (address: Address) => boolean
   readonly #isInBand: (address: Address) => boolean
@@ -41,7 +41,7 @@ export class Resting {
    * @param isUsable whether the strategy may give an address once it has cooled down
    * @param isInBand whether it may only when there is no other one
    */
-  constructor({ keepsOrder, isUsable, isInBand }: RestingOptions) {
+  constructor({ keepsOrder, isUsable, isInBand }: CooldownOptions) {
     this.#keepsOrder = keepsOrder
     this.#isUsable = isUsable
     this.#isInBand = isInBand
@@ -49,20 +49,20 @@ export class Resting {
 
   /** Whether anything cools down. */
   get isAnyCooling(): boolean {
-    return this.#rests.size > 0 && this.#cooling[4].size + this.#cooling[6].size > 0
+    return this.#releases.size > 0 && this.#cooling[4].size + this.#cooling[6].size > 0
   }
 
-  get(address: Address): Rest | undefined {
-    return this.#rests.size === 0 ? undefined : this.#rests.get(Address.key(address))
+  get(address: Address): ReleasedAddress | undefined {
+    return this.#releases.size === 0 ? undefined : this.#releases.get(Address.key(address))
   }
 
   isCooling(address: Address): boolean {
-    const rest = this.get(address)
-    return rest !== undefined && this.#cooling[address.family].has(rest)
+    const released = this.get(address)
+    return released !== undefined && this.#cooling[address.family].has(released)
   }
 
   /** What is kept for a key, in the order in which it was released. */
-  keptFor(stickyKey: string): Rest[] {
+  keptFor(stickyKey: string): ReleasedAddress[] {
     return this.#byStickyKey.get(stickyKey).sort((a, b) => a.order - b.order)
   }
 
@@ -77,85 +77,85 @@ export class Resting {
     return (inBand ? this.#cooledInBand : this.#cooled)[family].earliest()?.address
   }
 
-  /** An address is at rest from now on. One that cools down has to be added before its time has come. */
-  add(rest: Rest, { isCooling }: { readonly isCooling: boolean }): void {
-    const { family } = rest.address
+  /** Adds a released address. One that cools down has to be added before its time has come. */
+  add(released: ReleasedAddress, { isCooling }: { readonly isCooling: boolean }): void {
+    const { family } = released.address
     if (isCooling) {
-      this.#cooling[family].add(rest, rest.coolUntilMs)
-      if (rest.stickyKey !== undefined) this.#byStickyKey.add(rest.stickyKey, rest)
+      this.#cooling[family].add(released, released.coolUntilMs)
+      if (released.stickyKey !== undefined) this.#byStickyKey.add(released.stickyKey, released)
     } else {
-      if (rest.coolUntilMs > 0) this.#warm.add(rest, -rest.coolUntilMs)
-      this.#addCooled(rest)
+      if (released.coolUntilMs > 0) this.#warm.add(released, -released.coolUntilMs)
+      this.#addCooled(released)
     }
-    this.#rests.add(Address.key(rest.address), rest)
+    this.#releases.add(Address.key(released.address), released)
   }
 
   /** An address is in use again, or known as such. Returns what was remembered of it. */
-  remove(address: Address): Rest | undefined {
-    const rest = this.get(address)
-    if (rest === undefined) return undefined
-    this.#forget(rest)
-    this.#cooling[address.family].remove(rest)
-    this.#warm.remove(rest)
-    this.#removeCooled(rest)
-    return rest
+  remove(address: Address): ReleasedAddress | undefined {
+    const released = this.get(address)
+    if (released === undefined) return undefined
+    this.#forget(released)
+    this.#cooling[address.family].remove(released)
+    this.#warm.remove(released)
+    this.#removeCooled(released)
+    return released
   }
 
   /** An address that has cooled down by now, one after the other. */
   cooledDown(nowMs: number): Address | undefined {
-    const rest = this.#cooling[4].due(nowMs) ?? this.#cooling[6].due(nowMs)
-    if (rest === undefined) return undefined
-    this.#forget(rest)
-    this.add(rest, { isCooling: false })
-    return rest.address
+    const released = this.#cooling[4].due(nowMs) ?? this.#cooling[6].due(nowMs)
+    if (released === undefined) return undefined
+    this.#forget(released)
+    this.add(released, { isCooling: false })
+    return released.address
   }
 
   /** An address that had cooled down and has not by a clock that was set back, one after the other. */
   coolsAgain(nowMs: number): Address | undefined {
-    const rest = this.#warm.due(-nowMs - 1)
-    if (rest === undefined) return undefined
-    this.#forget(rest)
-    this.#removeCooled(rest)
-    this.add(rest, { isCooling: true })
-    return rest.address
+    const released = this.#warm.due(-nowMs - 1)
+    if (released === undefined) return undefined
+    this.#forget(released)
+    this.#removeCooled(released)
+    this.add(released, { isCooling: true })
+    return released.address
   }
 
   /** What is usable has changed. */
   review(): void {
-    for (const rest of this.#rests.values()) {
-      if (this.#cooling[rest.address.family].has(rest)) continue
-      this.#removeCooled(rest)
-      this.#addCooled(rest)
+    for (const released of this.#releases.values()) {
+      if (this.#cooling[released.address.family].has(released)) continue
+      this.#removeCooled(released)
+      this.#addCooled(released)
     }
   }
 
   /** Those that cool down, in no order. */
   cooling(): Address[] {
-    return [...this.#rests.values()]
-      .filter((rest) => this.#cooling[rest.address.family].has(rest))
-      .map((rest) => rest.address)
+    return [...this.#releases.values()]
+      .filter((released) => this.#cooling[released.address.family].has(released))
+      .map((released) => released.address)
   }
 
   /** All of them, in the order in which they were released. */
-  all(): Rest[] {
-    return [...this.#rests.values()].sort((a, b) => a.order - b.order || Address.compare(a.address, b.address))
+  all(): ReleasedAddress[] {
+    return [...this.#releases.values()].sort((a, b) => a.order - b.order || Address.compare(a.address, b.address))
   }
 
-  #addCooled(rest: Rest): void {
-    const { address, order } = rest
+  #addCooled(released: ReleasedAddress): void {
+    const { address, order } = released
     if (!this.#keepsOrder || !this.#isUsable(address)) return
     const cooled = this.#isInBand(address) ? this.#cooledInBand : this.#cooled
-    cooled[address.family].add(rest, order)
+    cooled[address.family].add(released, order)
   }
 
-  #removeCooled(rest: Rest): void {
-    const { family } = rest.address
-    this.#cooled[family].remove(rest)
-    this.#cooledInBand[family].remove(rest)
+  #removeCooled(released: ReleasedAddress): void {
+    const { family } = released.address
+    this.#cooled[family].remove(released)
+    this.#cooledInBand[family].remove(released)
   }
 
-  #forget(rest: Rest): void {
-    this.#rests.remove(Address.key(rest.address))
-    if (rest.stickyKey !== undefined) this.#byStickyKey.delete(rest.stickyKey, rest)
+  #forget(released: ReleasedAddress): void {
+    this.#releases.remove(Address.key(released.address))
+    if (released.stickyKey !== undefined) this.#byStickyKey.delete(released.stickyKey, released)
   }
 }

@@ -34,7 +34,7 @@ export function refusalOf(
   address: Address,
   { stickyKey }: Pick<AllocationRequest, 'stickyKey'>,
 ): AllocationOutcome | undefined {
-  const { plan, resting } = book
+  const { plan, cooldown } = book
   if (!book.contains(address)) {
     const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
     return { kind: 'outOfPool', address, reason }
@@ -47,8 +47,8 @@ export function refusalOf(
   if (by !== undefined) return { kind: 'taken', address, by: by.owner }
   const to = plan.preallocatedTo.get(Address.key(address))
   if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
-  const rest = resting.get(address)
-  if (rest === undefined || !resting.isCooling(address)) return undefined
-  if (rest.stickyKey !== undefined && rest.stickyKey === stickyKey) return undefined
-  return { kind: 'cooling', address, freeAtMs: rest.coolUntilMs }
+  const released = cooldown.get(address)
+  if (released === undefined || !cooldown.isCooling(address)) return undefined
+  if (released.stickyKey !== undefined && released.stickyKey === stickyKey) return undefined
+  return { kind: 'cooling', address, freeAtMs: released.coolUntilMs }
 }

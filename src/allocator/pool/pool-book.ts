@@ -1,14 +1,14 @@
 import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import { type Hold, type Owner, ownerId, type PoolCounts, type StrategyState } from '../request.js'
-import { isInside, type Place, type Space } from '../slots/space.js'
+import { isInside, type SlotId, type Space } from '../slots/space.js'
 import { createSpaces, type Spaces } from '../slots/spaces.js'
 import { MultiMap } from '../util/multi-map.js'
-import { type Rest, Resting } from './cooldown.js'
+import { Cooldown, type ReleasedAddress } from './cooldown.js'
 import { HoldsByOwner, inOrder } from './holds-by-owner.js'
 import type { PoolPlan } from './pool-spec.js'
-import { PlaceMap } from './slot-map.js'
-import { Chooser } from './slot-picker.js'
+import { SlotMap } from './slot-map.js'
+import { SlotPicker } from './slot-picker.js'
 
 type Address = Address.Address
 
@@ -21,7 +21,7 @@ export interface BookState {
   /** By sequence. */
   readonly holds: readonly Hold[]
   /** In the order of their release, which is all that their numbers tell. */
-  readonly rests: readonly Rest[]
+  readonly releases: readonly ReleasedAddress[]
   /** What random draws follow from, of each family; 0 with another strategy. */
   readonly draws: readonly number[]
   /** Behind which address next-fit goes on, of each family. */
@@ -29,15 +29,15 @@ export interface BookState {
 }
 
 /**
- * The books of a pool: who holds what, what is at rest, and so which slots are taken. An address is taken while somebody holds it, while it cools
+ * The books of a pool: who holds what, what is released, and so which slots are taken. An address is taken while somebody holds it, while it cools
  * down, and while it is kept for a key. It knows no rules about who may have what.
  */
 export class PoolBook {
   #plan: PoolPlan
   #spaces: Spaces
-  #choosers: { readonly 4: Chooser; readonly 6: Chooser }
-  readonly resting: Resting
-  /** Who holds an address, by its place. */
+  #pickers: { readonly 4: SlotPicker; readonly 6: SlotPicker }
+  readonly cooldown: Cooldown
+  /** Who holds an address, by the slot. */
   #holders = holdersOfFamilies()
   readonly #held = new HoldsByOwner<Hold>(byAddress)
   #inUse = 0
@@ -49,13 +49,13 @@ export class PoolBook {
   constructor(plan: PoolPlan) {
     this.#plan = plan
     this.#spaces = createSpaces(plan.available)
-    this.#choosers = choosersFor(plan)
-    this.resting = new Resting({
+    this.#pickers = pickersFor(plan)
+    this.cooldown = new Cooldown({
       keepsOrder: plan.strategy.kind === 'least-recently-released',
       isUsable: (address) => this.contains(address) && !this.#isPreallocated(address),
       isInBand: (address) => {
-        const place = this.#placeOf(address)
-        return typeof place === 'number' && this.#choosers[address.family].isInBand(place)
+        const slotId = this.#slotIdOf(address)
+        return typeof slotId === 'number' && this.#pickers[address.family].isInBand(slotId)
       },
     })
     this.#blockPreallocated()
@@ -69,8 +69,8 @@ export class PoolBook {
     return (family === 4 ? this.#spaces.v4 : this.#spaces.v6) as Space
   }
 
-  chooser(family: Family): Chooser {
-    return this.#choosers[family]
+  picker(family: Family): SlotPicker {
+    return this.#pickers[family]
   }
 
   contains(address: Address): boolean {
@@ -79,11 +79,11 @@ export class PoolBook {
 
   /** In the order in which they began. */
   holdsOn(address: Address): Hold[] {
-    return holdsInOrder(this.#holders[address.family].get(this.#placeOf(address)))
+    return holdsInOrder(this.#holders[address.family].get(this.#slotIdOf(address)))
   }
 
   holdOf(address: Address, owner: Pick<Owner, 'uid' | 'interface'>): Hold | undefined {
-    return this.#holders[address.family].find(this.#placeOf(address), ownerId(owner))
+    return this.#holders[address.family].find(this.#slotIdOf(address), ownerId(owner))
   }
 
   /** In the order in which they began, of all interfaces. */
@@ -106,27 +106,27 @@ export class PoolBook {
   }
 
   /**
-   * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the address, which is at rest no longer.
+   * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the address, which is no longer a released one.
    *
    * @param isOnly whether the owner holds nothing else
    */
-  give(hold: Hold, isOnly: boolean): Rest | undefined {
+  give(hold: Hold, isOnly: boolean): ReleasedAddress | undefined {
     const { address } = hold
-    const place = this.#placeOf(address)
-    const rest = this.resting.remove(address)
+    const slotId = this.#slotIdOf(address)
+    const released = this.cooldown.remove(address)
     this.#held.add(hold, isOnly)
-    this.#holders[address.family].addFirst(place, hold)
-    this.#countIn(address, place)
-    return rest
+    this.#holders[address.family].addFirst(slotId, hold)
+    this.#countIn(address, slotId)
+    return released
   }
 
-  /** Records a hold on any address, also a second one. Returns what was remembered of the address, which is at rest no longer. */
-  begin(hold: Hold): Rest | undefined {
+  /** Records a hold on any address, also a second one. Returns what was remembered of the address, which is no longer a released one. */
+  begin(hold: Hold): ReleasedAddress | undefined {
     const { address } = hold
-    const place = this.#placeOf(address)
-    const rest = this.resting.remove(address)
-    if (this.#enter(hold, place)) this.#countIn(address, place)
-    return rest
+    const slotId = this.#slotIdOf(address)
+    const released = this.cooldown.remove(address)
+    if (this.#enter(hold, slotId)) this.#countIn(address, slotId)
+    return released
   }
 
   /** All that an owner holds, in the order in which it began: it is about to end. */
@@ -141,7 +141,7 @@ export class PoolBook {
   }
 
   /**
-   * Records that holds are over that were taken. An address that nobody else holds is at rest for a while, or free.
+   * Records that holds are over that were taken. An address that nobody else holds cools down first, or is free.
    *
    * @returns the holds of others on their addresses
    */
@@ -150,59 +150,59 @@ export class PoolBook {
     let isAnyShared = false
     for (const hold of holds) {
       const { address, stickyKey } = hold
-      const place = this.#placeOf(address)
-      if (!this.#strikeHeld(hold, place)) {
+      const slotId = this.#slotIdOf(address)
+      if (!this.#strikeHeld(hold, slotId)) {
         isAnyShared = true
         continue
       }
-      this.#countOut(place)
+      this.#countOut(slotId)
       const coolMs = Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
       const isCooling = coolMs > 0
       // without a cool-down there is nothing that a clock could bring back
       const coolUntilMs = isCooling ? nowMs + coolMs : 0
       if (isCooling || strategy.kind === 'least-recently-released') {
-        this.resting.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
+        this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
       }
-      this.#unblock(address, place)
+      this.#unblock(address, slotId)
     }
     return isAnyShared ? holds.flatMap(({ address }) => this.holdsOn(address)) : NOBODY
   }
 
-  /** As if a hold had never been: the address is as it was before, at rest or never used. */
-  takeBack(hold: Hold, rest: Rest | undefined): void {
+  /** As if a hold had never been: the address is as it was before, released or never used. */
+  takeBack(hold: Hold, released: ReleasedAddress | undefined): void {
     const { address } = hold
-    const place = this.#placeOf(address)
-    if (!this.#strike(hold, place)) return
-    this.#countOut(place)
-    if (rest === undefined) this.#remember(address, place, this.#isPreallocated(address))
+    const slotId = this.#slotIdOf(address)
+    if (!this.#strike(hold, slotId)) return
+    this.#countOut(slotId)
+    if (released === undefined) this.#remember(address, slotId, this.#isPreallocated(address))
     else {
-      this.resting.add(rest, { isCooling: rest.coolUntilMs > this.#nowMs })
+      this.cooldown.add(released, { isCooling: released.coolUntilMs > this.#nowMs })
       // a delta from before a restart may bring back a number that is yet to come
-      this.#order = Math.max(this.#order, rest.order)
+      this.#order = Math.max(this.#order, released.order)
     }
-    this.#unblock(address, place)
+    this.#unblock(address, slotId)
   }
 
   /** Lets what has cooled down go, and where the clock was set back holds back again what has not by now. Returns the time. */
   advance(nowMs: number): number {
     if (nowMs < this.#nowMs) {
-      let address = this.resting.coolsAgain(nowMs)
-      for (; address !== undefined; address = this.resting.coolsAgain(nowMs)) {
-        const place = this.#placeOf(address)
-        if (isInside(place)) this.space(address.family).take(place)
+      let address = this.cooldown.coolsAgain(nowMs)
+      for (; address !== undefined; address = this.cooldown.coolsAgain(nowMs)) {
+        const slotId = this.#slotIdOf(address)
+        if (isInside(slotId)) this.space(address.family).take(slotId)
       }
     }
     this.#nowMs = nowMs
-    let address = this.resting.cooledDown(nowMs)
-    for (; address !== undefined; address = this.resting.cooledDown(nowMs)) {
-      this.#unblock(address, this.#placeOf(address))
+    let address = this.cooldown.cooledDown(nowMs)
+    for (; address !== undefined; address = this.cooldown.cooledDown(nowMs)) {
+      this.#unblock(address, this.#slotIdOf(address))
     }
     return nowMs
   }
 
   /** What the strategy goes by, which an undo brings back. */
   get strategyState(): StrategyState {
-    const { 4: four, 6: six } = this.#choosers
+    const { 4: four, 6: six } = this.#pickers
     const { v4, v6, moved } = this.#lastState
     const isSame = v4 === four.state && v6 === six.state && moved?.v4 === four.moved && moved?.v6 === six.moved
     // nothing changes it, and with most strategies nothing ever does
@@ -211,7 +211,7 @@ export class PoolBook {
   }
 
   set strategyState({ v4, v6, moved }: StrategyState) {
-    const { 4: four, 6: six } = this.#choosers
+    const { 4: four, 6: six } = this.#pickers
     four.state = v4
     four.moved = moved?.v4
     six.state = v6
@@ -220,31 +220,31 @@ export class PoolBook {
 
   /** Other addresses under the same books. */
   resize(plan: PoolPlan): void {
-    const before = this.#choosers
+    const before = this.#pickers
     const cursors = FAMILIES.map((family) => before[family].cursorIn(this.space(family)))
     this.#plan = plan
     this.#spaces = createSpaces(plan.available)
-    this.#choosers = choosersFor(plan)
+    this.#pickers = pickersFor(plan)
     for (const [i, family] of FAMILIES.entries()) {
-      this.#choosers[family].state = before[family].state
-      this.#choosers[family].moveCursor(this.space(family), cursors[i])
+      this.#pickers[family].state = before[family].state
+      this.#pickers[family].moveCursor(this.space(family), cursors[i])
     }
     this.#inUse = 0
     this.#outOfRange = 0
     this.#blockPreallocated()
-    // every address has another place now
+    // every address has another slot now
     this.#holders = holdersOfFamilies()
     for (const hold of this.#held.values()) {
       const { address } = hold
-      const place = this.#placeOf(address)
-      if (this.#holders[address.family].add(place, hold)) this.#countIn(address, place)
+      const slotId = this.#slotIdOf(address)
+      if (this.#holders[address.family].add(slotId, hold)) this.#countIn(address, slotId)
     }
-    for (const { address } of this.resting.all()) {
-      const place = this.#placeOf(address)
-      this.#remember(address, place, true)
-      if (isInside(place) && this.resting.isCooling(address)) this.space(address.family).take(place)
+    for (const { address } of this.cooldown.all()) {
+      const slotId = this.#slotIdOf(address)
+      this.#remember(address, slotId, true)
+      if (isInside(slotId) && this.cooldown.isCooling(address)) this.space(address.family).take(slotId)
     }
-    this.resting.review()
+    this.cooldown.review()
   }
 
   /** Every address that somebody holds, once, in no order. */
@@ -255,12 +255,12 @@ export class PoolBook {
   }
 
   /** What a key had and is kept for it, as far as it is of the pool and for no other key, in the order of its release. */
-  restingFor(stickyKey: string): readonly Address[] {
+  releasedFor(stickyKey: string): readonly Address[] {
     const isForAnother = (address: Address) =>
       this.#isPreallocated(address) && this.#plan.preallocatedTo.get(Address.key(address)) !== stickyKey
-    return this.resting
+    return this.cooldown
       .keptFor(stickyKey)
-      .map((rest) => rest.address)
+      .map((released) => released.address)
       .filter((address) => this.contains(address) && !isForAnother(address))
   }
 
@@ -271,10 +271,10 @@ export class PoolBook {
     kept: readonly Address[],
   ): readonly Address[] | undefined {
     const space = this.space(family)
-    const places = kept.map((address) => space.placeOf(address))
-    for (const place of places) space.release(place)
+    const slotIds = kept.map((address) => space.slotIdOf(address))
+    for (const slotId of slotIds) space.release(slotId)
     const slot = space.freeRun(count, alignment)
-    for (const place of places) space.take(place)
+    for (const slotId of slotIds) space.take(slotId)
     return slot < 0 ? undefined : Array.from({ length: count }, (_, i) => space.addressAt(slot + i))
   }
 
@@ -285,9 +285,9 @@ export class PoolBook {
     let preallocated = 0
     for (const addresses of this.#plan.preallocated.values()) {
       for (const address of addresses) {
-        const place = this.#placeOf(address)
-        const isIdle = !this.#holders[address.family].hasAny(place) && !this.resting.isCooling(address)
-        if (isIdle && isInside(place)) preallocated++
+        const slotId = this.#slotIdOf(address)
+        const isIdle = !this.#holders[address.family].hasAny(slotId) && !this.cooldown.isCooling(address)
+        if (isIdle && isInside(slotId)) preallocated++
       }
     }
     return {
@@ -304,41 +304,41 @@ export class PoolBook {
   /** All that is not in the plan. */
   state(): BookState {
     const { coolDownMs, holdMs } = this.#plan
-    const rests = this.resting.all()
+    const releases = this.cooldown.all()
     // without a cool-down no time means anything
-    const isTimed = coolDownMs > 0 || holdMs > 0 || rests.some(({ coolUntilMs }) => coolUntilMs > 0)
+    const isTimed = coolDownMs > 0 || holdMs > 0 || releases.some(({ coolUntilMs }) => coolUntilMs > 0)
     return {
       nowMs: isTimed ? this.#nowMs : 0,
       holds: holdsInOrder([...this.#held.values()]),
-      rests,
-      draws: FAMILIES.map((family) => (this.#plan.strategy.kind === 'random' ? this.#choosers[family].state : 0)),
-      behind: FAMILIES.map((family) => this.#choosers[family].cursorIn(this.space(family))),
+      releases,
+      draws: FAMILIES.map((family) => (this.#plan.strategy.kind === 'random' ? this.#pickers[family].state : 0)),
+      behind: FAMILIES.map((family) => this.#pickers[family].cursorIn(this.space(family))),
     }
   }
 
   /** Books of the same plan, in a state that others were in. */
   static restored(plan: PoolPlan, state: BookState): PoolBook {
     const book = new PoolBook(plan)
-    book.#order = state.rests.length
+    book.#order = state.releases.length
     book.#nowMs = state.nowMs
     for (const hold of state.holds) book.begin(hold)
-    for (const rest of state.rests) {
-      const { address } = rest
-      const place = book.#placeOf(address)
-      const isCooling = rest.coolUntilMs > state.nowMs
-      book.resting.add(rest, { isCooling })
-      book.#remember(address, place, true)
-      if (isCooling && isInside(place)) book.space(address.family).take(place)
+    for (const released of state.releases) {
+      const { address } = released
+      const slotId = book.#slotIdOf(address)
+      const isCooling = released.coolUntilMs > state.nowMs
+      book.cooldown.add(released, { isCooling })
+      book.#remember(address, slotId, true)
+      if (isCooling && isInside(slotId)) book.space(address.family).take(slotId)
     }
     for (const [i, family] of FAMILIES.entries()) {
-      book.#choosers[family].state = state.draws[i]!
-      book.#choosers[family].moveCursor(book.space(family), state.behind[i])
+      book.#pickers[family].state = state.draws[i]!
+      book.#pickers[family].moveCursor(book.space(family), state.behind[i])
     }
     return book
   }
 
-  #placeOf(address: Address): Place {
-    return this.space(address.family).placeOf(address)
+  #slotIdOf(address: Address): SlotId {
+    return this.space(address.family).slotIdOf(address)
   }
 
   #isPreallocated(address: Address): boolean {
@@ -346,61 +346,61 @@ export class PoolBook {
     return preallocatedTo.size > 0 && preallocatedTo.has(Address.key(address))
   }
 
-  #countIn(address: Address, place: Place): void {
-    if (!isInside(place)) {
+  #countIn(address: Address, slotId: SlotId): void {
+    if (!isInside(slotId)) {
       this.#outOfRange++
       return
     }
     this.#inUse++
-    this.space(address.family).take(place)
-    this.#remember(address, place, true)
+    this.space(address.family).take(slotId)
+    this.#remember(address, slotId, true)
   }
 
-  #countOut(place: Place): void {
-    if (isInside(place)) this.#inUse--
+  #countOut(slotId: SlotId): void {
+    if (isInside(slotId)) this.#inUse--
     else this.#outOfRange--
   }
 
   /** An address that nobody holds is free, unless there is still a reason why it is not. */
-  #unblock(address: Address, place: Place): void {
-    if (!isInside(place) || this.#isPreallocated(address) || this.resting.isCooling(address)) return
-    this.space(address.family).release(place)
+  #unblock(address: Address, slotId: SlotId): void {
+    if (!isInside(slotId) || this.#isPreallocated(address) || this.cooldown.isCooling(address)) return
+    this.space(address.family).release(slotId)
   }
 
   /** Takes an address out of what was never used, or puts it back. */
-  #remember({ family }: Address, place: Place, isUsed: boolean): void {
-    if (this.#plan.strategy.kind !== 'least-recently-released' || typeof place !== 'number' || place < 0) return
-    this.#choosers[family].remember(this.space(family), place, isUsed)
+  #remember({ family }: Address, slotId: SlotId, isUsed: boolean): void {
+    if (this.#plan.strategy.kind !== 'least-recently-released' || typeof slotId !== 'number' || slotId < 0) return
+    this.#pickers[family].remember(this.space(family), slotId, isUsed)
   }
 
   #blockPreallocated(): void {
     for (const address of [...this.#plan.preallocated.values()].flat()) {
-      const place = this.#placeOf(address)
-      if (!isInside(place)) continue
-      this.space(address.family).take(place)
+      const slotId = this.#slotIdOf(address)
+      if (!isInside(slotId)) continue
+      this.space(address.family).take(slotId)
       // not to be given as one that was never used
-      this.#remember(address, place, true)
+      this.#remember(address, slotId, true)
     }
   }
 
   /** Returns whether the address has no other hold. */
-  #enter(hold: Hold, place: Place): boolean {
+  #enter(hold: Hold, slotId: SlotId): boolean {
     this.#held.add(hold)
-    return this.#holders[hold.address.family].add(place, hold)
+    return this.#holders[hold.address.family].add(slotId, hold)
   }
 
   /** Returns whether the address has no other hold. */
-  #strike(hold: Hold, place: Place): boolean {
+  #strike(hold: Hold, slotId: SlotId): boolean {
     this.#held.delete(hold)
-    return this.#strikeHeld(hold, place)
+    return this.#strikeHeld(hold, slotId)
   }
 
-  #strikeHeld(hold: Hold, place: Place): boolean {
-    return this.#holders[hold.address.family].delete(place, hold)
+  #strikeHeld(hold: Hold, slotId: SlotId): boolean {
+    return this.#holders[hold.address.family].delete(slotId, hold)
   }
 }
 
-function stateOf(four: Chooser, six: Chooser): StrategyState {
+function stateOf(four: SlotPicker, six: SlotPicker): StrategyState {
   const state = { v4: four.state, v6: six.state }
   return four.moved === undefined && six.moved === undefined
     ? state
@@ -418,10 +418,10 @@ function byAddress(left: Hold, right: Hold): number {
 
 function holdersOfFamilies() {
   const ownerOf = (hold: Hold) => ownerId(hold.owner)
-  const holders = () => new MultiMap<Place, string, Hold>(ownerOf, new PlaceMap())
+  const holders = () => new MultiMap<SlotId, string, Hold>(ownerOf, new SlotMap())
   return { 4: holders(), 6: holders() }
 }
 
-function choosersFor({ strategy, staticBand }: PoolPlan) {
-  return { 4: new Chooser(strategy, staticBand), 6: new Chooser(strategy, staticBand) }
+function pickersFor({ strategy, staticBand }: PoolPlan) {
+  return { 4: new SlotPicker(strategy, staticBand), 6: new SlotPicker(strategy, staticBand) }
 }

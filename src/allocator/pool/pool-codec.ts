@@ -6,13 +6,13 @@ import { readSet, writeSet } from '../../cidr/set/range-set-codec.js'
 import { fail, isIpamError, type Result } from '../../errors/index.js'
 import { type Hold, isName, MOST_COUNTED, type Owner, ownerId } from '../request.js'
 import type { Strategy } from '../strategy.js'
-import type { Rest } from './cooldown.js'
+import type { ReleasedAddress } from './cooldown.js'
 import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
 import { newHold } from './want.js'
 
 // The stored form of a pool: a version; its addresses, and those of its ranges that it does not hand out, as sets; its options, with what is
-// preallocated by address; its last sequence and its time; what its strategy goes by; its holds by sequence; what is at rest, in the order of
+// preallocated by address; its last sequence and its time; what its strategy goes by; its holds by sequence; what is released, in the order of
 // release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the same text before it, or 0 and its characters.
 // A checksum comes last. A pool has one form: whoever reads one compares it with what it would write.
 
@@ -57,8 +57,8 @@ export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
   for (const address of state.behind) to.optional(address, (one) => to.address(one))
   to.number(state.holds.length)
   for (const hold of state.holds) to.hold(hold)
-  to.number(state.rests.length)
-  for (const rest of state.rests) to.rest(rest)
+  to.number(state.releases.length)
+  for (const released of state.releases) to.released(released)
   return to.sealed()
 }
 
@@ -78,8 +78,8 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const draws = FAMILIES.map(() => from.number() | 0)
   const behind = FAMILIES.map(() => from.optional(() => from.address()))
   const holds = from.list(() => from.hold(sequence))
-  const rests = from.list((nth) => from.resting(nth + 1))
-  from.refuseTwins(holds, rests)
+  const releases = from.list((nth) => from.released(nth + 1))
+  from.refuseTwins(holds, releases)
   if (from.rest().length > 0) from.refuse(from.position, 'more than a pool')
   if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
   // the seed is where the draws have come to
@@ -88,7 +88,7 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
   const problem = problemOf(spec)
   if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: strategyAt, problem })
-  return { ok: true, value: { spec, state: { nowMs, holds, rests, draws, behind }, sequence } }
+  return { ok: true, value: { spec, state: { nowMs, holds, releases, draws, behind }, sequence } }
 }
 
 /** Bytes that are read as a pool which is written in another way. */
@@ -147,7 +147,7 @@ class PoolWriter extends ByteWriter {
     this.large(sequence)
   }
 
-  rest({ address, coolUntilMs, stickyKey }: Rest): void {
+  released({ address, coolUntilMs, stickyKey }: ReleasedAddress): void {
     this.address(address)
     this.large(coolUntilMs)
     this.optional(stickyKey, (text) => this.text(text))
@@ -245,8 +245,8 @@ class PoolReader extends ByteReader {
     return newHold(address, owner, sequence, stickyKey)
   }
 
-  /** What is at rest: the higher the order, the later it was released. */
-  resting(order: number): Rest {
+  /** A released address: the higher the order, the later it was released. */
+  released(order: number): ReleasedAddress {
     const address = this.address()
     const at = this.position
     const coolUntilMs = this.large()
@@ -254,10 +254,12 @@ class PoolReader extends ByteReader {
     return { address, order, coolUntilMs, stickyKey: this.optional(() => this.text()) }
   }
 
-  /** An address rests once, and only while nobody holds it; and an owner holds it once. */
-  refuseTwins(holds: readonly Hold[], rests: readonly Rest[]): void {
-    const first = new Map<number | string, Hold | Rest>(rests.map((rest) => [Addresses.key(rest.address), rest]))
-    if (first.size < rests.length) this.refuse(this.position, TWICE)
+  /** An address is released once, and only while nobody holds it; and an owner holds it once. */
+  refuseTwins(holds: readonly Hold[], releases: readonly ReleasedAddress[]): void {
+    const first = new Map<number | string, Hold | ReleasedAddress>(
+      releases.map((released) => [Addresses.key(released.address), released]),
+    )
+    if (first.size < releases.length) this.refuse(this.position, TWICE)
     const owners = new Map<number | string, Set<string>>()
     for (const hold of holds) {
       const key = Addresses.key(hold.address)

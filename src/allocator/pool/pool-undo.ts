@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { type Allocated, type AllocationDelta, type Hold, type Owner, ownerId, type Released } from '../request.js'
-import type { Rest } from './cooldown.js'
+import type { ReleasedAddress } from './cooldown.js'
 import type { PoolBook } from './pool-book.js'
 
 /**
@@ -12,9 +12,9 @@ export function undoDelta(book: PoolBook, delta: AllocationDelta, lastSequence: 
   return delta.kind === 'allocate' ? undoAllocation(book, delta, lastSequence) : undoRelease(book, delta)
 }
 
-/** As if these holds had never been. `rests`: what was remembered of their addresses before. */
-export function takeBackAll(book: PoolBook, holds: readonly Hold[], rests: readonly Rest[]): void {
-  const byKey = new Map(rests.map((rest) => [Address.key(rest.address), rest]))
+/** As if these holds had never been. `releases`: what was remembered of their addresses before. */
+export function takeBackAll(book: PoolBook, holds: readonly Hold[], releases: readonly ReleasedAddress[]): void {
+  const byKey = new Map(releases.map((released) => [Address.key(released.address), released]))
   for (const hold of holds) book.takeBack(hold, byKey.get(Address.key(hold.address)))
 }
 
@@ -23,7 +23,7 @@ function undoAllocation(book: PoolBook, { holds, memory }: Allocated, lastSequen
   if (current === undefined) return false
   // what the strategy did after it is not undone with it
   if (holds.at(-1)?.sequence === lastSequence) book.strategyState = memory.strategy
-  takeBackAll(book, current, memory.rests)
+  takeBackAll(book, current, memory.releases)
   return true
 }
 

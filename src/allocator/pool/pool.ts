@@ -81,7 +81,7 @@ export class Pool {
     if (want.kind === 'any') {
       return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
     }
-    const given: Given = { holds: [], rests: [], before, sequence: this.#sequence, isNewOwner: !holdsAnything }
+    const given: Given = { holds: [], releases: [], before, sequence: this.#sequence, isNewOwner: !holdsAnything }
     switch (want.kind) {
       case 'dualStack':
         return this.#allocateDualStack(request, given, nowMs)
@@ -213,7 +213,7 @@ export class Pool {
   /** The addresses that were released and are held back for a while, in and out of the pool. With a time, as it is then. O(n). */
   cooling(options: AtTime = {}): RangeSet {
     if (options.nowMs !== undefined) this.#advance(options)
-    return RangeSet.fromAddresses(this.#book.resting.cooling())
+    return RangeSet.fromAddresses(this.#book.cooldown.cooling())
   }
 
   /** O(1 + preallocated addresses). With a time, as it is then. */
@@ -226,7 +226,7 @@ export class Pool {
   #advance({ nowMs }: AtTime): number {
     if (nowMs === undefined) {
       const { coolDownMs, holdMs } = this.#book.plan
-      if (coolDownMs === 0 && holdMs === 0 && !this.#book.resting.isAnyCooling) return 0
+      if (coolDownMs === 0 && holdMs === 0 && !this.#book.cooldown.isAnyCooling) return 0
       refuse('nowMs', 'milliseconds since 1970: something cools down, or is to', 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
@@ -250,9 +250,9 @@ export class Pool {
       const address = own?.find((one) => one.family === family)
       if (address !== undefined) return address
     }
-    const rests = this.#book.restingFor(stickyKey)
+    const releases = this.#book.releasedFor(stickyKey)
     for (const family of families) {
-      const address = rests.findLast((one) => one.family === family)
+      const address = releases.findLast((one) => one.family === family)
       if (address !== undefined) return address
     }
     return undefined
@@ -262,10 +262,10 @@ export class Pool {
   #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
     if (stickyKey === undefined) return NO_ADDRESSES
     const isWanted = (address: Address) => address.family === family
-    const rests = this.#book.restingFor(stickyKey).filter(isWanted)
+    const releases = this.#book.releasedFor(stickyKey).filter(isWanted)
     const own = this.#book.plan.preallocated.get(stickyKey)?.find(isWanted)
-    if (own === undefined || refusalOf(this.#book, own, { stickyKey }) !== undefined) return rests
-    return [...rests.filter((address) => !Address.equals(address, own)), own]
+    if (own === undefined || refusalOf(this.#book, own, { stickyKey }) !== undefined) return releases
+    return [...releases.filter((address) => !Address.equals(address, own)), own]
   }
 
   /** One address, of the first family that has one. */
@@ -282,8 +282,8 @@ export class Pool {
     }
     if ('kind' in found) return found
     const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey)
-    const rest = this.#book.give(hold, isNewOwner)
-    return allocated({ holds: [hold], rests: rest === undefined ? NONE : [rest], before })
+    const released = this.#book.give(hold, isNewOwner)
+    return allocated({ holds: [hold], releases: released === undefined ? NONE : [released], before })
   }
 
   /** What is kept for the key of a request, or why it can not be given; else the next address of the first family that has one. */
@@ -333,16 +333,16 @@ export class Pool {
   /** The next address by the strategy. */
   #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
     const space = this.#book.space(family)
-    const chooser = this.#book.chooser(family)
-    const beyond = chooser.nextBeyond(space)
+    const picker = this.#book.picker(family)
+    const beyond = picker.nextBeyond(space)
     if (beyond !== undefined) return beyond
     for (const part of PARTS) {
-      const slot = chooser.next(space, stickyKey ?? owner.uid, part)
+      const slot = picker.next(space, stickyKey ?? owner.uid, part)
       if (slot >= 0) {
-        chooser.given(slot)
+        picker.given(slot)
         return space.addressAt(slot)
       }
-      const idle = this.#book.resting.longestIdle(family, part)
+      const idle = this.#book.cooldown.longestIdle(family, part)
       if (idle !== undefined) return idle
     }
     return undefined
@@ -355,21 +355,21 @@ export class Pool {
 
   #begin(address: Address, { owner, stickyKey }: AllocationRequest, to: Given): void {
     const hold = newHold(address, owner, ++this.#sequence, stickyKey)
-    const rest = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
+    const released = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
     to.holds.push(hold)
-    if (rest !== undefined) to.rests.push(rest)
+    if (released !== undefined) to.releases.push(released)
   }
 
   /** Not all that was wanted could be given. */
-  #takeBack({ holds, rests, before, sequence }: Given): void {
-    takeBackAll(this.#book, holds, rests)
+  #takeBack({ holds, releases, before, sequence }: Given): void {
+    takeBackAll(this.#book, holds, releases)
     this.#book.strategyState = before
     // nobody has seen these holds
     this.#sequence = sequence
   }
 
   #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
-    const freeAtMs = this.#book.resting.nextMs(families)
+    const freeAtMs = this.#book.cooldown.nextMs(families)
     return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
   }
 

@@ -11,7 +11,7 @@ import { drawn, hashText, jump, STEP } from '../util/hashing.js'
  *
  *     slots     |-- static band --|--------- given first ---------|
  */
-export class Chooser {
+export class SlotPicker {
   readonly #strategy: Strategy
   readonly #band: number
   /** Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows from. What `undo` brings back. */

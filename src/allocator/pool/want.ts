@@ -4,7 +4,7 @@ import { assertAddress } from '../../cidr/text/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
-import type { Rest } from './cooldown.js'
+import type { ReleasedAddress } from './cooldown.js'
 import { FAMILIES } from './pool-book.js'
 
 type Address = Address.Address
@@ -13,7 +13,7 @@ type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 /** What a request has been given so far. */
 export interface Given {
   readonly holds: Hold[]
-  readonly rests: Rest[]
+  readonly releases: ReleasedAddress[]
   /** What the strategy went by before, and the last number that had been given. */
   readonly before: StrategyState
   readonly sequence: number
@@ -24,12 +24,12 @@ export interface Given {
 /** What a request has been given that is for one address. */
 interface One {
   readonly holds: readonly [Hold]
-  readonly rests: readonly Rest[]
+  readonly releases: readonly ReleasedAddress[]
   readonly before: StrategyState
 }
 
-/** No rests. */
-export const NONE: readonly Rest[] = /* @__PURE__ */ Object.freeze([])
+/** No released address. */
+export const NONE: readonly ReleasedAddress[] = /* @__PURE__ */ Object.freeze([])
 
 /** As many as a pool gives at once: each of them has a record. */
 const MOST_ADDRESSES = 65_536
@@ -91,9 +91,9 @@ export function newHold(address: Address, owner: Owner, sequence: number, sticky
   return stickyKey === undefined ? { address, owner, sequence } : { address, owner, sequence, stickyKey }
 }
 
-export function allocated({ holds, rests, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
+export function allocated({ holds, releases, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
   const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
-  const memory = { strategy: before, rests }
+  const memory = { strategy: before, releases }
   return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
 }
 

@@ -7,13 +7,13 @@ import { alignedFrom, type Slots } from './slots.js'
  * Where an address of a family stands, and what books go by: the number of its slot, a text if it is of the space and has none, and a number below
  * 0 or a text that begins with OUTSIDE if it is not of the space.
  */
-export type Place = number | string
+export type SlotId = number | string
 
 export const OUTSIDE = '!'
 
 /** Whether what stands there is of the space. */
-export function isInside(place: Place): boolean {
-  return typeof place === 'number' ? place >= 0 : !place.startsWith(OUTSIDE)
+export function isInside(slotId: SlotId): boolean {
+  return typeof slotId === 'number' ? slotId >= 0 : !slotId.startsWith(OUTSIDE)
 }
 
 /** The addresses of one family that a pool may hand out, and which of them are taken. Mutable. */
@@ -26,11 +26,11 @@ export interface Space<A extends Address = Address> {
   /** The addresses as numbers, in their order. */
   readonly slots: Slots
   contains(address: A): boolean
-  placeOf(address: A): Place
+  slotIdOf(address: A): SlotId
   /** Takes an address. The caller knows that it is of the space. */
-  take(place: Place): void
+  take(slotId: SlotId): void
   /** Frees an address. The caller knows that it is of the space. */
-  release(place: Place): void
+  release(slotId: SlotId): void
   /** The lowest free address, from `from` on if it is given (which itself need not be contained). */
   lowestFree(from?: A): A | undefined
   /** The address of a slot. */

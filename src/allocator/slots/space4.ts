@@ -44,21 +44,21 @@ export class Space4 implements Space<Address4> {
   }
 
   contains(address: Address4): boolean {
-    return this.placeOf(address) >= 0
+    return this.slotIdOf(address) >= 0
   }
 
-  placeOf({ value }: Address4): number {
+  slotIdOf({ value }: Address4): number {
     const range = this.#rangeBelow(value)
     if (range < 0 || value > this.#lasts[range]!) return -1 - value
     return this.#starts[range]! + value - this.#firsts[range]!
   }
 
-  take(place: number): void {
-    this.slots.take(place)
+  take(slotId: number): void {
+    this.slots.take(slotId)
   }
 
-  release(place: number): void {
-    this.slots.release(place)
+  release(slotId: number): void {
+    this.slots.release(slotId)
   }
 
   lowestFree(from?: Address4): Address4 | undefined {

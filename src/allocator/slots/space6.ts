@@ -4,7 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { lastAtMost } from '../util/search.js'
 import { createSlots } from './create-slots.js'
 import type { Slots } from './slots.js'
-import { freeRunIn, OUTSIDE, type Place, type RangeStarts, rendezvous, type Space } from './space.js'
+import { freeRunIn, OUTSIDE, type RangeStarts, rendezvous, type SlotId, type Space } from './space.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -24,7 +24,7 @@ export class Space6 implements Space<Address6> {
   /** Slot of the first address of each range; MAX_SLOTS and more for ranges that lie beyond. */
   readonly #starts: Float64Array
   readonly slots: Slots
-  readonly #places: RangeStarts
+  readonly #rangeStarts: RangeStarts
   readonly #beyond = new Set<string>()
 
   constructor(ranges: RangeSet) {
@@ -38,7 +38,7 @@ export class Space6 implements Space<Address6> {
     }
     this.total = count
     this.slots = createSlots(count < MAX_SLOTS ? Number(count) : MAX_SLOTS)
-    this.#places = {
+    this.#rangeStarts = {
       starts: this.#starts,
       size: this.slots.size,
       keyOf: (range) => keyOf(this.#ranges[range]!.first as Address6),
@@ -55,21 +55,21 @@ export class Space6 implements Space<Address6> {
     return range >= 0 && Address.compare(address, this.#ranges[range]!.last) <= 0
   }
 
-  placeOf(address: Address6): Place {
+  slotIdOf(address: Address6): SlotId {
     const range = this.#rangeBelow(address)
     if (range < 0 || Address.compare(address, this.#ranges[range]!.last) > 0) return OUTSIDE + keyOf(address)
     const slot = this.#slotOf(address, range)
     return slot < MAX_SLOTS ? slot : keyOf(address)
   }
 
-  take(place: Place): void {
-    if (typeof place === 'number') this.slots.take(place)
-    else this.#beyond.add(place)
+  take(slotId: SlotId): void {
+    if (typeof slotId === 'number') this.slots.take(slotId)
+    else this.#beyond.add(slotId)
   }
 
-  release(place: Place): void {
-    if (typeof place === 'number') this.slots.release(place)
-    else this.#beyond.delete(place)
+  release(slotId: SlotId): void {
+    if (typeof slotId === 'number') this.slots.release(slotId)
+    else this.#beyond.delete(slotId)
   }
 
   lowestFree(from?: Address6): Address6 | undefined {
@@ -90,11 +90,11 @@ export class Space6 implements Space<Address6> {
   }
 
   slotFor(key: string): number {
-    return rendezvous(key, this.#places)
+    return rendezvous(key, this.#rangeStarts)
   }
 
   freeRun(count: number, alignment: number): number {
-    return freeRunIn(this.slots, this.#places, count, alignment)
+    return freeRunIn(this.slots, this.#rangeStarts, count, alignment)
   }
 
   #lowestFreeBeyond(start: Address6 | undefined): Address6 | undefined {

@@ -1,4 +1,4 @@
-import { scramble } from '../../cidr/set/mix.js'
+import { mix } from '../../cidr/set/mix.js'
 
 // Numbers that look random and follow from others: for spreading, not for secrets.
 
@@ -6,7 +6,7 @@ import { scramble } from '../../cidr/set/mix.js'
 export function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return scramble(hash)
+  return mix(hash)
 }
 
 /** What is added to a state for the next draw: 2^32 divided by the golden ratio, so that states are far from each other. */
@@ -14,7 +14,7 @@ export const STEP = 0x9e3779b9
 
 /** A number from 0 to less than 1, with 52 bits, for a state. */
 export function drawn(state: number): number {
-  return ((scramble(state) >>> 6) * 2 ** 26 + (scramble(state ^ 0x5bf03635) >>> 6)) / 2 ** 52
+  return ((mix(state) >>> 6) * 2 ** 26 + (mix(state ^ 0x5bf03635) >>> 6)) / 2 ** 52
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ipamError } from '../../errors/index.js'
 import * as Address from '../nouns/address-core.js'
 import { assertAddress, shown, toIndex } from '../text/checks.js'
-import { scramble } from './mix.js'
+import { mix } from './mix.js'
 import { eachRange, isEmpty, type RangeSet, size } from './range-set.js'
 import { at4, Ranges4, sumBefore4 } from './ranges4.js'
 import { at6, Ranges6, sumBefore6 } from './ranges6.js'
@@ -89,11 +89,11 @@ export function* addresses(set: RangeSet): IterableIterator<Address.Address> {
 /** 160 bits that look random, of a seed and a number. */
 function noise(seed: number, attempt: number): bigint {
   const high = Math.floor(seed / 2 ** 32) | 0
-  let state = scramble(scramble(scramble(high) ^ (seed | 0)) + Math.imul(attempt, 0x9e3779b9))
+  let state = mix(mix(mix(high) ^ (seed | 0)) + Math.imul(attempt, 0x9e3779b9))
   let bits = 0n
   for (let word = 0; word < 5; word++) {
     state = (state + 0x9e3779b9) | 0
-    bits = (bits << 32n) | BigInt(scramble(state) >>> 0)
+    bits = (bits << 32n) | BigInt(mix(state) >>> 0)
   }
   return bits
 }

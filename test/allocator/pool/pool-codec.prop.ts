@@ -42,8 +42,8 @@ const step: fc.Arbitrary<Step> = fc.tuple(
 function told(outcome: AllocationOutcome): unknown {
   if (outcome.kind !== 'allocated') return outcome
   const { memory, ...delta } = outcome.delta
-  const rests = memory.rests.map(({ order: _, ...rest }) => rest)
-  return { ...outcome, delta: { ...delta, memory: { ...memory, rests } } }
+  const releases = memory.releases.map(({ order: _, ...released }) => released)
+  return { ...outcome, delta: { ...delta, memory: { ...memory, releases } } }
 }
 
 /** Does the same to a pool as to another one, and returns the answers. */

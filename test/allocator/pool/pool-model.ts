@@ -9,7 +9,7 @@ interface ModelHold {
   readonly sequence: number
 }
 
-interface ModelRest {
+interface ModelRelease {
   readonly address: string
   readonly untilMs: number
   readonly key: string | undefined
@@ -37,7 +37,7 @@ export class PoolModel {
   #addresses!: readonly string[]
   #holds: readonly ModelHold[] = []
   /** Those that were released and are not in use, in the order of their release: cooling, or remembered for their order. */
-  #rests: readonly ModelRest[] = []
+  #releases: readonly ModelRelease[] = []
   #used: readonly string[] = []
   /** Behind which address next-fit goes on, of each family. */
   #cursor: { readonly [family: number]: string | undefined } = {}
@@ -56,7 +56,7 @@ export class PoolModel {
 
   /** All that can be told about it. */
   state() {
-    const cooling = this.#rests.map((rest) => rest.address).filter((address) => this.#isCooling(address))
+    const cooling = this.#releases.map((released) => released.address).filter((address) => this.#isCooling(address))
     return {
       cooling: cooling.sort(compare),
       holds: [...this.#holds].sort(byAddress).map(({ address, uid, sequence }) => `${address} ${uid} ${sequence}`),
@@ -123,9 +123,11 @@ export class PoolModel {
   }
 
   #exhausted(family: Family | undefined): Expected {
-    const times = this.#rests
-      .filter((rest) => rest.untilMs > this.nowMs && (family === undefined || familyOf(rest.address) === family))
-      .map((rest) => rest.untilMs)
+    const times = this.#releases
+      .filter(
+        (released) => released.untilMs > this.nowMs && (family === undefined || familyOf(released.address) === family),
+      )
+      .map((released) => released.untilMs)
     return times.length === 0 ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs: Math.min(...times) }
   }
 
@@ -146,7 +148,7 @@ export class PoolModel {
       const text = Address.format(address)
       const { uid, interface: name } = owner
       this.#holds = [...this.#holds, { address: text, uid, interface: name, key: stickyKey, sequence }]
-      this.#rests = this.#rests.filter((rest) => rest.address !== text)
+      this.#releases = this.#releases.filter((released) => released.address !== text)
       this.#used = [...this.#used, text]
       if (byStrategy.includes(address.family)) this.#cursor = { ...this.#cursor, [address.family]: text }
     }
@@ -169,7 +171,7 @@ export class PoolModel {
       if (this.#holds.some((other) => other.address === hold.address)) continue
       const seconds = Math.max(coolDownSeconds, hold.key === undefined ? 0 : holdSeconds)
       const untilMs = seconds === 0 ? 0 : this.nowMs + seconds * 1000
-      this.#rests = [...this.#rests, { address: hold.address, untilMs, key: hold.key }]
+      this.#releases = [...this.#releases, { address: hold.address, untilMs, key: hold.key }]
     }
   }
 
@@ -177,7 +179,7 @@ export class PoolModel {
   copy(): PoolModel {
     const twin = new PoolModel(this.#spec)
     twin.#holds = this.#holds
-    twin.#rests = this.#rests
+    twin.#releases = this.#releases
     twin.#used = this.#used
     twin.#cursor = this.#cursor
     twin.nowMs = this.nowMs
@@ -189,7 +191,7 @@ export class PoolModel {
   }
 
   #isCooling(address: string): boolean {
-    return this.#rests.some((rest) => rest.address === address && rest.untilMs > this.nowMs)
+    return this.#releases.some((released) => released.address === address && released.untilMs > this.nowMs)
   }
 
   #isFree(address: string): boolean {
@@ -218,15 +220,15 @@ export class PoolModel {
     if (this.#holds.some((hold) => hold.address === address)) return { kind: 'taken', address }
     const to = this.#preallocated().find(([, other]) => other === address)?.[0]
     if (to !== undefined && to !== key) return { kind: 'refused', address }
-    const rest = this.#rests.find((other) => other.address === address && other.untilMs > this.nowMs)
-    if (rest === undefined || (rest.key !== undefined && rest.key === key)) return undefined
-    return { kind: 'cooling', address, freeAtMs: rest.untilMs }
+    const released = this.#releases.find((other) => other.address === address && other.untilMs > this.nowMs)
+    if (released === undefined || (released.key !== undefined && released.key === key)) return undefined
+    return { kind: 'cooling', address, freeAtMs: released.untilMs }
   }
 
   /** What is preallocated for a key, else what it had last; IPv4 before IPv6. */
   #keptFor(key: string, family: Family | undefined): string | undefined {
     const own = this.#preallocated().filter(([to]) => to === key)
-    const lists = [own.map(([, address]) => address), this.#restsFor(key)]
+    const lists = [own.map(([, address]) => address), this.#releasesFor(key)]
     const found = lists.flatMap((list) =>
       familiesOf(family).flatMap((one) => list.filter((address) => familyOf(address) === one).slice(-1)),
     )
@@ -234,8 +236,8 @@ export class PoolModel {
   }
 
   /** What a key had and is kept for it, in the order of its release. */
-  #restsFor(key: string): string[] {
-    return this.#rests
+  #releasesFor(key: string): string[] {
+    return this.#releases
       .filter(
         ({ address, untilMs, key: other }) =>
           other === key &&
@@ -243,7 +245,7 @@ export class PoolModel {
           this.#addresses.includes(address) &&
           !this.#preallocated().some(([to, one]) => one === address && to !== key),
       )
-      .map((rest) => rest.address)
+      .map((released) => released.address)
   }
 
   /** All that is kept for a key and can be given to it, in the order of its release; what is preallocated comes last. */
@@ -252,8 +254,8 @@ export class PoolModel {
     const own = this.#preallocated()
       .filter(([to, address]) => to === key && this.#refusal(address, key) === undefined)
       .map(([, address]) => address)
-    const rests = this.#restsFor(key).filter((address) => !own.includes(address))
-    return [...rests, ...own].filter((address) => familyOf(address) === family)
+    const releases = this.#releasesFor(key).filter((address) => !own.includes(address))
+    return [...releases, ...own].filter((address) => familyOf(address) === family)
   }
 
   /** Those that the next address may be; `undefined`: none is free. */
@@ -267,8 +269,8 @@ export class PoolModel {
     const above = free.filter((address) => !inBand(address))
     const first = above.length > 0 ? above : free
     if (strategy.kind === 'random' || strategy.kind === 'hashed') return first
-    const rests = this.#rests.map((rest) => rest.address)
-    return [chooseOne(strategy.kind, first, this.#cursor[one], this.#used, rests)]
+    const releases = this.#releases.map((released) => released.address)
+    return [chooseOne(strategy.kind, first, this.#cursor[one], this.#used, releases)]
   }
 
   /** A run of what is kept for a key, the one that was released last, else the lowest of what is kept for it or free. */
@@ -308,7 +310,7 @@ function chooseOne(
   from: readonly string[],
   cursor: string | undefined,
   used: readonly string[],
-  rests: readonly string[],
+  releases: readonly string[],
 ): string {
   if (strategy === 'next-fit') {
     return from.find((address) => cursor !== undefined && compare(address, cursor) > 0) ?? from[0]!
@@ -316,7 +318,7 @@ function chooseOne(
   if (strategy === 'least-recently-released') {
     // one that was never used, then the one that was released first; what is above the band before what is in it
     const fresh = from.find((address) => !used.includes(address))
-    return fresh ?? rests.find((address) => from.includes(address)) ?? from[0]!
+    return fresh ?? releases.find((address) => from.includes(address)) ?? from[0]!
   }
   return from[0]!
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PlaceMap } from '../../../src/allocator/pool/slot-map.js'
+import { SlotMap } from '../../../src/allocator/pool/slot-map.js'
 
 const key = fc.oneof(
   { weight: 6, arbitrary: fc.nat(6) },
@@ -13,7 +13,7 @@ test('a map of places answers as a Map does', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(key, fc.boolean()), { maxLength: 200 }), (steps) => {
       const model = new Map<number | string, object>()
-      const map = new PlaceMap<number | string, object>()
+      const map = new SlotMap<number | string, object>()
       for (const [place, isRemoved] of steps) {
         const value = {}
         if (isRemoved && model.has(place)) {
@@ -36,7 +36,7 @@ test('a map of places answers as a Map does', () => {
 })
 
 test('what is left of many that have gone is found, and their room is given back', () => {
-  const map = new PlaceMap<number, object>()
+  const map = new SlotMap<number, object>()
   const values = Array.from({ length: 50_000 }, () => ({}))
   values.forEach((value, place) => void map.add(place * 300, value))
   for (let place = 0; place < 50_000; place++) if (place % 1000 !== 7) map.remove(place * 300)
