@@ -10,9 +10,9 @@ type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
 export { type PrefixEntry, PrefixMap } from './map/prefix-map.js'
-export type { Address4, Address6, Family } from './nouns/address-core.js'
 export type { PrefixTextOptions } from './nouns/prefix-core.js'
 export type { RangeTextOptions, SubnetRange } from './nouns/range-core.js'
+export type { Address4, Address6, Family } from './nouns/types.js'
 export type {
   AddressKind,
   RegistryFlag,

@@ -1,5 +1,6 @@
 import { ipamError } from '../../errors/index.js'
-import { type Address, type Address4, format } from '../nouns/address-core.js'
+import { format } from '../nouns/address-core.js'
+import type { Address, Address4 } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
 
 /** Guards a parameter against callers without types, or with a cast too many. */

@@ -1,6 +1,6 @@
 import { ipamError } from '../../errors/index.js'
-import type { Address, Address4, Address6 } from '../nouns/address-core.js'
 import { contains, format as formatPrefix, masked, type Prefix } from '../nouns/prefix-core.js'
+import type { Address, Address4, Address6 } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
 import { assertIPv4 } from './checks.js'
 import { fromNat64, toNat64 } from './ip-address.js'

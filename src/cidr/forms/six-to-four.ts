@@ -1,5 +1,5 @@
-import type { Address, Address4 } from '../nouns/address-core.js'
 import type { Prefix } from '../nouns/prefix-core.js'
+import type { Address, Address4 } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
 import { assertIPv4 } from './checks.js'
 import { sixToFourRouter } from './ip-address.js'

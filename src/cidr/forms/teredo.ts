@@ -1,4 +1,4 @@
-import type { Address, Address4 } from '../nouns/address-core.js'
+import type { Address, Address4 } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
 import { teredoFields } from './ip-address.js'
 

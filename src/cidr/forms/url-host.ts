@@ -1,5 +1,6 @@
 import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
-import { type Address, format as formatAddress } from '../nouns/address-core.js'
+import { format as formatAddress } from '../nouns/address-core.js'
+import type { Address } from '../nouns/types.js'
 import { assertAddress, assertText, shown } from '../text/checks.js'
 import { scanUrlHost } from './url-scan.js'
 import { encodeZone, MAX_ZONE_LENGTH } from './url-zone.js'

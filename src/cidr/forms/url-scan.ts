@@ -1,4 +1,4 @@
-import type { Address } from '../nouns/address-core.js'
+import type { Address } from '../nouns/types.js'
 import { positionOf, problemOf } from '../text/parse-errors.js'
 import { scanAddress } from '../text/scan.js'
 import { decodeZone } from './url-zone.js'

@@ -1,6 +1,6 @@
 import { ipamError } from '../../errors/index.js'
-import type { Address, Address4, Address6 } from '../nouns/address-core.js'
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
+import type { Address, Address4, Address6 } from '../nouns/types.js'
 import { assertLength, isWord, shown } from '../text/checks.js'
 import { PrefixTrie } from './prefix-trie.js'
 import { lengthOf } from './trie-entries.js'

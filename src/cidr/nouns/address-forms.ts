@@ -1,7 +1,7 @@
 import { ipamError } from '../../errors/index.js'
 import { assertBytes } from '../text/checks.js'
 import { withoutMapping } from '../text/profile.js'
-import type { Address, Address4, Address6 } from './address-core.js'
+import type { Address, Address4, Address6 } from './types.js'
 
 /**
  * The bytes of an address in network order: 4 for IPv4, 16 for IPv6. O(1).

@@ -4,7 +4,6 @@ export { embeddedIPv4, isGloballyReachable, kindOf as kind, specialPurposeOf } f
 export { warningsForAddress as warningsFor } from '../text/warnings.js'
 export { formatZoned, parseZoned, safeParseZoned } from '../text/zoned.js'
 export {
-  type Address,
   add,
   bitsOf,
   compare,
@@ -22,3 +21,4 @@ export {
   toBigInt,
 } from './address-core.js'
 export { fromBytes, reverseName, toBytes, toMapped, unmap } from './address-forms.js'
+export type { Address } from './types.js'

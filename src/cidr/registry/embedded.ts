@@ -1,4 +1,4 @@
-import type { Address, Address4, Address6 } from '../nouns/address-core.js'
+import type { Address, Address4, Address6 } from '../nouns/types.js'
 
 /**
  * The IPv4 address that an IPv6 address stands for, or `undefined` if it stands for none: the last 32 bits of IPv4-mapped

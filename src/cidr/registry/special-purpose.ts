@@ -1,5 +1,5 @@
-import type { Address, Address6, Family } from '../nouns/address-core.js'
 import type { Prefix } from '../nouns/prefix-core.js'
+import type { Address, Address6, Family } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
 import { readAddress } from '../text/scan.js'
 import { embeddedValue } from './embedded.js'

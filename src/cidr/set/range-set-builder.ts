@@ -1,8 +1,8 @@
 import { ipamError } from '../../errors/index.js'
-import type { Address } from '../nouns/address-core.js'
 import type { Prefix } from '../nouns/prefix-core.js'
 import { notAMember } from '../nouns/range-check.js'
 import type { Range } from '../nouns/range-core.js'
+import type { Address } from '../nouns/types.js'
 import { empty, type RangeSet, subtract, union } from './range-set.js'
 import { Spans } from './spans.js'
 

@@ -1,4 +1,4 @@
-import type { Address6 } from '../nouns/address-core.js'
+import type { Address6 } from '../nouns/types.js'
 import { assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {

@@ -1,6 +1,6 @@
-import type { Address } from '../nouns/address-core.js'
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
 import { assertEnds } from '../nouns/range-check.js'
+import type { Address } from '../nouns/types.js'
 import { assertLength, isWord, notAnAddress } from '../text/checks.js'
 import { none4, normalise4, type Ranges4, UNBUILT } from './ranges4.js'
 import { none6, normalise6, type Ranges6 } from './ranges6.js'

@@ -1,4 +1,4 @@
-import type { Address6 } from '../nouns/address-core.js'
+import type { Address6 } from '../nouns/types.js'
 
 // IPv6 addresses as words of a Uint32Array: address `i` is `words[4i..4i+3]`, the most significant first.
 

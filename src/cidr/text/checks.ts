@@ -1,5 +1,5 @@
 import { ipamError } from '../../errors/index.js'
-import type { Address } from '../nouns/address-core.js'
+import type { Address } from '../nouns/types.js'
 
 /**
  * Guards the text parameters of the module against callers without types: `undefined` is a mistake in the calling code, not a

@@ -1,5 +1,5 @@
 import { fail, ipamError, type Result } from '../../errors/index.js'
-import type { Address } from '../nouns/address-core.js'
+import type { Address } from '../nouns/types.js'
 import { assertText, shown } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
 import { scanAddress, type ZonePolicy, zonePolicies } from './scan.js'

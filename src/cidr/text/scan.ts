@@ -1,4 +1,4 @@
-import type { Address } from '../nouns/address-core.js'
+import type { Address } from '../nouns/types.js'
 import { encodeProblem, Problem } from './parse-errors.js'
 import { read4, scan4 } from './text4.js'
 import { read6, scan6 } from './text6.js'

@@ -1,4 +1,4 @@
-import type { Address6 } from '../nouns/address-core.js'
+import type { Address6 } from '../nouns/types.js'
 import { flatText, writeCharacter, writeDotted, writeGroup } from './flat-text.js'
 import { encodeProblem, Problem } from './parse-errors.js'
 import { read4, scan4 } from './text4.js'

@@ -1,5 +1,5 @@
 import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
-import type { Address } from '../nouns/address-core.js'
+import type { Address } from '../nouns/types.js'
 import { assertAddress, assertText, shown } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
 import { formatAddress } from './profile.js'
