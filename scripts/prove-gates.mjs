@@ -91,8 +91,14 @@ const proofs = [
       tree.write('src/allocator/oracle.ts', "import 'ip-address'\nimport 'fast-check'\n")
       tree.write('src/cidr/exotic.ts', "import 'ip-address'\nimport './forms/index.js'\n")
       tree.write('src/cidr/orphan.ts', 'export const orphan = 1\n')
-      tree.write('src/cidr/chicken.ts', "import { egg } from './egg.js'\nexport const chicken = () => egg\n")
-      tree.write('src/cidr/egg.ts', "import { chicken } from './chicken.js'\nexport const egg = () => chicken\n")
+      tree.write(
+        'src/cidr/chicken.ts',
+        "import type { Egg } from './egg.js'\nexport interface Chicken {\n  from: Egg\n}\n",
+      )
+      tree.write(
+        'src/cidr/egg.ts',
+        "import type { Chicken } from './chicken.js'\nexport interface Egg {\n  from: Chicken\n}\n",
+      )
     },
     command: layers,
     expect: [

@@ -1,9 +1,10 @@
 import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
+import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
-import type { Answered, Change, Planner, PlanTime } from './planner.js'
+import type { Answered, Planner, PlanTime } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
 /** The watches of a planner, by the names under which it reads them. */

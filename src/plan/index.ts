@@ -10,6 +10,7 @@ export {
   type Watch,
 } from './cached-objects.js'
 export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
+export type { Change } from './change.js'
 export {
   type Cache,
   type DefinedPlanner,
@@ -55,6 +56,6 @@ export {
 } from './field-guards.js'
 export { type Applied, type ApplyOptions, isOlderVersion, type ListChanges, ObjectCache } from './object-cache.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
-export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
+export type { Answered, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
 export type { Selection, TrimmedObject, WholeObject } from './selection.js'
 export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'

@@ -9,7 +9,7 @@ import {
   type TrimmedWatch,
   type Watch,
 } from './cached-objects.js'
-import type { Change } from './planner.js'
+import type { Change } from './change.js'
 import { isSelected, isSelective, type Selection, type TrimmedObject } from './selection.js'
 
 /** How many objects of a selection are remembered after they were deleted. */

@@ -1,23 +1,9 @@
-import type { Json, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import type { Json } from '../crd/meta/object.js'
+import type { Change } from './change.js'
 import type { OutsideCall, Refusal } from './effect.js'
 import type { Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
-
-/** What became known of an object: as it is now, or that it is gone. */
-export type Change =
-  | { readonly kind: 'present'; readonly object: KubeObject }
-  | {
-      readonly kind: 'absent'
-      readonly ref: ObjectRef
-      /** Which object is not there, if that is known. Another one may have its name. */
-      readonly uid?: string | undefined
-      /**
-       * The store has said so when it was asked for this object. Left out where a watch told of it or a list had it no more: a watch may be late, a
-       * list old.
-       */
-      readonly confirmed?: true | undefined
-    }
 
 /** What an outside system has said to a call: the other way, beside a {@link Change}, in which something becomes known. */
 export interface Answered {

@@ -1,7 +1,8 @@
 import type { ObjectRef } from '../crd/meta/object.js'
+import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
 import type { Outcome, Plan } from './plan.js'
-import type { Change, PlanTime } from './planner.js'
+import type { PlanTime } from './planner.js'
 
 /**
  * One piece of work for somebody who waits for it, such as an address for a Pod: as a {@link Planner} a machine without I/O, but one that asks for what it

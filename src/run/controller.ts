@@ -20,15 +20,8 @@ import { type KeyResult, runKey } from './run-key.js'
 import type { OutsideCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
+import type { Timers } from './timers.js'
 import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
-
-/** The clock of a controller, and its timers: `Date.now` and `setTimeout`, or those of a test. */
-export interface Timers {
-  /** Milliseconds since 1970. */
-  now(): number
-  /** Calls back once, after a time from 0 to 86,400,000 ms, unless it was called off before. @returns calls it off */
-  after(ms: number, action: () => void): () => void
-}
 
 /** Something that went wrong, and that the controller tries again by itself. */
 export type ControllerProblem =

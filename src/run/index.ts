@@ -6,7 +6,6 @@ export {
   type ControllerOptions,
   type ControllerProblem,
   type ControllerResult,
-  type Timers,
 } from './controller.js'
 export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } from './leader-election.js'
 export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
@@ -29,4 +28,5 @@ export {
 export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'
 export { type TaskCallerOptions, taskCaller } from './task-caller.js'
 export { type TaskTurn, type TaskTurns, taskTurns } from './task-turns.js'
+export type { Timers } from './timers.js'
 export type { QueueReport } from './work-queue.js'

@@ -1,7 +1,7 @@
 import type { Outcome, Planner } from '../plan/index.js'
-import type { Timers } from './controller.js'
 import { Fifo } from './fifo.js'
 import { rankOf } from './rendezvous.js'
+import type { Timers } from './timers.js'
 
 /** A key of a planner that is to be planned, or is just being. */
 export interface Job<O extends Outcome> {

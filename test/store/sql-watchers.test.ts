@@ -1,6 +1,7 @@
 import type { Stop } from 'ipam-kit/store/engine'
 import { describe, expect, it } from 'vitest'
-import { type SqlDatabase, SqlEngine } from '../../src/store/sql/engine.js'
+import type { SqlDatabase } from '../../src/store/sql/database.js'
+import { SqlEngine } from '../../src/store/sql/engine.js'
 import { tablesOf } from '../../src/store/sql/tables.js'
 
 const KEY = { group: 'g', kind: 'K', namespace: 'ns', name: 'a' }

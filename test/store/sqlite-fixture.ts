@@ -2,7 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SqliteDatabase } from 'ipam-kit/store/sqlite'
-import type { SqliteClient } from './sqlite-traps.js'
+
+/** A client of SQLite under test. */
+export interface SqliteClient {
+  open(file: string): SqliteDatabase & { close(): void }
+  /** Has all whole numbers read as bigints. */
+  readBigints(database: SqliteDatabase): SqliteDatabase
+  /** `node:sqlite`, or the URL of a module whose default export is the class. */
+  readonly module: string
+  /** `synchronous` of a file in WAL mode when it is opened again: 1 is NORMAL. */
+  readonly synchronous: number
+  /** How long it waits for a lock if it is not told. */
+  readonly busyTimeoutMs: number
+}
 
 /** What the tests use of a database of node:sqlite. Node's own types come with later versions. */
 export interface NodeDatabase extends SqliteDatabase {

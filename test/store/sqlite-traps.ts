@@ -8,20 +8,7 @@ import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { migrateSqlite, type SqliteDatabase, type SqliteStoreOptions, sqliteStore } from 'ipam-kit/store/sqlite'
 import { failureOf } from './failure-of.js'
-import { freshFile } from './sqlite-fixture.js'
-
-/** A client of SQLite under test. */
-export interface SqliteClient {
-  open(file: string): SqliteDatabase & { close(): void }
-  /** Has all whole numbers read as bigints. */
-  readBigints(database: SqliteDatabase): SqliteDatabase
-  /** `node:sqlite`, or the URL of a module whose default export is the class. */
-  readonly module: string
-  /** `synchronous` of a file in WAL mode when it is opened again: 1 is NORMAL. */
-  readonly synchronous: number
-  /** How long it waits for a lock if it is not told. */
-  readonly busyTimeoutMs: number
-}
+import { freshFile, type SqliteClient } from './sqlite-fixture.js'
 
 type Trap = (client: SqliteClient, file: string) => Promise<void>
 

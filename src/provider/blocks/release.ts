@@ -9,29 +9,10 @@ import { unitOf } from './grid.js'
 import { OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
+import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
 import { fence, takeBack } from './rows.js'
 import { isOldPool, Shown } from './shown.js'
-
-/** Gives back what an owner has: all of it, or the part that all of what is given says. */
-export interface ReleaseRequest {
-  readonly owner: { readonly uid: string }
-  readonly interface?: string | undefined
-  readonly container?: string | undefined
-  readonly address?: Address.Address | undefined
-  /** That of the allocation: what the owner has been given since stays. */
-  readonly sequence?: number | undefined
-  /**
-   * Whether the IPHandle of the owner says where that is, as `handle` of an {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if
-   * they are given. Default false.
-   */
-  readonly handle?: boolean | undefined
-  /**
-   * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block of the address, or without an address for all blocks
-   * of the domains of these pools.
-   */
-  readonly pools?: readonly string[] | undefined
-}
 
 export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }

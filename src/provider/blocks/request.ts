@@ -5,7 +5,6 @@ import { isName } from '../../crd/ipam-kit/block-name.js'
 import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../crd/ipam-kit/names.js'
 import { subdomainProblem } from '../../crd/meta/names.js'
 import { refuse } from '../../errors/refuse.js'
-import type { ReleaseRequest } from './release.js'
 
 /** Who an address is for. */
 export interface BlockOwner {
@@ -63,6 +62,26 @@ export interface AllocationRequest {
 }
 
 type Labels = { readonly [key: string]: string }
+
+/** Gives back what an owner has: all of it, or the part that all of what is given says. */
+export interface ReleaseRequest {
+  readonly owner: { readonly uid: string }
+  readonly interface?: string | undefined
+  readonly container?: string | undefined
+  readonly address?: Address.Address | undefined
+  /** That of the allocation: what the owner has been given since stays. */
+  readonly sequence?: number | undefined
+  /**
+   * Whether the IPHandle of the owner says where that is, as `handle` of an {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if
+   * they are given. Default false.
+   */
+  readonly handle?: boolean | undefined
+  /**
+   * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block of the address, or without an address for all blocks
+   * of the domains of these pools.
+   */
+  readonly pools?: readonly string[] | undefined
+}
 
 /** What an owner was given. */
 export interface Allocation {

@@ -1,4 +1,4 @@
-import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import { hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
@@ -15,56 +15,16 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
+import type { ClaimInput, Found, Planning } from './claim-input.js'
 import { type Doubt, doubtOf } from './confirm.js'
-import type { CallResults, Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
+import type { CallResults, Ensured, Ledger, OutsideRequest, Released } from './definition.js'
 import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
 import { isOf, planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
-import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
+import { type Asked, type Conversation, converse, markerOf } from './outside.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
-import type { Rivals } from './rivals.js'
 import { type ClaimRules, choosesByLedger } from './rules.js'
 import { startOf, stuck, timeText } from './status.js'
-
-/** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
-export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
-  readonly claim: IPAddressClaim
-  /** The IPAddress of the namespace and name of the claim, if there is one. */
-  readonly address?: IPAddress | undefined
-  /** Why the object under that name can not be read as an IPAddress, if there is such a one. */
-  readonly addressProblem?: string | undefined
-  /** Why the pool can not be read, if there is one that can not: nothing is released then, because it may be paused. */
-  readonly poolProblem?: string | undefined
-  /** Why the Cluster can not be read, if there is one that can not: nothing is done then, because it may be paused. */
-  readonly clusterProblem?: string | undefined
-  /** The pool of the claim, if it exists. */
-  readonly pool?: P | undefined
-  /** The Cluster that the claim names, if it names one and it exists. */
-  readonly cluster?: Cluster | undefined
-  /** The ledger of the pool. */
-  readonly ledger: L
-  /** What external systems have said to the calls for the pool. Left out: nothing. */
-  readonly poolCalls?: CallResults | undefined
-  /** The pool that the IPAddress is from, if that is another one than that of the claim. */
-  readonly addressPool?: P | undefined
-  /**
-   * The other IPAddress objects that have the address of the one of the claim, where a planner knows more of them than the ledger. Left out: as the ledger has
-   * them, and none gives way.
-   */
-  readonly rivals?: Rivals | undefined
-  /** What was heard from outside systems. */
-  readonly heard?: HeardOf | undefined
-  /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
-  readonly former?: Place | undefined
-}
-
-/** A plan in the making: what is decided from, by which rules. */
-export interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
-  readonly rules: ClaimRules<P, L, O>
-  readonly input: ClaimInput<P, L>
-  readonly reads: ClaimReads
-  readonly time: PlanTime
-}
 
 /**
  * The whole life of a claim, from what is observed to what is to be written: the contract of Cluster API for IPAM providers
@@ -260,11 +220,6 @@ function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 const NOTHING_SAID: CallResults = { of: () => undefined }
-
-export type Found =
-  | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
-  | (Extract<Ensured, { readonly kind: 'wait' }> & { readonly kind: 'wait' })
-  | Asked
 
 /** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
 function findAddress<P extends KubeObject, L extends Ledger<P>, O>({

@@ -1,6 +1,6 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { ClaimInput } from './claim.js'
+import type { ClaimInput } from './claim-input.js'
 import type { Confirmed, Ledger, OutsideRequest } from './definition.js'
 import { type Asked, converse, markerOf } from './outside.js'
 import type { ClaimRules } from './rules.js'

@@ -1,24 +1,6 @@
 import type { ConditionUpdate } from '../../claim/index.js'
-import { dialectOf, type Naming } from './dialect.js'
-import type { ResolvedClaim } from './resolve.js'
-
-/** How many claims stand where. */
-export interface ClaimCounts {
-  readonly total: number
-  readonly missing: number
-  readonly pending: number
-  readonly bound: number
-  readonly deleting: number
-  readonly conflict: number
-  /** Claims that name an address, whether it is of any use or not. */
-  readonly fulfilled: number
-}
-
-/** What a condition is made from. */
-export interface ClaimSummary {
-  readonly counts: ClaimCounts
-  readonly claims: readonly ResolvedClaim[]
-}
+import { dialectOf, type Naming } from './dialects.js'
+import type { ClaimCounts, ResolvedClaim } from './resolution.js'
 
 /** All claims of an owner in a few numbers, and what its dialect says of them. */
 export interface Aggregate {

@@ -7,8 +7,10 @@ import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../cr
 import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertClaimName } from './claim-name.js'
-import { type ClaimPlace, type Dialect, dialectOf, type Naming, type OwnerLabels } from './dialect.js'
+import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
+import { dialectOf, type Naming } from './dialects.js'
 import { groupText } from './identity.js'
+import type { DesiredClaim } from './resolution.js'
 
 /** One address that a device wants: which pool it is from. A group may carry a version, which is dropped. */
 export interface PoolRequest extends IPPoolReference {
@@ -22,26 +24,6 @@ export interface ConsumerDevice {
   /** For dialects that name claims by it. */
   readonly name?: string | undefined
   readonly pools: readonly PoolRequest[]
-}
-
-/** A claim as its consumer wants it. */
-export interface DesiredClaim {
-  readonly name: string
-  readonly namespace: string
-  readonly labels: { readonly [key: string]: string }
-  readonly annotations: { readonly [key: string]: string }
-  readonly ownerReference: OwnerReference
-  readonly finalizer?: string | undefined
-  readonly poolRef: IPPoolReference
-  readonly clusterName?: string | undefined
-  /** The place of the device among those of the machine, from 0. */
-  readonly deviceIndex: number
-  readonly deviceName: string
-  readonly poolIndex: number
-  /** As in the {@link Dialect}. */
-  readonly adoptsUnowned: boolean
-  /** The Cluster of the owner, whether the dialect writes it or not: a restored claim that names another one is not adopted. */
-  readonly ownerCluster?: string | undefined
 }
 
 export interface ClaimsForOptions {

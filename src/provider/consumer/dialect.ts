@@ -1,9 +1,7 @@
 import type { ConditionUpdate } from '../../claim/index.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
-import { refuse } from '../../errors/refuse.js'
-import type { ClaimSummary } from './aggregate.js'
-import { dialects } from './dialects.js'
+import type { ClaimSummary } from './resolution.js'
 
 /** Where in the spec of a machine a claim comes from. */
 export interface ClaimPlace {
@@ -27,7 +25,7 @@ export interface OwnerLabels {
   readonly clusterName: string | undefined
 }
 
-/** How one infrastructure provider names, marks and releases its claims. Plain data and pure functions: write your own, or change one of {@link dialects}. */
+/** How one infrastructure provider names, marks and releases its claims. Plain data and pure functions: write your own, or change one of `dialects`. */
 export interface Dialect {
   readonly name: string
   /** @throws IpamError for a place that it can not name */
@@ -42,7 +40,7 @@ export interface Dialect {
   readonly finalizer?: string | undefined
   /**
    * Whether a claim of the right name, pool and Cluster is taken over that has no owner at all, or one that had the name of ours and another uid, as
-   * after a restore. Otherwise it is a conflict. Every dialect of {@link dialects} does so.
+   * after a restore. Otherwise it is a conflict. Every dialect of `dialects` does so.
    */
   readonly adoptsUnowned: boolean
   /** What ends a claim: its deletion, or the finalizer is taken off, and the garbage collector deletes it after its owner. */
@@ -56,24 +54,4 @@ export interface Dialect {
   readonly isMarked: (claim: IPAddressClaim) => boolean
   /** The condition that the owner shows; `undefined` if it shows none. */
   readonly condition: (summary: ClaimSummary) => ConditionUpdate | undefined
-}
-
-export type DialectName = keyof typeof dialects
-
-/** Which dialect: one of ours, one of yours, or that of the contract with names of your own. */
-export type Naming = DialectName | Dialect | ((place: ClaimPlace) => string)
-
-/**
- * The dialect that is meant. O(1).
- *
- * @throws IpamError `INVALID_ARGUMENT` for a name that there is not
- * @example
- * dialectOf('capv').finalizer // 'vspherevm.infrastructure.cluster.x-k8s.io/ip-claim-protection'
- */
-export function dialectOf(naming: Naming): Dialect {
-  if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
-  if (typeof naming === 'object') return naming
-  if (Object.hasOwn(dialects, naming)) return dialects[naming]
-  const expected = `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`
-  refuse('naming', expected, naming)
 }

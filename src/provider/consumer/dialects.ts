@@ -139,3 +139,23 @@ function offsetOf({ annotations, poolIndex }: ClaimPlace): number {
   if (/^\d{1,9}$/.test(written)) return Number(written)
   refuse(POOL_OFFSET_ANNOTATION, 'a whole number', written)
 }
+
+export type DialectName = keyof typeof dialects
+
+/** Which dialect: one of ours, one of yours, or that of the contract with names of your own. */
+export type Naming = DialectName | Dialect | ((place: ClaimPlace) => string)
+
+/**
+ * The dialect that is meant. O(1).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for a name that there is not
+ * @example
+ * dialectOf('capv').finalizer // 'vspherevm.infrastructure.cluster.x-k8s.io/ip-claim-protection'
+ */
+export function dialectOf(naming: Naming): Dialect {
+  if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
+  if (typeof naming === 'object') return naming
+  if (Object.hasOwn(dialects, naming)) return dialects[naming]
+  const expected = `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`
+  refuse('naming', expected, naming)
+}

@@ -5,7 +5,7 @@ export {
   provisionedCondition,
   withNetworkConfiguration,
 } from './address-source.js'
-export { type Aggregate, aggregate, type ClaimCounts, type ClaimSummary } from './aggregate.js'
+export { type Aggregate, aggregate } from './aggregate.js'
 export { boundedName, MAX_NAME_LENGTH } from './claim-name.js'
 export {
   type ClusterPoolSpec,
@@ -15,14 +15,7 @@ export {
   gatewayMetricOf,
   LEGACY_METRIC_ANNOTATION,
 } from './cluster-pool.js'
-export {
-  type ClaimsForOptions,
-  type ConsumerDevice,
-  claimsFor,
-  type DesiredClaim,
-  newClaim,
-  type PoolRequest,
-} from './desired.js'
+export { type ClaimsForOptions, type ConsumerDevice, claimsFor, newClaim, type PoolRequest } from './desired.js'
 export {
   type DeviceConfig,
   type DeviceConfigOptions,
@@ -33,8 +26,17 @@ export {
   deviceConfig,
   type Route,
 } from './device-config.js'
-export { type ClaimPlace, type Dialect, type DialectName, dialectOf, type Naming, type OwnerLabels } from './dialect.js'
-export { capoServerOf, DEFAULT_GATEWAY_ANNOTATION, dialects, POOL_OFFSET_ANNOTATION, protectedBy } from './dialects.js'
+export type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
+export {
+  capoServerOf,
+  DEFAULT_GATEWAY_ANNOTATION,
+  type DialectName,
+  dialectOf,
+  dialects,
+  type Naming,
+  POOL_OFFSET_ANNOTATION,
+  protectedBy,
+} from './dialects.js'
 export { type DnsServers, dnsServersOf, type Metal3PoolDns, type Metal3Range } from './dns-servers.js'
 export { addressesOfPool, isExpectedPool, isSameOwner, type OwnerIdentity } from './identity.js'
 export { type KernelDevice, kernelArgs } from './kernel-args.js'
@@ -74,7 +76,15 @@ export {
   recoveredAddresses,
   reportedAddresses,
 } from './reported-addresses.js'
-export { type ConflictReason, type Resolution, type ResolvedClaim, resolveClaim, resolveClaims } from './resolve.js'
+export type {
+  ClaimCounts,
+  ClaimSummary,
+  ConflictReason,
+  DesiredClaim,
+  Resolution,
+  ResolvedClaim,
+} from './resolution.js'
+export { resolveClaim, resolveClaims } from './resolve.js'
 export {
   actionOn,
   type ConsumerAction,

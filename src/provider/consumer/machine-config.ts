@@ -6,7 +6,7 @@ import {
   type DeviceSpec,
   deviceConfig,
 } from './device-config.js'
-import type { ResolvedClaim } from './resolve.js'
+import type { ResolvedClaim } from './resolution.js'
 
 /** A device of a machine with its claims. */
 export interface MachineDevice extends Omit<DeviceSpec, 'index'> {

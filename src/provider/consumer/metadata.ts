@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
-import type { DesiredClaim } from './desired.js'
 import { isSameOwner, isSameOwnerName } from './identity.js'
+import type { DesiredClaim } from './resolution.js'
 
 /**
  * What the metadata of a claim of ours lacks, as a merge patch; `undefined` if it lacks nothing. Owners, finalizers, labels and annotations of others

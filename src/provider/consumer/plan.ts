@@ -15,15 +15,16 @@ import { type Aggregate, aggregate } from './aggregate.js'
 import {
   type ClaimsForOptions,
   type ConsumerDevice,
-  type DesiredClaim,
   nameableClaims,
   newClaim,
   ownerReferenceOf,
   storedField,
 } from './desired.js'
-import { type Dialect, dialectOf, type Naming } from './dialect.js'
+import type { Dialect } from './dialect.js'
+import { dialectOf, type Naming } from './dialects.js'
 import { repairOf } from './metadata.js'
-import { isRestored, ownershipOf, type ResolvedClaim, resolveClaims } from './resolve.js'
+import type { DesiredClaim, ResolvedClaim } from './resolution.js'
+import { isRestored, ownershipOf, resolveClaims } from './resolve.js'
 import { actionOn, type ConsumerAction, type ConsumerEvent, type ConsumerState, consumerStateOf } from './table.js'
 
 /** What the claims of one owner are planned from. */

@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
-import type { ResolvedClaim } from './resolve.js'
+import type { ResolvedClaim } from './resolution.js'
 
 /** The addresses of one device, as the status of a machine lists them. */
 export interface FamilyAddresses {

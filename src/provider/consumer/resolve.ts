@@ -1,62 +1,11 @@
-import { type ClaimState, findCondition, stateOf } from '../../claim/index.js'
+import { findCondition, stateOf } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names.js'
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { DesiredClaim } from './desired.js'
 import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from './identity.js'
-
-/**
- * Why a claim of the right name is of no use.
- *
- * - `OwnerMismatch`: it is another's, or has lost its owner and is not of our Cluster
- * - `PoolMismatch`: it is for another pool than is wanted now. The spec of a claim never changes
- * - `AddressMissing`: the IPAddress that it names is not there (yet)
- * - `AddressPoolRef`, `AddressClaimRef`: that IPAddress is of another pool, or for another claim
- */
-export type ConflictReason = 'OwnerMismatch' | 'PoolMismatch' | 'AddressMissing' | 'AddressPoolRef' | 'AddressClaimRef'
-
-/** Where a desired claim stands. Every one says so in a sentence. */
-export type Resolution =
-  /** There is no such claim. `orphanAddress`: an IPAddress has its name all the same, and a provider may adopt it. */
-  | { readonly kind: 'missing'; readonly message: string; readonly orphanAddress?: IPAddress | undefined }
-  /** It has no address yet. `state` and `reason` are what its condition Ready says. */
-  | {
-      readonly kind: 'pending'
-      readonly message: string
-      readonly claim: IPAddressClaim
-      readonly state: ClaimState
-      readonly reason: string | undefined
-    }
-  /** It has its address. `annotations`: those of the address, and over them those of the claim. */
-  | {
-      readonly kind: 'bound'
-      readonly message: string
-      readonly claim: IPAddressClaim
-      readonly address: IPAddress
-      readonly annotations: { readonly [key: string]: string }
-    }
-  /** It is on its way out. `address`: what it has is ours to use until then. */
-  | {
-      readonly kind: 'deleting'
-      readonly message: string
-      readonly claim: IPAddressClaim
-      readonly whose: 'mine' | 'foreign'
-      readonly address?: IPAddress | undefined
-    }
-  | {
-      readonly kind: 'conflict'
-      readonly message: string
-      readonly claim: IPAddressClaim
-      readonly reason: ConflictReason
-    }
-
-/** A desired claim, and where it stands. */
-export interface ResolvedClaim {
-  readonly desired: DesiredClaim
-  readonly resolution: Resolution
-}
+import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
 
 /**
  * Where a desired claim stands, from the claim of its name and the IPAddress that this one names. Without a claim `address` is the IPAddress that has

@@ -1,5 +1,5 @@
 import { ipamError } from '../../errors/index.js'
-import type { Resolution } from './resolve.js'
+import type { Resolution } from './resolution.js'
 
 /** Where a claim stands, as the table names it. */
 export type ConsumerState = 'Missing' | 'Pending' | 'Bound' | 'Conflict' | 'Deleting(foreign)' | 'Deleting(mine)'

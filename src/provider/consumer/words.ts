@@ -1,7 +1,6 @@
 import { type Condition, type ConditionUpdate, findCondition } from '../../claim/index.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
-import type { ClaimSummary } from './aggregate.js'
-import type { ResolvedClaim } from './resolve.js'
+import type { ClaimSummary, ResolvedClaim } from './resolution.js'
 
 /**
  * The condition of cluster-api-provider-vsphere. Where all claims carry Ready, it sums that up; otherwise it counts claims that name an address.

@@ -6,6 +6,7 @@ import type { ObjectRef } from '../../crd/meta/object.js'
 import type { Plan, PlanTime } from '../../plan/index.js'
 import * as addressObject from '../claims/address-object.js'
 import * as claims from '../claims/claim.js'
+import type * as claimInput from '../claims/claim-input.js'
 import type { Offer } from '../claims/definition.js'
 import type { ClaimOutcome } from '../claims/outcome.js'
 import * as references from '../claims/references.js'
@@ -13,7 +14,7 @@ import { rules } from './definition.js'
 import type { PoolLedger } from './ledger.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
-export type ClaimInput = claims.ClaimInput<InClusterPool, PoolLedger>
+export type ClaimInput = claimInput.ClaimInput<InClusterPool, PoolLedger>
 
 /**
  * The whole life of a claim, from what is observed to what is to be written: the contract of Cluster API for IPAM providers

@@ -1,4 +1,4 @@
-import type { ClientNodeConfig, ClientNodeRequest } from './client-node.js'
+import type { ClientNodeConfig, ClientNodeRequest } from './client-node-config.js'
 
 /** What decides who is at the other end of a connection, and as whom it was made. */
 const IDENTITY = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'rejectUnauthorized', 'servername'] as const

@@ -5,15 +5,13 @@ export type {
   KubernetesWatchConnection,
   KubernetesWatchQuery,
 } from './client.js'
-export {
-  type ClientNodeAuthentication,
-  type ClientNodeConfig,
-  type ClientNodeConfiguration,
-  type ClientNodeOptions,
-  type ClientNodeRequest,
-  type ClientNodeResponse,
-  type ClientNodeSignal,
-  type ClientNodeWatch,
-  fromClientNode,
-} from './client-node.js'
+export { type ClientNodeOptions, type ClientNodeWatch, fromClientNode } from './client-node.js'
+export type {
+  ClientNodeAuthentication,
+  ClientNodeConfig,
+  ClientNodeConfiguration,
+  ClientNodeRequest,
+  ClientNodeResponse,
+  ClientNodeSignal,
+} from './client-node-config.js'
 export { type KubernetesStoreOptions, kubernetesStore } from './kubernetes-store.js'

@@ -12,22 +12,8 @@ import type {
 } from '../engine/engine.js'
 import { Followers } from '../engine/followers.js'
 import type { ChangeLog, ChangePage, PollingOptions } from '../engine/polling.js'
+import type { SqlDatabase } from './database.js'
 import { Reads } from './reads.js'
-import type { ParameterStyle, SqlRow, SqlValue } from './statement.js'
-import type { Tables } from './tables.js'
-
-/** What a database does in its own way. */
-export interface SqlDatabase {
-  readonly name: string
-  readonly tables: Tables
-  readonly style: ParameterStyle
-  /** Each write is announced to all who subscribe. */
-  readonly announcesWrites: boolean
-  /** All rows that one statement gives, of one moment. */
-  all(text: string, values: SqlValue[]): Promise<readonly SqlRow[]>
-  /** As in {@link StoreEngine}. */
-  commit(write: DocumentWrite): Promise<Commit>
-}
 
 /** The engine of a database with the tables of {@link migrations}. */
 export class SqlEngine implements StoreEngine, ChangeLog {

@@ -1,6 +1,6 @@
 import type { DocumentKey, DocumentPage, DocumentScope, ScanPart, StoredDocument } from '../engine/engine.js'
 import type { ChangePage } from '../engine/polling.js'
-import type { SqlDatabase } from './engine.js'
+import type { SqlDatabase } from './database.js'
 import {
   compile,
   integer,

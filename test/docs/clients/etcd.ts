@@ -1,4 +1,4 @@
-import type { Clients } from './index.js'
+import type { Clients } from './clients.js'
 
 /** None: etcd is reached through fetch. */
 export const etcd: Clients = {}

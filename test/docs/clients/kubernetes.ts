@@ -1,5 +1,5 @@
 import { ApiServerModel } from '../../store/kubernetes-model.js'
-import type { Clients } from './index.js'
+import type { Clients } from './clients.js'
 
 /** As much of client-node as `fromClientNode` uses, over the model of an API server. */
 export const kubernetes: Clients = {

@@ -1,6 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
 import type { NamingClient } from 'ipam-kit/store/postgres'
-import type { Clients } from './index.js'
+import type { Clients } from './clients.js'
 
 let db: Promise<PGlite> | undefined
 

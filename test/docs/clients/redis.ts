@@ -1,5 +1,5 @@
 import { RedisModel } from '../../store/redis-model.js'
-import type { Clients } from './index.js'
+import type { Clients } from './clients.js'
 
 /** What both clients have, on a server of its own. */
 class Client {

@@ -1,6 +1,6 @@
 import { FakeDatabase } from '../../store/sqlite-fake.js'
 import { nodeSqlite } from '../../store/sqlite-fixture.js'
-import type { Clients } from './index.js'
+import type { Clients } from './clients.js'
 
 /** In memory, whatever file is asked for. Before Node 22.13 there is only one that says what it is told to. */
 function openDatabase() {
