@@ -1,4 +1,4 @@
-export type { ReserveRule, SubnetEdges } from '../cidr/set/subnet-edges.js'
+export type { ReserveRule, SubnetEdges } from '../cidr/internal.js'
 export type {
   HoldReason,
   LedgerCounts,

@@ -1,5 +1,5 @@
 import type { Family } from '../../cidr/index.js'
-import { PrefixMap } from '../../cidr/map/prefix-map.js'
+import { PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'

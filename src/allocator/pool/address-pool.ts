@@ -1,4 +1,4 @@
-import { assertBytes } from '../../cidr/text/checks.js'
+import { assertBytes } from '../../cidr/internal.js'
 import { type Result, unwrap } from '../../errors/index.js'
 import { Pool } from './pool.js'
 import { decodePool, encodePool, notAsWritten } from './pool-codec.js'

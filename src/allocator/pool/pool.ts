@@ -1,7 +1,7 @@
 import type { Family } from '../../cidr/index.js'
+import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertAddress } from '../../cidr/text/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type AllocationDelta,

@@ -1,7 +1,6 @@
+import { Ranges4, type ReserveRule, subnetEdges } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { Ranges4 } from '../../cidr/set/ranges4.js'
-import { type ReserveRule, subnetEdges } from '../../cidr/set/subnet-edges.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertWithin } from '../slots/slots.js'
 

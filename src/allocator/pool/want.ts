@@ -1,6 +1,6 @@
 import type { Family } from '../../cidr/index.js'
+import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { assertAddress } from '../../cidr/text/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'

@@ -1,4 +1,4 @@
-import { mix } from '../../cidr/set/mix.js'
+import { mix } from '../../cidr/internal.js'
 
 // Numbers that look random and follow from others: for spreading, not for secrets.
 

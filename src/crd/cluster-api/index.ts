@@ -15,5 +15,14 @@ export {
   type MachineSpec,
   type MachineStatus,
 } from './machine.js'
-export { API_VERSION, CLUSTER_NAME_LABEL, GROUP, PAUSED_ANNOTATION, READY_CONDITION } from './names.js'
+export {
+  API_VERSION,
+  CLUSTER_NAME_LABEL,
+  GROUP,
+  PAUSED_ANNOTATION,
+  PROTECT_ADDRESS_FINALIZER,
+  PROTECT_POOL_FINALIZER,
+  READY_CONDITION,
+  RELEASE_ADDRESS_FINALIZER,
+} from './names.js'
 export { type IPPoolReference, type LocalReference, samePool } from './references.js'

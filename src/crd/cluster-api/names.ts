@@ -13,3 +13,10 @@ export const CLUSTER_NAME_LABEL = 'cluster.x-k8s.io/cluster-name'
 export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused'
 /** Type of the summary condition. */
 export const READY_CONDITION = 'Ready'
+
+/** Finalizer on a claim: its address is released first. */
+export const RELEASE_ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ReleaseAddress'
+/** Finalizer on an address: it stays while its claim needs it. */
+export const PROTECT_ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
+/** Finalizer on a pool: it stays while it has addresses. */
+export const PROTECT_POOL_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectPool'

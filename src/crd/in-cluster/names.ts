@@ -5,12 +5,6 @@ export const API_VERSION = `${GROUP}/v1alpha2`
 /** The version before it, of pools of addresses: still served, read and converted. */
 export const API_VERSION_V1ALPHA1 = `${GROUP}/v1alpha1`
 
-/** Finalizer on a claim: its address is released first. */
-export const RELEASE_ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ReleaseAddress'
-/** Finalizer on an address: it stays while its claim needs it. */
-export const PROTECT_ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
-/** Finalizer on a pool: it stays while it has addresses. */
-export const PROTECT_POOL_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectPool'
 /** Annotation that lets a pool with addresses be deleted, whatever its value: `clusterctl move` needs it. */
 export const SKIP_DELETE_VALIDATION_ANNOTATION = 'ipam.cluster.x-k8s.io/skip-validate-delete-webhook'
 /**

@@ -1,7 +1,7 @@
+import { eachRange } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { eachRange } from '../../cidr/set/range-set.js'
 
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet

@@ -1,6 +1,6 @@
+import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
-import { assertAddress } from '../../cidr/text/checks.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
 import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../crd/ipam-kit/names.js'
 import { subdomainProblem } from '../../crd/meta/names.js'

@@ -1,5 +1,5 @@
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
-import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
+import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../plan/index.js'
 

@@ -1,7 +1,7 @@
 import { Cluster } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/in-cluster/names.js'
+import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/cluster-api/names.js'
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'

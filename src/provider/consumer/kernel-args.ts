@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import type { Prefix } from '../../cidr/nouns/prefix-core.js'
+import type { Prefix } from '../../cidr/nouns/prefix.js'
 
 type Address = Address.Address
 

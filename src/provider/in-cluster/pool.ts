@@ -1,5 +1,5 @@
 import { type Condition, type ConditionUpdate, poolReady } from '../../claim/index.js'
-import { PROTECT_POOL_FINALIZER } from '../../crd/in-cluster/names.js'
+import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
 import { listed } from '../../errors/listed.js'
