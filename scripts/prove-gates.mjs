@@ -35,30 +35,27 @@ const proofs = [
     fault: 'a provider imports a store',
     plant: (tree) => tree.write('src/provider/in-cluster/planted.ts', "export type * from '../../store/index.js'\n"),
     command: layers,
-    expect: [/layer-provider: src\/provider\/in-cluster\/planted\.ts → src\/store\/index\.ts/],
+    expect: [/layer-provider-in-cluster: src\/provider\/in-cluster\/planted\.ts → src\/store\/index\.ts/],
   },
   {
     gate: 'layers',
     fault: 'a provider imports another one that is not claims, and claims imports one',
     plant: (tree) => {
-      tree.write(
-        'src/provider/consumer/planted.ts',
-        "export type * from '../claims/index.js'\nexport type * from '../in-cluster/index.js'\n",
-      )
+      tree.write('src/provider/consumer/planted.ts', "export type * from '../in-cluster/index.js'\n")
       tree.write('src/provider/claims/planted.ts', "export type * from '../consumer/index.js'\n")
     },
     command: layers,
     expect: [
-      /layer-provider-room: src\/provider\/consumer\/planted\.ts → src\/provider\/in-cluster\/index\.ts/,
-      /layer-provider-room: src\/provider\/claims\/planted\.ts → src\/provider\/consumer\/index\.ts/,
+      /layer-provider-consumer: src\/provider\/consumer\/planted\.ts → src\/provider\/in-cluster\/index\.ts/,
+      /layer-provider-claims: src\/provider\/claims\/planted\.ts → src\/provider\/consumer\/index\.ts/,
     ],
   },
   {
     gate: 'layers',
     fault: 'a store adapter imports another',
-    plant: (tree) => tree.write('src/store/planted/planted.ts', "export * from '../memory/index.js'\n"),
+    plant: (tree) => tree.write('src/store/etcd/planted.ts', "export * from '../memory/index.js'\n"),
     command: layers,
-    expect: [/layer-store-adapter: src\/store\/planted\/planted\.ts → src\/store\/memory\/index\.ts/],
+    expect: [/layer-store-adapter: src\/store\/etcd\/planted\.ts → src\/store\/memory\/index\.ts/],
   },
   {
     gate: 'layers',
@@ -68,10 +65,10 @@ const proofs = [
       tree.write('src/allocator/planted.ts', "import '../claim/index.js'\nimport '../testing/index.js'\n")
       tree.write('src/claim/planted.ts', "import '../cidr/index.js'\n")
       tree.write('src/crd/meta/planted.ts', "import '../../plan/index.js'\nimport '../cluster-api/index.js'\n")
-      tree.write('src/crd/planted/planted.ts', "import '../cluster-api/index.js'\n")
+      tree.write('src/crd/metal3/planted.ts', "import '../cluster-api/index.js'\n")
       tree.write(
         'src/crd/in-cluster/planted.ts',
-        "import { x } from '../cluster-api/index.js'\nimport '../planted/planted.js'\n",
+        "import { x } from '../cluster-api/index.js'\nimport '../metal3/planted.js'\n",
       )
       tree.write(
         'src/plan/planted.ts',
@@ -88,6 +85,7 @@ const proofs = [
       tree.append('src/index.ts', "import './crd/index.js'\n")
       tree.write('src/newcomer/planted.ts', "import '../errors/index.js'\n")
       tree.write('src/cidr/zod.ts', "import 'zod'\nimport 'vitest'\nimport 'node:fs'\nimport './nowhere.js'\n")
+      tree.write('src/allocator/deep.ts', "import '../cidr/set/mix.js'\n")
       tree.write('src/allocator/oracle.ts', "import 'ip-address'\nimport 'fast-check'\n")
       tree.write('src/cidr/exotic.ts', "import 'ip-address'\nimport './forms/index.js'\n")
       tree.write('src/cidr/orphan.ts', 'export const orphan = 1\n')
@@ -106,23 +104,24 @@ const proofs = [
       /layer-bytes: src\/bytes\/planted/,
       /layer-store-sql: src\/store\/sql\/planted/,
       /layer-allocator: src\/allocator\/planted/,
+      /layer-allocator: src\/allocator\/deep\.ts → src\/cidr\/set\/mix/,
       /layer-claim: src\/claim\/planted/,
-      /layer-testing: src\/allocator\/planted/,
-      /layer-crd: src\/crd\/meta\/planted/,
-      /crd-meta: src\/crd\/meta\/planted/,
-      /crd-group: src\/crd\/planted\/planted/,
-      /crd-in-cluster: src\/crd\/in-cluster\/planted/,
+      /layer-allocator: src\/allocator\/planted\.ts → src\/testing/,
+      /layer-crd-meta: src\/crd\/meta\/planted\.ts → src\/plan/,
+      /layer-crd-meta: src\/crd\/meta\/planted\.ts → src\/crd/,
+      /layer-crd-metal3: src\/crd\/metal3\/planted/,
+      /layer-crd-in-cluster: src\/crd\/in-cluster\/planted/,
       /types-only-in-cluster-cluster-api: src\/crd\/in-cluster\/planted/,
       /types-only-plan-crd: src\/plan\/planted/,
       /layer-plan: src\/plan\/planted/,
-      /layer-store-contract: src\/store\/planted/,
+      /layer-store-files: src\/store\/planted/,
       /layer-store-adapter: src\/store\/memory\/planted/,
       /layer-store-rules: src\/store\/rules\/planted/,
       /layer-store-engine: src\/store\/engine\/planted/,
       /types-only-store-run-render-meta: src\/run\/planted/,
       /layer-run: src\/run\/planted/,
       /layer-render: src\/render\/planted/,
-      /layer-root: src\/index\.ts/,
+      /layer-files: src\/index\.ts/,
       /layer-known: src\/newcomer\/planted/,
       /package-zod: src\/cidr\/zod/,
       /package-other: src\/cidr\/zod/,
