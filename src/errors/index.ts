@@ -1,6 +1,5 @@
 export type { ErrorCode, ErrorContexts, ErrorDefinition, RetryClass } from './codes.js'
 export {
-  conditionReasonOf,
   describe,
   type Failure,
   fail,
@@ -10,7 +9,6 @@ export {
   isIpamError,
   ok,
   type Result,
-  retryClassOf,
   unwrap,
 } from './failure.js'
 export { quote } from './quote.js'
