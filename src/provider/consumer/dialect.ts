@@ -74,6 +74,5 @@ export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
   if (typeof naming === 'object') return naming
   if (Object.hasOwn(dialects, naming)) return dialects[naming]
-  const expected = `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`
-  refuse('naming', expected, naming)
+  refuse('naming', `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`, naming)
 }
