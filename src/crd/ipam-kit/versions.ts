@@ -13,7 +13,7 @@ import {
   text,
   withRules,
 } from '../meta/strict.js'
-import { conditions } from '../meta/strict-conditions.js'
+import { conditions, GENERATION } from '../meta/strict-conditions.js'
 import { labelSelector } from '../meta/strict-label-selector.js'
 import {
   API_VERSION,
@@ -212,10 +212,7 @@ function poolStatus() {
       last: text('What was given last: an address or a CIDR. A hint.', ENTRY).optional(),
     }).optional()
   return object('What is said of the pool.', {
-    observedGeneration: integer('The generation of the pool that this was said of.', {
-      format: 'int64',
-      minimum: 0,
-    }).optional(),
+    observedGeneration: integer('The generation of the pool that this was said of.', GENERATION).optional(),
     domainUID: text('The domain that the pool was taken into, by its uid.', { maxLength: 128 }).optional(),
     ipv4: family('IPv4'),
     ipv6: family('IPv6'),
