@@ -1,20 +1,7 @@
-export {
-  type AddressSources,
-  lacksAddressSource,
-  type ProvisioningState,
-  provisionedCondition,
-  withNetworkConfiguration,
-} from './address-source.js'
+export * from './address-source.js'
 export { type Aggregate, aggregate, type ClaimCounts, type ClaimSummary } from './aggregate.js'
 export { boundedName, MAX_NAME_LENGTH } from './claim-name.js'
-export {
-  type ClusterPoolSpec,
-  clusterPool,
-  clusterPoolName,
-  GATEWAY_METRIC_ANNOTATION,
-  gatewayMetricOf,
-  LEGACY_METRIC_ANNOTATION,
-} from './cluster-pool.js'
+export * from './cluster-pool.js'
 export {
   type ClaimsForOptions,
   type ConsumerDevice,
@@ -23,16 +10,7 @@ export {
   newClaim,
   type PoolRequest,
 } from './desired.js'
-export {
-  type DeviceConfig,
-  type DeviceConfigOptions,
-  type DeviceProblem,
-  type DeviceProblemCode,
-  type DeviceSettings,
-  type DeviceSpec,
-  deviceConfig,
-  type Route,
-} from './device-config.js'
+export * from './device-config.js'
 export { type ClaimPlace, type Dialect, type DialectName, dialectOf, type Naming, type OwnerLabels } from './dialect.js'
 export { capoServerOf, DEFAULT_GATEWAY_ANNOTATION, dialects, POOL_OFFSET_ANNOTATION, protectedBy } from './dialects.js'
 export { type DnsServers, dnsServersOf, type Metal3PoolDns, type Metal3Range } from './dns-servers.js'
@@ -49,38 +27,8 @@ export {
   machineConfig,
   type SettingsByMac,
 } from './machine-config.js'
-export {
-  type DeviceText,
-  type DhcpOverrides,
-  type Netplan,
-  type NetplanDevice,
-  type NetplanEthernet,
-  netplan,
-  networkConfig,
-  type RouteText,
-} from './network-config.js'
-export {
-  type ConsumerInput,
-  type ConsumerOutcome,
-  type PlanClaimsOptions,
-  planClaims,
-  type ReleaseOptions,
-  releasePlan,
-} from './plan.js'
-export {
-  DEFAULT_ENTRY,
-  type FamilyAddresses,
-  type ReportedAddresses,
-  recoveredAddresses,
-  reportedAddresses,
-} from './reported-addresses.js'
+export * from './network-config.js'
+export * from './plan.js'
+export * from './reported-addresses.js'
 export { type ConflictReason, type Resolution, type ResolvedClaim, resolveClaim, resolveClaims } from './resolve.js'
-export {
-  actionOn,
-  type ConsumerAction,
-  type ConsumerEvent,
-  type ConsumerRule,
-  type ConsumerState,
-  consumerRules,
-  consumerStateOf,
-} from './table.js'
+export * from './table.js'
