@@ -46,10 +46,21 @@ function readContexts(): Map<string, { readonly meaning: string; readonly fields
       const comment = ts.getJSDocCommentsAndTags(member)[0]
       const meaning =
         comment !== undefined && ts.isJSDoc(comment) ? ts.getTextOfJSDocComment(comment.comment) : undefined
-      const names = member.type !== undefined && ts.isTypeLiteralNode(member.type) ? member.type.members : []
-      const fields = names.map((field) => `\`${field.name?.getText(source)}\``).join(', ')
+      const fields = fieldsOf(member.type, source)
+        .map((field) => `\`${field.name?.getText(source)}\``)
+        .join(', ')
       found.set(member.name.text, { meaning: (meaning ?? '').replace(/\s+/g, ' ').replaceAll('|', '\\|'), fields })
     }
   })
   return found
+}
+
+/** The fields of a type: those that it lists, and those of the types of the same file that it is made of. */
+function fieldsOf(type: ts.TypeNode | undefined, source: ts.SourceFile): readonly ts.TypeElement[] {
+  if (type === undefined) return []
+  if (ts.isTypeLiteralNode(type)) return type.members
+  if (ts.isIntersectionTypeNode(type)) return type.types.flatMap((part) => fieldsOf(part, source))
+  const isNamed = (node: ts.Node): node is ts.InterfaceDeclaration =>
+    ts.isInterfaceDeclaration(node) && ts.isTypeReferenceNode(type) && node.name.text === type.typeName.getText(source)
+  return source.statements.filter(isNamed).flatMap(({ members }) => members)
 }

@@ -6,37 +6,17 @@
  */
 export interface ErrorContexts {
   /** `text` is not an IP address; `position` is a UTF-16 offset into it. `suggestion` is there where only the form is wrong. */
-  readonly MALFORMED_ADDRESS: {
-    readonly text: string
-    readonly position: number
-    readonly problem: string
-    readonly suggestion?: string
-  }
+  readonly MALFORMED_ADDRESS: MalformedText & { readonly suggestion?: string }
   /** `text` is not an address with a prefix length. `suggestion` is there where only the form is wrong. */
-  readonly MALFORMED_PREFIX: {
-    readonly text: string
-    readonly position: number
-    readonly problem: string
-    readonly suggestion?: string
-  }
+  readonly MALFORMED_PREFIX: MalformedText & { readonly suggestion?: string }
   /** `text` is not a range `first-last` of one family. */
-  readonly MALFORMED_RANGE: { readonly text: string; readonly position: number; readonly problem: string }
+  readonly MALFORMED_RANGE: MalformedText
   /** `text` is neither an address, nor a range, nor a CIDR. */
-  readonly MALFORMED_RANGE_SET_ENTRY: {
-    readonly text: string
-    readonly index: number
-    readonly position: number
-    readonly problem: string
-  }
+  readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & { readonly index: number }
   /** `text` is not the name of an address or a zone in reverse DNS. */
-  readonly MALFORMED_REVERSE_NAME: { readonly text: string; readonly position: number; readonly problem: string }
+  readonly MALFORMED_REVERSE_NAME: MalformedText
   /** `text` is not an endpoint or a URL whose host is an IP address. `name` is there where the host is a DNS name, and that is all. */
-  readonly MALFORMED_URL_HOST: {
-    readonly text: string
-    readonly position: number
-    readonly problem: string
-    readonly name?: string
-  }
+  readonly MALFORMED_URL_HOST: MalformedText & { readonly name?: string }
   /** Bytes that are not the stored form of `what`; `position` is an offset into them. */
   readonly MALFORMED_BYTES: { readonly what: string; readonly position: number; readonly problem: string }
   /** A prefix length outside what is possible: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or around another prefix. */
@@ -94,6 +74,13 @@ export interface ErrorContexts {
     readonly path: string
     readonly problem: string
   }
+}
+
+/** Which text does not parse, where and why. */
+interface MalformedText {
+  readonly text: string
+  readonly position: number
+  readonly problem: string
 }
 
 export type ErrorCode = keyof ErrorContexts

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorContexts, RetryClass } from './codes.js'
+import type { ErrorCode, ErrorContexts } from './codes.js'
 import { registry } from './registry.js'
 
 /**
@@ -80,14 +80,4 @@ export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, cod
 export function describe(failed: Failure): string {
   const template = registry[failed.code].template as (context: unknown) => string
   return template(failed.context)
-}
-
-/** When trying again can help. */
-export function retryClassOf(failed: Failure): RetryClass {
-  return registry[failed.code].retry
-}
-
-/** The reason of a Kubernetes condition that reports this failure. */
-export function conditionReasonOf(failed: Failure): string {
-  return registry[failed.code].conditionReason
 }

@@ -2,7 +2,7 @@ import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as Range from '../cidr/nouns/range.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 import { oneLine } from './xml.js'
 
 type Range = Range.Range
@@ -73,19 +73,9 @@ export function gridsOf(map: PoolMap, options: GridOptions): Grid[] {
   const columns = options.columns ?? 64
   const maxRows = options.maxRows ?? 16
   if (!Number.isInteger(Math.log2(columns)) || columns < 8 || columns > 256) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'columns',
-      expected: 'a power of two from 8 to 256',
-      got: String(columns),
-    })
+    refuse('columns', 'a power of two from 8 to 256', columns)
   }
-  if (!Number.isInteger(maxRows) || maxRows < 1) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'maxRows',
-      expected: 'a whole number from 1',
-      got: String(maxRows),
-    })
-  }
+  if (!Number.isInteger(maxRows) || maxRows < 1) refuse('maxRows', 'a whole number from 1', maxRows)
   const everything = RangeSet.ranges(RangeSet.union(map.addresses, map.inUse))
   return ([4, 6] as const).flatMap((family) => {
     const bounds = everything
@@ -104,13 +94,10 @@ export function runsOf(grid: Grid, labels: readonly MapLabel[]): Run[][] {
     while (at < cells.length) {
       const state = cells[at]!
       const said = texts.get(rowIndex * grid.columns + at) ?? silent
+      const isAlike = (cell: number) =>
+        cells[cell] === state && sameTexts(said, texts.get(rowIndex * grid.columns + cell) ?? silent)
       let end = at + 1
-      while (
-        end < cells.length &&
-        cells[end] === state &&
-        sameTexts(said, texts.get(rowIndex * grid.columns + end) ?? silent)
-      )
-        end++
+      while (end < cells.length && isAlike(end)) end++
       if (state !== 'outside') runs.push({ state, at, length: end - at, texts: said })
       at = end
     }
@@ -205,9 +192,7 @@ function textsOf(grid: Grid, labels: readonly MapLabel[]): Map<number, Set<strin
       const to = last - start >= perRow ? cells.length - 1 : Number((last - start) / grid.addressesPerCell)
       for (let cell = from; cell <= to; cell++) {
         const key = row * grid.columns + cell
-        const texts = found.get(key)
-        if (texts === undefined) found.set(key, new Set([shown]))
-        else texts.add(shown)
+        found.set(key, (found.get(key) ?? new Set()).add(shown))
       }
     }
   }
@@ -227,7 +212,5 @@ function rowFrom(rows: readonly GridRow[], value: bigint): number {
 }
 
 function sameTexts(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {
-  if (left.size !== right.size) return false
-  for (const text of left) if (!right.has(text)) return false
-  return true
+  return left.size === right.size && [...left].every((text) => right.has(text))
 }

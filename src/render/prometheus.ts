@@ -1,4 +1,4 @@
-import { ipamError } from '../errors/index.js'
+import { refuse } from '../errors/refuse.js'
 
 /** One figure of a metric. */
 export interface MetricSample {
@@ -7,19 +7,10 @@ export interface MetricSample {
 }
 
 /** A metric as Prometheus scrapes it. */
-export type Metric =
-  | {
-      readonly type: 'counter' | 'gauge'
-      readonly name: string
-      readonly help: string
-      readonly samples: readonly MetricSample[]
-    }
-  | {
-      readonly type: 'histogram'
-      readonly name: string
-      readonly help: string
-      readonly samples: readonly HistogramSample[]
-    }
+export type Metric = { readonly name: string; readonly help: string } & (
+  | { readonly type: 'counter' | 'gauge'; readonly samples: readonly MetricSample[] }
+  | { readonly type: 'histogram'; readonly samples: readonly HistogramSample[] }
+)
 
 /** What was observed, by upper bounds: how many were at most so much, each bound with those below it. */
 export interface HistogramSample {
@@ -44,7 +35,7 @@ export function prometheusText(metrics: readonly Metric[]): string {
   for (const metric of metrics) {
     const { name, help, type } = metric
     assertName('name', name, /^[a-zA-Z_:][a-zA-Z0-9_:]*$/)
-    if (names.has(name)) throw ipamError('INVALID_ARGUMENT', { argument: 'name', expected: 'each once', got: name })
+    if (names.has(name)) refuse('name', 'each once', name)
     names.add(name)
     text += `# HELP ${name} ${help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}\n# TYPE ${name} ${type}\n`
     if (metric.type === 'histogram') for (const sample of metric.samples) text += histogramLines(name, sample)
@@ -77,5 +68,5 @@ function number(value: number): string {
 }
 
 function assertName(argument: string, name: string, form: RegExp): void {
-  if (!form.test(name)) throw ipamError('INVALID_ARGUMENT', { argument, expected: String(form), got: name })
+  if (!form.test(name)) refuse(argument, String(form), name)
 }

@@ -122,9 +122,8 @@ function rowLabel({ family }: Grid, start: bigint): string {
 
 function rowLabels(grid: Grid, tops: readonly number[]): string[] {
   const x = PAD + labelWidth(grid) - 12
-  const labels = grid.rows.map(
-    ({ start }, row) => `<text x="${x}" y="${tops[row]! + 13}">${rowLabel(grid, start)}</text>`,
-  )
+  const label = (start: bigint, row: number) => `<text x="${x}" y="${tops[row]! + 13}">${rowLabel(grid, start)}</text>`
+  const labels = grid.rows.map(({ start }, row) => label(start, row))
   return group('class="soft mono" fill="#59636e" font-size="12" text-anchor="end"', labels)
 }
 
@@ -132,10 +131,8 @@ function rowLabels(grid: Grid, tops: readonly number[]): string[] {
 function gapLines(grid: Grid, tops: readonly number[], left: number): string[] {
   const width = grid.columns * cellWidth(grid) - 1
   const moves = tops.flatMap((y, row) => (row === 0 || followsOn(grid, row) ? [] : [`M${left} ${y - 7}h${width}`]))
-  if (moves.length === 0) return []
-  return [
-    `<path class="gaps" fill="none" stroke="#9aa3ad" stroke-width="2" stroke-dasharray="2 6" d="${moves.join('')}"/>`,
-  ]
+  const attributes = 'class="gaps" fill="none" stroke="#9aa3ad" stroke-width="2" stroke-dasharray="2 6"'
+  return moves.length === 0 ? [] : [`<path ${attributes} d="${moves.join('')}"/>`]
 }
 
 function group(attributes: string, elements: readonly string[]): string[] {
@@ -196,14 +193,10 @@ function countWords(family: Family, map: PoolMap, format: (count: bigint) => str
   const kept = count(RangeSet.subtract(RangeSet.subtract(addresses, available), inUse))
   const stray = count(inUse) - used
   const all = used + free + kept + stray
-  const words = [
-    `${format(all)} ${all === 1n ? 'address' : 'addresses'}`,
-    `${format(used)} in use`,
-    `${format(free)} free`,
-  ]
-  if (kept > 0n) words.push(`${format(kept)} kept back`)
-  if (stray > 0n) words.push(`${format(stray)} in use out of range`)
-  return `IPv${family}: ${words.join(', ')}`
+  const also = ([count, words]: readonly [bigint, string]) => (count > 0n ? `, ${format(count)} ${words}` : '')
+  const more = `${also([kept, 'kept back'])}${also([stray, 'in use out of range'])}`
+  const noun = all === 1n ? 'address' : 'addresses'
+  return `IPv${family}: ${format(all)} ${noun}, ${format(used)} in use, ${format(free)} free${more}`
 }
 
 /** In full up to fifteen digits, then as a power of two or by its first digits. */

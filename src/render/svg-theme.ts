@@ -36,7 +36,7 @@ export const looks: Readonly<Record<DrawnState, Look>> = {
 }
 
 /** The states in the order of the legend. */
-export const drawnStates: readonly DrawnState[] = ['used', 'partly', 'free', 'kept', 'stray']
+export const drawnStates = /* @__PURE__ */ Object.keys(looks) as readonly DrawnState[]
 
 /**
  * Styles and patterns. Several maps may be part of one page, so every rule is below `svg.ipam-map`, and the patterns of one are those

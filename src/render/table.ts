@@ -8,12 +8,6 @@
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows].map((row) => row.map((cell) => cell.replace(/[\r\n]+/g, ' ')))
   const widths = header.map((_, column) => lines.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0))
-  return lines
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const padded = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0)
+  return lines.map((row) => row.map(padded).join('  ').trimEnd()).join('\n')
 }

@@ -174,13 +174,11 @@ export class LeaderElection {
   async #afterFormer(ending: Promise<void>, lead: () => Promise<void>): Promise<void> {
     const waitMs = this.#formerEndsMs - this.#nowMs()
     if (!(waitMs > 0)) return lead()
-    let cancel = () => {}
-    const isOver = new Promise<boolean>((resolve) => {
-      cancel = this.#options.timers.after(waitMs, () => resolve(true))
-    })
-    const isWanted = await Promise.race([isOver, ending.then(() => false)])
-    cancel()
-    if (isWanted) await lead()
+    const isEnding = await this.#inTime(
+      ending.then(() => true),
+      waitMs,
+    )
+    if (!isEnding) await lead()
   }
 
   /** Ends {@link run}: it resolves when the leader has ended what it had begun. */
@@ -331,15 +329,12 @@ function specOf(lease: KubeObject): LeaseSpec {
   return typeof lease.spec === 'object' && lease.spec !== null ? (lease.spec as LeaseSpec) : {}
 }
 
+type SecondsOption = Extract<keyof LeaderElectionOptions, `${string}Seconds`>
+
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertOptions(
   { identity, lease, onProblem }: LeaderElectionOptions,
-  seconds: {
-    readonly leaseDurationSeconds: number
-    readonly renewDeadlineSeconds: number
-    readonly retryPeriodSeconds: number
-    readonly writeTimeoutSeconds: number
-  },
+  seconds: Readonly<Record<SecondsOption, number>>,
 ): void {
   const { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds, writeTimeoutSeconds } = seconds
   if (typeof identity !== 'string' || identity === '') refuse('identity', 'a text', identity)
@@ -355,10 +350,8 @@ function assertOptions(
   if (!(retryPeriodSeconds > 0 && retryPeriodSeconds < renewDeadlineSeconds)) {
     refuse('retryPeriodSeconds', 'above 0 and below renewDeadlineSeconds', retryPeriodSeconds)
   }
-  if (
-    typeof writeTimeoutSeconds !== 'number' ||
-    !(writeTimeoutSeconds > 0 && writeTimeoutSeconds <= MAX_WRITE_SECONDS)
-  ) {
+  const isTime = typeof writeTimeoutSeconds === 'number' && writeTimeoutSeconds > 0
+  if (!isTime || writeTimeoutSeconds > MAX_WRITE_SECONDS) {
     refuse('writeTimeoutSeconds', `above 0, up to ${MAX_WRITE_SECONDS}`, writeTimeoutSeconds)
   }
 }

@@ -1,6 +1,5 @@
 import { createContext, runInContext } from 'node:vm'
 import {
-  conditionReasonOf,
   describe as describeFailure,
   fail,
   failure,
@@ -9,7 +8,6 @@ import {
   isIpamError,
   ok,
   type Result,
-  retryClassOf,
   unwrap,
 } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
@@ -28,14 +26,10 @@ describe('a failure is plain data', () => {
     expect(failure('INVALID_RANGE', context, cause)).toStrictEqual({ code: 'INVALID_RANGE', context, cause })
   })
 
-  test('that has a sentence, a retry class and a condition reason', () => {
+  test('that has a sentence', () => {
     const busy = failure('STORE_IO', { operation: 'list', problem: 'down' })
     expect(describeFailure(busy)).toBe('list failed: down')
-    expect(retryClassOf(busy)).toBe('after')
-    expect(conditionReasonOf(busy)).toBe('StoreUnavailable')
     expect(describeFailure(failure('INVALID_RANGE', context))).toBe(sentence)
-    expect(retryClassOf(failure('INVALID_RANGE', context))).toBe('never')
-    expect(conditionReasonOf(failure('INVALID_RANGE', context))).toBe('InvalidRange')
   })
 })
 

@@ -1,14 +1,5 @@
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { ipamError } from '../../errors/index.js'
-import {
-  type Admission,
-  allowed,
-  assertOperation,
-  type FieldValidationOptions,
-  invalid,
-  withUnknownFields,
-} from '../meta/admission.js'
-import { differences } from '../meta/differences.js'
+import type { AdmissionRequest, Admit } from '../meta/admission.js'
 import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta/field-error.js'
 import { labelSelectorErrors } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
@@ -17,16 +8,13 @@ import { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './gri
 import type { IPBlock } from './ip-block.js'
 import { IPDomain } from './ip-domain.js'
 import { IPPool, type IPPoolSpec } from './ip-pool.js'
-import { GROUP, MAX_NAME_LENGTH } from './names.js'
+import { admissionBy, isSame, type Judgement, ofName } from './judge.js'
+import { MAX_NAME_LENGTH } from './names.js'
 import { poolOf, rowsOfPool } from './rows.js'
 import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
 
 /** What an admission webhook is asked about a pool. What it does not know of others may be left out, and is not looked at then. */
-export type IPPoolAdmissionRequest = (
-  | { readonly operation: 'CREATE'; readonly object: IPPool }
-  | { readonly operation: 'UPDATE'; readonly object: IPPool; readonly oldObject: IPPool }
-  | { readonly operation: 'DELETE'; readonly oldObject: IPPool }
-) & {
+export type IPPoolAdmissionRequest = AdmissionRequest<IPPool> & {
   /** The domain of the pool. Left out: there is none yet. */
   readonly domain?: IPDomain | undefined
   /** Pools of any domain, this one among them or not. */
@@ -36,15 +24,10 @@ export type IPPoolAdmissionRequest = (
 }
 
 /** What an admission webhook is asked about a domain. */
-export type IPDomainAdmissionRequest =
-  | { readonly operation: 'CREATE'; readonly object: IPDomain }
-  | { readonly operation: 'UPDATE'; readonly object: IPDomain; readonly oldObject: IPDomain }
-  | {
-      readonly operation: 'DELETE'
-      readonly oldObject: IPDomain
-      /** Blocks of any domain. */
-      readonly blocks?: readonly IPBlock[] | undefined
-    }
+export type IPDomainAdmissionRequest = AdmissionRequest<IPDomain> & {
+  /** Blocks of any domain: those that a deletion waits for. */
+  readonly blocks?: readonly IPBlock[] | undefined
+}
 
 /**
  * Whether a pool makes sense: it is what the definition of the kind asks for, its texts are addresses of its subnets ({@link poolSpace}), its
@@ -61,31 +44,23 @@ export type IPDomainAdmissionRequest =
  * admitIPPool({ operation: 'CREATE', object }).message
  * // 'IPPool.ipam-kit.dev "blue" is invalid: spec.subnets[0].gateway: Invalid value: "10.0.1.1": is not within 10.0.0.0/24'
  */
-export function admitIPPool(request: IPPoolAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  return withUnknownFields(judgeIPPool(request), IPPool, request, options)
-}
+export const admitIPPool: Admit<IPPoolAdmissionRequest> = /* @__PURE__ */ admissionBy(IPPool, {
+  judge: judgeIPPool,
+  waitsFor: (pool, { blocks = [] }: IPPoolAdmissionRequest) => waitingForRows(pool, blocks, isOfPool),
+})
 
-function judgeIPPool(request: IPPoolAdmissionRequest): Admission {
-  assertOperation(request.operation)
+function judgeIPPool(object: IPPool, before: IPPool | undefined, request: IPPoolAdmissionRequest): Judgement {
   const { blocks = [], others = [] } = request
-  if (request.operation === 'DELETE') return allowed(waitingForRows(request.oldObject, blocks, isOfPool))
-  const { object } = request
-  const { name } = object.metadata
-  const { spec } = object
-  if (request.operation === 'UPDATE' && isSame(request.oldObject.spec, spec)) return allowed()
-  const wrong = IPPool.validate(object)
-  if (wrong.length > 0) return verdict(object, wrong)
-
-  const pools = others.filter((pool) => pool.metadata.name !== name && pool.spec.domain === spec.domain)
+  const { metadata, spec } = object
+  const pools = others.filter((pool) => pool.metadata.name !== metadata.name && pool.spec.domain === spec.domain)
   const around: Neighbourhood = { domain: ofName(request.domain, spec.domain), pools }
   const grids = { ipv4: gridOfAll(4, spec, around), ipv6: gridOfAll(6, spec, around) }
   const { space, errors } = readPoolSpace(spec, grids)
   const disagreements = [...gridErrors(4, spec, around), ...gridErrors(6, spec, around)]
-  return verdict(
-    object,
-    [
+  return {
+    errors: [
       ...nameErrors(object),
-      ...(request.operation === 'UPDATE' ? poolChangeErrors(request.oldObject.spec, spec) : []),
+      ...(before === undefined ? [] : poolChangeErrors(before.spec, spec)),
       ...disagreements,
       ...(disagreements.length > 0 ? [] : [...gridProblemErrors(4, grids.ipv4), ...gridProblemErrors(6, grids.ipv6)]),
       ...errors,
@@ -93,12 +68,12 @@ function judgeIPPool(request: IPPoolAdmissionRequest): Admission {
         labelSelectorErrors(`spec.${field}`, spec[field] ?? {}),
       ),
     ],
-    () => [
+    warnings: () => [
       ...overlapWarnings(space, pools, grids),
       ...emptySubnetWarnings(space),
       ...lostRowWarnings(object, space, blocks),
     ],
-  )
+  }
 }
 
 /**
@@ -112,55 +87,14 @@ function judgeIPPool(request: IPPoolAdmissionRequest): Admission {
  * admitIPDomain({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
  * // ['spec.ipv4: a block has 65536 units, and at most 1024']
  */
-export function admitIPDomain(request: IPDomainAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  return withUnknownFields(judgeIPDomain(request), IPDomain, request, options)
-}
-
-function judgeIPDomain(request: IPDomainAdmissionRequest): Admission {
-  assertOperation(request.operation)
-  if (request.operation === 'DELETE') {
-    return allowed(waitingForRows(request.oldObject, request.blocks ?? [], isOfDomain))
-  }
-  const { object } = request
-  const { spec } = object
-  if (request.operation === 'UPDATE') {
-    if (isSame(request.oldObject.spec, spec)) return allowed()
-    return verdict(object, [invalidField('spec', asValue(spec), NEVER_CHANGES)])
-  }
-  const wrong = IPDomain.validate(object)
-  if (wrong.length > 0) return verdict(object, wrong)
-  return verdict(object, [
-    ...nameErrors(object),
-    ...gridProblemErrors(4, spec.ipv4),
-    ...gridProblemErrors(6, spec.ipv6),
-  ])
-}
-
-/** The refusal with these errors, or the acceptance with these warnings, which are looked for in that case only. */
-export function verdict(
-  object: KubeObject,
-  errors: readonly FieldError[],
-  warnings: () => readonly string[] = () => [],
-): Admission {
-  if (errors.length === 0) return allowed(warnings())
-  return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
-}
-
-/** Whether two specs say the same. */
-export function isSame(before: object, after: object): boolean {
-  return differences('spec', before, after).length === 0
-}
-
-/**
- * The domain that a webhook has looked up.
- *
- * @throws IpamError `INVALID_ARGUMENT` for one of another name: it is the wrong one to ask
- */
-export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
-  if (domain === undefined || domain.metadata.name === name) return domain
-  const got = domain.metadata.name
-  throw ipamError('INVALID_ARGUMENT', { argument: 'domain', expected: `the IPDomain ${goQuote(name)}`, got })
-}
+export const admitIPDomain: Admit<IPDomainAdmissionRequest> = /* @__PURE__ */ admissionBy(IPDomain, {
+  judge: (object, before) => ({
+    errors: before
+      ? [invalidField('spec', asValue(object.spec), NEVER_CHANGES)]
+      : [...nameErrors(object), ...gridProblemErrors(4, object.spec.ipv4), ...gridProblemErrors(6, object.spec.ipv6)],
+  }),
+  waitsFor: (domain, { blocks = [] }: IPDomainAdmissionRequest) => waitingForRows(domain, blocks, isOfDomain),
+})
 
 /** An object as an error repeats it. */
 function asValue(object: object): FieldValue {

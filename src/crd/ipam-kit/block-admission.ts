@@ -1,28 +1,18 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import {
-  type Admission,
-  allowed,
-  assertOperation,
-  type FieldValidationOptions,
-  withUnknownFields,
-} from '../meta/admission.js'
+import type { AdmissionRequest, Admit } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { isSame, ofName, verdict } from './admission.js'
 import { blockName } from './block-name.js'
 import { gridProblem } from './grid.js'
 import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 import type { IPDomain } from './ip-domain.js'
+import { admissionBy, ofName } from './judge.js'
 import { MAX_BLOCK_SIZE } from './names.js'
 import { type PlacedRow, placedRows, unitsOf } from './rows.js'
 import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
 
 /** What an admission webhook is asked about a block. */
-export type IPBlockAdmissionRequest = (
-  | { readonly operation: 'CREATE'; readonly object: IPBlock }
-  | { readonly operation: 'UPDATE'; readonly object: IPBlock; readonly oldObject: IPBlock }
-  | { readonly operation: 'DELETE'; readonly oldObject: IPBlock }
-) & {
+export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {
   /** The domain of the block. Left out: whether the block is on its grid is not looked at. */
   readonly domain?: IPDomain | undefined
 }
@@ -40,26 +30,19 @@ export type IPBlockAdmissionRequest = (
  * admitIPBlock({ operation: 'CREATE', object }).message
  * // 'IPBlock.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not default-4-0a000100-24'
  */
-export function admitIPBlock(request: IPBlockAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  return withUnknownFields(judgeIPBlock(request), IPBlock, request, options)
-}
-
-function judgeIPBlock(request: IPBlockAdmissionRequest): Admission {
-  assertOperation(request.operation)
-  if (request.operation === 'DELETE') {
-    const count = Object.keys(request.oldObject.spec.rows).length
-    return allowed(count === 0 ? [] : [`goes when its rows are released: ${count}`])
-  }
-  const { object } = request
-  if (request.operation === 'UPDATE' && isSame(request.oldObject.spec, object.spec)) return allowed()
-  const wrong = IPBlock.validate(object)
-  if (wrong.length > 0) return verdict(object, wrong)
-  return verdict(object, [
-    ...placeErrors(object, ofName(request.domain, object.spec.domain)),
-    ...rowErrors(object),
-    ...(request.operation === 'UPDATE' ? changeErrors(request.oldObject.spec, object.spec) : []),
-  ])
-}
+export const admitIPBlock: Admit<IPBlockAdmissionRequest> = /* @__PURE__ */ admissionBy(IPBlock, {
+  judge: (object, before, { domain }: IPBlockAdmissionRequest) => ({
+    errors: [
+      ...placeErrors(object, ofName(domain, object.spec.domain)),
+      ...rowErrors(object),
+      ...(before === undefined ? [] : changeErrors(before.spec, object.spec)),
+    ],
+  }),
+  waitsFor: ({ spec }) => {
+    const count = Object.keys(spec.rows).length
+    return count === 0 ? [] : [`goes when its rows are released: ${count}`]
+  },
+})
 
 /** What is wrong with where a block lies. */
 function placeErrors({ metadata, spec }: IPBlock, domain: IPDomain | undefined): readonly FieldError[] {

@@ -1,20 +1,11 @@
-import {
-  type Admission,
-  allowed,
-  assertOperation,
-  type FieldValidationOptions,
-  withUnknownFields,
-} from '../meta/admission.js'
-import { type FieldError, invalidField } from '../meta/field-error.js'
+import type { AdmissionRequest, Admit } from '../meta/admission.js'
+import { invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { isSame, verdict } from './admission.js'
 import { handleName, IPHandle } from './ip-handle.js'
+import { admissionBy } from './judge.js'
 
 /** What an admission webhook is asked about a handle. */
-export type IPHandleAdmissionRequest =
-  | { readonly operation: 'CREATE'; readonly object: IPHandle }
-  | { readonly operation: 'UPDATE'; readonly object: IPHandle; readonly oldObject: IPHandle }
-  | { readonly operation: 'DELETE'; readonly oldObject: IPHandle }
+export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
 
 /**
  * Whether a handle is one: it has the name of the uid of its owner ({@link handleName}), and stays with that owner. It may go at any time: one that is lost costs
@@ -27,28 +18,15 @@ export type IPHandleAdmissionRequest =
  * admitIPHandle({ operation: 'CREATE', object }).message
  * // 'IPHandle.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not uid-4f1c'
  */
-export function admitIPHandle(request: IPHandleAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  return withUnknownFields(judgeIPHandle(request), IPHandle, request, options)
-}
-
-function judgeIPHandle(request: IPHandleAdmissionRequest): Admission {
-  assertOperation(request.operation)
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  if (request.operation === 'UPDATE' && isSame(request.oldObject.spec, object.spec)) return allowed()
-  const wrong = IPHandle.validate(object)
-  if (wrong.length > 0) return verdict(object, wrong)
-  const { metadata, spec } = object
-  const errors: FieldError[] = []
-  const name = handleName(spec.uid)
-  if (metadata.name !== name) errors.push(invalidField('metadata.name', metadata.name, `is not ${name}`))
-  if (request.operation === 'UPDATE') {
-    for (const field of ['uid', 'owner', 'kind'] as const) {
-      const value = spec[field]
-      if (value !== request.oldObject.spec[field]) {
-        errors.push(invalidField(`spec.${field}`, value ?? null, NEVER_CHANGES))
-      }
+export const admitIPHandle: Admit<IPHandleAdmissionRequest> = /* @__PURE__ */ admissionBy(IPHandle, {
+  judge: ({ metadata, spec }, before) => {
+    const name = handleName(spec.uid)
+    const fixed = (['uid', 'owner', 'kind'] as const).filter((field) => before && spec[field] !== before.spec[field])
+    return {
+      errors: [
+        ...(metadata.name === name ? [] : [invalidField('metadata.name', metadata.name, `is not ${name}`)]),
+        ...fixed.map((field) => invalidField(`spec.${field}`, spec[field] ?? null, NEVER_CHANGES)),
+      ],
     }
-  }
-  return verdict(object, errors)
-}
+  },
+})

@@ -6,15 +6,7 @@ export { admitIPHandle, type IPHandleAdmissionRequest } from './handle-admission
 export { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 export { IPDomain, type IPDomainSpec, type IPDomainStatus } from './ip-domain.js'
 export { handleName, IPHandle, type IPHandleSpec } from './ip-handle.js'
-export {
-  IPPool,
-  type IPPoolAffinity,
-  type IPPoolFamilyStatus,
-  type IPPoolSpec,
-  type IPPoolStatus,
-  type IPPoolSticky,
-  type IPPoolSubnet,
-} from './ip-pool.js'
+export * from './ip-pool.js'
 export {
   API_VERSION,
   BLOCKS_FINALIZER,

@@ -1,4 +1,5 @@
-import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
+import * as z from 'zod'
+import { age, column, type PrinterColumn, type VersionSpec } from '../meta/crd-model.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import {
   fixed,
@@ -12,7 +13,7 @@ import {
   text,
   withRules,
 } from '../meta/strict.js'
-import { conditions } from '../meta/strict-conditions.js'
+import { conditions, GENERATION } from '../meta/strict-conditions.js'
 import { labelSelector } from '../meta/strict-label-selector.js'
 import {
   API_VERSION,
@@ -30,13 +31,9 @@ import {
 } from './names.js'
 
 export function domainVersions(): readonly VersionSpec[] {
+  const path = (family: 4 | 6) => `.spec.ipv${family}.blockPrefixLength`
   const length = (family: 4 | 6) =>
-    column(
-      `IPv${family} block`,
-      `Length of the blocks of IPv${family}`,
-      `.spec.ipv${family}.blockPrefixLength`,
-      'integer',
-    )
+    column(`IPv${family} block`, `Length of the blocks of IPv${family}`, path(family), 'integer')
   return [{ apiVersion: API_VERSION, columns: [length(4), length(6), ready('domain'), age('domain')], schema: domain }]
 }
 
@@ -66,25 +63,12 @@ export function blockVersions(): readonly VersionSpec[] {
 }
 
 export function handleVersions(): readonly VersionSpec[] {
-  return [
-    {
-      apiVersion: API_VERSION,
-      columns: [column('Owner', 'Whose rows it finds', '.spec.owner'), age('handle')],
-      schema: handle,
-    },
-  ]
-}
-
-function column(name: string, description: string, jsonPath: string, type: PrinterColumn['type'] = 'string') {
-  return { name, type, description, jsonPath }
+  const columns = [column('Owner', 'Whose rows it finds', '.spec.owner'), age('handle')]
+  return [{ apiVersion: API_VERSION, columns, schema: handle }]
 }
 
 function ready(what: string): PrinterColumn {
   return column('Ready', `Whether the ${what} can be used`, '.status.conditions[?(@.type=="Ready")].status')
-}
-
-function age(what: string): PrinterColumn {
-  return column('Age', `How long the ${what} exists`, '.metadata.creationTimestamp', 'date')
 }
 
 const NAME = { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: SUBDOMAIN_PATTERN } as const
@@ -99,26 +83,26 @@ const plain = (field: keyof typeof MAX_ROW_TEXTS) => ({
   maxLength: MAX_ROW_TEXTS[field],
   pattern: PLAIN_PATTERN,
 })
+const POSITIVE = { format: 'int32', minimum: 1 } as const
+const UNIT = { minimum: 0, maximum: MAX_BLOCK_SIZE - 1 } as const
+const UNITS = { minimum: 1, maximum: MAX_BLOCK_SIZE } as const
+const MAC = { maxLength: 17, pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' } as const
 const TIME = { format: 'date-time', maxLength: 27 } as const
 
 /** A kind whose names end up within other names. An API server compares no name with a pattern of ours: it has its own. */
 function named(description: string, shape: Parameters<typeof kubeObject>[1]) {
+  const message = `metadata.name has more than ${MAX_NAME_LENGTH} characters`
   return withRules(kubeObject(description, shape), [
-    {
-      rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`,
-      message: `metadata.name has more than ${MAX_NAME_LENGTH} characters`,
-    },
+    { rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`, message },
   ])
 }
 
 function grid(family: 4 | 6) {
   const length = { minimum: 1, maximum: family === 4 ? 32 : 128 }
+  const unit = `The length of a unit, which is what is given: ${length.maximum} for an address, less for prefixes.`
   return {
     blockPrefixLength: integer(`The length of blocks: each has up to ${MAX_BLOCK_SIZE} units.`, length),
-    allocationPrefixLength: integer(
-      `The length of a unit, which is what is given: ${length.maximum} for an address, less for prefixes.`,
-      length,
-    ),
+    allocationPrefixLength: integer(unit, length),
   }
 }
 
@@ -160,12 +144,8 @@ function poolSpace() {
     gateway: text('The router. It goes with each address, and is itself never given.', ADDRESS).optional(),
   })
   const wish = (family: 4 | 6) => {
-    const { blockPrefixLength, allocationPrefixLength } = grid(family)
     const sentence = `How IPv${family} is cut, where this is the first pool of its domain; later ones ask for the same. Never changes.`
-    return object(sentence, {
-      blockPrefixLength: blockPrefixLength.optional(),
-      allocationPrefixLength: allocationPrefixLength.optional(),
-    }).optional()
+    return object(sentence, z.object(grid(family)).partial().shape).optional()
   }
   return {
     domain: fixed(text('Name of the IPDomain, within which nothing is given twice. Never changes.', NAME)).default(
@@ -191,10 +171,10 @@ function poolPolicy() {
   })
   const affinity = object('Gives the blocks of the pool to nodes. Left out: all nodes share them.', {
     by: text('To whom blocks are given.', { enum: ['node'] }),
-    maxBlocksPerNode: integer('How many blocks of a family a node has at most. Left out: any number.', {
-      format: 'int32',
-      minimum: 1,
-    }).optional(),
+    maxBlocksPerNode: integer(
+      'How many blocks of a family a node has at most. Left out: any number.',
+      POSITIVE,
+    ).optional(),
     borrow: flag('Whether a node that gets no block any more takes addresses of the blocks of others.').default(true),
   })
   return {
@@ -232,10 +212,7 @@ function poolStatus() {
       last: text('What was given last: an address or a CIDR. A hint.', ENTRY).optional(),
     }).optional()
   return object('What is said of the pool.', {
-    observedGeneration: integer('The generation of the pool that this was said of.', {
-      format: 'int64',
-      minimum: 0,
-    }).optional(),
+    observedGeneration: integer('The generation of the pool that this was said of.', GENERATION).optional(),
     domainUID: text('The domain that the pool was taken into, by its uid.', { maxLength: 128 }).optional(),
     ipv4: family('IPv4'),
     ipv6: family('IPv6'),
@@ -254,21 +231,15 @@ function holder() {
 
 function handle() {
   const { owner, uid, kind } = holder()
-  const names = list('The names of the blocks.', text('The name of a block.', { minLength: 1, maxLength: 253 }), {
-    maxItems: MAX_HANDLE_BLOCKS,
-  })
+  const name = text('The name of a block.', { minLength: 1, maxLength: 253 })
+  const names = list('The names of the blocks.', name, { maxItems: MAX_HANDLE_BLOCKS })
+  const interfaces = 'The blocks of each interface, by its name. No name: of an owner whose interfaces have none.'
   const spec = object('In which blocks there may be rows of an owner.', {
     owner,
     uid: fixed(uid),
     kind,
     sequence: integer('How often it was changed.', SEQUENCE).optional(),
-    blocks: mapOf(
-      'The blocks of each interface, by its name. No name: of an owner whose interfaces have none.',
-      names,
-      {
-        maxProperties: MAX_HANDLE_INTERFACES,
-      },
-    ).default({}),
+    blocks: mapOf(interfaces, names, { maxProperties: MAX_HANDLE_INTERFACES }).default({}),
   })
   return kubeObject('Where the rows of an owner are, for who does not know all blocks.', { spec })
 }
@@ -288,16 +259,9 @@ function block() {
       integer('The length of a unit, which is what is given. Never changes.', { minimum: 1, maximum: 128 }),
     ),
     pool: fixed(text('The pool of the rows that name none: the one that the block was made for. Never changes.', NAME)),
-    node: text('The node that the block is bound to.', {
-      minLength: 1,
-      maxLength: 253,
-      pattern: SUBDOMAIN_PATTERN,
-    }).optional(),
+    node: text('The node that the block is bound to.', { ...NAME, maxLength: 253 }).optional(),
     sequence: withRules(sequence, [{ rule: 'self >= oldSelf', message: NEVER_FALLS }]),
-    last: integer('The unit that was given last, or the last of those.', {
-      minimum: 0,
-      maximum: MAX_BLOCK_SIZE - 1,
-    }).optional(),
+    last: integer('The unit that was given last, or the last of those.', UNIT).optional(),
     rows: withRules(rows, [{ rule: `self.all(unit, unit.matches('${UNIT_PATTERN}'))`, message: NOT_A_UNIT }]).default(
       {},
     ),
@@ -321,15 +285,9 @@ function row() {
       plain('interface'),
     ).optional(),
     container: text('The id of the container, where a container runtime asked.', plain('container')).optional(),
-    mac: text('The hardware address of the interface.', {
-      maxLength: 17,
-      pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$',
-    }).optional(),
+    mac: text('The hardware address of the interface.', MAC).optional(),
     pool: text('The pool. Left out: that of the block.', NAME).optional(),
-    count: integer('For so many units, from this one. Left out: 1.', {
-      minimum: 1,
-      maximum: MAX_BLOCK_SIZE,
-    }).optional(),
+    count: integer('For so many units, from this one. Left out: 1.', UNITS).optional(),
     sequence: integer('The number of this row: no other row of the address ever had it.', SEQUENCE),
     state: text('Left out: the owner has it. Given back it is held for who comes again, or cooling, for nobody.', {
       enum: ['held', 'cooling'],

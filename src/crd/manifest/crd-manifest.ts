@@ -1,4 +1,5 @@
 import type { CrdModel, KindVersion } from '../meta/crd-model.js'
+import { defined, unlessEmpty, unlessEmptyList } from '../meta/json.js'
 import { groupOf, type KubeObject, versionOf } from '../meta/object.js'
 import { type StructuralSchema, structuralSchema } from './structural-schema.js'
 
@@ -70,13 +71,13 @@ export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOption
   const { kind, plural, namespaced } = info
   const group = groupOf(info.apiVersion)
   const { shortNames, categories, singular } = names
+  const labels = { ...model.labels, ...options.labels }
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${plural}.${group}`,
-      ...unlessEmpty('labels', { ...model.labels, ...options.labels }),
-      ...unlessEmpty('annotations', options.annotations ?? {}),
+      ...defined({ labels: unlessEmpty(labels), annotations: unlessEmpty(options.annotations ?? {}) }),
     },
     spec: {
       group,
@@ -86,8 +87,7 @@ export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOption
         listKind: `${kind}List`,
         plural,
         singular,
-        ...(shortNames.length === 0 ? {} : { shortNames }),
-        ...(categories.length === 0 ? {} : { categories }),
+        ...defined({ shortNames: unlessEmptyList(shortNames), categories: unlessEmptyList(categories) }),
       },
       versions: versions.map((version) => manifestVersion(version, model)),
       ...(options.conversion === undefined ? {} : { conversion: conversionOf(options.conversion) }),
@@ -97,6 +97,7 @@ export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOption
 
 function manifestVersion(version: KindVersion, { info }: CrdModel<KubeObject>): CrdManifestVersion {
   const { selectableFields = [], statusSubresource } = info
+  const selectable = selectableFields.map((path) => ({ jsonPath: `.${path}` }))
   return {
     name: versionOf(version.apiVersion),
     served: version.isServed,
@@ -105,16 +106,10 @@ function manifestVersion(version: KindVersion, { info }: CrdModel<KubeObject>): 
     additionalPrinterColumns: version.columns,
     schema: { openAPIV3Schema: structuralSchema(version.schema()) },
     subresources: statusSubresource ? { status: {} } : {},
-    ...(selectableFields.length === 0
-      ? {}
-      : { selectableFields: selectableFields.map((path) => ({ jsonPath: `.${path}` })) }),
+    ...(selectable.length === 0 ? {} : { selectableFields: selectable }),
   }
 }
 
 function conversionOf(webhook: ConversionWebhook): object {
   return { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig: webhook } }
-}
-
-function unlessEmpty(key: 'labels' | 'annotations', entries: { readonly [name: string]: string }): object {
-  return Object.keys(entries).length === 0 ? {} : { [key]: entries }
 }

@@ -1,4 +1,3 @@
-import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
@@ -24,6 +23,30 @@ export interface FieldValidationOptions {
    * but a warning for those that the object had before the change, and for all of an object that is being deleted. `Ignore`: nothing. Default `Warn`.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined
+}
+
+/** What an admission webhook is asked about an object of one kind. */
+export type AdmissionRequest<T extends KubeObject> =
+  | { readonly operation: 'CREATE'; readonly object: T }
+  | { readonly operation: 'UPDATE'; readonly object: T; readonly oldObject: T }
+  | { readonly operation: 'DELETE'; readonly oldObject: T }
+
+/**
+ * Whether an object is admitted.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
+ */
+export type Admit<R> = (request: R, options?: FieldValidationOptions) => Admission
+
+/** The admission of a kind: what `judge` says, and what is to be told of fields that the object should not have. */
+export function admissionOf<R extends FieldRequest>(
+  model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
+  judge: (request: R) => Admission,
+): Admit<R> {
+  return (request, options = {}) => {
+    assertOperation(request.operation)
+    return withUnknownFields(judge(request), model, request, options)
+  }
 }
 
 /** A request to admit an object, as far as its fields go. */
@@ -76,6 +99,15 @@ export function invalid(groupKind: string, name: string, errors: readonly FieldE
   return { allowed: false, code: 422, message, errors }
 }
 
+/** The refusal with these errors, or the acceptance with these warnings, which are looked for in that case only. */
+export function verdict(
+  { apiVersion, kind, metadata }: KubeObject,
+  errors: readonly FieldError[],
+  warnings: () => readonly string[] = () => [],
+): Admission {
+  return errors.length === 0 ? allowed(warnings()) : invalid(`${kind}.${groupOf(apiVersion)}`, metadata.name, errors)
+}
+
 /** The refusal that is no more than its field errors: that of a webhook that returns them as they are. */
 export function denied(errors: readonly FieldError[]): Admission {
   return { allowed: false, code: 403, message: formatFieldErrors(errors), errors }
@@ -103,6 +135,5 @@ export function allowed(warnings: readonly string[] = []): Admission {
  */
 export function assertOperation(operation: string): void {
   if (operation === 'CREATE' || operation === 'UPDATE' || operation === 'DELETE') return
-  const expected = 'CREATE, UPDATE or DELETE'
-  throw ipamError('INVALID_ARGUMENT', { argument: 'operation', expected, got: String(operation) })
+  refuse('operation', 'CREATE, UPDATE or DELETE', operation)
 }

@@ -16,6 +16,20 @@ export interface PrinterColumn {
   readonly jsonPath: string
 }
 
+export function column(
+  name: string,
+  description: string,
+  jsonPath: string,
+  type: PrinterColumn['type'] = 'string',
+): PrinterColumn {
+  return { name, type, description, jsonPath }
+}
+
+/** The column of the age of objects of a kind. */
+export function age(what: string): PrinterColumn {
+  return column('Age', `How long the ${what} exists`, '.metadata.creationTimestamp', 'date')
+}
+
 /** One version in which a kind is served. */
 export interface KindVersion {
   readonly apiVersion: string

@@ -46,6 +46,11 @@ export const objectMetaSchema: z.ZodType<ObjectMeta> = z.looseObject({
   ownerReferences: z.array(ownerReferenceSchema).optional(),
 })
 
+/** What every object has, and these fields. */
+export function objectSchema<S extends z.ZodRawShape>(shape: S) {
+  return z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: objectMetaSchema, ...shape })
+}
+
 export const conditionSchema: z.ZodType<Condition> = z.looseObject({
   type: z.string().min(1),
   status: z.enum(['True', 'False', 'Unknown']),

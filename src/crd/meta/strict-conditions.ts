@@ -1,5 +1,8 @@
 import { integer, list, object, text } from './strict.js'
 
+/** The generation of an object. */
+export const GENERATION = { format: 'int64', minimum: 0 } as const
+
 /** Conditions as `metav1.Condition` has them, one of each type. */
 export function conditions(description: string) {
   const condition = object('One thing that can be said of the object, and whether it is so.', {
@@ -9,10 +12,7 @@ export function conditions(description: string) {
         '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     }),
     status: text('Whether it is so.', { enum: ['True', 'False', 'Unknown'] }),
-    observedGeneration: integer('The generation of the object that this was said of.', {
-      format: 'int64',
-      minimum: 0,
-    }).optional(),
+    observedGeneration: integer('The generation of the object that this was said of.', GENERATION).optional(),
     lastTransitionTime: text('When the status became what it is.', { format: 'date-time' }),
     reason: text('Why, as one word for programs.', {
       minLength: 1,

@@ -5,22 +5,19 @@ const MAX_ENTRIES = 64
 
 /** `metav1.LabelSelector`. Syntax of labels, and which operators take values: `labelSelectorErrors`. */
 export function labelSelector(description: string) {
+  const entries = { maxItems: MAX_ENTRIES }
+  const value = text('A value.', { maxLength: 63 })
+  const labels = 'Labels that an object has with exactly these values.'
   const requirement = object('What is asked of a label.', {
     key: text('The label.', { minLength: 1, maxLength: 317 }),
     operator: text('What is asked: one of the values, none of them, that the label is there, that it is not.', {
       enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
     }),
-    values: list('Values of the label, for In and NotIn.', text('A value.', { maxLength: 63 }), {
-      maxItems: MAX_ENTRIES,
-    }).optional(),
+    values: list('Values of the label, for In and NotIn.', value, entries).optional(),
   })
   const shape = {
-    matchLabels: mapOf('Labels that an object has with exactly these values.', text('A value.', { maxLength: 63 }), {
-      maxProperties: MAX_ENTRIES,
-    }).optional(),
-    matchExpressions: list('Further requirements. All of them have to hold.', requirement, {
-      maxItems: MAX_ENTRIES,
-    }).optional(),
+    matchLabels: mapOf(labels, value, { maxProperties: MAX_ENTRIES }).optional(),
+    matchExpressions: list('Further requirements. All of them have to hold.', requirement, entries).optional(),
   }
   return object(description, shape, { isAtomic: true })
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { FieldErrorType, FieldValue } from './field-error.js'
+import { defined } from './json.js'
 
 // The strict schema of a version is what an API server validates: written once, for the validation and for the CRD manifest. Each helper
 // takes the sentence that describes the field, and the keywords of its schema. What a keyword asks for is checked here, in the words and
@@ -104,12 +105,8 @@ export function integer(description: string, rules: IntegerRules = {}): z.ZodNum
     .superRefine((value, context) => {
       if (!Number.isInteger(value))
         complain(context, format === undefined ? wrongType('integer', 'number') : wrongType(format, 'float64'))
-      if (minimum !== undefined && value < minimum) {
-        complain(context, inBody(`should be greater than or equal to ${minimum}`))
-      }
-      if (maximum !== undefined && value > maximum) {
-        complain(context, inBody(`should be less than or equal to ${maximum}`))
-      }
+      if (value < (minimum ?? value)) complain(context, inBody(`should be greater than or equal to ${minimum}`))
+      if (value > (maximum ?? value)) complain(context, inBody(`should be less than or equal to ${maximum}`))
       if (format === 'int32' && (value < -(2 ** 31) || value >= 2 ** 31)) {
         complain(context, inBody('must be of type integer with format int32'))
       }
@@ -131,22 +128,18 @@ export function list<T extends z.ZodType>(description: string, item: T, rules: L
       if (minItems !== undefined && items.length < minItems) {
         complain(context, { ...inBody(`should have at least ${minItems} items`), value: items.length })
       }
-      if (maxItems !== undefined && items.length > maxItems) {
-        complain(context, {
-          type: 'TooMany',
-          detail: `must have at most ${maxItems} items`,
-          inBody: false,
-          value: items.length,
-        })
-      }
+      complainOfMore(items.length, maxItems, context)
       if (mapKeys !== undefined) complainOfDuplicates(items, mapKeys, context)
     })
     .meta({
-      description,
-      ...(minItems === undefined ? {} : { minItems }),
-      ...(maxItems === undefined ? {} : { maxItems }),
+      ...defined({ description, minItems, maxItems }),
       ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': mapKeys }),
     })
+}
+
+function complainOfMore(count: number, most: number | undefined, context: z.RefinementCtx): void {
+  if (most === undefined || count <= most) return
+  complain(context, { type: 'TooMany', detail: `must have at most ${most} items`, inBody: false, value: count })
 }
 
 function complainOfDuplicates(items: readonly unknown[], mapKeys: readonly string[], context: z.RefinementCtx): void {
@@ -169,21 +162,8 @@ export function mapOf<T extends z.ZodType>(
   const { maxProperties, isAtomic } = rules
   return z
     .record(z.string(), value)
-    .superRefine((entries, context) => {
-      const count = Object.keys(entries).length
-      if (maxProperties === undefined || count <= maxProperties) return
-      complain(context, {
-        type: 'TooMany',
-        detail: `must have at most ${maxProperties} items`,
-        inBody: false,
-        value: count,
-      })
-    })
-    .meta({
-      description,
-      ...(maxProperties === undefined ? {} : { maxProperties }),
-      ...(isAtomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
-    })
+    .superRefine((entries, context) => complainOfMore(Object.keys(entries).length, maxProperties, context))
+    .meta({ ...defined({ description, maxProperties }), ...atomic(isAtomic) })
 }
 
 /** A field that is an object. Fields that are not named are not looked at: an API server drops them. */
@@ -196,11 +176,11 @@ export function object<S extends z.ZodRawShape>(description: string, shape: S, r
       if (minProperties === undefined || count >= minProperties) return
       complain(context, { ...inBody(`should have at least ${minProperties} properties`), value: count })
     })
-    .meta({
-      description,
-      ...(minProperties === undefined ? {} : { minProperties }),
-      ...(isAtomic === true ? { 'x-kubernetes-map-type': 'atomic' } : {}),
-    })
+    .meta({ ...defined({ description, minProperties }), ...atomic(isAtomic) })
+}
+
+function atomic(isAtomic = false): object {
+  return isAtomic ? { 'x-kubernetes-map-type': 'atomic' } : {}
 }
 
 /** A version of a kind as a whole: `spec`, `status`, and what every object has. */

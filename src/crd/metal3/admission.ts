@@ -1,12 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import {
-  type Admission,
-  allowed,
-  assertOperation,
-  type FieldValidationOptions,
-  invalid,
-  withUnknownFields,
-} from '../meta/admission.js'
+import { type Admission, type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
@@ -14,14 +7,11 @@ import { entryProblem, isAddressOrEmpty, isInBounds, sizeProblem } from './entri
 import { IPAddress } from './ip-address.js'
 import { IPClaim } from './ip-claim.js'
 import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from './ip-pool.js'
-import { GROUP, REQUESTED_ADDRESS_ANNOTATION } from './names.js'
+import { REQUESTED_ADDRESS_ANNOTATION } from './names.js'
 import { type ObjectReference, shownReference } from './references.js'
 
 /** What an admission webhook is asked about an object of one kind. */
-export type Metal3AdmissionRequest<T extends IPPool | IPClaim | IPAddress> =
-  | { readonly operation: 'CREATE'; readonly object: T }
-  | { readonly operation: 'UPDATE'; readonly object: T; readonly oldObject: T }
-  | { readonly operation: 'DELETE'; readonly oldObject: T }
+export type Metal3AdmissionRequest<T extends IPPool | IPClaim | IPAddress> = AdmissionRequest<T>
 
 const NOT_AN_ADDRESS = 'is not a valid IP address'
 const EMPTY = 'cannot be empty'
@@ -41,12 +31,9 @@ const MODIFIED = 'cannot be modified'
  * admitIPPool({ operation: 'CREATE', object: pool({ pools: [{ start: '10.0.0.9', end: '10.0.0.1' }] }) }).message
  * // 'IPPool.ipam.metal3.io "blue" is invalid: spec.pools[0]: Invalid value: "": end IP 10.0.0.1 is before start IP 10.0.0.9'
  */
-export function admitIPPool(request: Metal3AdmissionRequest<IPPool>, options: FieldValidationOptions = {}): Admission {
-  return withUnknownFields(judgeIPPool(request), IPPool, request, options)
-}
+export const admitIPPool: Admit<Metal3AdmissionRequest<IPPool>> = /* @__PURE__ */ admissionOf(IPPool, judgeIPPool)
 
 function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
-  assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
   const errors = [
@@ -63,15 +50,9 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export function admitIPClaim(
-  request: Metal3AdmissionRequest<IPClaim>,
-  options: FieldValidationOptions = {},
-): Admission {
-  return withUnknownFields(judgeIPClaim(request), IPClaim, request, options)
-}
+export const admitIPClaim: Admit<Metal3AdmissionRequest<IPClaim>> = /* @__PURE__ */ admissionOf(IPClaim, judgeIPClaim)
 
 function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
-  assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
   const { pool } = object.spec
@@ -89,31 +70,21 @@ function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export function admitIPAddress(
-  request: Metal3AdmissionRequest<IPAddress>,
-  options: FieldValidationOptions = {},
-): Admission {
-  return withUnknownFields(judgeIPAddress(request), IPAddress, request, options)
-}
+export const admitIPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /* @__PURE__ */ admissionOf(
+  IPAddress,
+  judgeIPAddress,
+)
 
 function judgeIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
-  assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
   if (request.operation === 'CREATE') return verdict(object, newAddressErrors(object))
   const [before, after] = [request.oldObject.spec, object.spec]
-  const errors = before.address === after.address ? [] : [invalidField('spec.address', after.address, MODIFIED)]
-  if (!isSameReference(before.pool, after.pool)) {
-    errors.push(invalidField('spec.pool', shownReference(after.pool), MODIFIED))
-  }
-  if (!isSameReference(before.claim, after.claim)) {
-    errors.push(invalidField('spec.claim', shownReference(after.claim), MODIFIED))
-  }
-  return verdict(object, errors)
-}
-
-function verdict(object: KubeObject, errors: readonly FieldError[]): Admission {
-  return errors.length === 0 ? allowed() : invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
+  const references = (['pool', 'claim'] as const).filter((field) => !isSameReference(before[field], after[field]))
+  return verdict(object, [
+    ...(before.address === after.address ? [] : [invalidField('spec.address', after.address, MODIFIED)]),
+    ...references.map((field) => invalidField(`spec.${field}`, shownReference(after[field]), MODIFIED)),
+  ])
 }
 
 /** What of a pool never changes. */
@@ -173,9 +144,7 @@ function entryErrors(path: string, entry: IPPoolEntry, isRandom: boolean): reado
 }
 
 /** What is kept for claims, or in use by them, and not of the pool. */
-function boundsErrors(
-  request: Exclude<Metal3AdmissionRequest<IPPool>, { operation: 'DELETE' }>,
-): readonly FieldError[] {
+function boundsErrors(request: Exclude<AdmissionRequest<IPPool>, { operation: 'DELETE' }>): readonly FieldError[] {
   const { spec } = request.object
   const outside = (addresses: { readonly [claimName: string]: string } = {}) =>
     Object.values(addresses).filter((address) => !isInBounds(spec.pools ?? [], address))

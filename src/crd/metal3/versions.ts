@@ -1,9 +1,11 @@
-import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
+import { age, column, type VersionSpec } from '../meta/crd-model.js'
 import { integer, kubeObject, list, mapOf, object, text } from '../meta/strict.js'
 import { API_VERSION } from './names.js'
 
 export function poolVersions(): readonly VersionSpec[] {
-  return [{ apiVersion: API_VERSION, columns: [cluster, age('pool')], schema: pool }]
+  const path = '.metadata.labels.cluster\\.x-k8s\\.io/cluster-name'
+  const columns = [column('Cluster', 'Cluster that the pool belongs to', path), age('pool')]
+  return [{ apiVersion: API_VERSION, columns, schema: pool }]
 }
 
 export function claimVersions(): readonly VersionSpec[] {
@@ -11,23 +13,7 @@ export function claimVersions(): readonly VersionSpec[] {
 }
 
 export function addressVersions(): readonly VersionSpec[] {
-  return [{ apiVersion: API_VERSION, columns: [age('address')], schema: address }]
-}
-
-const cluster: PrinterColumn = {
-  name: 'Cluster',
-  type: 'string',
-  description: 'Cluster that the pool belongs to',
-  jsonPath: '.metadata.labels.cluster\\.x-k8s\\.io/cluster-name',
-}
-
-function age(what: string): PrinterColumn {
-  return {
-    name: 'Age',
-    type: 'date',
-    description: `How long the ${what} exists`,
-    jsonPath: '.metadata.creationTimestamp',
-  }
+  return [{ apiVersion: API_VERSION, columns: [age('address')], schema: ipAddress }]
 }
 
 // What counts as an address or a CIDR: the two patterns of the project, from their parts.
@@ -45,27 +31,28 @@ const IPV6 = `(${[
   `${HEX}:((:${HEX}){1,6})`,
   `:((:${HEX}){1,7}|:)`,
 ].join('|')})`
-const ADDRESS = { pattern: `((^${IPV4}$)|(^${IPV6}$))` }
+const address = (description: string) => text(description, { pattern: `((^${IPV4}$)|(^${IPV6}$))` })
 const CIDR = {
   pattern: `((^${IPV4}/([0-9]|[1-2][0-9]|3[0-2])$)|(^${IPV6}/([0-9]|[0-9][0-9]|1[0-1][0-9]|12[0-8])$))`,
+}
+
+function byClaim(description: string) {
+  return mapOf(description, address('The address of a claim.')).optional()
 }
 
 /** What comes with an address. */
 function settings() {
   return {
     prefix: integer('Length of the subnet.', { maximum: 128 }).optional(),
-    gateway: text('The router of the subnet.', ADDRESS).optional(),
-    dnsServers: list('Servers for names.', text('The address of a server.', ADDRESS)).optional(),
+    gateway: address('The router of the subnet.').optional(),
+    dnsServers: list('Servers for names.', address('The address of a server.')).optional(),
   }
 }
 
 function pool() {
   const entry = object('One range of addresses, with what comes with them.', {
-    start: text(
-      'First address. Default: the one behind the address that is written in the subnet.',
-      ADDRESS,
-    ).optional(),
-    end: text('Last address. Default: the last one of the subnet.', ADDRESS).optional(),
+    start: address('First address. Default: the one behind the address that is written in the subnet.').optional(),
+    end: address('Last address. Default: the last one of the subnet.').optional(),
     subnet: text('CIDR that the addresses have to be in.', CIDR).optional(),
     ...settings(),
   })
@@ -76,18 +63,12 @@ function pool() {
     allocationStrategy: text('Which address of an entry is next: the lowest one that is free, or any. Never changes.', {
       enum: ['sequential', 'random'],
     }).default('sequential'),
-    preAllocations: mapOf(
-      'Addresses that are kept for claims, by the name of the claim.',
-      text('The address of a claim.', ADDRESS),
-    ).optional(),
+    preAllocations: byClaim('Addresses that are kept for claims, by the name of the claim.'),
     ...settings(),
   })
   const status = object('What has been given.', {
     lastUpdated: text('When this was written.', { format: 'date-time' }).optional(),
-    indexes: mapOf(
-      'The address of each claim, by the name of the claim.',
-      text('The address of a claim.', ADDRESS),
-    ).optional(),
+    indexes: byClaim('The address of each claim, by the name of the claim.'),
   })
   return kubeObject('A pool of addresses.', { spec: spec.optional(), status: status.optional() })
 }
@@ -103,9 +84,9 @@ function claim() {
   return kubeObject('A request for one address of a pool.', { spec: spec.optional(), status: status.optional() })
 }
 
-function address() {
+function ipAddress() {
   const spec = object('What was given.', {
-    address: text('The address.', ADDRESS),
+    address: address('The address.'),
     claim: reference('The claim that it was given to.'),
     pool: reference('The pool that it is of.'),
     ...settings(),

@@ -22,8 +22,7 @@ const HASH_LENGTH = 17
 export function boundedName(name: string, options: { readonly maxLength?: number | undefined } = {}): string {
   const { maxLength = MAX_NAME_LENGTH } = options
   if (!Number.isInteger(maxLength) || maxLength <= HASH_LENGTH || maxLength > MAX_NAME_LENGTH) {
-    const expected = `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`
-    refuse('maxLength', expected, maxLength)
+    refuse('maxLength', `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`, maxLength)
   }
   if (name.length <= maxLength) return name
   // a part of a name may not end in a dash or a dot
@@ -39,16 +38,16 @@ const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN)
  * @throws IpamError `INVALID_CLAIM_NAME`
  */
 export function assertClaimName(name: string): void {
-  if (typeof name !== 'string') throw ipamError('INVALID_CLAIM_NAME', { name: String(name), problem: 'it is no text' })
-  if (name === '') throw ipamError('INVALID_CLAIM_NAME', { name, problem: 'it is empty' })
-  if (name.length > MAX_NAME_LENGTH) {
-    const problem = `it has ${name.length} characters, and ${MAX_NAME_LENGTH} are the most`
-    throw ipamError('INVALID_CLAIM_NAME', { name, problem })
-  }
-  if (SUBDOMAIN.test(name)) return
-  const problem =
-    'an API server takes lower case letters, digits, "-" and ".", and each part between dots begins and ends with a letter or a digit'
-  throw ipamError('INVALID_CLAIM_NAME', { name, problem })
+  const problem = nameProblem(name)
+  if (problem !== undefined) throw ipamError('INVALID_CLAIM_NAME', { name: String(name), problem })
+}
+
+function nameProblem(name: unknown): string | undefined {
+  if (typeof name !== 'string') return 'it is no text'
+  if (name === '') return 'it is empty'
+  if (name.length > MAX_NAME_LENGTH) return `it has ${name.length} characters, and ${MAX_NAME_LENGTH} are the most`
+  if (SUBDOMAIN.test(name)) return undefined
+  return 'an API server takes lower case letters, digits, "-" and ".", and each part between dots begins and ends with a letter or a digit'
 }
 
 function hex(hash: number): string {

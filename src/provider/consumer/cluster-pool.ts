@@ -46,11 +46,9 @@ export function clusterPoolName(cluster: string, family: Family): string {
 export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
   const { cluster, namespace, addresses, prefix, gateway, metric } = spec
   const { apiVersion, kind } = InClusterIPPool.info
-  const annotations: { [key: string]: string } = {}
-  if (metric === null) annotations[GATEWAY_METRIC_ANNOTATION] = ''
-  else if (metric !== undefined) {
-    annotations[GATEWAY_METRIC_ANNOTATION] = String(metric)
-    annotations[LEGACY_METRIC_ANNOTATION] = String(metric)
+  const annotations = {
+    ...(metric === undefined ? {} : { [GATEWAY_METRIC_ANNOTATION]: String(metric ?? '') }),
+    ...(metric === undefined || metric === null ? {} : { [LEGACY_METRIC_ANNOTATION]: String(metric) }),
   }
   return {
     apiVersion,
@@ -91,9 +89,7 @@ export function gatewayMetricOf(pool: KubeObject): number | undefined {
 
 /** @throws IpamError `INVALID_ARGUMENT`, `MALFORMED_RANGE_SET_ENTRY` */
 function familyOf(addresses: readonly string[]): Family {
-  const families = new Set(RangeSet.ranges(RangeSet.parse(addresses)).map(({ first }) => first.family))
-  const [family] = families
-  if (family !== undefined && families.size === 1) return family
-  const got = family === undefined ? 'none' : 'both families'
-  refuse('addresses', 'addresses of one family', got)
+  const [family, other] = new Set(RangeSet.ranges(RangeSet.parse(addresses)).map(({ first }) => first.family))
+  if (family !== undefined && other === undefined) return family
+  refuse('addresses', 'addresses of one family', family === undefined ? 'none' : 'both families')
 }

@@ -78,25 +78,19 @@ export function deviceConfig(
   addresses: readonly IPAddress[],
   options: DeviceConfigOptions = {},
 ): DeviceConfig {
-  const settings: Draft = { addresses: [], gateway4: undefined, gateway6: undefined, routes: [] }
+  const settings: Draft = { addresses: [], routes: [] }
   const problems: DeviceProblem[] = []
   for (const address of addresses) {
     const problem = take(address, device, settings, options)
     if (problem !== undefined) problems.push({ ...problem, address })
   }
-  const { gateway4, gateway6, ...lists } = settings
-  const done: DeviceSettings = {
-    ...lists,
-    ...(gateway4 === undefined ? {} : { gateway4 }),
-    ...(gateway6 === undefined ? {} : { gateway6 }),
-  }
-  return problems.length === 0 ? { kind: 'configured', ...done } : { kind: 'invalid', problems, partial: done }
+  return problems.length === 0 ? { kind: 'configured', ...settings } : { kind: 'invalid', problems, partial: settings }
 }
 
 interface Draft {
   readonly addresses: Prefix[]
-  gateway4: Address | undefined
-  gateway6: Address | undefined
+  gateway4?: Address
+  gateway6?: Address
   readonly routes: Route[]
 }
 
@@ -109,24 +103,22 @@ function take(
   settings: Draft,
   options: DeviceConfigOptions,
 ): Problem | undefined {
-  const name = nameOf(address)
-  const prefix = prefixOf(address, options)
-  if (typeof prefix === 'string') {
-    return { code: 'InvalidAddress', message: `IPAddress ${name} has invalid ip address: ${JSON.stringify(prefix)}` }
+  const told = (code: DeviceProblemCode, words: string, text: string): Problem => {
+    return { code, message: `IPAddress ${nameOf(address)} ${words}: ${JSON.stringify(text)}` }
   }
+  const prefix = prefixOf(address, options)
+  if (typeof prefix === 'string') return told('InvalidAddress', 'has invalid ip address', prefix)
   if (settings.addresses.some((other) => Prefix.equals(other, prefix))) {
-    const text = JSON.stringify(Prefix.format(prefix))
-    return { code: 'DuplicateAddress', message: `IPAddress ${name} is a duplicate of another address: ${text}` }
+    return told('DuplicateAddress', 'is a duplicate of another address', Prefix.format(prefix))
   }
   const gateway = gatewayOf(address)
-  if (typeof gateway === 'string') {
-    return { code: 'InvalidGateway', message: `IPAddress ${name} has invalid gateway: ${JSON.stringify(gateway)}` }
-  }
+  if (typeof gateway === 'string') return told('InvalidGateway', 'has invalid gateway', gateway)
   if (gateway !== undefined) {
     const metric = options.metricOf?.(address)
-    const problem = problemOfGateway(gateway, { address, prefix, device, settings, metric })
+    const known = settings.routes.filter(({ via }) => via.family === gateway.family)
+    const problem = problemOfGateway(gateway, { address, prefix, device, known, metric })
     if (problem !== undefined) return problem
-    addGateway(gateway, settings, metric)
+    if (!hasGateway(known, gateway)) addGateway(gateway, settings, known, metric)
   }
   settings.addresses.push(prefix)
   return undefined
@@ -136,13 +128,14 @@ interface GatewayPlace {
   readonly address: IPAddress
   readonly prefix: Prefix
   readonly device: DeviceSpec
-  readonly settings: Draft
+  /** The routes to gateways of its family. */
+  readonly known: readonly Route[]
   readonly metric: number | undefined
 }
 
 function problemOfGateway(
   gateway: Address,
-  { address, prefix, device, settings, metric }: GatewayPlace,
+  { address, prefix, device, known, metric }: GatewayPlace,
 ): Problem | undefined {
   const { family } = gateway
   if (family !== prefix.address.family) {
@@ -155,18 +148,18 @@ function problemOfGateway(
     const message = `the IPv${family} Gateway for IPAddress ${name} does not match the Gateway${family} already configured on device (index ${device.index})`
     return { code: 'GatewayDiffersFromDevice', message }
   }
-  const others = settings.routes.filter(({ via }) => via.family === family)
-  if (others.some(({ via }) => Address.equals(via, gateway))) return undefined
   const isOfItsOwn = (other: Route) => metric !== undefined && other.metric !== undefined && other.metric !== metric
-  if (others.every(isOfItsOwn)) return undefined
+  if (hasGateway(known, gateway) || known.every(isOfItsOwn)) return undefined
   const message = `the IPv${family} IPAddresses assigned to the same device (index ${device.index}) do not have the same gateway`
   return { code: 'GatewaysDiffer', message }
 }
 
-function addGateway(gateway: Address, settings: Draft, metric: number | undefined): void {
-  const others = settings.routes.filter(({ via }) => via.family === gateway.family)
-  if (others.some(({ via }) => Address.equals(via, gateway))) return
-  const isPreferred = others.every((other) => (other.metric ?? 0) > (metric ?? 0))
+function hasGateway(routes: readonly Route[], gateway: Address): boolean {
+  return routes.some(({ via }) => Address.equals(via, gateway))
+}
+
+function addGateway(gateway: Address, settings: Draft, known: readonly Route[], metric: number | undefined): void {
+  const isPreferred = known.every((other) => (other.metric ?? 0) > (metric ?? 0))
   if (isPreferred) settings[gateway.family === 4 ? 'gateway4' : 'gateway6'] = gateway
   const to = Prefix.masked(Prefix.of(gateway, 0))
   settings.routes.push({ to, via: gateway, ...(metric === undefined ? {} : { metric }) })

@@ -3,17 +3,12 @@ import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
-import { capoCondition, capvCondition, noCondition, openshiftCondition, proxmoxCondition } from './words.js'
+import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './words.js'
 
 /** Annotation of Proxmox: the place of the pool among those of the device. */
 export const POOL_OFFSET_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/pool-ref-counter'
 /** Annotation of Proxmox: the address is one of the cluster's own pool, and its gateway is the default one. */
 export const DEFAULT_GATEWAY_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/default-gateway'
-
-const CAPV_FINALIZER = 'vspherevm.infrastructure.cluster.x-k8s.io/ip-claim-protection'
-const METAL3_FINALIZER = 'metal3data.infrastructure.cluster.x-k8s.io'
-const OPENSHIFT_FINALIZER = 'machine.openshift.io/ip-claim-protection'
-const CAPO_FINALIZER = 'openstackmachine.infrastructure.cluster.x-k8s.io/ip-claim'
 
 /**
  * What the contract of Cluster API asks of a consumer: `<machine>-<device>-<address>`, owner as controller, the Cluster by field and label. It has
@@ -41,9 +36,8 @@ const capv: Dialect = {
   labels: ({ clusterName }) => ({ [CLUSTER_NAME_LABEL]: clusterName ?? '' }),
   setsClusterName: false,
   ownerFlags: {},
-  ...protectedBy(CAPV_FINALIZER),
+  ...protectedBy('vspherevm.infrastructure.cluster.x-k8s.io/ip-claim-protection'),
   release: 'finalizer',
-  condition: capvCondition,
 }
 
 /** cluster-api-provider-proxmox: names by device and place, no finalizer; the garbage collector ends the claims. */
@@ -53,7 +47,6 @@ const proxmox: Dialect = {
   claimName: (place) => `${place.owner}-${place.deviceName}-${String(offsetOf(place)).padStart(2, '0')}-inet`,
   annotations: (place) => ({ [POOL_OFFSET_ANNOTATION]: String(offsetOf(place)) }),
   setsClusterName: false,
-  ownerFlags: { controller: true, blockOwnerDeletion: true },
   release: 'finalizer',
   isMarked: (claim) => claim.metadata.annotations?.[POOL_OFFSET_ANNOTATION] !== undefined,
   condition: proxmoxCondition,
@@ -67,8 +60,9 @@ const metal3: Dialect = {
   labels: ({ labels }) => labels,
   setsClusterName: false,
   ownerFlags: { controller: true },
-  ...protectedBy(METAL3_FINALIZER),
-  condition: noCondition,
+  ...protectedBy('metal3data.infrastructure.cluster.x-k8s.io'),
+  // it has no condition for its claims
+  condition: () => undefined,
 }
 
 /** The vSphere actuator of OpenShift's machine-api-operator. */
@@ -78,7 +72,7 @@ const openshift: Dialect = {
   claimName: ({ owner, deviceIndex, poolIndex }) => `${owner}-claim-${deviceIndex}-${poolIndex}`,
   labels: () => ({}),
   setsClusterName: false,
-  ...protectedBy(OPENSHIFT_FINALIZER),
+  ...protectedBy('machine.openshift.io/ip-claim-protection'),
   release: 'finalizer',
   defaultPoolGroup: GROUP,
   condition: openshiftCondition,
@@ -94,7 +88,7 @@ const capo: Dialect = {
   claimName: ({ owner }) => `${owner}${CAPO_SUFFIX}`,
   setsClusterName: false,
   ownerFlags: {},
-  ...protectedBy(CAPO_FINALIZER),
+  ...protectedBy('openstackmachine.infrastructure.cluster.x-k8s.io/ip-claim'),
   release: 'finalizer',
   condition: capoCondition,
 }
@@ -156,6 +150,5 @@ export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
   if (typeof naming === 'object') return naming
   if (Object.hasOwn(dialects, naming)) return dialects[naming]
-  const expected = `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`
-  refuse('naming', expected, naming)
+  refuse('naming', `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`, naming)
 }

@@ -34,11 +34,8 @@ export function isSameOwnerName(want: OwnerIdentity, have: OwnerIdentity): boole
  */
 export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference): boolean {
   const group = groupText(expected.apiGroup)
-  return (
-    expected.kind === found.kind &&
-    expected.name === found.name &&
-    (group === '' || group === groupText(found.apiGroup))
-  )
+  const isOfGroup = group === '' || group === groupText(found.apiGroup)
+  return isOfGroup && expected.kind === found.kind && expected.name === found.name
 }
 
 /**
@@ -49,15 +46,11 @@ export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference
  */
 export function addressesOfPool(expected: IPPoolReference, addresses: readonly IPAddress[]): readonly IPAddress[] {
   const found = addresses.filter((address) => isExpectedPool(expected, address.spec.poolRef))
-  return found.sort((left, right) => compareText(left.metadata.name, right.metadata.name))
+  return found.sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
 }
 
 /** The group of `group/version`, or of a group alone. */
 export function groupText(text: string): string {
   const slash = text.indexOf('/')
   return slash < 0 ? text : text.slice(0, slash)
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }

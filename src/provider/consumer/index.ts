@@ -1,31 +1,15 @@
-export {
-  type AddressSources,
-  lacksAddressSource,
-  type ProvisioningState,
-  provisionedCondition,
-  withNetworkConfiguration,
-} from './address-source.js'
+export * from './address-source.js'
 export { type Aggregate, aggregate } from './aggregate.js'
 export { boundedName, MAX_NAME_LENGTH } from './claim-name.js'
+export * from './cluster-pool.js'
 export {
-  type ClusterPoolSpec,
-  clusterPool,
-  clusterPoolName,
-  GATEWAY_METRIC_ANNOTATION,
-  gatewayMetricOf,
-  LEGACY_METRIC_ANNOTATION,
-} from './cluster-pool.js'
-export { type ClaimsForOptions, type ConsumerDevice, claimsFor, newClaim, type PoolRequest } from './desired.js'
-export {
-  type DeviceConfig,
-  type DeviceConfigOptions,
-  type DeviceProblem,
-  type DeviceProblemCode,
-  type DeviceSettings,
-  type DeviceSpec,
-  deviceConfig,
-  type Route,
-} from './device-config.js'
+  type ClaimsForOptions,
+  type ConsumerDevice,
+  claimsFor,
+  newClaim,
+  type PoolRequest,
+} from './desired.js'
+export * from './device-config.js'
 export type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
 export {
   capoServerOf,
@@ -51,31 +35,9 @@ export {
   machineConfig,
   type SettingsByMac,
 } from './machine-config.js'
-export {
-  type DeviceText,
-  type DhcpOverrides,
-  type Netplan,
-  type NetplanDevice,
-  type NetplanEthernet,
-  netplan,
-  networkConfig,
-  type RouteText,
-} from './network-config.js'
-export {
-  type ConsumerInput,
-  type ConsumerOutcome,
-  type PlanClaimsOptions,
-  planClaims,
-  type ReleaseOptions,
-  releasePlan,
-} from './plan.js'
-export {
-  DEFAULT_ENTRY,
-  type FamilyAddresses,
-  type ReportedAddresses,
-  recoveredAddresses,
-  reportedAddresses,
-} from './reported-addresses.js'
+export * from './network-config.js'
+export * from './plan.js'
+export * from './reported-addresses.js'
 export type {
   ClaimCounts,
   ClaimSummary,
@@ -85,12 +47,4 @@ export type {
   ResolvedClaim,
 } from './resolution.js'
 export { resolveClaim, resolveClaims } from './resolve.js'
-export {
-  actionOn,
-  type ConsumerAction,
-  type ConsumerEvent,
-  type ConsumerRule,
-  type ConsumerState,
-  consumerRules,
-  consumerStateOf,
-} from './table.js'
+export * from './table.js'

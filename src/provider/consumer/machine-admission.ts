@@ -1,4 +1,5 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { sameJson } from '../../crd/meta/patch.js'
 
 /** What is wrong with a change of a machine. */
 export interface MachineProblem {
@@ -66,45 +67,36 @@ function templateProblems({ spec, oldSpec, isDryRun = false }: MachineChange): r
     const detail = 'VSphereMachineTemplate spec.template.spec field is immutable. Please create a new resource instead.'
     return [{ path, type: 'Invalid', detail }]
   }
-  const forbidden = (field: string): MachineProblem => {
-    return { path: `${path}.${field}`, type: 'Forbidden', detail: 'cannot be set in templates' }
-  }
-  const devices = spec.network?.devices ?? []
-  return [
-    ...(spec.providerID === undefined || spec.providerID === '' ? [] : [forbidden('providerID')]),
-    ...devices.flatMap(({ ipAddrs = [] }) => (ipAddrs.length === 0 ? [] : [forbidden('network.devices.ipAddrs')])),
+  const devices = (spec.network?.devices ?? []).filter(({ ipAddrs = [] }) => ipAddrs.length > 0)
+  const fields = [
+    ...((spec.providerID ?? '') === '' ? [] : ['providerID']),
+    ...devices.map(() => 'network.devices.ipAddrs'),
   ]
+  return fields.map((field) => ({ path: `${path}.${field}`, type: 'Forbidden', detail: 'cannot be set in templates' }))
 }
 
 function addressProblems({ network }: MachineSpec): readonly MachineProblem[] {
   return (network?.devices ?? []).flatMap(({ ipAddrs = [] }, device) =>
     ipAddrs.flatMap((text, index): readonly MachineProblem[] => {
-      if (Prefix.safeParse(text).ok) return []
       const path = `spec.network.devices[${device}].ipAddrs[${index}]`
-      return [{ path, type: 'Invalid', detail: 'ip addresses should be in the CIDR format' }]
+      return Prefix.safeParse(text).ok
+        ? []
+        : [{ path, type: 'Invalid', detail: 'ip addresses should be in the CIDR format' }]
     }),
   )
 }
 
 /** What of a spec may not change. */
-function fixedPart({ kind, oldSpec }: MachineChange, spec: MachineSpec): unknown {
+function fixedPart({ kind, oldSpec }: MachineChange, spec: MachineSpec): object {
   const [always, whileEmpty] = mutable[kind as 'machine' | 'vm']
   const fixed: { [field: string]: unknown } = { ...spec }
   for (const field of always) delete fixed[field]
-  for (const field of whileEmpty) if (isBlank(oldSpec?.[field])) delete fixed[field]
+  for (const field of whileEmpty) if ((oldSpec?.[field] ?? '') === '') delete fixed[field]
   const { devices: _, ...network } = spec.network ?? {}
   return { ...fixed, network }
 }
 
-function isBlank(value: unknown): boolean {
-  return value === undefined || value === null || value === ''
-}
-
 /** Whether two JSON values say the same. A field that is left out is one that is undefined. */
-function isSame(left: unknown, right: unknown): boolean {
-  if (left === right) return true
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-  if (Array.isArray(left) !== Array.isArray(right)) return false
-  const [a, b] = [left, right] as readonly [{ [key: string]: unknown }, { [key: string]: unknown }]
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => isSame(a[key], b[key]))
+function isSame(left: object, right: object): boolean {
+  return sameJson(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)))
 }

@@ -30,11 +30,7 @@ export interface DeviceText {
  */
 export function networkConfig(mac: string | undefined, settings: DeviceSettings): DeviceText | undefined {
   if (mac === undefined || mac === '') return undefined
-  return {
-    mac,
-    addresses: settings.addresses.map(Prefix.format),
-    routes: settings.routes.map(routeText),
-  }
+  return { mac, addresses: settings.addresses.map(Prefix.format), routes: settings.routes.map(routeText) }
 }
 
 function routeText({ to, via, metric }: Route): RouteText {
@@ -130,10 +126,9 @@ export interface Netplan {
  * plan.network.ethernets.id0.gateway4 // '10.0.0.1'
  */
 export function netplan(devices: readonly NetplanDevice[], settings: SettingsByMac): Netplan {
-  const waitsFor = (family: 4 | 6) =>
-    devices.some(
-      (device) => device[`dhcp${family}`] === true || (device.ipAddrs ?? []).some((ip) => isBare(ip, family)),
-    )
+  const isWaiting = (device: NetplanDevice, family: 4 | 6) =>
+    device[`dhcp${family}`] === true || (device.ipAddrs ?? []).some((ip) => isBare(ip, family))
+  const waitsFor = (family: 4 | 6) => devices.some((device) => isWaiting(device, family))
   const shared = sharedMac(devices)
   if (shared !== undefined) refuse('devices', 'each device with a MAC address of its own', shared.macAddress)
   const byKey = new Map([...settings].map(([mac, own]) => [macKey(mac), own]))
@@ -150,9 +145,13 @@ function ethernetOf(device: NetplanDevice, index: number, own: DeviceSettings | 
   const { macAddress, deviceName, dhcp4 = false, dhcp6 = false, mtu, nameservers = [], searchDomains = [] } = device
   const addresses = own === undefined ? (device.ipAddrs ?? []) : own.addresses.map(Prefix.format)
   const [way4, way6] = [wayOut(own, device.gateway4, 4), wayOut(own, device.gateway6, 6)]
-  const routes = [...way4.routes, ...way6.routes, ...staticRoutes(own), ...(device.routes ?? [])]
+  const given = (own?.routes ?? []).filter((route) => !isDefault(route)).map(routeText)
+  const routes = [...way4.routes, ...way6.routes, ...given, ...(device.routes ?? [])]
   const [overrides4, overrides6] = [overridesOf(device.dhcp4Overrides), overridesOf(device.dhcp6Overrides)]
-  const hasNames = nameservers.length + searchDomains.length > 0
+  const names = {
+    ...(nameservers.length === 0 ? {} : { addresses: nameservers }),
+    ...(searchDomains.length === 0 ? {} : { search: searchDomains }),
+  }
   return {
     match: { macaddress: macAddress },
     'set-name': deviceName || `eth${index}`,
@@ -167,14 +166,7 @@ function ethernetOf(device: NetplanDevice, index: number, own: DeviceSettings | 
     ...(overrides4 && { 'dhcp4-overrides': overrides4 }),
     ...(overrides6 && { 'dhcp6-overrides': overrides6 }),
     ...(mtu ? { mtu } : {}),
-    ...(hasNames
-      ? {
-          nameservers: {
-            ...(nameservers.length === 0 ? {} : { addresses: nameservers }),
-            ...(searchDomains.length === 0 ? {} : { search: searchDomains }),
-          },
-        }
-      : {}),
+    ...(Object.keys(names).length === 0 ? {} : { nameservers: names }),
   }
 }
 
@@ -194,10 +186,6 @@ function wayOut(own: DeviceSettings | undefined, inSpec: string | undefined, fam
     (only === undefined || (only.metric === undefined && gateway !== undefined && Address.equals(only.via, gateway)))
   if (!isPlain) return { routes: defaults.map(routeText) }
   return { gateway: gateway === undefined ? inSpec : Address.format(gateway), routes: [] }
-}
-
-function staticRoutes(own: DeviceSettings | undefined): readonly RouteText[] {
-  return (own?.routes ?? []).filter((route) => !isDefault(route)).map(routeText)
 }
 
 function isDefault({ to }: Route): boolean {

@@ -102,21 +102,18 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
   for (const { desired, resolution } of work.claims) {
     const action = actionOn(event, consumerStateOf(resolution))
     const claim = claimOf({ desired, resolution })
-    needsOwner ||= action === 'Create' || (action === 'Repair' && claim !== undefined && !isOwnedBy(claim, work))
+    needsOwner ||=
+      action === 'Create' ||
+      (action === 'Repair' && claim !== undefined && ownershipOf(claim, work.ownerReference) !== 'mine')
     effects.push(...effectsOf(action, { desired, claim, work, event }))
   }
   const attached: string[] = []
   for (const claim of event === 'Reconcile' ? work.strays : []) {
-    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, {
-      ...options,
-      dialect: work.dialect,
-    })
+    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, work.dialect, options)
     if (action === 'Hold') attached.push(claim.metadata.name)
     effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
   }
-  if (needsOwner) {
-    effects.unshift(guard(input.owner, 'no claim for an owner that is gone'))
-  }
+  if (needsOwner) effects.unshift(guard(input.owner, 'no claim for an owner that is gone'))
   return finish(work, effects, { event, attached })
 }
 
@@ -148,12 +145,8 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
     if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
     return [{ claim, desired, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
-  const strays = work.strays.map((claim) => ({
-    claim,
-    desired: undefined,
-    action: actionOn(event, stateOfStray(claim)),
-  }))
-  const effects = [...wanted, ...strays].flatMap(({ claim, desired, action }) => {
+  const stray = (claim: IPAddressClaim) => ({ claim, desired: undefined, action: actionOn(event, stateOfStray(claim)) })
+  const effects = [...wanted, ...work.strays.map(stray)].flatMap(({ claim, desired, action }) => {
     const done = action === 'Release' && isDeleted ? 'Delete' : action
     // by its owner the next plan knows a claim whose deletion was begun
     const isLeft = done === 'Delete' && desired !== undefined && ownershipOf(claim, work.ownerReference) === 'earlier'
@@ -228,20 +221,18 @@ function effectsOf(action: ConsumerAction, { desired, claim, work, event }: Case
     case 'Configure':
       return []
     case 'Create':
-      return desired === undefined
-        ? []
-        : [{ kind: 'create', object: newClaim(desired), why: `${owner} wants an address` }]
+      return desired ? [{ kind: 'create', object: newClaim(desired), why: `${owner} wants an address` }] : []
     case 'Repair': {
       const repair = claim && desired && repairOf(claim, desired)
       return repair === undefined ? [] : [patchObject(claim as IPAddressClaim, repair, `the claim belongs to ${owner}`)]
     }
     case 'DropStaleFinalizer':
-      return dropStaleFinalizer(claim, work)
+      return claim ? dropStaleFinalizer(claim, work) : []
     case 'Release':
     case 'LetGo':
-      return claim === undefined ? [] : letGo(claim, work, why)
+      return claim ? letGo(claim, work, why) : []
     case 'Delete':
-      return claim === undefined ? [] : [...deletion(claim, why), ...letGo(claim, work, why)]
+      return claim ? [...deletion(claim, why), ...letGo(claim, work, why)] : []
   }
 }
 
@@ -261,17 +252,16 @@ function isProtected(claim: IPAddressClaim, { finalizer }: Dialect): boolean {
 }
 
 /** A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and ours could never be created. */
-function dropStaleFinalizer(claim: IPAddressClaim | undefined, work: Work): Effect[] {
-  if (claim === undefined) return []
-  return ownershipOf(claim, work.ownerReference) === 'earlier'
-    ? letGo(claim, work, 'an earlier owner of this name has left it')
-    : []
+function dropStaleFinalizer(claim: IPAddressClaim, work: Work): Effect[] {
+  const isLeft = ownershipOf(claim, work.ownerReference) === 'earlier'
+  return isLeft ? letGo(claim, work, 'an earlier owner of this name has left it') : []
 }
 
 function settled(
   action: ConsumerAction,
   claim: IPAddressClaim,
-  { detached, dialect }: PlanClaimsOptions & { readonly dialect: Dialect },
+  dialect: Dialect,
+  { detached }: PlanClaimsOptions,
 ): ConsumerAction {
   const isDetached = detached?.includes(claim.metadata.name) ?? false
   if (action === 'DeleteWhenDetached') return isDetached ? 'Delete' : 'Hold'
@@ -294,10 +284,6 @@ function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }
   return dialect.isMarked(claim) && isRestored(claim, ownerReference, { adoptsUnowned, ownerCluster })
 }
 
-function isOwnedBy(claim: IPAddressClaim, { ownerReference }: Work): boolean {
-  return ownershipOf(claim, ownerReference) === 'mine'
-}
-
 function claimOf({ resolution }: ResolvedClaim): IPAddressClaim | undefined {
   return resolution.kind === 'missing' ? undefined : resolution.claim
 }
@@ -312,9 +298,7 @@ function finish(
   const told = event === 'OwnerDeleting' ? tellHolding(work) : tell(states, event, attached)
   const outcome: ConsumerOutcome = { ...told, ...aggregate(claims, dialect), claims, attached }
   const isStuck = told.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
-  return event === 'Reconcile' && isStuck
-    ? { outcome, effects, requeueAfterSeconds: RETRY_SECONDS }
-    : { outcome, effects }
+  return { outcome, effects, ...(event === 'Reconcile' && isStuck ? { requeueAfterSeconds: RETRY_SECONDS } : {}) }
 }
 
 /** The finalizer of an owner whose dependents the garbage collector deletes before it. */

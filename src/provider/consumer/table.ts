@@ -1,8 +1,8 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Resolution } from './resolution.js'
 
 /** Where a claim stands, as the table names it. */
-export type ConsumerState = 'Missing' | 'Pending' | 'Bound' | 'Conflict' | 'Deleting(foreign)' | 'Deleting(mine)'
+export type ConsumerState = (typeof STATES)[number]
 
 /**
  * What moves the claims of an owner.
@@ -48,14 +48,17 @@ export interface ConsumerRule {
   readonly does: ConsumerAction
 }
 
-const STATES: readonly ConsumerState[] = [
-  'Missing',
-  'Pending',
-  'Bound',
-  'Conflict',
-  'Deleting(foreign)',
-  'Deleting(mine)',
-]
+const STATES = ['Missing', 'Pending', 'Bound', 'Conflict', 'Deleting(foreign)', 'Deleting(mine)'] as const
+
+/** By event, the action in each of these states. */
+const ACTIONS: { readonly [E in ConsumerEvent]: readonly ConsumerAction[] } = {
+  Reconcile: ['Create', 'Repair', 'Repair', 'Nothing', 'DropStaleFinalizer', 'Nothing'],
+  Paused: ['Nothing', 'Nothing', 'Nothing', 'Nothing', 'Nothing', 'Nothing'],
+  OwnerDeleting: ['Nothing', 'Hold', 'Hold', 'Nothing', 'Nothing', 'Hold'],
+  InfrastructureGone: ['Nothing', 'Release', 'Release', 'Nothing', 'Nothing', 'LetGo'],
+  Removed: ['Nothing', 'Delete', 'DeleteWhenDetached', 'Nothing', 'Nothing', 'LetGoWhenDetached'],
+  AllBound: ['Nothing', 'Nothing', 'Configure', 'Nothing', 'Nothing', 'Nothing'],
+}
 
 /**
  * The whole of what a consumer does: every event in every state. A claim of another owner is never written to, and an address that may be in use is
@@ -64,14 +67,9 @@ const STATES: readonly ConsumerState[] = [
  * `Conflict` of `InfrastructureGone` is a claim of another owner. One of ours that was of no use, for another pool or without its address, is released
  * as `Bound` is.
  */
-export const consumerRules: readonly ConsumerRule[] = [
-  ...row('Reconcile', 'Create', 'Repair', 'Repair', 'Nothing', 'DropStaleFinalizer', 'Nothing'),
-  ...row('Paused', 'Nothing', 'Nothing', 'Nothing', 'Nothing', 'Nothing', 'Nothing'),
-  ...row('OwnerDeleting', 'Nothing', 'Hold', 'Hold', 'Nothing', 'Nothing', 'Hold'),
-  ...row('InfrastructureGone', 'Nothing', 'Release', 'Release', 'Nothing', 'Nothing', 'LetGo'),
-  ...row('Removed', 'Nothing', 'Delete', 'DeleteWhenDetached', 'Nothing', 'Nothing', 'LetGoWhenDetached'),
-  ...row('AllBound', 'Nothing', 'Nothing', 'Configure', 'Nothing', 'Nothing', 'Nothing'),
-]
+export const consumerRules: readonly ConsumerRule[] = /* @__PURE__ */ (Object.keys(ACTIONS) as ConsumerEvent[]).flatMap(
+  (event) => STATES.map((state) => ({ event, state, does: actionOn(event, state) })),
+)
 
 /**
  * What is done about a claim. O(1).
@@ -82,13 +80,8 @@ export const consumerRules: readonly ConsumerRule[] = [
  * actionOn('InfrastructureGone', 'Bound') // 'Release'
  */
 export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAction {
-  const found = consumerRules.find((rule) => rule.event === event && rule.state === state)
-  if (found !== undefined) return found.does
-  throw ipamError('INVALID_ARGUMENT', {
-    argument: 'event',
-    expected: 'a cell of the table',
-    got: `${event} in ${state}`,
-  })
+  const actions = Object.hasOwn(ACTIONS, event) ? ACTIONS[event] : []
+  return actions[STATES.indexOf(state)] ?? refuse('event', 'a cell of the table', `${event} in ${state}`)
 }
 
 /** The name of where a claim stands. One of ours that names an IPAddress which is not there (yet) is `Pending`: that is nobody's mistake. O(1). */
@@ -105,8 +98,4 @@ export function consumerStateOf(resolution: Resolution): ConsumerState {
     case 'deleting':
       return resolution.whose === 'mine' ? 'Deleting(mine)' : 'Deleting(foreign)'
   }
-}
-
-function row(event: ConsumerEvent, ...actions: ConsumerAction[]): ConsumerRule[] {
-  return STATES.map((state, index) => ({ event, state, does: actions[index] as ConsumerAction }))
 }

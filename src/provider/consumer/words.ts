@@ -10,8 +10,9 @@ import type { ClaimSummary, ResolvedClaim } from './resolution.js'
 export function capvCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
   const type = 'IPAddressClaimsFulfilled'
   const { total, missing, fulfilled } = counts
+  const waits = (reason: string, message: string): ConditionUpdate => ({ type, status: 'False', reason, message })
   const conflicts = messagesOf(claims, isRealConflict)
-  if (conflicts !== '') return { type, status: 'False', reason: 'NotFulfilled', message: conflicts }
+  if (conflicts !== '') return waits('NotFulfilled', conflicts)
   const ready = claims.flatMap(({ desired, resolution }) => {
     const condition =
       resolution.kind === 'missing' ? undefined : findCondition(resolution.claim.status?.conditions, READY_CONDITION)
@@ -20,41 +21,25 @@ export function capvCondition({ counts, claims }: ClaimSummary): ConditionUpdate
   if (total > 0 && ready.length === total) return { type, ...summaryOf(ready) }
   if (fulfilled === total) return { type, status: 'True', reason: 'Fulfilled', message: '' }
   return missing > 0
-    ? {
-        type,
-        status: 'False',
-        reason: 'IPAddressClaimsBeingCreated',
-        message: `${missing}/${total} claims being created`,
-      }
-    : {
-        type,
-        status: 'False',
-        reason: 'WaitingForIPAddress',
-        message: `${total - fulfilled}/${total} claims being processed`,
-      }
+    ? waits('IPAddressClaimsBeingCreated', `${missing}/${total} claims being created`)
+    : waits('WaitingForIPAddress', `${total - fulfilled}/${total} claims being processed`)
 }
 
 /** The condition of machine-api-operator. Source: pkg/controller/vsphere. */
 export function openshiftCondition({ counts }: ClaimSummary): ConditionUpdate {
   const type = 'IPAddressClaimed'
   const outstanding = counts.total - counts.fulfilled
-  return outstanding === 0
-    ? { type, status: 'True', reason: 'IPAddressClaimed', message: 'All IP address claims are bound' }
-    : {
-        type,
-        status: 'False',
-        reason: 'WaitingForIPAddress',
-        message: `Waiting on ${outstanding} IP address claims to be bound`,
-      }
+  if (outstanding === 0) return { type, status: 'True', reason: type, message: 'All IP address claims are bound' }
+  const message = `Waiting on ${outstanding} IP address claims to be bound`
+  return { type, status: 'False', reason: 'WaitingForIPAddress', message }
 }
 
 /** The condition of cluster-api-provider-proxmox: of the machine as a whole, which goes on when it has its addresses. Source: internal/service/vmservice/ip.go. */
 export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
-  const type = 'VirtualMachineProvisioned'
   const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
-  return counts.bound === counts.total
-    ? { type, status: 'False', reason: 'WaitingForBootstrapDataReconciliation', message: '' }
-    : { type, status: 'False', reason: 'WaitingForStaticIPAllocation', message }
+  const reason =
+    counts.bound === counts.total ? 'WaitingForBootstrapDataReconciliation' : 'WaitingForStaticIPAllocation'
+  return { type: 'VirtualMachineProvisioned', status: 'False', reason, message }
 }
 
 /** The condition of cluster-api-provider-openstack while it waits: upstream defines the reason, and shows nothing. Source: api/v1beta1/conditions_consts.go. */
@@ -64,15 +49,10 @@ export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate
   return { type: 'FloatingAddressFromPoolReady', status: 'False', reason: 'WaitingForIPAMProvider', message }
 }
 
-/** cluster-api-provider-metal3 has no condition for its claims. */
-export function noCondition(): undefined {
-  return undefined
-}
-
-type ReadyClaim = { readonly name: string; readonly condition: Condition }
-
 /** Conditions of many objects as one: what is wrong before what is not known before what is well. */
-function summaryOf(ready: readonly ReadyClaim[]): Pick<Condition, 'status' | 'reason' | 'message'> {
+function summaryOf(
+  ready: readonly { readonly name: string; readonly condition: Condition }[],
+): Pick<Condition, 'status' | 'reason' | 'message'> {
   const told = (status: Condition['status']) =>
     ready
       .filter(({ condition }) => condition.status === status)

@@ -1,8 +1,9 @@
 import { groupOf } from '../../crd/meta/object.js'
+import { errorText } from '../../errors/cause.js'
 import { asJson, type StoredObject } from '../rules/draft.js'
 import { isObject, type JsonObject } from '../rules/json.js'
 import type { ObjectPlace } from '../rules/object-rules.js'
-import type { DocumentKey, DocumentScope, StoredDocument } from './engine.js'
+import type { Commit, DocumentKey, DocumentScope, StoredDocument } from './engine.js'
 
 export function keyOf({ apiVersion, kind, namespace = '', name }: ObjectPlace): DocumentKey {
   return { group: groupOf(apiVersion), kind, namespace, name }
@@ -33,4 +34,9 @@ export function decodeDocument({ text, revision }: StoredDocument): StoredObject
   const document = object as { metadata: { resourceVersion: string } }
   document.metadata.resourceVersion = revision
   return object as StoredObject
+}
+
+/** The outcome of a write that the database has refused. */
+export function refused(error: unknown): Commit {
+  return { kind: 'refused', problem: errorText(error), cause: error }
 }

@@ -1,28 +1,14 @@
-import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { KindInfo, KubeObject } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { fail, failure, ok, type Result } from '../../errors/index.js'
-import { assertObject, assertWatchOptions } from '../rules/arguments.js'
+import { assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
-import { type Intent, ObjectRules, type Selection } from '../rules/object-rules.js'
-import { formatContinue, type Page, readPage } from '../rules/pages.js'
+import { type Intent, type ObjectPlace, ObjectRules, type Selection } from '../rules/object-rules.js'
+import { formatContinue, type Page, placeOf } from '../rules/pages.js'
+import { type Keeper, type Operation, ruledStore } from '../rules/ruled-store.js'
 import { failedWatch } from '../rules/selectors.js'
 import { withVersion } from '../rules/writes.js'
-import type {
-  DeleteOptions,
-  JsonPatch,
-  ListOptions,
-  ListQuery,
-  MergePatch,
-  ObjectList,
-  Preconditions,
-  Store,
-  StoreCapabilities,
-  StoreErrorCode,
-  StoreResult,
-  WatchEvent,
-  WatchOptions,
-  WriteOptions,
-} from '../store.js'
+import type { ObjectList, Store, StoreErrorCode, StoreResult, WatchEvent } from '../store.js'
 import { decodeDocument, encodeDocument, keyOf, scopeOf } from './document.js'
 import type { DocumentScope, StoredDocument, StoreEngine } from './engine.js'
 import { EngineWatch } from './watch.js'
@@ -68,79 +54,44 @@ const UNWRITTEN = 'unwritten'
  * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
  */
 export function engineStore(engine: StoreEngine, options: EngineStoreOptions): Store {
-  return new EngineStore(engine, options)
+  assertObject('engine', engine)
+  assertObject('options', options)
+  const rules = new ObjectRules(options)
+  return ruledStore(rules, new Documents(engine, rules))
 }
 
-class EngineStore implements Store {
-  readonly capabilities: StoreCapabilities
+class Documents implements Keeper {
   readonly #engine: StoreEngine
   readonly #rules: ObjectRules
 
-  constructor(engine: StoreEngine, options: EngineStoreOptions) {
-    assertObject('engine', engine)
-    assertObject('options', options)
+  constructor(engine: StoreEngine, rules: ObjectRules) {
     this.#engine = engine
-    this.#rules = new ObjectRules(options)
-    this.capabilities = Object.freeze({
-      collectsGarbage: false,
-      checksSchemas: false,
-      convertsVersions: false,
-      maxObjectBytes: this.#rules.maxObjectBytes,
-    })
+    this.#rules = rules
   }
 
-  async get(ref: ObjectRef): StoreResult<KubeObject> {
-    const placed = this.#rules.place(ref)
-    if (!placed.ok) return placed
+  async get(place: ObjectPlace): StoreResult<KubeObject> {
     // what no object can be called would be another key, or none that the engine takes
-    if (!this.#rules.isNameable(placed.value)) return this.#rules.notFound(ref)
+    if (!this.#rules.isNameable(place)) return this.#rules.notFound(place)
     return this.#reading('get', async () => {
-      const document = await this.#engine.read(keyOf(placed.value))
-      return document === undefined ? this.#rules.notFound(ref) : ok(decodeDocument(document))
+      const document = await this.#engine.read(keyOf(place))
+      return document === undefined ? this.#rules.notFound(place) : ok(decodeDocument(document))
     })
   }
 
-  async list(query: ListQuery, options: ListOptions = {}): StoreResult<ObjectList> {
-    const selected = this.#rules.select(query)
-    const paged = readPage(options)
-    if (!selected.ok) return selected
-    if (!paged.ok) return paged
-    return this.#reading('list', () => this.#list(selected.value, paged.value))
+  list(selection: Selection, page: Page): StoreResult<ObjectList> {
+    return this.#reading('list', () => this.#list(selection, page))
   }
 
-  async create(object: KubeObject): StoreResult<KubeObject> {
-    return this.#write('create', this.#rules.create(object))
-  }
-
-  async update(object: KubeObject, options: WriteOptions = {}): StoreResult<KubeObject> {
-    return this.#write('update', this.#rules.update(object, options))
-  }
-
-  async patch(
-    ref: ObjectRef,
-    patch: MergePatch | JsonPatch,
-    options: Preconditions & WriteOptions = {},
-  ): StoreResult<KubeObject> {
-    return this.#write('patch', this.#rules.patch(ref, patch, options))
-  }
-
-  async delete(ref: ObjectRef, options: DeleteOptions = {}): StoreResult<KubeObject> {
-    return this.#write('delete', this.#rules.delete(ref, options))
-  }
-
-  watch(query: ListQuery, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
-    const selected = this.#rules.select(query)
-    assertWatchOptions(options)
-    if (!selected.ok) return failedWatch(selected.failure)
-    const { resourceVersion } = options
+  watch(selection: Selection, resourceVersion: string | undefined): AsyncIterable<WatchEvent> {
     if (resourceVersion !== undefined && !/^(0|[1-9]\d{0,18})$/.test(resourceVersion)) {
       return failedWatch(failure('STORE_VERSION_GONE', { resourceVersion, oldest: '0' }))
     }
-    const scope = this.#scopeOf(selected.value)
+    const { matches, isWhole } = selection
+    const scope = this.#scopeOf(selection)
     return new EngineWatch({
       follow: (stop) => this.#engine.follow(scope, resourceVersion, stop),
-      matches: selected.value.matches,
-      isWhole: selected.value.isWhole,
+      matches,
+      isWhole,
       failureOf: (error) => failure('STORE_IO', this.#trouble('watch', error), error),
       resourceVersion,
     })
@@ -167,8 +118,7 @@ class EngineStore implements Store {
       version ??= part.revision
       for (const [index, document] of part.documents.entries()) {
         const object = decodeDocument(document)
-        const { namespace = '', name } = object.metadata
-        after = { namespace, name }
+        after = placeOf(object)
         if (!selection.matches(object)) continue
         items.push(object)
         const isLast = index === part.documents.length - 1 && !part.hasMore
@@ -179,9 +129,7 @@ class EngineStore implements Store {
     }
   }
 
-  async #write(operation: Operation, intended: Result<Intent, StoreErrorCode>): StoreResult<KubeObject> {
-    if (!intended.ok) return intended
-    const intent = intended.value
+  async write(operation: Operation, intent: Intent): StoreResult<KubeObject> {
     if (!this.#rules.isNameable(intent.place))
       return intent.apply(undefined, UNWRITTEN) as Result<never, StoreErrorCode>
     // nearly always there is nothing yet where something is created: the engine says so if there is
@@ -230,7 +178,7 @@ class EngineStore implements Store {
     }
   }
 
-  #find(operation: Operation, { place }: Intent): Promise<Result<Found | undefined, StoreErrorCode>> {
+  #find(operation: Operation, { place }: Intent): StoreResult<Found | undefined> {
     return this.#reading(operation, async () => {
       const document = await this.#engine.read(keyOf(place))
       return ok(document === undefined ? undefined : { document, object: decodeDocument(document) })
@@ -238,10 +186,7 @@ class EngineStore implements Store {
   }
 
   /** Does what only reads: if it fails, nothing was written. */
-  async #reading<T>(
-    operation: Operation,
-    read: () => Promise<Result<T, StoreErrorCode>>,
-  ): Promise<Result<T, StoreErrorCode>> {
+  async #reading<T>(operation: Operation, read: () => StoreResult<T>): StoreResult<T> {
     try {
       return await read()
     } catch (error) {
@@ -257,8 +202,6 @@ class EngineStore implements Store {
     return `${operation} (${this.#engine.name})`
   }
 }
-
-type Operation = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete' | 'watch'
 
 interface Found {
   readonly document: StoredDocument

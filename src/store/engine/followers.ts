@@ -1,5 +1,16 @@
-import type { DocumentKey, DocumentScope, EngineEvent, Stop } from './engine.js'
-import { type ChangeLog, type PollingOptions, pollChanges } from './polling.js'
+import type {
+  Commit,
+  DocumentKey,
+  DocumentPage,
+  DocumentScope,
+  DocumentWrite,
+  EngineEvent,
+  ScanPart,
+  Stop,
+  StoredDocument,
+  StoreEngine,
+} from './engine.js'
+import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from './polling.js'
 
 /** How the watches of an engine learn of a write. */
 export interface FollowersOptions extends PollingOptions {
@@ -8,10 +19,11 @@ export interface FollowersOptions extends PollingOptions {
 }
 
 /**
- * The watches of one engine that has to be asked for changes. They need not wait for what the engine itself has written: it tells them, unless they
- * are told of every write anyway. Told twice they would look twice.
+ * An engine that has to be asked for changes. Its watches need not wait for what it has written itself: it tells them, unless they are told of
+ * every write anyway. Told twice they would look twice.
  */
-export class Followers {
+export abstract class PolledEngine implements StoreEngine, ChangeLog {
+  abstract readonly name: string
   readonly #options: FollowersOptions
   readonly #followers = new Set<Follower>()
 
@@ -19,14 +31,25 @@ export class Followers {
     this.#options = options
   }
 
-  /** `follow` of an engine over its changes. */
-  follow(log: ChangeLog, scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
+  abstract read(key: DocumentKey): Promise<StoredDocument | undefined>
+  abstract scan(scope: DocumentScope, part: ScanPart): Promise<DocumentPage>
+  abstract changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage>
+  /** As `commit` of an engine. */
+  protected abstract write(write: DocumentWrite): Promise<Commit>
+
+  async commit(write: DocumentWrite): Promise<Commit> {
+    const commit = await this.write(write)
+    if (commit.kind === 'done') this.#tell(write.key)
+    return commit
+  }
+
+  follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
     const subscribe = (wake: () => void) => this.#subscribe(scope, wake)
-    return pollChanges(log, { scope, after, stop }, { ...this.#options, subscribe })
+    return pollChanges(this, { scope, after, stop }, { ...this.#options, subscribe })
   }
 
   /** Wakes the watches that a write may be of interest to. O(watches). */
-  tell({ group, kind, namespace }: DocumentKey): void {
+  #tell({ group, kind, namespace }: DocumentKey): void {
     for (const { scope, wake } of this.#followers) {
       const isIn = scope.group === group && scope.kind === kind && (scope.namespace ?? namespace) === namespace
       if (isIn) wake()

@@ -1,5 +1,5 @@
 import { utf8Length } from '../../bytes/utf8.js'
-import { errorText } from '../../errors/cause.js'
+import { refused } from '../engine/document.js'
 import type {
   Commit,
   DocumentKey,
@@ -70,7 +70,7 @@ export class EtcdEngine implements StoreEngine {
     } catch (error) {
       const verdict = verdictOf(error)
       if (verdict === 'unknown') throw error
-      if (verdict !== 'too-large') return { kind: 'refused', problem: errorText(error), cause: error }
+      if (verdict !== 'too-large') return refused(error)
       const sizeBytes = utf8Length(after ?? '')
       // what this server takes is not said: no more than as it comes, if that was too much, else less than this
       return { kind: 'too-large', sizeBytes, maxBytes: Math.min(sizeBytes - 1, this.#parts.usualBytes) }

@@ -1,6 +1,6 @@
-import type { KubeObject } from '../../crd/meta/object.js'
-import { fail, quote, type Result } from '../../errors/index.js'
-import type { Preconditions, StoreErrorCode } from '../store.js'
+import { quote } from '../../errors/index.js'
+import { conditionsIn } from '../rules/input.js'
+import type { Preconditions } from '../store.js'
 import type { PatchInput } from './input.js'
 
 /** A version as an API server gives it. Others it does not know, or takes for none: 0, nothing. */
@@ -18,31 +18,12 @@ export function isAfter(version: string, other: string): boolean {
  * none at all.
  */
 export function conditionsOf({ uid, resourceVersion }: Preconditions, patch: PatchInput): Preconditions | undefined {
-  const own = patch.kind === 'merge' ? patch.metadata : {}
-  const ownUid = typeof own.uid === 'string' && own.uid !== '' ? own.uid : undefined
-  const isVersioned =
-    typeof own.resourceVersion === 'string' && own.resourceVersion !== '' && own.resourceVersion !== '0'
-  const ownVersion = isVersioned ? (own.resourceVersion as string) : undefined
-  const both = { uid: uid ?? ownUid, resourceVersion: resourceVersion ?? ownVersion }
-  if (both.uid !== (ownUid ?? both.uid) || both.resourceVersion !== (ownVersion ?? both.resourceVersion))
+  const own = patch.kind === 'merge' ? conditionsIn(patch.patch) : {}
+  const both = { uid: uid ?? own.uid, resourceVersion: resourceVersion ?? own.resourceVersion }
+  if (both.uid !== (own.uid ?? both.uid) || both.resourceVersion !== (own.resourceVersion ?? both.resourceVersion))
     return undefined
   if (both.uid === '' || (both.resourceVersion !== undefined && !isVersion(both.resourceVersion))) return undefined
   return both
-}
-
-/** The failure of a write that was made for another object, or another version of it. */
-export function staleness(
-  { metadata }: KubeObject,
-  conditions: Preconditions,
-  object: string,
-): Result<never, StoreErrorCode> | undefined {
-  for (const field of ['uid', 'resourceVersion'] as const) {
-    const wanted = conditions[field]
-    if (wanted === undefined || wanted === metadata[field]) continue
-    const actual = quote(metadata[field] ?? '')
-    return fail('STORE_CONFLICT', { object, expected: `${field} ${quote(wanted)}`, actual })
-  }
-  return undefined
 }
 
 export function formatConditions({ uid, resourceVersion }: Preconditions): string {

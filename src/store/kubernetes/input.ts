@@ -1,7 +1,8 @@
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { ok, type Result } from '../../errors/index.js'
 import { assertObject, mistake } from '../rules/arguments.js'
-import { isObject, type JsonObject, type Problem, toJson } from '../rules/json.js'
+import { assertPatch, invalid, readJson } from '../rules/input.js'
+import { isObject, type JsonObject } from '../rules/json.js'
 import { readJsonPatch } from '../rules/json-patch.js'
 import { canonicalMetadata, metadataTypeProblem } from '../rules/metadata.js'
 import { formatInput } from '../rules/shown.js'
@@ -24,7 +25,7 @@ export type PatchInput =
 /** @throws IpamError `INVALID_ARGUMENT` for what is no object */
 export function readObjectInput(object: KubeObject, maxBytes: number): Result<ObjectInput, StoreErrorCode> {
   assertObject('object', object)
-  const read = readJson(object, { argument: 'object', shown: () => formatInput(object), maxBytes })
+  const read = readJson({ argument: 'object', value: object, shown: () => formatInput(object) }, maxBytes)
   if (!read.ok) return read
   const json = read.value
   if (!isObject(json)) throw mistake('object', 'an object', json)
@@ -52,8 +53,8 @@ export function readPatchInput(
   shown: string,
   maxBytes: number,
 ): Result<PatchInput, StoreErrorCode> {
-  if (typeof patch !== 'object' || patch === null) throw mistake('patch', 'an object or an array', patch)
-  const read = readJson(patch, { argument: 'patch', shown: () => shown, maxBytes })
+  assertPatch(patch)
+  const read = readJson({ argument: 'patch', value: patch, shown: () => shown }, maxBytes)
   if (!read.ok) return read
   const json = read.value
   if (isObject(json)) {
@@ -80,24 +81,4 @@ export function patchBody(input: PatchInput, { uid, resourceVersion }: Precondit
   }
   const guards = fields.map(([field, value]) => ({ op: 'test', path: `/metadata/${field}`, value }))
   return [...guards, ...input.operations]
-}
-
-export function invalid(object: string, { path, problem }: Problem, cause?: unknown) {
-  return fail('STORE_INVALID', { object, path, problem }, cause)
-}
-
-interface Reading {
-  readonly argument: string
-  readonly shown: () => string
-  readonly maxBytes: number
-}
-
-function readJson(value: object, { argument, shown, maxBytes }: Reading): Result<Json, StoreErrorCode> {
-  const read = toJson(value, maxBytes)
-  if (read.kind === 'too-large') {
-    return fail('STORE_OBJECT_TOO_LARGE', { object: shown(), sizeBytes: read.bytes, maxBytes })
-  }
-  if (read.kind === 'refused') return invalid(shown(), read.at, read.cause)
-  if (typeof read.value !== 'object' || read.value === null) throw mistake(argument, 'an object', read.value)
-  return ok(read.value)
 }

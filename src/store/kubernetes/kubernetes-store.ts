@@ -13,9 +13,11 @@ import {
   assertWatchOptions,
   mistake,
 } from '../rules/arguments.js'
-import { comparePlaces } from '../rules/pages.js'
+import { invalid } from '../rules/input.js'
+import { comparePlaces, placeOf } from '../rules/pages.js'
+import { copyOf } from '../rules/selectors.js'
 import { formatName } from '../rules/shown.js'
-import { scopeProblem, subresourceProblem } from '../rules/writes.js'
+import { conflict, scopeProblem, subresourceProblem } from '../rules/writes.js'
 import type {
   DeleteOptions,
   JsonPatch,
@@ -36,12 +38,12 @@ import type {
 } from '../store.js'
 import { readList, readObject } from './answers.js'
 import type { KubernetesClient } from './client.js'
-import { conditionsOf, formatConditions, isVersion, staleness } from './conditions.js'
-import { invalid, patchBody, readObjectInput, readPatchInput } from './input.js'
+import { conditionsOf, formatConditions, isVersion } from './conditions.js'
+import { patchBody, readObjectInput, readPatchInput } from './input.js'
 import { collectionPath, nameProblem, namespaceProblem, objectPath, queryOf } from './paths.js'
 import { type About, type Asking, Requests } from './requests.js'
 import { type Resource, Resources } from './resources.js'
-import { type Selection, selectionOf, snapshot } from './selection.js'
+import { type Selection, selectionOf } from './selection.js'
 import { KubernetesWatch } from './watch.js'
 import { Written } from './written.js'
 
@@ -163,7 +165,7 @@ class KubernetesStore implements Store {
     assertQuery(query)
     assertListOptions(options)
     const { limit, continue: token } = options
-    const selected = await selectionOf(this.#resources, snapshot(query))
+    const selected = await selectionOf(this.#resources, copyOf(query))
     if (!selected.ok) return selected
     const { resource, path, parameters, shown } = selected.value
     const about = { operation: 'list', shown, from: token ?? '0' } as const
@@ -266,7 +268,7 @@ class KubernetesStore implements Store {
   watch(query: ListQuery, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
     assertQuery(query)
     assertWatchOptions(options)
-    const kept = snapshot(query)
+    const kept = copyOf(query)
     return new KubernetesWatch({
       client: this.#client,
       sleep: this.#options.sleep,
@@ -277,7 +279,7 @@ class KubernetesStore implements Store {
   }
 
   /** Where an object is, if there can be one of that name. */
-  async #find(ref: ObjectRef, subresource?: Subresource): Promise<Result<Target, StoreErrorCode>> {
+  async #find(ref: ObjectRef, subresource?: Subresource): StoreResult<Target> {
     const { apiVersion, kind, name } = ref
     const namespace = ref.namespace || undefined
     const shown = formatName(ref)
@@ -293,7 +295,7 @@ class KubernetesStore implements Store {
     return ok({ ref: place, resource: resource.value, shown })
   }
 
-  #read({ resource, ref, shown }: Target): Promise<Result<KubeObject, StoreErrorCode>> {
+  #read({ resource, ref, shown }: Target): StoreResult<KubeObject> {
     return this.#requests.object({ method: 'GET', path: objectPath(resource, ref) }, { operation: 'get', shown })
   }
 
@@ -302,14 +304,14 @@ class KubernetesStore implements Store {
     body: unknown,
     subresource: Subresource | undefined,
     guards: Preconditions,
-  ): Promise<Result<KubeObject, StoreErrorCode>> {
+  ): StoreResult<KubeObject> {
     const contentType = Array.isArray(body) ? 'application/json-patch+json' : 'application/merge-patch+json'
     const path = this.#writePath(target, subresource)
     const about = { operation: 'patch', shown: target.shown, expected: formatConditions(guards) } as const
     return this.#write({ method: 'PATCH', path, contentType, body }, about)
   }
 
-  async #write(asking: Asking, about: About): Promise<Result<KubeObject, StoreErrorCode>> {
+  async #write(asking: Asking, about: About): StoreResult<KubeObject> {
     const answer = await this.#requests.object(asking, about)
     if (answer.ok) this.#written.note(about.shown, answer.value)
     return answer
@@ -319,7 +321,7 @@ class KubernetesStore implements Store {
     { resource, ref, shown }: Target,
     before: KubeObject,
     propagationPolicy: Propagation | undefined,
-  ): Promise<Result<KubeObject, StoreErrorCode>> {
+  ): StoreResult<KubeObject> {
     const { uid, resourceVersion } = before.metadata
     // a client that sends no body with a DELETE would remove whatever is there: the server looks for the conditions in the query then
     const path = `${objectPath(resource, ref)}${queryOf({ uid, resourceVersion, propagationPolicy, timeout: this.#writeTimeout })}`
@@ -338,13 +340,13 @@ class KubernetesStore implements Store {
   async #onRead(
     target: Target,
     conditions: Preconditions,
-    write: (before: KubeObject) => Promise<Result<KubeObject, StoreErrorCode>>,
-  ): Promise<Result<KubeObject, StoreErrorCode>> {
+    write: (before: KubeObject) => StoreResult<KubeObject>,
+  ): StoreResult<KubeObject> {
     let last: string | undefined
     for (let attempt = 1; ; attempt++) {
       const read = await this.#read(target)
       if (!read.ok) return read
-      const stale = staleness(read.value, conditions, target.shown)
+      const stale = conflict(read.value, conditions, target.shown)
       if (stale !== undefined) return stale
       const written = await write(read.value)
       if (written.ok || written.failure.code !== 'STORE_CONFLICT') return written
@@ -356,11 +358,11 @@ class KubernetesStore implements Store {
   }
 
   /** The failure of a write under conditions that can not hold. */
-  async #refuse(target: Target, conditions: Preconditions): Promise<Result<never, StoreErrorCode>> {
+  async #refuse(target: Target, conditions: Preconditions): StoreResult<never> {
     const read = await this.#read(target)
     if (!read.ok) return read
     const otherwise = { object: target.shown, expected: formatConditions(conditions), actual: 'another one' }
-    return staleness(read.value, conditions, target.shown) ?? fail('STORE_CONFLICT', otherwise)
+    return conflict(read.value, conditions, target.shown) ?? fail('STORE_CONFLICT', otherwise)
   }
 
   /**
@@ -371,17 +373,17 @@ class KubernetesStore implements Store {
     refused: Result<never, StoreErrorCode>,
     target: Target,
     conditions: Preconditions,
-  ): Promise<Result<never, StoreErrorCode>> {
+  ): StoreResult<never> {
     const { uid, resourceVersion } = conditions
     const isInvalid = !refused.ok && refused.failure.code === 'STORE_INVALID'
     if (!isInvalid || (uid === undefined && resourceVersion === undefined)) return refused
     const read = await this.#read(target)
     if (!read.ok) return read.failure.code === 'STORE_NOT_FOUND' ? read : refused
-    return staleness(read.value, conditions, target.shown) ?? refused
+    return conflict(read.value, conditions, target.shown) ?? refused
   }
 
   /** The version that the server is at. */
-  async #version({ path, resource, shown }: Selection): Promise<Result<string, StoreErrorCode>> {
+  async #version({ path, resource, shown }: Selection): StoreResult<string> {
     const about = { operation: 'watch', shown } as const
     const answer = await this.#requests.send({ method: 'GET', path: `${path}${queryOf({ limit: 1 })}` }, about)
     if (!answer.ok) return answer
@@ -411,8 +413,4 @@ function ordered(items: readonly KubeObject[]): readonly KubeObject[] {
   const compare = (left: KubeObject, right: KubeObject) => comparePlaces(placeOf(left), placeOf(right))
   const isOrdered = items.every((item, index) => index === 0 || compare(items[index - 1]!, item) < 0)
   return isOrdered ? items : [...items].sort(compare)
-}
-
-function placeOf({ metadata: { namespace = '', name } }: KubeObject) {
-  return { namespace, name }
 }

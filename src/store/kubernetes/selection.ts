@@ -1,9 +1,9 @@
 import { ok, type Result } from '../../errors/index.js'
+import { invalid } from '../rules/input.js'
 import { formatPath } from '../rules/json.js'
 import { queryProblem } from '../rules/selectors.js'
 import { formatText } from '../rules/shown.js'
 import type { LabelRequirement, ListQuery, StoreErrorCode } from '../store.js'
-import { invalid } from './input.js'
 import { collectionPath, namespaceProblem } from './paths.js'
 import type { Resource, Resources } from './resources.js'
 
@@ -13,11 +13,6 @@ export interface Selection {
   readonly path: string
   readonly parameters: { readonly labelSelector: string | undefined; readonly fieldSelector: string | undefined }
   readonly shown: string
-}
-
-/** A copy: between the call and the request there is time for the caller to change it. */
-export function snapshot(query: ListQuery): ListQuery {
-  return JSON.parse(JSON.stringify(query)) as ListQuery
 }
 
 /** Checks a query as far as the server would misread it. */

@@ -1,26 +1,12 @@
-import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { KindInfo, KubeObject } from '../../crd/meta/object.js'
 import { failure, ok, type Result } from '../../errors/index.js'
-import { assertFunction, assertInteger, assertObject, assertWatchOptions } from '../rules/arguments.js'
+import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
-import { type Intent, ObjectRules } from '../rules/object-rules.js'
-import { formatContinue, readPage } from '../rules/pages.js'
+import { type Intent, type ObjectPlace, ObjectRules, type Selection } from '../rules/object-rules.js'
+import { formatContinue, type Page, placeOf } from '../rules/pages.js'
+import { type Keeper, type Operation, ruledStore } from '../rules/ruled-store.js'
 import { failedWatch } from '../rules/selectors.js'
-import type {
-  DeleteOptions,
-  JsonPatch,
-  ListOptions,
-  ListQuery,
-  MergePatch,
-  ObjectList,
-  Preconditions,
-  Store,
-  StoreCapabilities,
-  StoreErrorCode,
-  StoreResult,
-  WatchEvent,
-  WatchOptions,
-  WriteOptions,
-} from '../store.js'
+import type { ObjectList, Store, StoreErrorCode, WatchEvent } from '../store.js'
 import { History } from './history.js'
 import { type Kind, Kinds } from './kinds.js'
 import { Watcher } from './watcher.js'
@@ -63,16 +49,13 @@ const FIRST_VERSION = 1
  * made.ok && made.value.metadata.creationTimestamp // '2026-01-02T00:00:00Z'
  */
 export function memoryStore(options: MemoryStoreOptions): Store {
-  return new MemoryStore(options)
+  const memory = new Memory(options)
+  return ruledStore(memory.rules, memory)
 }
 
-/**
- * Each method first does all that runs code of the caller (reading objects, the clock, the uid), then looks at what is stored and
- * changes it, without a pause in between: that makes it atomic.
- */
-class MemoryStore implements Store {
-  readonly capabilities: StoreCapabilities
-  readonly #rules: ObjectRules
+/** It looks at what is stored and changes it without a pause in between: that makes each call atomic. */
+class Memory implements Keeper {
+  readonly rules: ObjectRules
   readonly #historyLimit: number
   readonly #history: History
   readonly #kinds = new Kinds()
@@ -84,34 +67,20 @@ class MemoryStore implements Store {
     const { now, kinds, uid = defaultUid, maxObjectBytes, history = DEFAULT_HISTORY } = options
     assertFunction('options.uid', uid)
     assertInteger('options.history', history, { min: 0, max: Number.MAX_SAFE_INTEGER })
-    this.#rules = new ObjectRules({ now, kinds, maxObjectBytes, uid: () => uid(this.#created + 1) })
+    this.rules = new ObjectRules({ now, kinds, maxObjectBytes, uid: () => uid(this.#created + 1) })
     this.#historyLimit = history
     this.#history = new History(history)
-    this.capabilities = Object.freeze({
-      collectsGarbage: false,
-      checksSchemas: false,
-      convertsVersions: false,
-      maxObjectBytes: this.#rules.maxObjectBytes,
-    })
   }
 
-  async get(ref: ObjectRef): StoreResult<KubeObject> {
-    const placed = this.#rules.place(ref)
-    if (!placed.ok) return placed
-    const { namespace, name } = placed.value
-    const object = this.#kinds.find(ref).table.get(namespace, name)
-    return object === undefined ? this.#rules.notFound(ref) : ok(object)
+  get(place: ObjectPlace): Result<KubeObject, StoreErrorCode> {
+    const object = this.#kinds.find(place).table.get(place.namespace, place.name)
+    return object === undefined ? this.rules.notFound(place) : ok(object)
   }
 
-  async list(query: ListQuery, options: ListOptions = {}): StoreResult<ObjectList> {
-    const selected = this.#rules.select(query)
-    const paged = readPage(options)
-    if (!selected.ok) return selected
-    if (!paged.ok) return paged
-    const { limit, after, version = String(this.#version) } = paged.value
-    const { query: kept, matches } = selected.value
+  list({ query, matches }: Selection, page: Page): Result<ObjectList, StoreErrorCode> {
+    const { limit, after, version = String(this.#version) } = page
     const items: StoredObject[] = []
-    for (const object of this.#kinds.find(kept).table.values(kept.namespace, after)) {
+    for (const object of this.#kinds.find(query).table.values(query.namespace, after)) {
       if (!matches(object)) continue
       if (items.length === limit) {
         return ok({ items, resourceVersion: version, continue: formatContinue(version, placeOf(items.at(-1)!)) })
@@ -121,35 +90,8 @@ class MemoryStore implements Store {
     return ok({ items, resourceVersion: version })
   }
 
-  async create(object: KubeObject): StoreResult<KubeObject> {
-    const written = this.#write(this.#rules.create(object))
-    if (written.ok) this.#created++
-    return written
-  }
-
-  async update(object: KubeObject, options: WriteOptions = {}): StoreResult<KubeObject> {
-    return this.#write(this.#rules.update(object, options))
-  }
-
-  async patch(
-    ref: ObjectRef,
-    patch: MergePatch | JsonPatch,
-    options: Preconditions & WriteOptions = {},
-  ): StoreResult<KubeObject> {
-    return this.#write(this.#rules.patch(ref, patch, options))
-  }
-
-  async delete(ref: ObjectRef, options: DeleteOptions = {}): StoreResult<KubeObject> {
-    return this.#write(this.#rules.delete(ref, options))
-  }
-
-  watch(query: ListQuery, options: WatchOptions = {}): AsyncIterable<WatchEvent> {
-    const selected = this.#rules.select(query)
-    assertWatchOptions(options)
-    if (!selected.ok) return failedWatch(selected.failure)
-    const { matches } = selected.value
-    const { chain } = this.#kinds.keep(selected.value.query)
-    const { resourceVersion } = options
+  watch({ query, matches }: Selection, resourceVersion: string | undefined): AsyncIterable<WatchEvent> {
+    const { chain } = this.#kinds.keep(query)
     const now = () => ({ place: chain.after(this.#version), bookmark: this.#version })
     if (resourceVersion === undefined) return new Watcher(chain, matches, { now })
     // a version is one event, of whatever kind
@@ -161,16 +103,15 @@ class MemoryStore implements Store {
     return new Watcher(chain, matches, { now, at: { place: chain.after(version), bookmark: this.#version } })
   }
 
-  /** Does what was asked for. The only place where what is stored changes. */
-  #write(intent: Result<Intent, StoreErrorCode>): Result<StoredObject, StoreErrorCode> {
-    if (!intent.ok) return intent
-    const { place, apply } = intent.value
+  /** The only place where what is stored changes. */
+  write(operation: Operation, { place, apply }: Intent): Result<KubeObject, StoreErrorCode> {
     const kind = this.#kinds.find(place)
     const before = kind.table.get(place.namespace, place.name)
     const write = apply(before, String(this.#version + 1))
     if (!write.ok) return write
     const { after, answer } = write.value
     if (after !== before) this.#commit(before === undefined ? this.#kinds.keep(place) : kind, before, after)
+    if (operation === 'create') this.#created++
     return ok(answer)
   }
 
@@ -180,10 +121,6 @@ class MemoryStore implements Store {
     else if (before !== undefined) table.delete(before.metadata.namespace, before.metadata.name)
     this.#history.append(chain, { version: this.#version, before, after, next: undefined })
   }
-}
-
-function placeOf({ metadata: { namespace = '', name } }: StoredObject) {
-  return { namespace, name }
 }
 
 function readVersion(text: string): number | undefined {

@@ -1,4 +1,5 @@
 import { errorText } from '../../errors/cause.js'
+import { refused } from '../engine/document.js'
 import type { Commit, DocumentWrite } from '../engine/engine.js'
 import type { PollingOptions } from '../engine/polling.js'
 import { SqlEngine } from '../sql/engine.js'
@@ -33,7 +34,7 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
       row = (await run(statement, parameters))[0]
     } catch (error) {
       if (verdictOf(error) === 'unknown') throw error
-      return refused(error)
+      return refusal(error)
     }
     return row === undefined ? await loser() : { kind: 'done', revision: textOf(row, 'revision') }
   }
@@ -43,7 +44,7 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
       const [head] = await run(writes.head, {})
       return head === undefined ? { kind: 'refused', problem: withoutHead(tables) } : { kind: 'stale' }
     } catch (error) {
-      return refused(error)
+      return refusal(error)
     }
   }
   const run = (statement: Statement, parameters: SqlParameters) => all(statement.text, statement.values(parameters))
@@ -63,11 +64,10 @@ async function persist(client: PostgresClient, text: string, values: SqlValue[])
   }
 }
 
-function refused(error: unknown): Commit {
+/** A write that the server has refused. */
+function refusal(error: unknown): Commit {
   const { code } = (error ?? {}) as { readonly code?: unknown }
-  if (LACKS_CHARACTERS.has(code)) {
-    const problem = `the encoding of the database lacks a character of it: ${errorText(error)}`
-    return { kind: 'invalid', problem, cause: error }
-  }
-  return { kind: 'refused', problem: errorText(error), cause: error }
+  if (!LACKS_CHARACTERS.has(code)) return refused(error)
+  const problem = `the encoding of the database lacks a character of it: ${errorText(error)}`
+  return { kind: 'invalid', problem, cause: error }
 }

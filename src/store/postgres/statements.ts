@@ -1,5 +1,5 @@
+import { IS_KEY } from '../sql/engine.js'
 import { type History, newOldest } from '../sql/history.js'
-import { IS_KEY } from '../sql/reads.js'
 import { compile, integer, type Statement } from '../sql/statement.js'
 import type { Tables } from '../sql/tables.js'
 

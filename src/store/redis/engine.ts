@@ -1,19 +1,16 @@
-import { errorText } from '../../errors/cause.js'
 import { quote } from '../../errors/index.js'
+import { refused } from '../engine/document.js'
 import type {
   Commit,
   DocumentKey,
   DocumentPage,
   DocumentScope,
   DocumentWrite,
-  EngineEvent,
   ScanPart,
-  Stop,
   StoredDocument,
-  StoreEngine,
 } from '../engine/engine.js'
-import { Followers } from '../engine/followers.js'
-import type { ChangeLog, ChangePage, PollingOptions } from '../engine/polling.js'
+import { PolledEngine } from '../engine/followers.js'
+import type { ChangePage, PollingOptions } from '../engine/polling.js'
 import { mistake } from '../rules/arguments.js'
 import type { Sender } from './client.js'
 import { isRefusal, isUnknownScript } from './errors.js'
@@ -42,18 +39,17 @@ const CHANGES = 1_000
 const MAX_ATTEMPTS = 3
 
 /** Documents in Redis. Whatever is done is one script, which is atomic. */
-export class RedisEngine implements StoreEngine, ChangeLog {
+export class RedisEngine extends PolledEngine {
   readonly name = 'redis'
   readonly #sender: Sender
   readonly #parts: RedisEngineParts
   readonly #keys: Keys
-  readonly #followers: Followers
 
   constructor(sender: Sender, parts: RedisEngineParts) {
+    super({ ...parts.polling, announcesWrites: true })
     this.#sender = sender
     this.#parts = parts
     this.#keys = new Keys(parts.prefix)
-    this.#followers = new Followers({ ...parts.polling, announcesWrites: true })
   }
 
   async read(key: DocumentKey): Promise<StoredDocument | undefined> {
@@ -67,13 +63,7 @@ export class RedisEngine implements StoreEngine, ChangeLog {
     return { documents: [...page.documents.values()], revision: page.revision, hasMore: page.hasMore }
   }
 
-  async commit(write: DocumentWrite): Promise<Commit> {
-    const commit = await this.#commit(write)
-    if (commit.kind === 'done') this.#followers.tell(write.key)
-    return commit
-  }
-
-  async #commit({ key, before, after }: DocumentWrite): Promise<Commit> {
+  protected async write({ key, before, after }: DocumentWrite): Promise<Commit> {
     const { history, historyBytes, requestId } = this.#parts
     const words = [fieldOf(key), before?.revision ?? '', after ?? '', kindOf(key)]
     const limits = [String(history), String(historyBytes), REQUEST_SECONDS]
@@ -121,10 +111,6 @@ export class RedisEngine implements StoreEngine, ChangeLog {
     if (page.kind === 'gone') return page
     const changes = page.changes.map(({ revision, before, after }) => ({ revision, before, after }))
     return { ...page, changes }
-  }
-
-  follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
-    return this.#followers.follow(this, scope, after, stop)
   }
 
   /** One script: as much as it gives. */
@@ -205,10 +191,6 @@ interface Replay {
 }
 
 const NO_LIMIT = -1
-
-function refused(error: unknown): Commit {
-  return { kind: 'refused', problem: errorText(error), cause: error }
-}
 
 function inOrder(documents: ReadonlyMap<string, StoredDocument>): Map<string, StoredDocument> {
   return new Map([...documents].sort(([left], [right]) => (left < right ? -1 : 1)))

@@ -22,10 +22,11 @@ import {
   mistake,
 } from './arguments.js'
 import { asJson, type Draft, type DraftResult, identityProblem, readDraft, type StoredObject } from './draft.js'
-import { isObject, type JsonObject, mergePatch, mostBytes, type Problem, toJson } from './json.js'
+import { assertPatch, conditionsIn, invalid, readJson } from './input.js'
+import { isObject, type JsonObject, mergePatch, mostBytes, type Problem } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
 import { type KindRules, KnownKinds } from './kind-rules.js'
-import { isWhole, type Matcher, matcherOf, queryProblem } from './selectors.js'
+import { copyOf, isWhole, type Matcher, matcherOf, queryProblem } from './selectors.js'
 import { formatInput, formatName, formatText } from './shown.js'
 import {
   conflict,
@@ -128,14 +129,14 @@ export class ObjectRules {
   }
 
   /** The failure to find what {@link place} has found a place for. */
-  notFound(ref: ObjectRef): Failed {
-    return fail('STORE_NOT_FOUND', { object: formatName(ref) })
+  notFound(place: ObjectPlace): Failed {
+    return fail('STORE_NOT_FOUND', { object: formatName(place) })
   }
 
   select(query: ListQuery): Result<Selection, StoreErrorCode> {
     assertQuery(query)
     // a watch goes on for long: nothing of it may change under its feet
-    const kept = structure(query)
+    const kept = copyOf(query)
     const problem = queryProblem(this.#kinds.rulesOf(kept), kept)
     return problem === undefined
       ? ok({ query: kept, matches: matcherOf(kept), isWhole: isWhole(kept) })
@@ -228,7 +229,7 @@ export class ObjectRules {
   }
 
   #readPatch(patch: MergePatch | JsonPatch, shown: string): Result<PatchInput, StoreErrorCode> {
-    const json = this.#readJson(patch, () => shown)
+    const json = readJson({ argument: 'patch', value: patch, shown: () => shown }, this.maxObjectBytes)
     if (!json.ok) return json
     const { value } = json
     if (isObject(value)) {
@@ -240,22 +241,11 @@ export class ObjectRules {
   }
 
   #readObject(object: KubeObject): Result<Draft, StoreErrorCode> {
-    const json = this.#readJson(object, () => formatInput(object))
+    const json = readJson({ argument: 'object', value: object, shown: () => formatInput(object) }, this.maxObjectBytes)
     if (!json.ok) return json
     if (!isObject(json.value)) throw mistake('object', 'an object', json.value)
     const read = readDraft(json.value)
     return read.ok ? ok(read.draft) : invalid(formatInput(json.value), read.at)
-  }
-
-  #readJson(value: object, shown: () => string) {
-    const maxBytes = this.maxObjectBytes
-    const read = toJson(value, maxBytes)
-    if (read.kind === 'too-large') {
-      return fail('STORE_OBJECT_TOO_LARGE', { object: shown(), sizeBytes: read.bytes, maxBytes })
-    }
-    if (read.kind === 'refused') return invalid(shown(), read.at, read.cause)
-    if (typeof read.value !== 'object' || read.value === null) throw mistake('object', 'an object', read.value)
-    return ok(read.value)
   }
 
   #checkSize(write: Result<Write, StoreErrorCode>, shown: string): Result<Write, StoreErrorCode> {
@@ -287,20 +277,6 @@ interface PatchInput {
   readonly conditions: Preconditions
 }
 
-/** For which object a merge patch is made, if it says so. In Go an empty text is none, nor is the version 0. */
-function conditionsIn({ metadata }: JsonObject): Preconditions {
-  if (!isObject(metadata)) return {}
-  const { uid, resourceVersion } = metadata
-  return {
-    uid: typeof uid === 'string' && uid !== '' ? uid : undefined,
-    resourceVersion: typeof resourceVersion === 'string' && !/^0?$/.test(resourceVersion) ? resourceVersion : undefined,
-  }
-}
-
-function assertPatch(patch: unknown): void {
-  if (typeof patch !== 'object' || patch === null) throw mistake('patch', 'an object or an array', patch)
-}
-
 /**
  * The object as a patch would have it. The patch must not make it another one; a namespace that it removes comes back, and one that it gives to
  * an object of a cluster-scoped kind is not looked at.
@@ -330,24 +306,4 @@ function inNamespace({ namespace: _, ...metadata }: JsonObject, namespace: strin
 
 function placeOf({ apiVersion, kind, namespace, name }: Draft): ObjectPlace {
   return { apiVersion, kind, namespace, name }
-}
-
-/** A copy of what a query says. */
-function structure({ apiVersion, kind, namespace, labels, labelExpressions, fields }: ListQuery): ListQuery {
-  return {
-    apiVersion,
-    kind,
-    namespace,
-    labels: labels && { ...labels },
-    labelExpressions: labelExpressions?.map(({ key, operator, values }) => ({
-      key,
-      operator,
-      values: values && [...values],
-    })),
-    fields: fields && { ...fields },
-  }
-}
-
-function invalid(object: string, { path, problem }: Problem, cause?: unknown): Failed {
-  return fail('STORE_INVALID', { object, path, problem }, cause)
 }

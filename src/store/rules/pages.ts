@@ -1,4 +1,5 @@
 import { labelProblem, subdomainProblem } from '../../crd/meta/names.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import type { ListOptions, StoreErrorCode } from '../store.js'
 import { assertListOptions } from './arguments.js'
@@ -34,6 +35,10 @@ export function readPage(options: ListOptions): Result<Page, StoreErrorCode> {
 
 export function formatContinue(version: string, { namespace, name }: PagePlace): string {
   return `v1:${version}:${namespace}/${name}`
+}
+
+export function placeOf({ metadata: { namespace = '', name } }: KubeObject): PagePlace {
+  return { namespace, name }
 }
 
 /** By namespace, then name, in code-unit order. */

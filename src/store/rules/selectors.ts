@@ -1,6 +1,6 @@
 import { labelValueProblem, qualifiedNameProblem } from '../../crd/meta/names.js'
 import { type KubeObject, labelOf, meetsRequirement } from '../../crd/meta/object.js'
-import type { ListQuery, StoreFailure, WatchEvent } from '../store.js'
+import type { LabelRequirement, ListQuery, StoreFailure, WatchEvent } from '../store.js'
 import type { StoredObject } from './draft.js'
 import { formatPath, type Problem } from './json.js'
 import type { KindRules } from './kind-rules.js'
@@ -31,6 +31,19 @@ export function queryProblem(rules: KindRules, query: ListQuery): Problem | unde
     (path) => !METADATA_FIELDS.includes(path) && !rules.selectableFields.includes(path),
   )
   return other === undefined ? undefined : { path: formatPath(['fields', other]), problem: 'is not a selectable field' }
+}
+
+/** A copy of what a query says: whatever goes on for long must not change with the query of the caller. */
+export function copyOf({ apiVersion, kind, namespace, labels, labelExpressions, fields }: ListQuery): ListQuery {
+  const copy = ({ key, operator, values }: LabelRequirement) => ({ key, operator, values: values && [...values] })
+  return {
+    apiVersion,
+    kind,
+    namespace,
+    labels: labels && { ...labels },
+    labelExpressions: labelExpressions?.map(copy),
+    fields: fields && { ...fields },
+  }
 }
 
 /** O(what the query names) an object. */

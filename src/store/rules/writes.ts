@@ -1,4 +1,4 @@
-import type { Json } from '../../crd/meta/object.js'
+import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { sameJson } from '../../crd/meta/patch.js'
 import { fail, ok, quote, type Result } from '../../errors/index.js'
 import type { Preconditions, Propagation, StoreErrorCode, Subresource } from '../store.js'
@@ -124,15 +124,15 @@ function withoutFinalizers(metadata: JsonObject): JsonObject {
 
 /** The failure of a write that was made for another object or another version of it. */
 export function conflict(
-  before: StoredObject,
+  { metadata }: KubeObject,
   conditions: Preconditions,
-  shown: string,
+  object: string,
 ): Result<never, StoreErrorCode> | undefined {
   for (const field of ['uid', 'resourceVersion'] as const) {
     const wanted = conditions[field]
-    if (wanted === undefined || wanted === before.metadata[field]) continue
-    const context = { object: shown, expected: `${field} ${quote(wanted)}`, actual: quote(before.metadata[field]) }
-    return fail('STORE_CONFLICT', context)
+    if (wanted === undefined || wanted === metadata[field]) continue
+    const actual = quote(metadata[field] ?? '')
+    return fail('STORE_CONFLICT', { object, expected: `${field} ${quote(wanted)}`, actual })
   }
   return undefined
 }

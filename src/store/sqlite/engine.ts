@@ -1,4 +1,5 @@
 import { errorText } from '../../errors/cause.js'
+import { refused } from '../engine/document.js'
 import type { Commit, DocumentWrite } from '../engine/engine.js'
 import type { PollingOptions } from '../engine/polling.js'
 import { SqlEngine } from '../sql/engine.js'
@@ -85,8 +86,4 @@ function rollBack(connection: Connection): boolean {
   } catch (error) {
     return /no transaction is active/.test(errorText(error))
   }
-}
-
-function refused(error: unknown): Commit {
-  return { kind: 'refused', problem: errorText(error), cause: error }
 }

@@ -1,14 +1,14 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Rules } from './case.js'
-import { type Bench, expectEqual, expectFailure, expectOk, expectTrue, POOL, withMeta } from './harness.js'
+import { type Bench, expectEqual, expectFailure, expectTrue, POOL, withMeta } from './harness.js'
 
 export const deletions: Rules = {
   'delete: removes an object that nothing holds': async (bench) => {
     const made = await bench.create('a', { metadata: { labels: { l: '1' } }, spec: { x: 1 } })
-    const gone = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const gone = await bench.delete('a')
     const { resourceVersion } = made.metadata
     expectEqual(withMeta(gone, { resourceVersion }), made, 'the answer is the object as it was, but for its version')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+    await bench.expectGone('a')
     expectEqual(await bench.names(), [], 'the list')
   },
   'delete: fails with STORE_NOT_FOUND for what is not there': async (bench) => {
@@ -16,7 +16,7 @@ export const deletions: Rules = {
   },
   'delete: fails with STORE_CONFLICT if a precondition does not hold': async (bench) => {
     const made = await bench.create('a')
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const changed = await bench.patch('a', { spec: { x: 1 } })
     const other = { uid: 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c' }
     expectFailure(await bench.store.delete(bench.ref('a'), other), 'STORE_CONFLICT', 'another uid')
     const { resourceVersion } = made.metadata
@@ -24,56 +24,53 @@ export const deletions: Rules = {
     await expectNotDeleted(bench, changed, made)
     const { metadata } = changed
     const exact = { uid: metadata.uid, resourceVersion: metadata.resourceVersion }
-    expectOk(await bench.store.delete(bench.ref('a'), exact), 'delete with the right ones')
+    await bench.delete('a', exact)
   },
   'delete: preconditions have to hold for an object with finalizers too': async (bench) => {
     const made = await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const changed = await bench.patch('a', { spec: { x: 1 } })
     await expectNotDeleted(bench, changed, made)
     const { uid, resourceVersion } = changed.metadata
-    const held = expectOk(await bench.store.delete(bench.ref('a'), { uid, resourceVersion }), 'delete')
+    const held = await bench.delete('a', { uid, resourceVersion })
     await expectNotDeleted(bench, held, changed)
     await release(bench)
   },
   'delete: an object with finalizers stays until the last one is removed': async (bench) => {
     const finalizers = ['example.com/f', 'example.com/g']
     const made = await bench.create('a', { metadata: { finalizers, labels: { l: '1' } }, spec: { x: 1 } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const held = await bench.delete('a')
     expectTrue(typeof held.metadata.deletionTimestamp === 'string', 'it has a deletionTimestamp')
     expectEqual(held.metadata.finalizers, made.metadata.finalizers, 'the finalizers')
     expectEqual([held.metadata.labels, held.spec], [made.metadata.labels, made.spec], 'the rest of it')
-    expectEqual(await bench.get('a'), held, 'the object is still there')
-    const one = expectOk(
-      await bench.store.patch(bench.ref('a'), { metadata: { finalizers: ['example.com/g'] } }),
-      'patch',
-    )
+    await bench.expectStored(held)
+    const one = await bench.patch('a', { metadata: { finalizers: ['example.com/g'] } })
     expectEqual(one.metadata.deletionTimestamp, held.metadata.deletionTimestamp, 'the deletionTimestamp')
-    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'the last finalizer')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+    await bench.patch('a', { metadata: { finalizers: null } })
+    await bench.expectGone('a')
   },
   'delete: a second one changes nothing': async (bench) => {
     await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectEqual(expectOk(await bench.store.delete(bench.ref('a')), 'delete again'), held, 'the answer')
+    const held = await bench.delete('a')
+    expectEqual(await bench.delete('a'), held, 'the answer')
     await release(bench)
   },
   'delete: an update that removes the last finalizer removes the object': async (bench) => {
     await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectOk(await bench.store.update(withMeta(held, { finalizers: [] })), 'update')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+    const held = await bench.delete('a')
+    await bench.update(withMeta(held, { finalizers: [] }))
+    await bench.expectGone('a')
   },
   'delete: no finalizer can be added afterwards': async (bench) => {
     await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    await bench.delete('a')
     const more = { metadata: { finalizers: ['example.com/f', 'example.com/g'] } }
     expectFailure(await bench.store.patch(bench.ref('a'), more), 'STORE_INVALID', 'patch')
     await release(bench)
   },
   'delete: what is being deleted can still be changed, and not revived': async (bench) => {
     await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const held = await bench.delete('a')
+    const changed = await bench.patch('a', { spec: { x: 1 } })
     expectEqual(changed.spec, { x: 1 }, 'the spec')
     const revived = await bench.store.update(withMeta(changed, { deletionTimestamp: undefined }))
     if (revived.ok) {
@@ -85,7 +82,7 @@ export const deletions: Rules = {
   },
   'delete: raises the generation where finalizers hold the object': async (bench) => {
     const made = await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    const held = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const held = await bench.delete('a')
     expectEqual(held.metadata.generation, made.metadata.generation! + 1, 'the generation')
     await release(bench)
   },
@@ -98,7 +95,7 @@ export const deletions: Rules = {
       ] as const) {
         for (const finalizers of [[], ['example.com/f']]) {
           await bench.create('a', { metadata: { finalizers } })
-          const held = expectOk(await bench.store.delete(bench.ref('a'), { propagation }), 'delete')
+          const held = await bench.delete('a', { propagation })
           expectEqual(held.metadata.finalizers, [...finalizers, finalizer], 'the finalizers')
           expectTrue(typeof held.metadata.deletionTimestamp === 'string', 'it has a deletionTimestamp')
           await release(bench)
@@ -108,8 +105,8 @@ export const deletions: Rules = {
   },
   'delete: Background removes at once': async (bench) => {
     await bench.create('a')
-    expectOk(await bench.store.delete(bench.ref('a'), { propagation: 'Background' }), 'delete')
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+    await bench.delete('a', { propagation: 'Background' })
+    await bench.expectGone('a')
   },
   'delete: leaves the dependents of an owner alone': {
     unless: 'collectsGarbage',
@@ -118,7 +115,7 @@ export const deletions: Rules = {
       const { uid = '', name } = owner.metadata
       const reference = { apiVersion: POOL.apiVersion, kind: POOL.kind, name, uid }
       const made = await bench.create('dependent', { metadata: { ownerReferences: [reference] } })
-      expectOk(await bench.store.delete(bench.ref('owner')), 'delete')
+      await bench.delete('owner')
       expectEqual(await bench.get('dependent'), made, 'the dependent')
     },
   },
@@ -138,10 +135,10 @@ async function expectNotDeleted(bench: Bench, object: KubeObject, before: KubeOb
     const deleted = await bench.store.delete(bench.ref('a'), conditions)
     expectFailure(deleted, 'STORE_CONFLICT', `delete under ${JSON.stringify(conditions)}`)
   }
-  expectEqual(await bench.get('a'), object, 'the object')
+  await bench.expectStored(object)
 }
 
 async function release(bench: Bench): Promise<void> {
-  expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'release')
-  expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get what was released')
+  await bench.patch('a', { metadata: { finalizers: null } })
+  await bench.expectGone('a')
 }

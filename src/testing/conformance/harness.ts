@@ -1,35 +1,30 @@
-import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { Json, KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { Failure, Result } from '../../errors/index.js'
-import type { Store, StoreCapabilities, StoreErrorCode } from '../../store/index.js'
+import type {
+  DeleteOptions,
+  JsonPatch,
+  MergePatch,
+  Preconditions,
+  Store,
+  StoreCapabilities,
+  StoreErrorCode,
+  WriteOptions,
+} from '../../store/index.js'
 
 const GROUP = 'conformance.ipam-kit.dev'
 
 /** A namespaced kind with a status, and `spec.color` to select it by. */
-export const POOL: KindInfo = {
-  apiVersion: `${GROUP}/v1`,
-  kind: 'ConformancePool',
-  plural: 'conformancepools',
-  namespaced: true,
-  statusSubresource: true,
-  selectableFields: ['spec.color'],
-}
+export const POOL: KindInfo = { ...kindOf('Pool', {}), selectableFields: ['spec.color'] }
 
 /** A cluster-scoped kind with a status. */
-export const REGION: KindInfo = {
-  apiVersion: `${GROUP}/v1`,
-  kind: 'ConformanceRegion',
-  plural: 'conformanceregions',
-  namespaced: false,
-  statusSubresource: true,
-}
+export const REGION: KindInfo = kindOf('Region', { namespaced: false })
 
 /** A namespaced kind whose status is a field like any other. */
-export const PLAIN: KindInfo = {
-  apiVersion: `${GROUP}/v1`,
-  kind: 'ConformancePlain',
-  plural: 'conformanceplains',
-  namespaced: true,
-  statusSubresource: false,
+export const PLAIN: KindInfo = kindOf('Plain', { statusSubresource: false })
+
+function kindOf(name: string, { namespaced = true, statusSubresource = true }: Partial<KindInfo>): KindInfo {
+  const kind = `Conformance${name}`
+  return { apiVersion: `${GROUP}/v1`, kind, plural: `${kind.toLowerCase()}s`, namespaced, statusSubresource }
 }
 
 /** The other version under which each kind is known. */
@@ -155,19 +150,17 @@ export class Bench {
 
   pool(name: string, parts: Parts = {}, kind: KindInfo = POOL): KubeObject {
     const { metadata, ...rest } = parts
-    const place = kind.namespaced ? { namespace: this.namespace, name } : { name: this.regionName(name) }
-    return { apiVersion: kind.apiVersion, kind: kind.kind, ...rest, metadata: { ...place, ...metadata } }
+    const { apiVersion, kind: kindName } = kind
+    return { apiVersion, kind: kindName, ...rest, metadata: { ...this.#place(name, kind), ...metadata } }
   }
 
   /** Cluster-scoped objects share one space with all other cases. */
-  regionName(name: string): string {
-    return `${this.namespace}-${name}`
+  #place(name: string, { namespaced }: KindInfo): { readonly namespace?: string; readonly name: string } {
+    return namespaced ? { namespace: this.namespace, name } : { name: `${this.namespace}-${name}` }
   }
 
   ref(name: string, kind: KindInfo = POOL): ObjectRef {
-    return kind.namespaced
-      ? { apiVersion: kind.apiVersion, kind: kind.kind, namespace: this.namespace, name }
-      : { apiVersion: kind.apiVersion, kind: kind.kind, name: this.regionName(name) }
+    return { apiVersion: kind.apiVersion, kind: kind.kind, ...this.#place(name, kind) }
   }
 
   async create(name: string, parts: Parts = {}, kind: KindInfo = POOL): Promise<KubeObject> {
@@ -176,6 +169,38 @@ export class Bench {
 
   async get(name: string, kind: KindInfo = POOL): Promise<KubeObject> {
     return expectOk(await this.store.get(this.ref(name, kind)), `get ${name}`)
+  }
+
+  async patch(
+    name: string,
+    patch: MergePatch | JsonPatch,
+    options: Preconditions & WriteOptions = {},
+    kind: KindInfo = POOL,
+  ): Promise<KubeObject> {
+    return expectOk(await this.store.patch(this.ref(name, kind), patch, options), `patch ${name}`)
+  }
+
+  /** Writes only the status. */
+  async patchStatus(name: string, status: Json): Promise<KubeObject> {
+    return this.patch(name, { status }, { subresource: 'status' })
+  }
+
+  async update(object: KubeObject, options: WriteOptions = {}): Promise<KubeObject> {
+    return expectOk(await this.store.update(object, options), `update ${object.metadata.name}`)
+  }
+
+  async delete(name: string, options: DeleteOptions = {}, kind: KindInfo = POOL): Promise<KubeObject> {
+    return expectOk(await this.store.delete(this.ref(name, kind), options), `delete ${name}`)
+  }
+
+  /** Fails unless the store has exactly this pool. */
+  async expectStored(expected: KubeObject): Promise<void> {
+    const { name } = expected.metadata
+    expectEqual(await this.get(name), expected, `the stored object ${name}`)
+  }
+
+  async expectGone(name: string, kind: KindInfo = POOL): Promise<void> {
+    expectFailure(await this.store.get(this.ref(name, kind)), 'STORE_NOT_FOUND', `get ${name}`)
   }
 
   async names(query: object = {}): Promise<string[]> {

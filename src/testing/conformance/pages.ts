@@ -73,7 +73,7 @@ export const pages: Rules = {
     const names = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
     for (const name of names) await bench.create(name)
     const gone = await readPages(bench, bench.pools, 2, async (page) => {
-      if (page === 1) expectOk(await bench.store.delete(bench.ref('p0')), 'delete')
+      if (page === 1) await bench.delete('p0')
     })
     expectEqual(namesOf(gone), names, 'the names, where the first one went after its page')
     const come = await readPages(bench, bench.pools, 2, (page) => bench.create(`a${page}`))
@@ -84,8 +84,8 @@ export const pages: Rules = {
     const read = await readPages(bench, bench.pools, 2, async (page) => {
       if (page !== 1) return
       await bench.create('a')
-      expectOk(await bench.store.patch(bench.ref('p0'), { spec: { x: 1 } }), 'patch')
-      expectOk(await bench.store.delete(bench.ref('p1')), 'delete')
+      await bench.patch('p0', { spec: { x: 1 } })
+      await bench.delete('p1')
     })
     const { resourceVersion } = read[0]!
     for (const page of read) expectEqual(page.resourceVersion, resourceVersion, 'the version of a page')

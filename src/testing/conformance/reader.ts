@@ -122,9 +122,8 @@ export function outline(events: readonly WatchEvent[]): string[] {
 
 export async function following(
   bench: Bench,
-  options: WatchOptions,
+  { query, ...options }: WatchOptions & { readonly query?: object },
   body: (reader: Reader) => Promise<void>,
-  query: object = {},
 ): Promise<void> {
   const reader = new Reader(bench, { ...bench.pools, ...query }, options)
   await reader.during(() => body(reader))

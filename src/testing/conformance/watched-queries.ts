@@ -8,7 +8,7 @@ export const watchedQueries: Rules = {
     // others of the same name
     await bench.create('a', {}, PLAIN)
     await bench.create('a', {}, REGION)
-    expectOk(await bench.store.delete(bench.ref('a', REGION)), 'delete')
+    await bench.delete('a', {}, REGION)
     const elsewhere = bench.pool('a', { metadata: { namespace: bench.otherNamespace } })
     expectOk(await bench.store.create(elsewhere), 'create')
     await bench.create('a')
@@ -22,16 +22,11 @@ export const watchedQueries: Rules = {
       expectEqual(fullOutline(await reader.one()), added(bench.namespace, 'c'), 'one namespace, while it is watched')
     })
     const query = { namespace: undefined, apiVersion: OTHER_VERSION }
-    await following(
-      bench,
-      { resourceVersion },
-      async (reader) => {
-        const events = [await reader.ours(), await reader.ours(), await reader.ours()]
-        const expected = [added(bench.otherNamespace, 'a'), ...here]
-        expectEqual(events.map(fullOutline), expected, 'all namespaces, under another version')
-      },
-      query,
-    )
+    await following(bench, { resourceVersion, query }, async (reader) => {
+      const events = [await reader.ours(), await reader.ours(), await reader.ours()]
+      const expected = [added(bench.otherNamespace, 'a'), ...here]
+      expectEqual(events.map(fullOutline), expected, 'all namespaces, under another version')
+    })
   },
   'watch: shows objects come and go as they match its labels': async (bench) => {
     const resourceVersion = await bench.version()
@@ -40,12 +35,12 @@ export const watchedQueries: Rules = {
     expectOk(await bench.store.create(elsewhere), 'create elsewhere')
     await bench.create('a', { metadata: { labels } })
     await bench.create('b')
-    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { labels: { l: '2' } } }), 'a goes')
-    expectOk(await bench.store.patch(bench.ref('b'), { metadata: { labels } }), 'b comes')
-    expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'a changes unseen')
-    expectOk(await bench.store.patch(bench.ref('b'), { spec: { x: 1 } }), 'b changes')
-    expectOk(await bench.store.patch(bench.ref('b'), { status: { x: 1 } }, { subresource: 'status' }), 'its status too')
-    expectOk(await bench.store.delete(bench.ref('b')), 'b goes')
+    await bench.patch('a', { metadata: { labels: { l: '2' } } })
+    await bench.patch('b', { metadata: { labels } })
+    await bench.patch('a', { spec: { x: 1 } })
+    await bench.patch('b', { spec: { x: 1 } })
+    await bench.patchStatus('b', { x: 1 })
+    await bench.delete('b')
     const endOfB = ['MODIFIED b', 'MODIFIED b', 'DELETED b']
     const isOne = ['ADDED a', 'DELETED a', 'ADDED b', ...endOfB]
     const isThere = ['ADDED a', 'MODIFIED a', 'ADDED b', 'MODIFIED a', ...endOfB]
@@ -65,10 +60,10 @@ export const watchedQueries: Rules = {
     expectOk(await bench.store.create(elsewhere), 'create elsewhere')
     await bench.create('a', blue)
     await bench.create('b', red)
-    expectOk(await bench.store.patch(bench.ref('a'), red), 'patch')
-    expectOk(await bench.store.patch(bench.ref('b'), blue), 'patch')
-    expectOk(await bench.store.patch(bench.ref('b'), { status: { x: 1 } }, { subresource: 'status' }), 'status')
-    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    await bench.patch('a', red)
+    await bench.patch('b', blue)
+    await bench.patchStatus('b', { x: 1 })
+    await bench.delete('a')
     const all = ['ADDED a', 'ADDED b', 'MODIFIED a', 'MODIFIED b', 'MODIFIED b', 'DELETED a']
     const here = { 'metadata.namespace': bench.namespace }
     await expectOutlines(bench, resourceVersion, [
@@ -83,21 +78,16 @@ export const watchedQueries: Rules = {
     const resourceVersion = await bench.version()
     const made = await bench.create('a', { metadata: { labels: { l: '1' } }, spec: { color: 'blue' } })
     const change = { metadata: { labels: { l: '2' } }, spec: { color: 'red' } }
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), change), 'patch')
+    const changed = await bench.patch('a', change)
     for (const query of [{ labels: { l: '1' } }, { fields: { 'spec.color': 'blue' } }]) {
-      await following(
-        bench,
-        { resourceVersion },
-        async (reader) => {
-          const [, left] = await reader.take(2)
-          const { type, object } = left!
-          expectEqual(type, 'DELETED', 'the second event')
-          expectEqual([object.metadata.labels, object.spec], [made.metadata.labels, made.spec], 'what is shown')
-          const { resourceVersion: version } = object.metadata
-          expectEqual(version, changed.metadata.resourceVersion, 'its version is that of the write that took it out')
-        },
-        query,
-      )
+      await following(bench, { resourceVersion, query }, async (reader) => {
+        const [, left] = await reader.take(2)
+        const { type, object } = left!
+        expectEqual(type, 'DELETED', 'the second event')
+        expectEqual([object.metadata.labels, object.spec], [made.metadata.labels, made.spec], 'what is shown')
+        const { resourceVersion: version } = object.metadata
+        expectEqual(version, changed.metadata.resourceVersion, 'its version is that of the write that took it out')
+      })
     }
   },
   'watch: labels, expressions and fields have to hold together': async (bench) => {
@@ -122,19 +112,14 @@ export const watchedQueries: Rules = {
     const { resourceVersion } = expectOk(await bench.store.list(query), 'list')
     await bench.create('a')
     const made = await bench.create('a', {}, REGION)
-    const changed = expectOk(await bench.store.patch(bench.ref('a', REGION), { spec: { x: 1 } }), 'patch')
-    expectOk(await bench.store.delete(bench.ref('a', REGION)), 'delete')
-    await following(
-      bench,
-      { resourceVersion },
-      async (reader) => {
-        const events = [await reader.ours(), await reader.ours(), await reader.ours()]
-        const types = events.map(({ type }) => type)
-        expectEqual(types, ['ADDED', 'MODIFIED', 'DELETED'], 'the events')
-        expectEqual([events[0]!.object, events[1]!.object], [made, changed], 'the objects')
-      },
-      query,
-    )
+    const changed = await bench.patch('a', { spec: { x: 1 } }, {}, REGION)
+    await bench.delete('a', {}, REGION)
+    await following(bench, { resourceVersion, query }, async (reader) => {
+      const events = [await reader.ours(), await reader.ours(), await reader.ours()]
+      const types = events.map(({ type }) => type)
+      expectEqual(types, ['ADDED', 'MODIFIED', 'DELETED'], 'the events')
+      expectEqual([events[0]!.object, events[1]!.object], [made, changed], 'the objects')
+    })
   },
 }
 
@@ -145,11 +130,8 @@ async function expectOutlines(
   watches: readonly (readonly [query: object, events: readonly string[]])[],
 ): Promise<void> {
   for (const [query, events] of watches) {
-    await following(
-      bench,
-      { resourceVersion },
-      async (reader) => expectEqual(outline(await reader.take(events.length)), events, JSON.stringify(query)),
-      query,
+    await following(bench, { resourceVersion, query }, async (reader) =>
+      expectEqual(outline(await reader.take(events.length)), events, JSON.stringify(query)),
     )
   }
 }

@@ -7,9 +7,9 @@ export const watches: Rules = {
   'watch: tells what comes after a list, in order, as it was written': async (bench) => {
     const resourceVersion = await bench.version()
     const made = await bench.create('a')
-    const changed = expectOk(await bench.store.patch(bench.ref('a'), { spec: { x: 1 } }), 'patch')
+    const changed = await bench.patch('a', { spec: { x: 1 } })
     const other = await bench.create('b')
-    const gone = expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    const gone = await bench.delete('a')
     await following(bench, { resourceVersion }, async (reader) => {
       const events = await reader.take(4)
       expectEqual(outline(events), ['ADDED a', 'MODIFIED a', 'ADDED b', 'DELETED a'], 'the events')
@@ -18,10 +18,8 @@ export const watches: Rules = {
       const last = objects[3]!
       expectEqual([last.metadata.uid, last.spec], [gone.metadata.uid, { x: 1 }], 'the last state of what has gone')
       const versions = objects.map(({ metadata }) => BigInt(metadata.resourceVersion!))
-      expectTrue(
-        versions.every((version, index) => index === 0 || version > versions[index - 1]!),
-        'the versions rise',
-      )
+      const areRising = versions.every((version, index) => index === 0 || version > versions[index - 1]!)
+      expectTrue(areRising, 'the versions rise')
     })
   },
   'watch: goes on with what is still to come': async (bench) => {
@@ -30,8 +28,8 @@ export const watches: Rules = {
       await bench.create('a')
       expectEqual(outline(await waiting), ['ADDED a'], 'the first event')
       await bench.create('b')
-      expectOk(await bench.store.patch(bench.ref('b'), { spec: { x: 1 } }), 'patch')
-      expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+      await bench.patch('b', { spec: { x: 1 } })
+      await bench.delete('a')
       expectEqual(outline(await reader.take(3)), ['ADDED b', 'MODIFIED b', 'DELETED a'], 'the next events')
       // it has the time to ask again, and to tell again what it has told
       const afterWhile = bench.wait(bench.patienceMs / 10).then(() => bench.create('c'))
@@ -81,8 +79,8 @@ export const watches: Rules = {
     const resourceVersion = await bench.version()
     for (const name of ['a', 'b']) {
       await bench.create(name)
-      for (const x of [1, 2]) expectOk(await bench.store.patch(bench.ref(name), { spec: { x } }), 'patch')
-      expectOk(await bench.store.delete(bench.ref(name)), 'delete')
+      for (const x of [1, 2]) await bench.patch(name, { spec: { x } })
+      await bench.delete(name)
     }
     let events: ObjectEvent[] = []
     await following(bench, { resourceVersion }, async (reader) => {
@@ -108,9 +106,9 @@ export const watches: Rules = {
   'watch: tells the status and the finalizers too': async (bench) => {
     const resourceVersion = await bench.version()
     await bench.create('a', { metadata: { finalizers: ['example.com/f'] } })
-    expectOk(await bench.store.patch(bench.ref('a'), { status: { used: 1 } }, { subresource: 'status' }), 'status')
-    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
-    expectOk(await bench.store.patch(bench.ref('a'), { metadata: { finalizers: null } }), 'release')
+    await bench.patchStatus('a', { used: 1 })
+    await bench.delete('a')
+    await bench.patch('a', { metadata: { finalizers: null } })
     await following(bench, { resourceVersion }, async (reader) => {
       const events = await reader.take(4)
       expectEqual(outline(events), ['ADDED a', 'MODIFIED a', 'MODIFIED a', 'DELETED a'], 'the events')
@@ -230,8 +228,8 @@ async function churn(bench: Bench, steps: number): Promise<void> {
       const made = await bench.store.create(bench.pool(name, { spec: { i } }))
       if (made.ok) continue
       const change = { spec: { i, more: i * 2 } }
-      if (i % 3 === 0) expectOk(await bench.store.delete(bench.ref(name)), 'delete')
-      else expectOk(await bench.store.patch(bench.ref(name), change), 'patch')
+      if (i % 3 === 0) await bench.delete(name)
+      else await bench.patch(name, change)
     }
   }
   await Promise.all([writer('a'), writer('b')])

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { Store } from '../../store/index.js'
+import type { Result } from '../../errors/index.js'
+import type { Store, StoreErrorCode } from '../../store/index.js'
 import type { Rules } from './case.js'
 import { type Bench, expectEqual, expectFailure, expectOk, expectTrue } from './harness.js'
 import { following } from './reader.js'
@@ -13,10 +14,7 @@ export const writers: Rules = {
       const made = await Promise.all(
         stores.map((store, writer) => store.create(bench.pool(`a${round}`, { spec: { writer } }))),
       )
-      const won = made.filter((result) => result.ok)
-      expectEqual(won.length, 1, 'winners')
-      for (const result of made) if (!result.ok) expectFailure(result, 'STORE_ALREADY_EXISTS', 'a loser')
-      expectEqual(await bench.get(`a${round}`), expectOk(won[0]!, 'the winner'), 'the object')
+      await onlyWinner(bench, made, 'STORE_ALREADY_EXISTS')
     }
   },
   'writers: of many that update one version exactly one wins': async (bench) => {
@@ -26,11 +24,7 @@ export const writers: Rules = {
       const updates = await Promise.all(
         stores.map((store, writer) => store.update({ ...object, spec: { round, writer } })),
       )
-      const won = updates.filter((result) => result.ok)
-      expectEqual(won.length, 1, 'winners')
-      for (const result of updates) if (!result.ok) expectFailure(result, 'STORE_CONFLICT', 'a loser')
-      object = expectOk(won[0]!, 'the winner')
-      expectEqual(await bench.get('a'), object, 'the object')
+      object = await onlyWinner(bench, updates, 'STORE_CONFLICT')
     }
   },
   'writers: of many that set a field which is not set exactly one wins': async (bench) => {
@@ -46,10 +40,7 @@ export const writers: Rules = {
           ]),
         ),
       )
-      const won = patches.filter((result) => result.ok)
-      expectEqual(won.length, 1, 'winners')
-      for (const result of patches) if (!result.ok) expectFailure(result, 'STORE_INVALID', 'a loser')
-      expectEqual(await bench.get('a'), expectOk(won[0]!, 'the winner'), 'the object')
+      await onlyWinner(bench, patches, 'STORE_INVALID')
     }
   },
   'writers: counting with versions loses no count': async (bench) => {
@@ -85,7 +76,7 @@ export const writers: Rules = {
     const stores = await storesFor(bench)
     const finalizers = stores.map((_, writer) => `example.com/f${writer}`)
     await bench.create('a', { metadata: { finalizers } })
-    expectOk(await bench.store.delete(bench.ref('a')), 'delete')
+    await bench.delete('a')
     await Promise.all(
       stores.map(async (store, writer) => {
         for (;;) {
@@ -103,7 +94,7 @@ export const writers: Rules = {
         }
       }),
     )
-    expectFailure(await bench.store.get(bench.ref('a')), 'STORE_NOT_FOUND', 'get')
+    await bench.expectGone('a')
   },
   'writers: of a delete and an update of one version one wins': async (bench) => {
     for (let round = 0; round < 8; round++) {
@@ -119,7 +110,7 @@ export const writers: Rules = {
       else {
         expectFailure(deleted, 'STORE_CONFLICT', 'the delete')
         expectEqual(await bench.get('a'), expectOk(updated, 'the update'), 'the object')
-        expectOk(await bench.store.delete(bench.ref('a')), 'clean up')
+        await bench.delete('a')
       }
     }
   },
@@ -153,9 +144,22 @@ export const writers: Rules = {
   },
 }
 
+/** What the one write has written that was done, if the others were refused so. */
+async function onlyWinner(
+  bench: Bench,
+  writes: readonly Result<KubeObject, StoreErrorCode>[],
+  refusal: StoreErrorCode,
+): Promise<KubeObject> {
+  const [won, ...others] = writes.filter(({ ok }) => ok)
+  expectEqual(others.length, 0, 'further winners')
+  for (const write of writes) if (!write.ok) expectFailure(write, refusal, 'a loser')
+  expectTrue(won !== undefined, 'one of the writes is done')
+  const object = expectOk(won, 'the winner')
+  await bench.expectStored(object)
+  return object
+}
+
 /** As many clients as there are writers. */
 async function storesFor(bench: Bench): Promise<Store[]> {
-  const stores: Store[] = []
-  for (let i = 0; i < WRITERS; i++) stores.push(await bench.open())
-  return stores
+  return Promise.all(Array.from({ length: WRITERS }, () => bench.open()))
 }

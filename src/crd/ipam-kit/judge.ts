@@ -1,0 +1,56 @@
+import { ipamError } from '../../errors/index.js'
+import { type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
+import type { CrdModel } from '../meta/crd-model.js'
+import { differences } from '../meta/differences.js'
+import { type FieldError, goQuote } from '../meta/field-error.js'
+import type { KubeObject } from '../meta/object.js'
+import type { IPDomain } from './ip-domain.js'
+
+type SpecObject = KubeObject & { readonly spec: object }
+
+/** What is wrong with an object, and what is to be told of one with which nothing is. */
+export interface Judgement {
+  readonly errors: readonly FieldError[]
+  readonly warnings?: () => readonly string[]
+}
+
+/** How the objects of a kind are judged that are what its definition asks for. */
+export interface Judge<T, R> {
+  /** @param before the object before an update */
+  readonly judge: (object: T, before: T | undefined, request: R) => Judgement
+  /** What a deletion waits for. */
+  readonly waitsFor?: (object: T, request: R) => readonly string[]
+}
+
+/** The admission of a kind of this library: a deletion, and an update that leaves the spec as it is, are always allowed. */
+export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>(
+  model: CrdModel<T>,
+  { judge, waitsFor = () => [] }: Judge<T, R>,
+): Admit<R> {
+  return admissionOf<R>(model, (request) => {
+    if (request.operation === 'DELETE') return allowed(waitsFor(request.oldObject, request))
+    const { object } = request
+    const before = request.operation === 'UPDATE' ? request.oldObject : undefined
+    if (before !== undefined && isSame(before.spec, object.spec)) return allowed()
+    const wrong = model.validate(object)
+    if (wrong.length > 0) return verdict(object, wrong)
+    const { errors, warnings } = judge(object, before, request)
+    return verdict(object, errors, warnings)
+  })
+}
+
+/** Whether two specs say the same. */
+export function isSame(before: object, after: object): boolean {
+  return differences('spec', before, after).length === 0
+}
+
+/**
+ * The domain that a webhook has looked up.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for one of another name: it is the wrong one to ask
+ */
+export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
+  if (domain === undefined || domain.metadata.name === name) return domain
+  const got = domain.metadata.name
+  throw ipamError('INVALID_ARGUMENT', { argument: 'domain', expected: `the IPDomain ${goQuote(name)}`, got })
+}
