@@ -127,6 +127,8 @@ export interface ExternalEffect {
   readonly kind: 'external'
   readonly call: ExternalCall
   readonly why: string
+  /** What the call asks for, as the object that has it when the call succeeds. A planner reserves it as if it were about to be created, until the call has ended. */
+  readonly pending?: KubeObject | undefined
 }
 
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */

@@ -310,7 +310,7 @@ function asking<P extends KubeObject, L extends ClaimLedger<P>, O>(
   effects: readonly Effect[],
   { request, key }: Asked,
 ): Plan<ClaimOutcome> {
-  const { operation, input: value, why } = request
+  const { operation, input: value, why, pending } = request
   if (rules.external === undefined) {
     const expected = 'external in a definition whose verbs make calls'
     refuse('external', expected, 'undefined')
@@ -318,9 +318,11 @@ function asking<P extends KubeObject, L extends ClaimLedger<P>, O>(
   const message = `waiting for the external system to ${operation}`
   const leak = rules.external.marker === 'none' ? { leakPossible: true as const } : {}
   const call = { operation, key, about: refOf(input.claim), input: value }
+  const { claim, pool } = input
+  const address = pending && pool && newIPAddress(claim, pool, pending, rules.finalizers.address)
   return {
     outcome: { kind: 'waiting', reason: 'ExternalCall', message, ...leak },
-    effects: [...effects, { kind: 'external', call, why }],
+    effects: [...effects, { kind: 'external', call, why, ...(address && { pending: address }) }],
   }
 }
 

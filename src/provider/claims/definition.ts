@@ -132,6 +132,8 @@ export interface CallRequest {
   readonly input: Json
   /** Why, in words: `explain` repeats it. */
   readonly why: string
+  /** The address that the call asks for, where the provider has chosen it: `pending` in the ledger until the call has ended. */
+  readonly pending?: Offer | undefined
 }
 
 /** What external systems have said to the calls of a verb, by operation. Only what was done is here: failures never come to a verb. */
@@ -297,14 +299,19 @@ export interface PoolCall {
   readonly input: Json
   /** Why, in words: `explain` repeats it. */
   readonly why: string
+  /** The address that the call asks for or deletes: `pending` in the ledger until the call has ended, so that no claim is given it. */
+  readonly pending?: Offer | undefined
   /**
-   * Of a call that only reads: it is made again when its result is so old. Left out: a call that was answered is not made again, and a plan that wants that is a
-   * mistake. From 1.
+   * Of a call that only reads: it is made again when its result is so old. Left out: a call whose result is known is not made again, and a plan that wants that is
+   * a mistake. From 1.
    */
   readonly maxAgeSeconds?: number | undefined
 }
 
-/** What external systems have said to the calls for a pool. Nothing of it is known after a restart, or when the spec of the pool has changed. */
+/**
+ * What external systems have said to the calls for a pool. Nothing of it is known after a restart, or when the spec of the pool has changed. A result is kept as long
+ * as each plan of `planPool` reads it or returns its call; a failure also until its call can be made again.
+ */
 export interface PoolCallResults {
   /** Of the last call of an operation and id; `undefined`: none was answered. */
   of(operation: string, id?: string): PoolCallResult | undefined

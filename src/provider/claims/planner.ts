@@ -131,15 +131,16 @@ class ClaimWork<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Out
 
   reserve(plan: Plan): () => readonly string[] {
     const ends = plan.effects.flatMap((effect) => {
-      if (effect.kind === 'external') return this.#ask(formatRef(effect.call.about))
-      const address = effect.kind === 'create' ? addressIn(effect.object) : undefined
+      const asked = effect.kind === 'external' ? this.#ask(formatRef(effect.call.about)) : []
+      const object = effect.kind === 'create' ? effect.object : effect.kind === 'external' ? effect.pending : undefined
+      const address = object && addressIn(object)
       const pool = address && poolOfAddress(address, this.#rules)
-      if (address === undefined || pool === undefined) return []
+      if (address === undefined || pool === undefined) return asked
       const key = formatRef(pool)
       const { ledger } = this.#record(key)
       const end = ledger.reserve(address)
       const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
-      return [() => [...(end() || isGoing(this.#pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]]
+      return [...asked, () => [...(end() || isGoing(this.#pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]]
     })
     return () => ends.flatMap((end) => this.#wakeAll(end()))
   }
@@ -196,11 +197,13 @@ class ClaimWork<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Out
   }
 
   #planPool(pool: P, { ledger, calls }: PoolRecord<L>, { claims, nowMs }: { claims: number; nowMs: number }): Plan<R> {
-    const plan = this.#rules.planPool({ pool, ledger, claims, calls: calls.resultsOf(pool, nowMs), nowMs })
-    if (plan.call !== undefined && this.#rules.external === undefined) {
-      refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
-    }
-    return calls.planned(plan, pool, nowMs)
+    return calls.plan(pool, nowMs, (results) => {
+      const plan = this.#rules.planPool({ pool, ledger, claims, calls: results, nowMs })
+      if (plan.call !== undefined && this.#rules.external === undefined) {
+        refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
+      }
+      return plan
+    })
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {

@@ -1,7 +1,9 @@
-import { type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
+import * as Address from '../../cidr/nouns/address.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { groupOf, type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { type CallResult, type Effect, type ExternalFailure, guard, type Outcome, type Plan } from '../../plan/index.js'
-import type { PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
+import type { Offer, PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
 import { type LastResult, secondsLeft } from './external.js'
 
 /** What is known of a call of a pool. */
@@ -19,28 +21,37 @@ export class PoolCalls {
   /** The calls that were planned and not answered, and when. */
   readonly #inFlight = new Map<string, number>()
 
-  /** What a verb is given. */
-  resultsOf(pool: KubeObject, nowMs: number): PoolCallResults {
+  /** What a verb is given. @param reads collects what it reads */
+  resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults {
     return {
       of: (operation, id) => {
-        const known = this.#known.get(callKey(operation, markerOf(pool, id)))
+        const key = callKey(operation, markerOf(pool, id))
+        reads?.add(key)
+        const known = this.#known.get(key)
         return known && resultOf(known, nowMs)
       },
     }
   }
 
   /**
-   * The plan with its call as an effect, if the call is due.
+   * The plan of a pool with its call as an effect, if the call is due. Results that it does not use any more are dropped.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    */
-  planned<R extends Outcome>({ call, ...plan }: PoolPlan<R>, pool: KubeObject, nowMs: number): Plan<R> {
+  plan<R extends Outcome>(pool: KubeObject, nowMs: number, planPool: (calls: PoolCallResults) => PoolPlan<R>): Plan<R> {
+    const used = new Set<string>()
+    const { call, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
+    if (call !== undefined) used.add(callKey(call.operation, markerOf(pool, call.id)))
+    for (const [key, { failed }] of this.#known) {
+      const mayBeMade = failed === undefined || leftOf(failed, nowMs) === 0
+      if (mayBeMade && !used.has(key)) this.#known.delete(key)
+    }
     if (plan.effects.some(({ kind }) => kind === 'external')) {
       refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind external')
     }
     if (call === undefined) return plan
     assertCall(call)
-    const { operation, id, input, why, maxAgeSeconds } = call
+    const { operation, id, input, why, maxAgeSeconds, pending } = call
     const key = markerOf(pool, id)
     const waitSeconds = this.#waitOf(callKey(operation, key), maxAgeSeconds, nowMs)
     if (waitSeconds === undefined) return plan
@@ -49,7 +60,12 @@ export class PoolCalls {
     }
     this.#inFlight.set(callKey(operation, key), nowMs)
     const about = refOf(pool)
-    const ask: Effect = { kind: 'external', call: { operation, key, about, input }, why }
+    const ask: Effect = {
+      kind: 'external',
+      call: { operation, key, about, input },
+      why,
+      ...(pending && { pending: pendingFor(pool, pending) }),
+    }
     return { ...plan, effects: [...plan.effects, ...checked(plan.effects, pool), ask] }
   }
 
@@ -120,6 +136,14 @@ function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[
       effect.ref.namespace === namespace,
   )
   return isChecked ? [] : [guard(pool, 'only what this pool needs is asked for')]
+}
+
+/** An address that a pool itself asks for. */
+function pendingFor({ apiVersion, kind, metadata }: KubeObject, { address, prefix }: Offer): IPAddress {
+  const { name, namespace } = metadata
+  const poolRef = { apiGroup: groupOf(apiVersion), kind, name }
+  const spec = { claimRef: { name: '' }, poolRef, address: Address.format(address), prefix }
+  return { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, metadata: { name, namespace }, spec }
 }
 
 /** The marker of a call for a pool: names come again, uids do not. */

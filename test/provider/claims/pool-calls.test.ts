@@ -238,3 +238,45 @@ describe('a mistake in a plan for a pool is refused', () => {
     expect(() => planner.plan(POOL, { nowMs: 0 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 })
+
+describe('a result that planPool reads no more', () => {
+  const steps = (run: ReturnType<typeof started>, operation: string, nowMs: number) => {
+    const call = run.callOf(nowMs)
+    expect(call?.operation).toBe(operation)
+    return call
+  }
+  /** Has what is wanted, as the note of the pool says it. */
+  const noting = () => {
+    const state = { wanted: true, note: false }
+    const run = started(({ calls }) => {
+      if (state.wanted === state.note) return says('ready')
+      const operation = state.wanted ? 'create' : 'delete'
+      const result = calls.of(operation, 'x')
+      if (result?.value !== undefined) return says(`noted ${operation}`)
+      return says('asking', { call: { ...LIST, operation, id: 'x' } })
+    })
+    return { state, run }
+  }
+
+  test('is dropped: the call can be made again', () => {
+    const { state, run } = noting()
+    for (const [at, wanted] of [true, false, true, false].entries()) {
+      state.wanted = wanted
+      run.onResult(steps(run, wanted ? 'create' : 'delete', at), done(at), at)
+      expect(run.plan(at)?.outcome.kind).toBe(`noted ${wanted ? 'create' : 'delete'}`)
+      state.note = wanted
+      expect(run.plan(at)?.outcome.kind).toBe('ready')
+    }
+  })
+
+  test('is kept while it is read, and a failure until its call can be made again', () => {
+    const { state, run } = noting()
+    run.onResult(run.callOf(0), failed({ retryAfterSeconds: 60 }), 0)
+    state.wanted = false
+    expect(run.plan(1000)?.outcome.kind).toBe('ready')
+    state.wanted = true
+    expect(run.plan(2000)).toMatchObject({ effects: [], requeueAfterSeconds: 58 })
+    run.onResult(run.callOf(60_000), done(1), 60_000)
+    for (const nowMs of [60_000, 70_000]) expect(run.plan(nowMs)?.outcome.kind).toBe('noted create')
+  })
+})
