@@ -65,6 +65,11 @@ export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKi
   )
 }
 
+/** Whether an IPAddress of the name of a claim is what the claim has. */
+export function isOf(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
+  return fulfils(address, claim, pools) || isControlledBy(address, claim)
+}
+
 /** Whether this very claim, and no other of its name, is the controller of an IPAddress. */
 export function isControlledBy(address: IPAddress, claim: { readonly metadata: Pick<ObjectMeta, 'uid'> }): boolean {
   return controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid)

@@ -33,36 +33,36 @@ export interface Asked {
 /** What came of a verb that may call an external system. */
 export type VerbResult<T> =
   | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }
-  | { readonly kind: 'ask'; readonly request: CallRequest }
+  | Asked
   | { readonly kind: 'failed'; readonly failure: ExternalFailure; readonly retryAfterSeconds: number | undefined }
 
 /**
- * Asks a verb, and again with each answer that was heard, until it has decided or wants to know something that was not answered.
+ * Asks a verb, and again with the result of each call that it makes, until it has decided or makes a call whose result is not known.
  *
+ * @param key the marker of its calls
  * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
  */
 export function resolveCalls<T extends { readonly kind: string }>(
-  verb: (results: CallValues) => T | CallRequest,
-  resultOf: (operation: string) => LastResult | undefined,
+  key: string,
+  verb: (results: CallValues) => T,
+  resultOf: ResultOf | undefined,
   nowMs: number,
-): VerbResult<T> {
+): VerbResult<Exclude<T, CallRequest>> {
   const results: { [operation: string]: Json } = {}
   for (;;) {
     const result = verb(results)
-    if (!isRequest(result)) return { kind: 'settled', value: result, hasAsked: Object.keys(results).length > 0 }
-    const { operation } = result
-    if (Object.hasOwn(results, operation)) {
-      const expected = 'something that was not answered'
-      refuse('verb', expected, operation)
+    if (!isRequest(result)) {
+      const value = result as Exclude<T, CallRequest>
+      return { kind: 'settled', value, hasAsked: Object.keys(results).length > 0 }
     }
-    const last = resultOf(operation)
-    if (last === undefined) return { kind: 'ask', request: result }
+    const { operation } = result
+    if (Object.hasOwn(results, operation)) refuse('verb', 'something that was not answered', operation)
+    const last = resultOf?.(operation, key)
+    if (last === undefined) return { kind: 'ask', request: result, key }
     if (!last.answer.ok) {
-      const { failure } = last.answer
-      const leftSeconds = failure.retryable ? secondsLeft(last, failure, nowMs) : undefined
-      return leftSeconds === 0
-        ? { kind: 'ask', request: result }
-        : { kind: 'failed', failure, retryAfterSeconds: leftSeconds }
+      const retryAfterSeconds = retryAfter(last, nowMs)
+      if (retryAfterSeconds === 0) return { kind: 'ask', request: result, key }
+      return { kind: 'failed', failure: last.answer.failure, retryAfterSeconds }
     }
     results[operation] = last.answer.value
   }
@@ -72,12 +72,10 @@ function isRequest(result: { readonly kind: string }): result is CallRequest {
   return result.kind === 'call'
 }
 
-/** How long to wait before a call that has failed is tried again, in whole seconds. */
-export function secondsLeft(
-  { atMs, failures }: LastResult,
-  { retryAfterSeconds }: ExternalFailure,
-  nowMs: number,
-): number {
+/** How long to wait before a call that has failed is made again, in whole seconds; `undefined`: until something changes. */
+export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number): number | undefined {
+  if (answer.ok || !answer.failure.retryable) return undefined
+  const { retryAfterSeconds } = answer.failure
   // a header that is no number, or 0: it must not be asked without a pause
   const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
   const waitSeconds = isTold

@@ -2,9 +2,9 @@ import * as Address from '../../cidr/nouns/address.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { groupOf, type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import { type CallResult, type Effect, type ExternalFailure, guard, type Outcome, type Plan } from '../../plan/index.js'
+import { type CallResult, type Effect, guard, type Outcome, type Plan } from '../../plan/index.js'
 import type { Offer, PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
-import { type LastResult, secondsLeft } from './external.js'
+import { type LastResult, retryAfter } from './external.js'
 
 /** What is known of a call of a pool. */
 interface Known {
@@ -43,7 +43,7 @@ export class PoolCalls {
     const { call, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
     if (call !== undefined) used.add(callKey(call.operation, markerOf(pool, call.id)))
     for (const [key, { failed }] of this.#known) {
-      const mayBeMade = failed === undefined || leftOf(failed, nowMs) === 0
+      const mayBeMade = failed === undefined || retryAfter(failed, nowMs) === 0
       if (mayBeMade && !used.has(key)) this.#known.delete(key)
     }
     if (plan.effects.some(({ kind }) => kind === 'external')) {
@@ -95,7 +95,7 @@ export class PoolCalls {
   /** After how many seconds a call may be made; `undefined`: not before the pool changes. */
   #waitOf(key: string, maxAgeSeconds: number | undefined, nowMs: number): number | undefined {
     const { value, failed } = this.#known.get(key) ?? {}
-    if (failed !== undefined) return leftOf(failed, nowMs)
+    if (failed !== undefined) return retryAfter(failed, nowMs)
     if (value === undefined) return 0
     if (maxAgeSeconds === undefined) {
       const expected = 'a call that was not answered, or the age at which its answer is too old (maxAgeSeconds)'
@@ -106,22 +106,9 @@ export class PoolCalls {
 }
 
 function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult {
-  const failure = failed && failureOf(failed)
-  return {
-    value: value?.json,
-    askedAtMs: value?.askedAtMs,
-    failure,
-    retryAfterSeconds: failed && leftOf(failed, nowMs),
-  }
-}
-
-function failureOf({ answer }: LastResult): ExternalFailure | undefined {
-  return answer.ok ? undefined : answer.failure
-}
-
-function leftOf(failed: LastResult, nowMs: number): number | undefined {
-  const failure = failureOf(failed)
-  return failure?.retryable === true ? secondsLeft(failed, failure, nowMs) : undefined
+  const failure = failed?.answer.ok === false ? failed.answer.failure : undefined
+  const retryAfterSeconds = failed && retryAfter(failed, nowMs)
+  return { value: value?.json, askedAtMs: value?.askedAtMs, failure, retryAfterSeconds }
 }
 
 /** Nothing is asked for a pool that is another one by now. A patch of the pool for its version says so already. */
