@@ -55,35 +55,95 @@ export type ClaimEffect =
   /** Try again later, with back-off. */
   | 'retryLater'
 
-/** What a phase is derived from: a claim of any API that has an address reference and conditions. */
+/** What a phase is derived from: a claim of one of these APIs. */
 export interface ClaimStatusLike {
+  /** Left out: it is read as an IPAddressClaim. */
+  readonly kind?: string | undefined
   readonly status?:
     | {
+        readonly conditions?: readonly ConditionLike[] | undefined
+        /** Of an IPAddressClaim. */
         readonly addressRef?: { readonly name?: string | undefined } | undefined
-        readonly conditions?:
-          | readonly { readonly type: string; readonly status: string; readonly reason?: string | undefined }[]
-          | undefined
+        /** Of an IPClaim (metal3). */
+        readonly address?: { readonly name?: string | undefined } | undefined
+        readonly errorMessage?: string | undefined
+        /** Of an IPAMClaim (k8s.cni.cncf.io). */
+        readonly ips?: readonly string[] | undefined
       }
     | undefined
 }
 
+type ConditionLike = { readonly type: string; readonly status: string; readonly reason?: string | undefined }
+type Status = NonNullable<ClaimStatusLike['status']>
+
+/** How the status of one kind of claim says where the claim stands. */
+interface KindOfClaim {
+  /** What a claim that is Bound has: a text that is not empty. */
+  readonly has: (status: Status) => string | undefined
+  /** Why it has none, in the words of its API. */
+  readonly reason: (status: Status) => string | undefined
+  /** What these words mean. */
+  readonly meaning: { readonly [word: string]: NotReadyReason }
+  /** What all other words mean. Left out: nothing. */
+  readonly otherwise?: NotReadyReason
+}
+
 /**
- * Where a claim stands, from its status alone.
- *
- * Bound is decided by the address reference and not by the condition: providers exist that never write one (the in-cluster
- * provider up to v1.1, Nutanix).
+ * Bound is decided by the address and not by a condition: providers exist that never write one (the in-cluster provider up to v1.1, Nutanix), and an
+ * error may be an earlier one.
+ */
+const KINDS: ReadonlyMap<string | undefined, KindOfClaim> = new Map([
+  [
+    'IPClaim',
+    {
+      has: ({ address }: Status) => address?.name,
+      reason: ({ errorMessage }: Status) => errorMessage || undefined,
+      meaning: { 'Exhausted IP Pools': 'PoolExhausted' },
+      otherwise: 'AllocationFailed',
+    },
+  ],
+  [
+    'IPAMClaim',
+    {
+      has: ({ ips }: Status) => ips?.[0],
+      reason: falseReason('IPsAllocated'),
+      meaning: { SubnetExhausted: 'PoolExhausted' },
+      otherwise: 'AllocationFailed',
+    },
+  ],
+] satisfies [string, KindOfClaim][])
+
+const IP_ADDRESS_CLAIM: KindOfClaim = {
+  has: ({ addressRef }) => addressRef?.name,
+  reason: falseReason('Ready'),
+  meaning: {
+    PoolNotReady: 'PoolNotReady',
+    PoolExhausted: 'PoolExhausted',
+    AllocationFailed: 'AllocationFailed',
+  },
+}
+
+function falseReason(type: string): KindOfClaim['reason'] {
+  return ({ conditions }) => {
+    const found = conditions?.find((condition) => condition.type === type)
+    return found?.status === 'False' ? (found.reason ?? '') : undefined
+  }
+}
+
+/**
+ * Where a claim stands, from its status alone: that of an IPAddressClaim (Cluster API), an IPClaim (metal3), or an IPAMClaim (KubeVirt).
  *
  * @example
  * stateOf({ status: { addressRef: { name: 'web-0' } } }).phase // 'Bound'
  */
-export function stateOf(claim: ClaimStatusLike): ClaimState {
-  const name = claim.status?.addressRef?.name
-  if (name !== undefined && name !== '') return { phase: 'Bound' }
-  const ready = claim.status?.conditions?.find((condition) => condition.type === 'Ready')
-  if (ready?.status !== 'False') return { phase: 'Pending' }
-  if (ready.reason === 'PoolExhausted' || ready.reason === 'AllocationFailed')
-    return { phase: 'Error', reason: ready.reason }
-  return ready.reason === 'PoolNotReady' ? { phase: 'Pending', reason: 'PoolNotReady' } : { phase: 'Pending' }
+export function stateOf({ kind, status = {} }: ClaimStatusLike): ClaimState {
+  const { has, reason, meaning, otherwise } = KINDS.get(kind) ?? IP_ADDRESS_CLAIM
+  if (has(status)) return { phase: 'Bound' }
+  const word = reason(status)
+  if (word === undefined) return { phase: 'Pending' }
+  const why = Object.hasOwn(meaning, word) ? meaning[word] : otherwise
+  if (why === undefined) return { phase: 'Pending' }
+  return why === 'PoolNotReady' ? { phase: 'Pending', reason: why } : { phase: 'Error', reason: why }
 }
 
 /** The phase of a claim: see {@link stateOf}. */

@@ -1,30 +1,21 @@
 import { hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { listedInOrder } from '../../errors/listed.js'
-import { list } from '../../errors/quote.js'
 import { refuse } from '../../errors/refuse.js'
-import {
-  addFinalizer,
-  type Effect,
-  guard,
-  type Plan,
-  type PlanTime,
-  patchObject,
-  removeFinalizer,
-} from '../../plan/index.js'
-import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
-import type { ClaimInput, Found, Planning } from './claim-input.js'
-import { type Doubt, doubtOf } from './confirm.js'
-import type { CallResults, Ensured, Ledger, OutsideRequest, Released } from './definition.js'
-import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
-import { isOf, planHeld } from './held-claim.js'
+import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
+import { fulfils, isControlledBy, isStale, newIPAddress, repairOf } from './address-object.js'
+import type { Confirmed, Ensured, PoolCallResults } from './definition.js'
+import { type Asked, markerOf } from './external.js'
+import { planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
-import { type Asked, type Conversation, converse, markerOf } from './outside.js'
-import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
-import { type ClaimRules, choosesByLedger } from './rules.js'
-import { startOf, stuck, timeText } from './status.js'
+import { bound, paused, RETRY_SECONDS, type SoFar, startOf, step, wait, waiting } from './outcomes.js'
+import { askVerb, type ClaimInput, callPlan, giveBack, type Planning, whyUnavailable } from './planning.js'
+import { type ClaimReads, claimReads } from './references.js'
+import { planBeforeRelease, planRelease } from './release.js'
+import { choosesByLedger, type ProviderRules } from './rules.js'
+import { isBound } from './status.js'
 
 /**
  * The whole life of a claim, from what is observed to what is to be written: the contract of Cluster API for IPAM providers
@@ -45,150 +36,115 @@ import { startOf, stuck, timeText } from './status.js'
  *
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
  */
-export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
-  rules: ClaimRules<P, L, O>,
-  input: ClaimInput<P, L>,
-  time: PlanTime,
-): Plan<ClaimOutcome> {
-  const { claim, cluster, pool } = input
-  const deleting = isDeleting(claim)
+export function planClaim(rules: ProviderRules, input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
+  const { claim, pool } = input
   const reads = claimReads(claim, rules)
   assertInput(input, reads, time)
-  const planning: Planning<P, L, O> = { rules, input, reads, time }
-  if (reads.pool === undefined) {
-    const { apiGroup, kind } = claim.spec.poolRef
-    return nothing({
-      kind: 'ignored',
-      message: `no pool kind of this provider: ${kind} of group ${JSON.stringify(apiGroup)}`,
-    })
-  }
-  if (hasPausedAnnotation(claim)) return paused('claim', claim)
-  const clusterName = clusterNameOf(claim)
-  if (input.clusterProblem !== undefined) {
-    const message = `Cluster ${claim.metadata.namespace}/${clusterName} can not be read: ${input.clusterProblem}`
-    return nothing({ kind: 'waiting', reason: 'ClusterNotFound', message })
-  }
-  if (clusterName !== undefined && cluster === undefined && !deleting) {
-    const message = `Cluster ${claim.metadata.namespace}/${clusterName} not found`
-    return nothing({ kind: 'waiting', reason: 'ClusterNotFound', message })
-  }
-  if (clusterName !== undefined && cluster !== undefined && isClusterPaused(cluster)) {
-    return paused('cluster', cluster)
-  }
-  if (deleting) {
-    if (pool !== undefined && hasPausedAnnotation(pool)) return paused('pool', pool)
-    const problem = input.poolProblem ?? input.addressProblem
-    if (problem !== undefined)
-      return nothing({ kind: 'waiting', reason: 'AllocationFailed', message: `not released: ${problem}` })
-    return planHeld(planning, () => findAddress(planning)) ?? planRelease(planning)
-  }
-
+  const planning: Planning = { rules, input, reads, time }
+  const outcome = gateOf(planning)
+  if (outcome !== undefined) return { outcome, effects: [] }
+  if (isDeleting(claim)) return planHeld(planning, () => addressFor(planning)) ?? planRelease(planning)
   const effects: Effect[] = []
   if (!hasFinalizer(claim, rules.finalizers.claim)) {
     effects.push(addFinalizer(claim, rules.finalizers.claim, 'the claim must not go before its address'))
   }
-  if (pool !== undefined && hasPausedAnnotation(pool)) {
-    return { ...paused('pool', pool), effects }
-  }
-  return planAddress(planning, effects)
+  if (pool !== undefined && hasPausedAnnotation(pool)) return { outcome: paused('pool', pool), effects }
+  return planAddress(planning, startOf(claim, effects, time))
+}
+
+/** Why nothing is done for a claim: the first of these that holds. */
+function gateOf({ input, reads }: Planning): ClaimOutcome | undefined {
+  const { claim, cluster, pool, clusterProblem } = input
+  const isGoing = isDeleting(claim)
+  const problem = input.poolProblem ?? input.addressProblem
+  const named = reads.cluster
+  const gates: readonly (ClaimOutcome | false | undefined)[] = [
+    reads.pool === undefined && ignored(claim),
+    hasPausedAnnotation(claim) && paused('claim', claim),
+    named &&
+      clusterProblem !== undefined &&
+      waiting('ClusterNotFound', `${formatRef(named)} can not be read: ${clusterProblem}`),
+    named && !cluster && !isGoing && waiting('ClusterNotFound', `${formatRef(named)} not found`),
+    named && cluster && isClusterPaused(cluster) && paused('cluster', cluster),
+    isGoing && pool && hasPausedAnnotation(pool) && paused('pool', pool),
+    isGoing && problem !== undefined && waiting('AllocationFailed', `not released: ${problem}`),
+  ]
+  return gates.find((gate) => gate !== false && gate !== undefined) || undefined
+}
+
+function ignored({ spec: { poolRef } }: IPAddressClaim): ClaimOutcome {
+  const message = `no pool kind of this provider: ${poolRef.kind} of group ${JSON.stringify(poolRef.apiGroup)}`
+  return { kind: 'ignored', message }
 }
 
 /** Sees to it that the claim has its address, and says in its status whether it has. */
-function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
-  planning: Planning<P, L, O>,
-  effects: Effect[],
-): Plan<ClaimOutcome> {
-  const { rules, input, reads, time } = planning
+function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
+  const { rules, input, reads } = planning
   const { claim, address, pool, ledger } = input
-  const addressName = formatRef(reads.address)
-  const start = startOf(claim)
-  const isNew = start.state.phase !== 'Bound'
+  const name = formatRef(reads.address)
+  const isNew = !isBound(claim)
   const isLost = !isNew && (address === undefined || !fulfils(address, claim, rules))
-  const before: SoFar = { claim, effects, progress: start, now: timeText(time) }
-  const soFar = isLost ? step(before, 'AddressLost') : before
+  const soFar = isLost ? step(start, 'AddressLost') : start
+  const inTheWay = (why: string) => wait(soFar, 'AllocationFailed', `${name} is in the way: ${why}`)
 
-  if (address !== undefined && isLeftOver(address, claim, rules)) {
-    return removeLeftOver(planning, address, soFar)
+  if (address === undefined) {
+    return input.addressProblem === undefined ? planNewAddress(planning, soFar) : inTheWay(input.addressProblem)
   }
-  if (address !== undefined && isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
-    return wait(soFar, 'AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
+  if (isStale(address, claim, rules)) return removeStale(planning, address, soFar)
+  if (isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
+    return wait(soFar, 'AllocationFailed', `${name} is being deleted, and nothing of ours holds it`)
   }
-  const notOurs = input.addressProblem ?? whyNotOurs(planning, address)
-  const shared = isNew && notOurs === undefined ? whyShared(address, ledger) : undefined
-  if (shared !== undefined && address !== undefined && givesWay(planning, address)) {
-    const told = wait(soFar, 'AllocationFailed', `${shared}, and the claim gets another one`)
-    return input.rivals?.isUntold === true
-      ? told
-      : { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
+  if (input.addressProblem !== undefined) return inTheWay(input.addressProblem)
+  if (!fulfils(address, claim, rules)) {
+    return inTheWay(`it is for the claim ${address.spec.claimRef.name} from ${formatRef(address.spec.poolRef)}`)
   }
-  const denial = shared === undefined || address === undefined ? undefined : denialOf(planning, address)
-  if (denial?.kind === 'ask') return asking(planning, intent(planning, effects), denial)
-  if (denial?.kind === 'no' && shared !== undefined && address !== undefined) {
-    const told = wait(soFar, 'AllocationFailed', `${shared}, and the claim gets another one`)
-    return { ...told, effects: [...told.effects, ...giveBack(planning, address, shared)] }
-  }
-  const obstacle = notOurs ?? shared
-  if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
-  if (address !== undefined) {
-    const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
-    if (doubt?.kind === 'ask') return asking(planning, intent(planning, effects), doubt)
-    if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
-    const isKnown = doubt?.kind !== 'unknown'
-    if (doubt !== undefined && (isNew || isKnown)) {
-      return wait(
-        isNew || isLost ? soFar : step(soFar, 'AddressLost'),
-        'AllocationFailed',
-        doubt.message,
-        doubt.retryAfterSeconds,
-      )
-    }
-    const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
-    if (repair !== undefined) {
-      effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
-    }
-    // what knows more of an address than IPAddress objects say decides whose it is
-    const others = isNew || rules.confirm !== undefined ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
-    const plan = bound(soFar, address, others)
-    return isKnown ? plan : { ...plan, requeueAfterSeconds: doubt.retryAfterSeconds ?? RETRY_SECONDS }
-  }
+  const shared = isNew ? whyShared(address, input) : undefined
+  if (shared !== undefined) return planShared(planning, address, soFar, shared) ?? inTheWay(shared)
 
+  const unconfirmed = unconfirmedOf(planning, address)
+  if (unconfirmed?.kind === 'ask') return callPlan(planning, intent(planning, soFar), unconfirmed)
+  if (unconfirmed?.kind === 'stale' && isNew) return removeStale(planning, address, soFar)
+  const isKnown = unconfirmed?.kind !== 'unknown'
+  if (unconfirmed !== undefined && (isNew || isKnown)) {
+    const lost = isNew || isLost ? soFar : step(soFar, 'AddressLost')
+    return wait(lost, 'AllocationFailed', unconfirmed.message, unconfirmed.retryAfterSeconds)
+  }
+  const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
+  if (repair !== undefined) {
+    soFar.effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
+  }
+  // what knows more of an address than IPAddress objects say decides whose it is
+  const others = isNew || rules.confirm !== undefined ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
+  const plan = bound(soFar, address, others)
+  return isKnown ? plan : { ...plan, requeueAfterSeconds: unconfirmed.retryAfterSeconds ?? RETRY_SECONDS }
+}
+
+/** Of a claim that is not Bound and shares its address: it gives way, where it may and another address can be given. */
+function planShared(planning: Planning, address: IPAddress, soFar: SoFar, why: string): Plan<ClaimOutcome> | undefined {
+  const { rules, input } = planning
+  if (whyUnavailable(input) !== undefined || !isControlledBy(address, input.claim)) return undefined
+  // what knows more than IPAddress objects say denies one that arrived late
+  const denied = unconfirmedOf(planning, address)
+  if (denied?.kind === 'ask') return callPlan(planning, intent(planning, soFar), denied)
+  const givesWay = choosesByLedger(rules) && input.rivals?.giveWay !== true
+  if (!givesWay && denied?.kind !== 'no') return undefined
+  const told = wait(soFar, 'AllocationFailed', `${why}, and the claim gets another one`)
+  if (givesWay && input.rivals?.isUntold === true) return told
+  return { ...told, effects: [...told.effects, ...giveBack(planning, address, why)] }
+}
+
+/** Gives the claim an address that it has not had so far. */
+function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
   const found = findAddress(planning)
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
-  if (found.kind === 'ask') return asking(planning, intent(planning, effects), found)
-  guarded(effects, claim)
-  effects.push({ kind: 'create', object: found.address, why: found.why })
-  return bound(soFar.progress.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
-}
-
-/** Whether the claim gets another address than one that it shares: no consumer has read it yet, and the provider chooses by its ledger alone. */
-function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input }: Planning<P, L, O>,
-  address: IPAddress,
-): boolean {
-  if (!choosesByLedger(rules)) return false
-  // not while nothing else can be given
-  if (whyUnavailable(input.pool, input.ledger) !== undefined) return false
-  return isControlledBy(address, input.claim) && input.rivals?.giveWay !== true
-}
-
-/**
- * What a provider that knows more than the IPAddress objects says of an address that a claim shares, whose IPAddress was made for this very claim: one that arrived
- * late is denied, and the claim gets another address.
- */
-function denialOf<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input, time }: Planning<P, L, O>,
-  address: IPAddress,
-): Asked | Doubt | undefined {
-  const { claim, pool, ledger } = input
-  // not while nothing else can be given
-  if (pool === undefined || whyUnavailable(pool, ledger) !== undefined || !isControlledBy(address, claim))
-    return undefined
-  return doubtOf(rules, input, { pool, address, isBound: false, nowMs: time.nowMs })
+  if (found.kind === 'ask') return callPlan(planning, intent(planning, soFar), found)
+  guarded(planning, soFar).push({ kind: 'create', object: found.address, why: found.why })
+  return bound(soFar.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
 
 /** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */
-function guarded(effects: Effect[], claim: IPAddressClaim): Effect[] {
-  if (effects.length === 0) effects.push(guard(claim, 'no address for a claim that is gone'))
+function guarded({ input }: Planning, { effects }: SoFar): Effect[] {
+  if (effects.length === 0) effects.push(guard(input.claim, 'no address for a claim that is gone'))
   return effects
 }
 
@@ -196,238 +152,113 @@ function guarded(effects: Effect[], claim: IPAddressClaim): Effect[] {
  * The effects before a call. An external system that keeps what no claim has needs a durable intent: our finalizer on the claim. Where such left-overs are swept,
  * the call needs none: the finalizer is written with the IPAddress.
  */
-function intent<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input }: Planning<P, L, O>,
-  effects: Effect[],
-): readonly Effect[] {
-  return rules.outside?.orphans === 'swept' ? [] : guarded(effects, input.claim)
+function intent(planning: Planning, soFar: SoFar): readonly Effect[] {
+  return planning.rules.external?.orphans === 'swept' ? [] : guarded(planning, soFar)
 }
 
 /** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */
-function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
-  planning: Planning<P, L, O>,
-  address: IPAddress,
-  soFar: SoFar,
-): Plan<ClaimOutcome> {
+function removeStale(planning: Planning, address: IPAddress, soFar: SoFar): Plan<ClaimOutcome> {
   const { effects } = soFar
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
-  const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
-  if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
+  const before = isHeld ? planBeforeRelease(planning, address, { isStale: true }) : undefined
+  if (before !== undefined) return { ...before, effects: [...effects, ...before.effects] }
   const removal = giveBack(planning, address, 'it is left from an earlier claim of this name')
   const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
   if (removal.length === 0) return wait(soFar, 'AllocationFailed', `${message}, and others hold it`)
-  return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
+  return { outcome: waiting('AllocationFailed', message), effects: [...effects, ...removal] }
 }
 
-const NOTHING_SAID: CallResults = { of: () => undefined }
+/** Why a claim is not Bound to an IPAddress that is there. */
+interface Unconfirmed {
+  /** `unknown`: it could not be found out. */
+  readonly kind: 'no' | 'stale' | 'unknown'
+  readonly message: string
+  readonly retryAfterSeconds?: number | undefined
+}
+
+/** Why a claim is not Bound to an IPAddress that is there, as the provider has it, or what is to be asked first; `undefined`: it may be. */
+function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfirmed | undefined {
+  const { rules, input, time } = planning
+  const { claim, pool, ledger } = input
+  if (rules.confirm === undefined || pool === undefined) return undefined
+  const key = markerOf(rules.external, claim, { pool }) ?? ''
+  const confirmed = askVerb<Confirmed>(planning, key, (results) =>
+    rules.confirm!({ claim, pool, address, ledger, isBound: isBound(claim), key, results, nowMs: time.nowMs }),
+  )
+  if (confirmed.kind === 'ask') return confirmed
+  if (confirmed.kind === 'failed') {
+    const { failure, retryAfterSeconds } = confirmed
+    return { kind: 'unknown', message: failure.message, retryAfterSeconds }
+  }
+  const { value } = confirmed
+  return value.kind === 'no' || value.kind === 'stale' ? value : undefined
+}
+
+const NO_RESULTS: PoolCallResults = { of: () => undefined }
+
+type Found =
+  | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
+  | Extract<Ensured, { readonly kind: 'wait' }>
+  | Asked
 
 /** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
-function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
-  rules,
-  input,
-  reads,
-  time,
-}: Planning<P, L, O>): Found {
-  const { claim, pool, ledger, heard, former, poolCalls = NOTHING_SAID } = input
-  const unavailable = whyUnavailable(pool, ledger)
+function findAddress(planning: Planning): Found {
+  const { rules, input, reads, time } = planning
+  const { claim, pool, ledger, former, poolCalls = NO_RESULTS } = input
+  const unavailable = whyUnavailable(input)
   if (unavailable !== undefined || pool === undefined) {
     return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
   }
   const resolved = rules.resolve({ claim, pool, ledger, poolCalls })
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
-  const key = markerOf(rules.outside, claim, { pool }) ?? ''
+  const key = markerOf(rules.external, claim, { pool }) ?? ''
   const { offer } = resolved
-  const { nowMs } = time
-  const said = converse<Exclude<Ensured, OutsideRequest>>(
-    (answers) => rules.ensure({ claim, pool, ledger, poolCalls, offer, key, answers, former, nowMs }),
-    (operation) => heard?.(operation, key),
-    nowMs,
+  const ensured = askVerb<Ensured>(planning, key, (results) =>
+    rules.ensure({ claim, pool, ledger, poolCalls, offer, key, results, former, nowMs: time.nowMs }),
   )
-  if (said.kind === 'ask') return { ...said, key }
-  if (said.kind === 'failed') {
-    const { message, reason = 'AllocationFailed' } = said.failure
-    return { kind: 'wait', reason, message, retryAfterSeconds: said.retryAfterSeconds }
+  if (ensured.kind === 'ask') return ensured
+  if (ensured.kind === 'failed') {
+    const { message, reason = 'AllocationFailed' } = ensured.failure
+    return { kind: 'wait', reason, message, retryAfterSeconds: ensured.retryAfterSeconds }
   }
-  const ensured = said.value
-  if (ensured.kind === 'wait') return ensured
+  const { value, hasAsked } = ensured
+  if (value.kind !== 'address') return value
   // what is known by the claim alone needs no word of it on the IPAddress
-  const marker = said.hasAsked && rules.outside?.marker !== 'claim' ? key : undefined
-  const address = newIPAddress(claim, pool, ensured, rules.finalizers.address, marker)
-  // what was given back outside is free there before its IPAddress has gone
-  const shared = said.hasAsked ? whyShared(address, ledger) : undefined
+  const marker = hasAsked && rules.external?.marker !== 'claim' ? key : undefined
+  const address = newIPAddress(claim, pool, value, rules.finalizers.address, marker)
+  // what was given back to the external system is free there before its IPAddress has gone
+  const shared = hasAsked ? whyShared(address, input) : undefined
   if (shared !== undefined) return { kind: 'wait', reason: 'AllocationFailed', message: shared, retryAfterSeconds: 1 }
-  return { kind: 'found', address, why: ensured.why }
+  return { kind: 'found', address, why: value.why }
 }
 
-/** Has an outside system asked. What has to be durable before that is in the effects already. */
-function asking<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input }: Planning<P, L, O>,
-  effects: readonly Effect[],
-  { request, key }: Asked,
-): Plan<ClaimOutcome> {
-  const { operation, input: value, why } = request
-  if (rules.outside === undefined) {
-    const expected = 'outside in a definition whose verbs make calls'
-    refuse('outside', expected, 'undefined')
-  }
-  const message = `the outside is asked to ${operation}`
-  const leak = rules.outside.marker === 'none' ? { leakPossible: true as const } : {}
-  const call = { operation, key, about: refOf(input.claim), input: value }
-  return {
-    outcome: { kind: 'waiting', reason: 'OutsideCall', message, ...leak },
-    effects: [...effects, { kind: 'outside', call, why }],
-  }
-}
-
-/** Why nothing can be allocated from a pool, or `undefined`. */
-function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledger<P>): string | undefined {
-  if (ledger.problems.length > 0) return `is invalid: ${list(ledger.problems)}`
-  if (pool === undefined) return 'not found'
-  return isDeleting(pool) ? 'is being deleted' : undefined
-}
-
-const RELEASED = 'its claim no longer needs it'
-const NO_ADDRESS = 'the claim has no address'
-
-/** Gives the address back: the address object first, then the claim's own finalizer. */
-function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Planning<P, L, O>): Plan<ClaimOutcome> {
-  const { rules, input } = planning
-  const { claim, pool } = input
-  const found = input.address
-  const address = found && isOf(found, claim, rules) ? found : undefined
-  const isHeld = hasFinalizer(claim, rules.finalizers.claim)
-  const mayHaveSome = address !== undefined || isHeld
-  const heldUp = mayHaveSome ? holdUp(planning, address, { isLeftOver: false }) : undefined
-  if (heldUp !== undefined) return heldUp
-  const effects: Effect[] = address === undefined ? [] : giveBack(planning, address, RELEASED)
-  if (isHeld) {
-    const removal = removeFinalizer(claim, rules.finalizers.claim, 'its address is released')
-    effects.push(...noAddress(planning, address), removal)
-  }
-  const text = address?.spec.address
-  const message = text === undefined ? NO_ADDRESS : `${text} is released`
-  const isLost = rules.outside && mayHaveSome && markerOf(rules.outside, claim, { pool, address }) === undefined
-  const leak = isLost ? { leakPossible: true as const } : {}
-  return { outcome: { kind: 'released', address: text, message, ...leak }, effects }
-}
-
-/** What is to be done before an address may go, or a claim that may have one outside; `undefined`: nothing. */
-function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
-  planning: Planning<P, L, O>,
-  address: IPAddress | undefined,
-  { isLeftOver: leftOver }: { readonly isLeftOver: boolean },
-): Plan<ClaimOutcome> | undefined {
-  const { rules, input, time } = planning
-  if (rules.release === undefined) return undefined
-  const { claim, ledger, heard } = input
-  const { nowMs } = time
-  const pool = leftOver ? (input.addressPool ?? input.pool) : input.pool
-  const key = markerOf(rules.outside, claim, { pool, address })
-  const said = converse<Exclude<Released, OutsideRequest>>(
-    (answers) => rules.release!({ claim, pool, address, isLeftOver: leftOver, ledger, key, answers, nowMs }),
-    (operation) => heard?.(operation, key ?? ''),
-    nowMs,
-  )
-  if (said.kind === 'settled') {
-    const { value } = said
-    if (value.kind === 'done') return undefined
-    const remainingSeconds = value.kind === 'wait' ? value.remainingSeconds : 0
-    const effects = remainingSeconds > 0 || address === undefined ? [] : giveBack(planning, address, RELEASED)
-    const message = `${address?.spec.address ?? 'what it has'} stays in use for another ${remainingSeconds} s`
-    const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
-    return { outcome, effects, requeueAfterSeconds: remainingSeconds || undefined }
-  }
-  if (said.kind === 'failed') return stuckPlan(planning, said)
-  if (key === undefined) return undefined
-  const checks = [guard(claim, 'only what this claim had is given back'), ...noAddress(planning, address)]
-  return asking(planning, checks, { ...said, key })
-}
-
-/** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
-function noAddress<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input, reads }: Planning<P, L, O>,
-  address: IPAddress | undefined,
-): Effect[] {
-  if (address !== undefined || rules.outside === undefined) return []
-  const why = NO_ADDRESS
-  return [input.address === undefined ? { kind: 'absent', ref: reads.address, why } : guard(input.address, why)]
-}
-
-/** A release that the outside has not done: the claim says why it is still there. */
-function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
-  { input, time }: Planning<P, L, O>,
-  { failure, retryAfterSeconds }: Extract<Conversation<unknown>, { readonly kind: 'failed' }>,
-): Plan<ClaimOutcome> {
-  const { claim } = input
-  const message = `not released: ${failure.message}`
-  const status = stuck(claim, message, timeText(time))
-  const event = { type: 'Warning', reason: 'ReleaseFailed', message } as const
-  const effects = statusEffects(claim, status, 'the claim says why it is still there', event)
-  return {
-    outcome: { kind: 'waiting', reason: 'AllocationFailed', message },
-    effects,
-    ...(retryAfterSeconds === undefined ? {} : { requeueAfterSeconds: retryAfterSeconds }),
-  }
-}
-
-/**
- * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read: one that has its name by now may live on
- * this address. Nothing, if the address is on its way out and only others hold it.
- */
-function giveBack<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input }: Planning<P, L, O>,
-  address: IPAddress,
-  why: string,
-): Effect[] {
-  const finalizer = rules.finalizers.address
-  if (isDeleting(address) && !hasFinalizer(address, finalizer)) return []
-  const effects: Effect[] = [guard(input.claim, 'the address of another claim of this name must not be removed')]
-  if (hasFinalizer(address, finalizer)) effects.push(removeFinalizer(address, finalizer, why))
-  if (!isDeleting(address)) effects.push(deletionOf(address))
-  return effects
+function addressFor(planning: Planning): IPAddress | undefined {
+  const found = findAddress(planning)
+  return found.kind === 'found' ? found.address : undefined
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an address of another pool away */
-function assertInput<P extends KubeObject, L extends Ledger<P>>(
-  input: ClaimInput<P, L>,
-  reads: ClaimReads,
-  time: PlanTime,
-): void {
+function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void {
   if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', String(time.nowMs))
   for (const part of ['address', 'pool', 'cluster'] as const) {
-    const object = input[part]
-    const expected = reads[part]
+    const [object, expected] = [input[part], reads[part]]
     if (object === undefined || expected === undefined) continue
-    if (!isAt(object, expected)) refuse(part, formatRef(expected), formatRef(refOf(object)))
+    const { kind, name, namespace } = refOf(object)
+    const isIt = kind === expected.kind && name === expected.name && namespace === expected.namespace
+    if (!isIt) refuse(part, formatRef(expected), formatRef(refOf(object)))
   }
   if (input.pool !== undefined && reads.pool !== undefined && !input.ledger.serves(input.pool)) {
     refuse('ledger', `that of ${formatRef(reads.pool)}`, 'another one')
   }
 }
 
-/** Whether an object is the one that a reference names, whichever its API. */
-function isAt({ kind, metadata }: KubeObject, ref: ObjectRef): boolean {
-  const { name, namespace } = metadata
-  return kind === ref.kind && name === ref.name && namespace === ref.namespace
-}
-
-/** Why the IPAddress under the name of a claim is not the claim's, or `undefined`. */
-function whyNotOurs<P extends KubeObject, L extends Ledger<P>, O>(
-  { rules, input }: Planning<P, L, O>,
-  address: IPAddress | undefined,
-): string | undefined {
-  if (address === undefined || fulfils(address, input.claim, rules)) return undefined
-  const { claimRef, poolRef } = address.spec
-  return `it is for the claim ${claimRef.name} from ${formatRef(poolRef)}`
-}
-
 /**
  * Why an IPAddress is none for a new claim to be Bound to, or `undefined`. It may have come after its address went to another claim: from a backup, by
  * hand, or as a write that nobody waited for any more, and then it may even be controlled by this very claim.
  */
-function whyShared<P extends KubeObject>(address: IPAddress | undefined, ledger: Ledger<P>): string | undefined {
-  const others = address === undefined ? [] : ledger.othersHolding(address)
+function whyShared(address: IPAddress, { ledger }: ClaimInput): string | undefined {
+  const others = ledger.othersHolding(address)
   return others.length === 0
     ? undefined
-    : `its address ${address?.spec.address} is also that of ${listedInOrder(others, ', ')}`
+    : `its address ${address.spec.address} is also that of ${listedInOrder(others, ', ')}`
 }

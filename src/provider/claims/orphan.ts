@@ -3,7 +3,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { type Effect, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
+import { type Effect, type Parsed, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
 import { controllersOf, deletionOf } from './address-object.js'
 import type { ClaimOutcome } from './outcome.js'
 import { refTo } from './references.js'
@@ -13,10 +13,8 @@ export interface OrphanInput {
   readonly address: IPAddress
   /** The finalizer that the provider puts on an IPAddress. */
   readonly finalizer: string
-  readonly pool?: KubeObject | undefined
-  readonly poolProblem?: string | undefined
-  readonly cluster?: Cluster | undefined
-  readonly clusterProblem?: string | undefined
+  readonly pool: Parsed<KubeObject> | undefined
+  readonly cluster: Parsed<Cluster> | undefined
   /** Since when it is seen so, in milliseconds since 1970. */
   readonly sinceMs: number
   /** Left out: it stays, unless somebody deletes it. */
@@ -79,11 +77,11 @@ function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
 }
 
 /** What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what can not be read may be paused. */
-function whyHeld({ address, pool, poolProblem, cluster, clusterProblem }: OrphanInput): string | undefined {
+function whyHeld({ address, pool, cluster }: OrphanInput): string | undefined {
   if (hasPausedAnnotation(address)) return 'is paused'
-  if (clusterProblem !== undefined) return `its Cluster can not be read: ${clusterProblem}`
-  if (cluster !== undefined && isClusterPaused(cluster)) return `${formatRef(refOf(cluster))} is paused`
-  if (poolProblem !== undefined) return `its pool can not be read: ${poolProblem}`
-  if (pool !== undefined && hasPausedAnnotation(pool)) return `${formatRef(refOf(pool))} is paused`
+  if (cluster?.ok === false) return `its Cluster can not be read: ${cluster.problem}`
+  if (cluster !== undefined && isClusterPaused(cluster.value)) return `${formatRef(refOf(cluster.value))} is paused`
+  if (pool?.ok === false) return `its pool can not be read: ${pool.problem}`
+  if (pool !== undefined && hasPausedAnnotation(pool.value)) return `${formatRef(refOf(pool.value))} is paused`
   return undefined
 }

@@ -1,12 +1,11 @@
-import { phaseOf } from '../../claim/index.js'
 import { type Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import {
-  type Answered,
   type CachedObjects,
+  type CallResult,
   type Delta,
   definePlanner,
   type ObjectCache,
@@ -19,11 +18,10 @@ import {
   type Watches,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy } from './address-object.js'
+import { CallResults } from './call-results.js'
 import { planClaim } from './claim.js'
-import { ClaimLine } from './claim-line.js'
-import type { Ledger, Place, ProviderDefinition } from './definition.js'
-import { Hearings } from './hearings.js'
-import { addressIn } from './held.js'
+import { ClaimsByAge } from './claims-by-age.js'
+import type { ClaimLedger, ProviderDefinition } from './definition.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
@@ -31,19 +29,21 @@ import { PoolCalls } from './pool-calls.js'
 import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
 import type { Rivals } from './rivals.js'
-import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { areOrphansLeft, choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { addressIn } from './salvage.js'
 import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
+import { isBound } from './status.js'
 import { type ClaimWatches, claimWatches, keyOf, type SeenAddress } from './watches.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
-export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
+export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
   /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */
   retry(pool: ObjectRef): readonly string[]
-  /** What was said for the claims of these keys is not so any more: when they are planned next they are asked for again. */
-  disbelieve(claims: readonly string[]): void
+  /** What was answered to the calls for the claims of these keys is not so any more: when they are planned next the calls are made again. */
+  invalidate(claims: readonly string[]): void
 }
 
 /**
@@ -54,12 +54,12 @@ export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends O
  *
  * @throws IpamError `INVALID_ARGUMENT` for a definition that is none
  */
-export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
+export function defineProvider<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): Provider<P, L, R> {
   const rules = rulesOf(definition)
-  const { pools, ...common } = claimWatches<P>(rules.pools, rules)
-  const planner = definePlanner<Planned<R>, Watches, ClaimWork<P, L, O, R>>({
+  const { pools, ...common } = claimWatches(rules)
+  const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
     name: rules.name,
     watches: { ...common, ...pools },
     state: (objects) => new ClaimWork(rules, { ...common, pools }, objects),
@@ -69,41 +69,39 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
       addresses: (delta, { state }) => state.wakeForAddress(delta),
       clusters: (delta, { state }) => state.wakeForCluster(delta),
     },
-    plan: (key, { state }, time) => state.plan(key, time),
-    hear: rules.outside && ((answered, { state }) => state.hear(answered)),
+    plan: (key, { state }, time) => state.plan(key, time) as Plan<ClaimOutcome | UnreadableOutcome | R> | undefined,
+    onResult: rules.external && ((result, { state }) => state.onResult(result)),
     refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
     reserve: (plan, { state }) => state.reserve(plan),
-    isSummary: (key, { state }) => state.isSummary(key),
+    isAggregate: (key, { state }) => state.isAggregate(key),
     isServed: (key, { state }) => state.isServed(key),
     isBegun: (key, { state }) => state.isBegun(key),
   })
   const work = () => planner.context.state
   return Object.assign(planner, {
-    ledgerOf: (pool: ObjectRef) => work().ledgerOf(pool),
-    retry: (pool: ObjectRef) => work().retry(pool),
-    disbelieve: (claims: readonly string[]) => work().disbelieve(claims),
+    ledgerOf: (pool: ObjectRef) => work().record(pool).ledger as ClaimLedger<KubeObject> as L,
+    retry: (pool: ObjectRef) => work().retry(work().record(pool).exhausted),
+    invalidate: (claims: readonly string[]) => work().invalidate(claims),
   })
 }
 
-type Planned<R extends Outcome> = ClaimOutcome | UnreadableOutcome | R
-
 /** What a provider remembers beside the objects, and what it decides from both. */
-class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> {
-  readonly #rules: ProviderRules<P, L, O, R>
+class ClaimWork {
+  readonly #rules: ProviderRules
   readonly #claims: CachedObjects<IPAddressClaim>
   readonly #addresses: CachedObjects<SeenAddress>
   readonly #clusters: CachedObjects<Cluster>
   /** By kind. */
-  readonly #poolObjects: ReadonlyMap<string, CachedObjects<P>>
-  readonly #pools = new Map<string, PoolRecord<L>>()
-  readonly #heard = new Hearings()
+  readonly #poolObjects: ReadonlyMap<string, CachedObjects<KubeObject>>
+  readonly #pools = new Map<string, PoolRecord>()
+  readonly #results = new CallResults()
   readonly #shared: SharedAddresses
   /** The addresses of claims that exist and have lost them, by key. */
-  readonly #former = new Map<string, { readonly uid: string | undefined; readonly address: IPAddress }>()
+  readonly #former = new Map<string, IPAddress>()
   /** Since when IPAddress objects are seen without their claims, by the key of the claim. */
   readonly #orphans = new Map<string, { readonly uid: string | undefined; readonly sinceMs: number }>()
 
-  constructor(rules: ProviderRules<P, L, O, R>, watches: ClaimWatches<P>, objects: ObjectCache) {
+  constructor(rules: ProviderRules, watches: ClaimWatches, objects: ObjectCache) {
     this.#rules = rules
     this.#shared = new SharedAddresses(rules)
     this.#claims = objects.open(watches.claims)
@@ -113,7 +111,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     rules.memory?.reset()
   }
 
-  plan(key: string, time: PlanTime): Plan<Planned<R>> | undefined {
+  plan(key: string, time: PlanTime): Plan | undefined {
     const isClaim = key.startsWith(`${IPAddressClaim.info.kind} `)
     const entry = isClaim ? this.#claims.entry(nameIn(key)) : this.#poolEntry(key)
     if (entry?.ok === false) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
@@ -121,36 +119,27 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
       const claim = this.#claim(key)
       return claim === undefined ? this.#planOrphan(key, time) : this.#planClaim(key, claim, time)
     }
-    const pool = this.#pool(key)
-    if (pool === undefined) return undefined
-    const record = this.#record(key)
-    record.planned = pool.metadata.uid
-    const claims = isDeleting(pool) ? this.#unreleased(key) : 0
-    return this.#planPool(pool, record, { claims, nowMs: time.nowMs })
+    return entry && this.#planPool(key, entry.value as KubeObject, time)
   }
 
   reserve(plan: Plan): () => readonly string[] {
     const ends = plan.effects.flatMap((effect) => {
-      if (effect.kind === 'outside') return this.#ask(formatRef(effect.call.about))
-      const address = effect.kind === 'create' ? addressIn(effect.object) : undefined
-      const pool = address && poolOfAddress(address, this.#rules)
-      if (address === undefined || pool === undefined) return []
-      const key = formatRef(pool)
-      const { ledger } = this.#record(key)
-      const end = ledger.reserve(address)
-      const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
-      return [() => [...(end() || isGoing(this.#pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]]
+      const isCall = effect.kind === 'external'
+      const object = isCall ? effect.pending : effect.kind === 'create' ? effect.object : undefined
+      return [isCall && this.#beginCall(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
     })
-    return () => ends.flatMap((end) => this.#wakeAll(end()))
+    return () => ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))
   }
 
-  hear(answered: Answered): readonly string[] {
-    const key = formatRef(answered.call.about)
-    if (!IPAddressClaim.is(answered.call.about)) {
-      return this.#pools.get(key)?.calls.hear(answered) === true ? [key, ...this.#waitingOf(key)] : [key]
+  onResult(result: CallResult): readonly string[] {
+    const key = formatRef(result.call.about)
+    if (!IPAddressClaim.is(result.call.about)) {
+      if (this.#pools.get(key)?.calls.onResult(result) !== true) return [key]
+      // what the pool was told may be what its claims wait for
+      return [key, ...this.#claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
     }
     if (this.#claim(key) === undefined) return []
-    this.#heard.hear(key, answered)
+    this.#results.onResult(key, result)
     return [key]
   }
 
@@ -158,11 +147,11 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const claim = this.#claim(key)
     if (claim === undefined) return undefined
     const address = this.#address(key)
-    const isLost = phaseOf(claim) === 'Bound' && (address === undefined || !fulfils(address, claim, this.#rules))
+    const isLost = isBound(claim) && (address === undefined || !fulfils(address, claim, this.#rules))
     return planRefused(claim, refusal, { nowMs, isLost })
   }
 
-  isSummary(key: string): boolean {
+  isAggregate(key: string): boolean {
     const record = this.#pools.get(key)
     const pool = record && this.#pool(key)
     // that it has to stay is written before its claims are served, what they take of it afterwards
@@ -172,44 +161,45 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   isServed(key: string): boolean {
     const claim = this.#claim(key)
-    if (claim?.status?.addressRef?.name === undefined || isDeleting(claim)) return false
-    return this.#address(key) !== undefined
+    return claim !== undefined && isBound(claim) && !isDeleting(claim) && this.#address(key) !== undefined
   }
 
   isBegun(key: string): boolean {
     const claim = this.#claim(key)
-    if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
-    return this.#rules.outside?.isBegun?.(claim) === true
+    if (claim === undefined || isBound(claim) || isDeleting(claim)) return false
+    return this.#rules.external?.isBegun?.(claim) === true
   }
 
-  ledgerOf(pool: ObjectRef): L {
-    return this.#record(formatRef(pool)).ledger
+  /** Something has changed about a pool that may have an external system answer otherwise. @returns the keys of those claims of it */
+  retry(claims: Iterable<string>): readonly string[] {
+    const keys = [...claims]
+    this.#results.invalidateFailures(keys)
+    return keys
   }
 
-  retry(pool: ObjectRef): readonly string[] {
-    const record = this.#record(formatRef(pool))
-    return this.#retry(record.exhausted)
+  invalidate(claims: readonly string[]): void {
+    for (const key of claims) this.#results.invalidate(key)
   }
 
-  disbelieve(claims: readonly string[]): void {
-    for (const key of claims) this.#heard.disbelieve(key)
-  }
-
-  #planPool(pool: P, { ledger, calls }: PoolRecord<L>, { claims, nowMs }: { claims: number; nowMs: number }): Plan<R> {
-    const plan = this.#rules.planPool({ pool, ledger, claims, calls: calls.resultsOf(pool, nowMs), nowMs })
-    if (plan.call !== undefined && this.#rules.outside === undefined) {
-      refuse('outside', 'what external systems can do: planPool makes calls', 'nothing')
-    }
-    return calls.planned(plan, pool, nowMs)
+  #planPool(key: string, pool: KubeObject, { nowMs }: PlanTime): Plan {
+    const record = this.record(key)
+    record.planned = pool.metadata.uid
+    const claims = isDeleting(pool) ? this.#unreleased(key) : 0
+    return record.calls.plan(pool, nowMs, (calls) => {
+      const plan = this.#rules.planPool({ pool, ledger: record.ledger, claims, calls, nowMs })
+      if (plan.call === undefined || this.#rules.external !== undefined) return plan
+      return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
+    })
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
     const reads = claimReads(claim, this.#rules)
-    const record = reads.pool && this.#record(formatRef(reads.pool))
+    const record = reads.pool && this.record(reads.pool)
     const pool = reads.pool && this.#poolEntry(formatRef(reads.pool))
     const seen = this.#addresses.get(reads.address)
-    const addressPool = seen?.address && poolOfAddress(seen.address, this.#rules)
+    const addressPool = this.#poolOf(seen?.address)
     const cluster = reads.cluster && this.#clusters.entry(reads.cluster)
+    const former = this.#former.get(key)
     const plan = planClaim(
       this.#rules,
       {
@@ -217,7 +207,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
         address: seen?.address,
         addressPool: addressPool && this.#pool(formatRef(addressPool)),
         rivals: this.#rivalsOf(key, seen?.address, claim, time),
-        heard: this.#heard.of(key),
+        resultOf: this.#results.of(key),
         addressProblem: seen?.problem,
         cluster: readable(cluster),
         clusterProblem: problemOf(cluster),
@@ -225,69 +215,76 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
         pool: readable(pool),
         ledger: record?.ledger ?? this.#rules.ledger(),
         poolCalls: pool?.ok === true ? record?.calls.resultsOf(pool.value, time.nowMs) : undefined,
-        former: this.#formerOf(key, claim),
+        former: former && fulfils(former, claim, this.#rules) ? former.spec : undefined,
       },
       time,
     )
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
-    const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
+    const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'
     // a claim that failed because another claim has its address does not wait for room
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
-    const isForRoom = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
-    if (isForRoom) record?.exhausted.add(key, claim)
+    if (reason === 'PoolExhausted' || (reason === other && !waitsForOthers)) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
     return plan
   }
 
+  /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
+  #planOrphan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
+    const { finalizers, sweepAfterSeconds } = this.#rules
+    const address = this.#address(key)
+    const pool = this.#poolOf(address)
+    const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
+    const mayGo = isOurs && !areOrphansLeft(this.#rules) && (sweepAfterSeconds !== undefined || isDeleting(address))
+    const { uid } = address?.metadata ?? {}
+    const seen = this.#orphans.get(key)
+    const orphan = seen?.uid === uid && seen !== undefined ? seen : { uid, sinceMs: time.nowMs }
+    if (!mayGo) {
+      this.#orphans.delete(key)
+      return undefined
+    }
+    this.#orphans.set(key, orphan)
+    const name = clusterNameOfAddress(address)
+    const cluster = name === undefined ? undefined : this.#clusters.entry({ ...address.metadata, name })
+    const { sinceMs } = orphan
+    const finalizer = finalizers.address
+    const poolEntry = this.#poolEntry(formatRef(pool))
+    return planOrphan({ address, finalizer, pool: poolEntry, cluster, sinceMs, sweepAfterSeconds }, time)
+  }
+
   /** What is known of the other IPAddress objects that have the address of the one of a claim. */
-  #rivalsOf(
-    key: string,
-    address: IPAddress | undefined,
-    claim: IPAddressClaim,
-    { nowMs }: PlanTime,
-  ): Rivals | undefined {
-    const pool = address && poolOfAddress(address, this.#rules)
+  #rivalsOf(key: string, address: IPAddress | undefined, claim: IPAddressClaim, time: PlanTime): Rivals | undefined {
     const others = this.#othersWith(address)
-    if (address === undefined || pool === undefined || others.length === 0) {
+    if (address === undefined || others.length === 0) {
       this.#shared.forget(key)
       return undefined
     }
-    const poolKey = formatRef(pool)
-    const isOfPool = (other: string) => {
-      const held = this.#addresses.get(nameIn(other))?.held
-      const from = held && poolOfAddress(held, this.#rules)
-      return from !== undefined && formatRef(from) === poolKey
-    }
+    const pool = this.#poolKeyOf(address)
+    const isOfPool = (other: string) => this.#poolKeyOf(this.#addresses.get(nameIn(other))?.held) === pool
     const claimOf = (other: string) => this.#claim(other)
-    const sharing: Sharing = {
-      key,
-      own: { address, claim },
-      others,
-      names: () => others.filter(isOfPool).map(nameIn),
-      claimOf,
-      contenderOf: (other) =>
-        isOfPool(other) && !this.#isPaused(claimOf(other))
-          ? { address: this.#address(other), claim: claimOf(other) }
-          : undefined,
+    const contenderOf = (other: string) => {
+      const rival = { address: this.#address(other), claim: claimOf(other) }
+      return isOfPool(other) && !this.#isPaused(rival.claim) ? rival : undefined
     }
-    return this.#shared.rivalsOf(sharing, { nowMs, mayGiveWay: choosesByLedger(this.#rules) })
+    const names = () => others.filter(isOfPool).map(nameIn)
+    const sharing: Sharing = { key, own: { address, claim }, others, names, claimOf, contenderOf }
+    return this.#shared.rivalsOf(sharing, { ...time, mayGiveWay: choosesByLedger(this.#rules) })
   }
 
   /** Whether the Cluster of a claim keeps it as it is. */
   #isPaused(claim: IPAddressClaim | undefined): boolean {
     const name = claim && claimReads(claim, this.#rules).cluster
-    if (name === undefined) return false
-    const cluster = this.#clusters.get(name)
-    return cluster === undefined || isClusterPaused(cluster)
+    const cluster = name && this.#clusters.get(name)
+    return name !== undefined && (cluster === undefined || isClusterPaused(cluster))
   }
 
   /** The keys of the claims whose IPAddress has the address of this one, or a part of it. */
   #othersWith(address: IPAddress | undefined): readonly string[] {
-    const pool = address && poolOfAddress(address, this.#rules)
+    const pool = this.#poolOf(address)
     if (address === undefined || pool === undefined) return []
-    const others = this.#record(formatRef(pool)).ledger.othersHolding(address)
-    return others.map((name) => `${IPAddressClaim.info.kind} ${name}`)
+    return this.record(pool)
+      .ledger.othersHolding(address)
+      .map((name) => `${IPAddressClaim.info.kind} ${name}`)
   }
 
   /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
@@ -295,87 +292,41 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return this.#othersWith(address).filter((key) => this.#claim(key) !== undefined)
   }
 
-  /** The keys of the claims of a pool that have no address yet: what the pool was told may be what they wait for. */
-  #waitingOf(pool: string): readonly string[] {
-    return this.#claimsBy('pool', pool).filter((key) => !this.isServed(key))
-  }
-
-  /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
-  #retry(claims: Iterable<string>): readonly string[] {
-    const keys = [...claims]
-    this.#heard.doubt(keys)
-    return keys
-  }
-
-  /** The pool of a claim stays while the outside is asked for it, also before the finalizer of the claim is seen. */
-  #ask(key: string): (() => readonly string[])[] {
+  /** The pool of a claim stays while a call for it is in flight, also before the finalizer of the claim is seen. */
+  #beginCall(key: string): (() => readonly string[]) | undefined {
     const claim = this.#claim(key)
     const pool = claim && claimReads(claim, this.#rules).pool
-    if (pool === undefined) return []
-    const { asking } = this.#record(formatRef(pool))
+    if (pool === undefined) return undefined
+    const { asking } = this.record(pool)
     asking.add(key)
-    this.#heard.ask(key)
-    return [
-      () => {
-        this.#heard.end(key)
-        return asking.delete(key) ? this.#poolThatWaits(claim) : []
-      },
-    ]
+    this.#results.ask(key)
+    return () => {
+      this.#results.end(key)
+      return asking.delete(key) ? this.#poolThatWaits(claim) : []
+    }
+  }
+
+  /** An address is about to be written, or asked for. @returns ends that, and says in which pools there is room now, or which of them wait for that */
+  #hold(address: IPAddress | undefined): (() => readonly string[]) | undefined {
+    const pool = this.#poolOf(address)
+    if (address === undefined || pool === undefined) return undefined
+    const { ledger } = this.record(pool)
+    const key = formatRef(pool)
+    const end = ledger.reserve(address)
+    const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
+    return () => [...(end() || isGoing(this.#pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]
   }
 
   /** How many claims of a pool have our finalizer, or are about to. */
   #unreleased(pool: string): number {
-    const hasOurs = (claim: IPAddressClaim) => hasFinalizer(claim, this.#rules.finalizers.claim)
-    let count = 0
-    for (const claim of this.#claims.each('pool', pool)) if (hasOurs(claim)) count++
-    for (const key of this.#record(pool).asking) {
+    let count = this.#claims.countBy('unreleased', pool)
+    for (const key of this.record(pool).asking) {
       const claim = this.#claim(key)
-      const ref = claim && claimReads(claim, this.#rules).pool
-      const isCounted = claim !== undefined && ref !== undefined && formatRef(ref) === pool && hasOurs(claim)
+      const { pool: ref } = claim === undefined ? {} : claimReads(claim, this.#rules)
+      const isCounted = ref && formatRef(ref) === pool && claim && hasFinalizer(claim, this.#rules.finalizers.claim)
       if (claim !== undefined && !isCounted) count++
     }
     return count
-  }
-
-  /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
-  #planOrphan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
-    const { finalizers, outside, sweepAfterSeconds } = this.#rules
-    // only with its claim is it known what an outside system has to be given back
-    if (outside !== undefined && outside.orphans !== 'swept') return undefined
-    const address = this.#address(key)
-    const pool = address && poolOfAddress(address, this.#rules)
-    const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
-    if (!isOurs || (sweepAfterSeconds === undefined && !isDeleting(address))) {
-      this.#orphans.delete(key)
-      return undefined
-    }
-    const { uid } = address.metadata
-    const seen = this.#orphans.get(key)
-    const orphan = seen?.uid === uid && seen !== undefined ? seen : { uid, sinceMs: time.nowMs }
-    this.#orphans.set(key, orphan)
-    const poolEntry = this.#poolEntry(formatRef(pool))
-    const name = clusterNameOfAddress(address)
-    const cluster = name === undefined ? undefined : this.#clusters.entry({ ...address.metadata, name })
-    return planOrphan(
-      {
-        address,
-        finalizer: finalizers.address,
-        pool: readable(poolEntry),
-        poolProblem: problemOf(poolEntry),
-        cluster: readable(cluster),
-        clusterProblem: problemOf(cluster),
-        sinceMs: orphan.sinceMs,
-        sweepAfterSeconds,
-      },
-      time,
-    )
-  }
-
-  /** What the claim had, if it is still the one that had it, and wants it from the same pool. */
-  #formerOf(key: string, claim: IPAddressClaim): Place | undefined {
-    const former = this.#former.get(key)
-    if (former === undefined || former.uid !== claim.metadata.uid) return undefined
-    return fulfils(former.address, claim, this.#rules) ? former.address.spec : undefined
   }
 
   wakeForClaim({ ref, before: had, now: has }: Delta<IPAddressClaim>): readonly string[] {
@@ -383,10 +334,12 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const [before, claim] = [readable(had), readable(has)]
     const pools = [before, claim].map((each) => each && claimReads(each, this.#rules).pool)
     // the claim may be another one, or of another pool
-    if (pools[0] !== undefined) this.#record(formatRef(pools[0])).exhausted.delete(key)
-    if (pools[1] !== undefined) this.#record(formatRef(pools[1]))
-    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.disbelieve(key)
-    if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
+    if (pools[0] !== undefined) this.record(pools[0]).exhausted.delete(key)
+    if (pools[1] !== undefined) this.record(pools[1])
+    if (before?.metadata.uid !== claim?.metadata.uid) {
+      this.#results.invalidate(key)
+      this.#former.delete(key)
+    }
     if (claim === undefined) this.#shared.forget(key)
     else this.#orphans.delete(key)
     // whether it is Bound decides which of several gives way
@@ -401,82 +354,66 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   }
 
   wakeForAddress({ ref, before: had, now: has }: Delta<SeenAddress>): readonly string[] {
-    const claimKey = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
-    const [{ address: addressBefore, held: before }, { address, held: now }] = [
-      readable(had) ?? NONE,
-      readable(has) ?? NONE,
-    ]
+    const key = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
+    const claim = this.#claim(key)
+    const [before, now] = [readable(had)?.held, readable(has)?.held]
+    const [poolBefore, poolNow] = [this.#poolOf(before), this.#poolOf(now)]
+    const [keyBefore, keyNow] = [this.#poolKeyOf(before), this.#poolKeyOf(now)]
     // what was said before the address came or went is used up
-    if (addressBefore?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
-    const poolBefore = before && poolOfAddress(before, this.#rules)
-    const poolNow = now && poolOfAddress(now, this.#rules)
-    const wanted: string[] = [claimKey]
-    if (before !== undefined && before.metadata.uid !== now?.metadata.uid) this.#noteLoss(claimKey, before)
-    if (now !== undefined && poolNow !== undefined) {
-      this.#record(formatRef(poolNow)).ledger.observe(now)
-      wanted.push(formatRef(poolNow))
+    if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#results.invalidate(key)
+    // the claim is given that again while it lives, or is held by its consumer
+    if (before && before.metadata.uid !== now?.metadata.uid && claim && isControlledBy(before, claim)) {
+      this.#former.set(key, before)
+    }
+    const wanted: string[] = [key]
+    if (now !== undefined && poolNow !== undefined && keyNow !== undefined) {
+      this.record(poolNow).ledger.observe(now)
+      wanted.push(keyNow)
     }
     const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
-    if (poolBefore !== undefined) {
-      const poolKey = formatRef(poolBefore)
-      const record = this.#record(poolKey)
-      const samePool = poolNow !== undefined && formatRef(poolNow) === poolKey
-      if (!samePool) record.ledger.forget(ref)
+    if (poolBefore !== undefined && keyBefore !== undefined) {
+      const { ledger, exhausted } = this.record(poolBefore)
+      if (keyBefore !== keyNow) ledger.forget(ref)
       // an address that went, or that is another one now, may have made room
-      if (!samePool || isOther) wanted.push(poolKey, ...this.#retry(record.exhausted))
+      if (keyBefore !== keyNow || isOther) wanted.push(keyBefore, ...this.retry(exhausted))
     }
     if (isOther) {
-      const others = [...this.#claimsWith(now), ...this.#claimsWith(before)]
-      wanted.push(...this.#shared.afterAddress(claimKey, others))
+      wanted.push(...this.#shared.afterAddress(key, [...this.#claimsWith(now), ...this.#claimsWith(before)]))
     }
-    const { memory } = this.#rules
-    if (memory === undefined) return wanted
     const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
-      address && pool && { address, pool, ledger: this.#record(formatRef(pool)).ledger }
-    const others = memory.observeAddress({
-      name: `${ref.namespace}/${ref.name}`,
-      before: heldOf(before, poolBefore),
-      now: heldOf(now, poolNow),
-      claim: this.#claim(claimKey),
-    })
-    return [...wanted, ...this.#wakeAll(others)]
-  }
-
-  /** Remembers what a claim had whose IPAddress is gone: the claim is given that again while it lives, or is held by its consumer. */
-  #noteLoss(claimKey: string, address: IPAddress): void {
-    const claim = this.#claim(claimKey)
-    if (claim === undefined || !isControlledBy(address, claim)) return
-    this.#former.set(claimKey, { uid: claim.metadata.uid, address })
+      address && pool && { address, pool, ledger: this.record(pool).ledger }
+    const change = { before: heldOf(before, poolBefore), now: heldOf(now, poolNow), name: nameIn(key), claim }
+    return [...wanted, ...this.#wakeAll(this.#rules.memory?.observeAddress(change) ?? [])]
   }
 
   /** Pools, each with the claims that wait for room in it. */
   #wakeAll(pools: readonly string[]): string[] {
-    return pools.flatMap((key) => [key, ...this.#record(key).exhausted])
+    return pools.flatMap((key) => [key, ...this.record(key).exhausted])
   }
 
-  wakeForPool({ ref, before: had, now: has }: Delta<P>): readonly string[] {
+  wakeForPool({ ref, before: had, now: has }: Delta<KubeObject>): readonly string[] {
     const key = formatRef(ref)
-    const record = this.#record(key)
+    const { ledger, calls } = this.record(key)
     const [before, pool, problem] = [readable(had), readable(has), problemOf(has)]
     const isSameProblem = problem === problemOf(had)
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
     let others: readonly string[] = []
     if (!isSameProblem || !isSameSpec) {
-      record.ledger.setPool(pool, problem === undefined ? [] : [problem])
-      others = this.#rules.memory?.observePool(ref, pool, record.ledger) ?? []
+      ledger.setPool(pool, problem === undefined ? [] : [problem])
+      others = this.#rules.memory?.observePool(ref, pool, ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
-    const claims = isAsBefore && isSameSpec ? [] : this.#claimsBy('pool', key)
-    const wanted = isAsBefore ? [] : this.#retry(claims)
-    if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) record.calls.clear()
-    else if (!isAsBefore) record.calls.retry()
+    const claims = isAsBefore ? [] : this.#claimsBy('pool', key)
+    if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) calls.clear()
+    else if (!isAsBefore) calls.retry()
+    this.retry(claims)
     // an answer is about the pool as it was
-    if (!isSameSpec) this.disbelieve(claims)
-    return [key, ...wanted, ...this.#wakeAll(others)]
+    if (!isSameSpec) this.invalidate(claims)
+    return [key, ...claims, ...this.#wakeAll(others)]
   }
 
   /** All of a pool that its ledger goes by. */
-  #meaningOf(pool: P | undefined): string | undefined {
+  #meaningOf(pool: KubeObject | undefined): string | undefined {
     const annotations = this.#rules.poolAnnotations?.map((name) => pool?.metadata.annotations?.[name] ?? null)
     return pool && JSON.stringify([pool.spec, annotations])
   }
@@ -496,12 +433,21 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return this.#addresses.get(nameIn(claimKey))?.address
   }
 
-  #poolEntry(key: string): Parsed<P> | undefined {
+  #poolEntry(key: string): Parsed<KubeObject> | undefined {
     return this.#poolObjects.get(key.slice(0, key.indexOf(' ')))?.entry(nameIn(key))
   }
 
-  #pool(key: string): P | undefined {
+  #pool(key: string): KubeObject | undefined {
     return readable(this.#poolEntry(key))
+  }
+
+  #poolOf(address: IPAddress | undefined): ObjectRef | undefined {
+    return address && poolOfAddress(address, this.#rules)
+  }
+
+  #poolKeyOf(address: IPAddress | undefined): string | undefined {
+    const pool = this.#poolOf(address)
+    return pool && formatRef(pool)
   }
 
   /** The keys of the claims of a pool or a Cluster, the oldest claim first. */
@@ -509,35 +455,32 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return this.#claims.by(index, key).map(keyOf)
   }
 
-  #record(key: string): PoolRecord<L> {
+  record(pool: ObjectRef | string): PoolRecord {
+    const key = typeof pool === 'string' ? pool : formatRef(pool)
     const known = this.#pools.get(key)
     if (known !== undefined) return known
-    const record: PoolRecord<L> = {
-      planned: undefined,
-      ledger: this.#rules.ledger(),
-      exhausted: new ClaimLine(),
-      asking: new Set(),
-      calls: new PoolCalls(),
-    }
+    const record = new PoolRecord(this.#rules.ledger())
     this.#pools.set(key, record)
     return record
   }
 }
 
 /** What is remembered of a pool, also of one that claims or addresses name before it exists. */
-interface PoolRecord<L> {
+class PoolRecord {
+  readonly ledger: ClaimLedger<KubeObject>
   /** The uid that it had when it was planned last. */
   planned: string | undefined
-  readonly ledger: L
   /** Keys of the claims that wait for room. */
-  readonly exhausted: ClaimLine
-  /** Keys of the claims for which an external system is being asked. */
-  readonly asking: Set<string>
+  readonly exhausted = new ClaimsByAge()
+  /** Keys of the claims for which a call is in flight. */
+  readonly asking = new Set<string>()
   /** What was asked for the pool itself. */
-  readonly calls: PoolCalls
-}
+  readonly calls = new PoolCalls()
 
-const NONE: Partial<SeenAddress> = {}
+  constructor(ledger: ClaimLedger<KubeObject>) {
+    this.ledger = ledger
+  }
+}
 
 /** The name in a key: `namespace/name`. */
 function nameIn(key: string): string {

@@ -1,15 +1,17 @@
-import { type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
+import * as Address from '../../cidr/nouns/address.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { groupOf, type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import { type Answered, type Effect, guard, type Outcome, type OutsideFailure, type Plan } from '../../plan/index.js'
-import type { CallResult, CallResults, PoolCall, PoolPlan } from './definition.js'
-import { type Heard, secondsLeft } from './outside.js'
+import { type CallResult, type Effect, guard, type Outcome, type Plan } from '../../plan/index.js'
+import type { Offer, PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
+import { type LastResult, retryAfter } from './external.js'
 
 /** What is known of a call of a pool. */
 interface Known {
   /** The last value, and when it was asked for. */
   readonly value?: { readonly json: Json; readonly askedAtMs: number } | undefined
   /** The last answer, if it was a failure. */
-  readonly failed?: Heard | undefined
+  readonly failed?: LastResult | undefined
 }
 
 /** What was asked on behalf of one pool, and what was said to it. */
@@ -19,28 +21,37 @@ export class PoolCalls {
   /** The calls that were planned and not answered, and when. */
   readonly #inFlight = new Map<string, number>()
 
-  /** What a verb is given. */
-  resultsOf(pool: KubeObject, nowMs: number): CallResults {
+  /** What a verb is given. @param reads collects what it reads */
+  resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults {
     return {
       of: (operation, id) => {
-        const known = this.#known.get(callKey(operation, markerOf(pool, id)))
+        const key = callKey(operation, markerOf(pool, id))
+        reads?.add(key)
+        const known = this.#known.get(key)
         return known && resultOf(known, nowMs)
       },
     }
   }
 
   /**
-   * The plan with its call as an effect, if the call is due.
+   * The plan of a pool with its call as an effect, if the call is due. Results that it does not use any more are dropped.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    */
-  planned<R extends Outcome>({ call, ...plan }: PoolPlan<R>, pool: KubeObject, nowMs: number): Plan<R> {
-    if (plan.effects.some(({ kind }) => kind === 'outside')) {
-      refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind outside')
+  plan<R extends Outcome>(pool: KubeObject, nowMs: number, planPool: (calls: PoolCallResults) => PoolPlan<R>): Plan<R> {
+    const used = new Set<string>()
+    const { call, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
+    if (call !== undefined) used.add(callKey(call.operation, markerOf(pool, call.id)))
+    for (const [key, { failed }] of this.#known) {
+      const mayBeMade = failed === undefined || retryAfter(failed, nowMs) === 0
+      if (mayBeMade && !used.has(key)) this.#known.delete(key)
+    }
+    if (plan.effects.some(({ kind }) => kind === 'external')) {
+      refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind external')
     }
     if (call === undefined) return plan
     assertCall(call)
-    const { operation, id, input, why, maxAgeSeconds } = call
+    const { operation, id, input, why, maxAgeSeconds, pending } = call
     const key = markerOf(pool, id)
     const waitSeconds = this.#waitOf(callKey(operation, key), maxAgeSeconds, nowMs)
     if (waitSeconds === undefined) return plan
@@ -49,12 +60,17 @@ export class PoolCalls {
     }
     this.#inFlight.set(callKey(operation, key), nowMs)
     const about = refOf(pool)
-    const ask: Effect = { kind: 'outside', call: { operation, key, about, input }, why }
+    const ask: Effect = {
+      kind: 'external',
+      call: { operation, key, about, input },
+      why,
+      ...(pending && { pending: pendingFor(pool, pending) }),
+    }
     return { ...plan, effects: [...plan.effects, ...checked(plan.effects, pool), ask] }
   }
 
   /** Takes an answer in. @returns false: it is not of this pool, or about the pool as it was */
-  hear({ call, answer, atMs }: Answered): boolean {
+  onResult({ call, answer, atMs }: CallResult): boolean {
     const key = callKey(call.operation, call.key)
     const askedAtMs = this.#inFlight.get(key)
     if (askedAtMs === undefined) return false
@@ -79,7 +95,7 @@ export class PoolCalls {
   /** After how many seconds a call may be made; `undefined`: not before the pool changes. */
   #waitOf(key: string, maxAgeSeconds: number | undefined, nowMs: number): number | undefined {
     const { value, failed } = this.#known.get(key) ?? {}
-    if (failed !== undefined) return leftOf(failed, nowMs)
+    if (failed !== undefined) return retryAfter(failed, nowMs)
     if (value === undefined) return 0
     if (maxAgeSeconds === undefined) {
       const expected = 'a call that was not answered, or the age at which its answer is too old (maxAgeSeconds)'
@@ -89,23 +105,10 @@ export class PoolCalls {
   }
 }
 
-function resultOf({ value, failed }: Known, nowMs: number): CallResult {
-  const failure = failed && failureOf(failed)
-  return {
-    value: value?.json,
-    askedAtMs: value?.askedAtMs,
-    failure,
-    retryAfterSeconds: failed && leftOf(failed, nowMs),
-  }
-}
-
-function failureOf({ answer }: Heard): OutsideFailure | undefined {
-  return answer.ok ? undefined : answer.failure
-}
-
-function leftOf(failed: Heard, nowMs: number): number | undefined {
-  const failure = failureOf(failed)
-  return failure?.retryable === true ? secondsLeft(failed, failure, nowMs) : undefined
+function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult {
+  const failure = failed?.answer.ok === false ? failed.answer.failure : undefined
+  const retryAfterSeconds = failed && retryAfter(failed, nowMs)
+  return { value: value?.json, askedAtMs: value?.askedAtMs, failure, retryAfterSeconds }
 }
 
 /** Nothing is asked for a pool that is another one by now. A patch of the pool for its version says so already. */
@@ -120,6 +123,14 @@ function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[
       effect.ref.namespace === namespace,
   )
   return isChecked ? [] : [guard(pool, 'only what this pool needs is asked for')]
+}
+
+/** An address that a pool itself asks for. */
+function pendingFor({ apiVersion, kind, metadata }: KubeObject, { address, prefix }: Offer): IPAddress {
+  const { name, namespace } = metadata
+  const poolRef = { apiGroup: groupOf(apiVersion), kind, name }
+  const spec = { claimRef: { name: '' }, poolRef, address: Address.format(address), prefix }
+  return { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, metadata: { name, namespace }, spec }
 }
 
 /** The marker of a call for a pool: names come again, uids do not. */

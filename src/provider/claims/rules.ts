@@ -5,7 +5,7 @@ import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
-import type { Ledger, ProviderDefinition, ProviderFinalizers } from './definition.js'
+import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /** The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider gives to every provider that is built on it. */
 export const DEFAULT_FINALIZERS: ProviderFinalizers = {
@@ -13,30 +13,24 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
   address: PROTECT_ADDRESS_FINALIZER,
 }
 
-/** A definition that was looked at, with its defaults filled in. */
-export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
-  extends ClaimRules<P, L, O>,
-    Pick<
-      ProviderDefinition<P, L, O, R>,
-      'name' | 'pools' | 'ledger' | 'planPool' | 'poolAnnotations' | 'memory' | 'sweepAfterSeconds'
-    > {}
+type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome>
 
-/** Of these, what a plan for a claim is made by. */
-export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>
-  extends PoolKinds,
-    Pick<
-      ProviderDefinition<P, L, O, Outcome>,
-      'resolve' | 'ensure' | 'confirm' | 'release' | 'outside' | 'holdsAddress'
-    > {
+/**
+ * A definition that was checked, with its defaults filled in. The types of its pools, its ledger and its offers are checked where it is defined: the life of
+ * claims only hands them from one verb to the next.
+ */
+export interface ProviderRules extends PoolKinds, Omit<AnyDefinition, 'emptyGroup' | 'finalizers'> {
   readonly finalizers: ProviderFinalizers
 }
 
 /** Whether a provider chooses addresses by its ledger alone: no external system and no `confirm` decides whose one is. */
-export function choosesByLedger<P extends KubeObject, L extends Ledger<P>, O>({
-  outside,
-  confirm,
-}: ClaimRules<P, L, O>): boolean {
-  return outside === undefined && confirm === undefined
+export function choosesByLedger({ external, confirm }: ProviderRules): boolean {
+  return external === undefined && confirm === undefined
+}
+
+/** Whether an IPAddress without its claim stays: only with its claim is it known what is to be given back to an external system. */
+export function areOrphansLeft({ external }: ProviderRules): boolean {
+  return external !== undefined && external.orphans !== 'swept'
 }
 
 /** Which pools are ours. */
@@ -47,9 +41,10 @@ export interface PoolKinds {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function rulesOf<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
-  definition: ProviderDefinition<P, L, O, R>,
-): ProviderRules<P, L, O, R> {
+export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
+  of: ProviderDefinition<P, L, O, R>,
+): ProviderRules {
+  const definition = of as unknown as AnyDefinition
   assertDefinition(definition)
   const kinds = definition.pools.map(({ info }) => ({ ...info, group: groupOf(info.apiVersion) }))
   return {
@@ -64,27 +59,23 @@ const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info
 const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
-  definition: ProviderDefinition<P, L, O, R>,
-): void {
-  const { name, pools, finalizers, outside, sweepAfterSeconds } = definition ?? {}
+function assertDefinition(definition: AnyDefinition): void {
+  const { name, pools, finalizers, external, sweepAfterSeconds } = definition ?? {}
   if (!isText(name)) refuse('name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuse('pools', 'a list of models, one at least', pools)
   // keys have no group in them
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
   if (new Set(kinds).size < kinds.length) refuse('pools', 'kinds of different names', kinds.join(', '))
-  for (const verb of ['ledger', 'resolve', 'ensure', 'planPool'] as const) {
-    if (typeof definition[verb] !== 'function') refuse(verb, 'a function', definition[verb])
-  }
-  for (const verb of ['confirm', 'release', 'holdsAddress'] as const) {
+  for (const verb of ['ledger', 'resolve', 'ensure', 'planPool', 'confirm', 'release', 'holdsAddress'] as const) {
+    const isOptional = verb === 'confirm' || verb === 'release' || verb === 'holdsAddress'
     const own = definition[verb]
-    if (own !== undefined && typeof own !== 'function') refuse(verb, 'a function', own)
+    if (typeof own !== 'function' && !(isOptional && own === undefined)) refuse(verb, 'a function', own)
   }
   for (const [of, finalizer] of Object.entries(finalizers ?? {})) {
     if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
   }
-  if (outside !== undefined && !MARKERS.includes(outside?.marker))
-    refuse('outside.marker', MARKERS.join(', '), outside?.marker)
+  if (external !== undefined && !MARKERS.includes(external?.marker))
+    refuse('external.marker', MARKERS.join(', '), external?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
     refuse('sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }

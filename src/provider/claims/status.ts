@@ -1,69 +1,16 @@
 import {
-  type ClaimEvent,
-  type ClaimState,
   type Condition,
   type ConditionUpdate,
   findCondition,
   type NotReadyReason,
+  phaseOf,
+  type ReadyReason,
   setCondition,
-  stateOf,
-  transition,
 } from '../../claim/index.js'
 import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { PlanTime } from '../../plan/index.js'
-
-/** Where events have led a claim: its new state, the status to write, and whether it has to be tried again by time. */
-export interface Progress {
-  readonly state: ClaimState
-  readonly status: IPAddressClaimStatus | undefined
-  readonly retryLater: boolean
-}
-
-/** Starts from what the status of a claim says. */
-export function startOf(claim: IPAddressClaim): Progress {
-  return { state: stateOf(claim), status: claim.status, retryLater: false }
-}
-
-/** Takes the claim machine one event further and does to the status what it says. */
-export function advance(
-  from: Progress,
-  event: ClaimEvent,
-  claim: IPAddressClaim,
-  details: { readonly message: string; readonly now: string },
-): Progress {
-  const [state, effects] = transition(from.state, event)
-  let { status } = from
-  let retryLater = false
-  for (const effect of effects) {
-    switch (effect) {
-      case 'setAddressRef':
-        if (status?.addressRef?.name !== claim.metadata.name)
-          status = { ...status, addressRef: { name: claim.metadata.name } }
-        break
-      case 'clearAddressRef': {
-        const { addressRef: _, ...rest } = status ?? {}
-        status = rest
-        break
-      }
-      case 'setReady':
-        status = withReady(status, claim, { status: 'True', reason: 'AddressAllocated', message: '' }, details.now)
-        break
-      case 'setNotReady': {
-        const reason = ('reason' in state ? state.reason : undefined) as NotReadyReason
-        status = withReady(status, claim, { status: 'False', reason, message: details.message }, details.now)
-        break
-      }
-      case 'retryLater':
-        retryLater = true
-        break
-      case 'retryOnPoolChange':
-        break
-    }
-  }
-  return { state, status, retryLater }
-}
 
 /**
  * The merge patch from one status to another; `undefined` if nothing changes. Conditions are a list, and so written whole: the write
@@ -81,7 +28,7 @@ export function statusPatch(
 
 /** Whether a claim has its address, as its status says it: its consumer may have read it. */
 export function isBound(claim: IPAddressClaim): boolean {
-  return stateOf(claim).phase === 'Bound'
+  return phaseOf(claim) === 'Bound'
 }
 
 /** The condition of a claim that shares its address with another IPAddress, or has. */
@@ -108,18 +55,21 @@ export function withUniqueness(
   return withCondition(status, claim, { type: ADDRESS_UNIQUE_CONDITION, ...update }, now)
 }
 
-/** The status of a claim that is being deleted and can not go, and why: whatever else it says stays. */
-export function stuck(claim: IPAddressClaim, message: string, now: string): IPAddressClaimStatus {
-  return withReady(claim.status, claim, { status: 'False', reason: 'AllocationFailed', message }, now)
-}
-
-function withReady(
+/** The status of a claim with its condition Ready. */
+export function withReady(
   status: IPAddressClaimStatus | undefined,
   claim: IPAddressClaim,
-  update: Pick<Condition, 'status' | 'reason' | 'message'>,
+  reason: NotReadyReason | ReadyReason,
+  message: string,
   now: string,
 ): IPAddressClaimStatus {
-  return withCondition(status, claim, { type: READY_CONDITION, ...update }, now)
+  const isReady = reason === 'AddressAllocated'
+  return withCondition(
+    status,
+    claim,
+    { type: READY_CONDITION, status: isReady ? 'True' : 'False', reason, message },
+    now,
+  )
 }
 
 function withCondition(
@@ -128,9 +78,7 @@ function withCondition(
   update: ConditionUpdate,
   now: string,
 ): IPAddressClaimStatus {
-  const { generation } = claim.metadata
-  const observed = generation === undefined ? {} : { observedGeneration: generation }
-  const conditions = setCondition(status?.conditions, { ...update, ...observed }, now)
+  const conditions = conditionsWith(status?.conditions, claim, [update], now)
   return conditions === status?.conditions ? (status as IPAddressClaimStatus) : { ...status, conditions }
 }
 
@@ -143,17 +91,19 @@ export function timeText({ nowMs }: PlanTime): string {
  * The conditions of a pool with some of them set, as of a time and of the generation that it has; the same list if nothing changes.
  */
 export function withConditions(
-  {
-    metadata,
-    status,
-  }: KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined },
+  object: KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined },
   updates: readonly ConditionUpdate[],
   time: PlanTime,
 ): readonly Condition[] | undefined {
-  const now = timeText(time)
-  const { generation } = metadata
+  return conditionsWith(object.status?.conditions, object, updates, timeText(time))
+}
+
+function conditionsWith(
+  before: readonly Condition[] | undefined,
+  { metadata: { generation } }: KubeObject,
+  updates: readonly ConditionUpdate[],
+  now: string,
+): readonly Condition[] | undefined {
   const observed = generation === undefined ? {} : { observedGeneration: generation }
-  let conditions = status?.conditions
-  for (const update of updates) conditions = setCondition(conditions, { ...update, ...observed }, now)
-  return conditions
+  return updates.reduce((list, update) => setCondition(list, { ...update, ...observed }, now), before)
 }

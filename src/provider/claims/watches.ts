@@ -1,14 +1,13 @@
 import { Cluster } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import type { Model } from '../../crd/meta/model.js'
-import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { modelWatch, type ParseResult, type Watch } from '../../plan/index.js'
 import { salvage } from './address-object.js'
-import { heldNow } from './held.js'
 import { clusterRefOf, poolRefOf } from './references.js'
-import type { PoolKinds } from './rules.js'
+import type { ProviderRules } from './rules.js'
+import { heldNow } from './salvage.js'
 
 /** An IPAddress object, as far as it can be read. */
 export interface SeenAddress {
@@ -21,27 +20,30 @@ export interface SeenAddress {
 }
 
 /** What a provider of Cluster API watches. */
-export interface ClaimWatches<P extends KubeObject> {
+export interface ClaimWatches {
   readonly claims: Watch<IPAddressClaim>
   readonly addresses: Watch<SeenAddress>
   readonly clusters: Watch<Cluster>
   /** By kind. */
-  readonly pools: { readonly [kind: string]: Watch<P> }
+  readonly pools: { readonly [kind: string]: Watch<KubeObject> }
 }
 
-export function claimWatches<P extends KubeObject>(models: readonly Model<P>[], kinds: PoolKinds): ClaimWatches<P> {
+export function claimWatches(rules: ProviderRules): ClaimWatches {
+  const poolOf = ({ spec, metadata }: IPAddressClaim) => keysOf(poolRefOf(spec.poolRef, metadata.namespace, rules))
   return {
     claims: {
       ...IPAddressClaim.info,
       parse: parseClaim,
       indexes: {
-        pool: ({ spec, metadata }) => keysOf(poolRefOf(spec.poolRef, metadata.namespace, kinds)),
+        pool: poolOf,
+        // those that have our finalizer
+        unreleased: (claim) => (hasFinalizer(claim, rules.finalizers.claim) ? poolOf(claim) : []),
         cluster: (claim) => keysOf(clusterRefOf(claim)),
       },
     },
     addresses: { ...IPAddress.info, parse: parseAddress },
     clusters: modelWatch(Cluster),
-    pools: Object.fromEntries(models.map((model) => [model.info.kind, modelWatch(model)])),
+    pools: Object.fromEntries(rules.pools.map((model) => [model.info.kind, modelWatch(model)])),
   }
 }
 

@@ -5,16 +5,16 @@ import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
 import type { Plan, PlanTime } from '../../plan/index.js'
 import * as addressObject from '../claims/address-object.js'
-import * as claims from '../claims/claim.js'
-import type * as claimInput from '../claims/claim-input.js'
+import { planClaim as planAnyClaim } from '../claims/claim.js'
 import type { Offer } from '../claims/definition.js'
 import type { ClaimOutcome } from '../claims/outcome.js'
+import type { ClaimInput as AnyClaimInput } from '../claims/planning.js'
 import * as references from '../claims/references.js'
 import { rules } from './definition.js'
 import type { PoolLedger } from './ledger.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
-export type ClaimInput = claimInput.ClaimInput<InClusterPool, PoolLedger>
+export type ClaimInput = AnyClaimInput<InClusterPool, PoolLedger>
 
 /**
  * The whole life of a claim, from what is observed to what is to be written: the contract of Cluster API for IPAM providers
@@ -30,7 +30,7 @@ export type ClaimInput = claimInput.ClaimInput<InClusterPool, PoolLedger>
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
  */
 export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
-  return claims.planClaim(rules, input, time)
+  return planAnyClaim(rules, input, time)
 }
 
 /** Which objects {@link planClaim} needs to see. */

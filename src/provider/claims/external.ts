@@ -1,0 +1,100 @@
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { Json, KubeObject } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
+import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
+
+/** Annotation of an IPAddress that an external system has given: the marker under which that system keeps it. */
+export const MARKER_ANNOTATION = 'ipam-kit/marker'
+
+/** What was last heard of a call. */
+export interface LastResult {
+  readonly answer: ExternalResult
+  readonly atMs: number
+  /** How often it has failed in a row. */
+  readonly failures: number
+}
+
+/** What was heard of the calls for a claim, by operation and marker. */
+export type ResultOf = (operation: string, key: string) => LastResult | undefined
+
+/** The wait after a first failure, and the longest. */
+const FIRST_WAIT_SECONDS = 5
+const MAX_WAIT_SECONDS = 300
+
+/** A call that is to be made, and its marker. */
+export interface Asked {
+  readonly kind: 'ask'
+  readonly request: CallRequest
+  readonly key: string
+}
+
+/** What came of a verb that may call an external system. */
+export type VerbResult<T> =
+  | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }
+  | Asked
+  | { readonly kind: 'failed'; readonly failure: ExternalFailure; readonly retryAfterSeconds: number | undefined }
+
+/**
+ * Asks a verb, and again with the result of each call that it makes, until it has decided or makes a call whose result is not known.
+ *
+ * @param key the marker of its calls
+ * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
+ */
+export function resolveCalls<T extends { readonly kind: string }>(
+  key: string,
+  verb: (results: CallValues) => T,
+  resultOf: ResultOf | undefined,
+  nowMs: number,
+): VerbResult<Exclude<T, CallRequest>> {
+  const results: { [operation: string]: Json } = {}
+  for (;;) {
+    const result = verb(results)
+    if (!isRequest(result)) {
+      const value = result as Exclude<T, CallRequest>
+      return { kind: 'settled', value, hasAsked: Object.keys(results).length > 0 }
+    }
+    const { operation } = result
+    if (Object.hasOwn(results, operation)) refuse('verb', 'something that was not answered', operation)
+    const last = resultOf?.(operation, key)
+    if (last === undefined) return { kind: 'ask', request: result, key }
+    if (!last.answer.ok) {
+      const retryAfterSeconds = retryAfter(last, nowMs)
+      if (retryAfterSeconds === 0) return { kind: 'ask', request: result, key }
+      return { kind: 'failed', failure: last.answer.failure, retryAfterSeconds }
+    }
+    results[operation] = last.answer.value
+  }
+}
+
+function isRequest(result: { readonly kind: string }): result is CallRequest {
+  return result.kind === 'call'
+}
+
+/** How long to wait before a call that has failed is made again, in whole seconds; `undefined`: until something changes. */
+export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number): number | undefined {
+  if (answer.ok || !answer.failure.retryable) return undefined
+  const { retryAfterSeconds } = answer.failure
+  // a header that is no number, or 0: it must not be asked without a pause
+  const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
+  const waitSeconds = isTold
+    ? retryAfterSeconds
+    : Math.min(FIRST_WAIT_SECONDS * 2 ** Math.min(failures - 1, 16), MAX_WAIT_SECONDS)
+  return Math.max(0, Math.ceil((atMs + waitSeconds * 1000 - nowMs) / 1000))
+}
+
+/**
+ * The marker of a claim: uids of pool and claim, because names come again. That of an address that was given under another one, as before a move to
+ * another cluster, is written on it. `undefined` where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
+ */
+export function markerOf(
+  external: ExternalOptions | undefined,
+  claim: IPAddressClaim,
+  { pool, address }: { readonly pool: KubeObject | undefined; readonly address?: IPAddress | undefined },
+): string | undefined {
+  if (external?.marker === 'claim') return claim.metadata.uid
+  const written = address?.metadata.annotations?.[MARKER_ANNOTATION]
+  if (written) return written
+  return pool?.metadata.uid === undefined ? undefined : `${pool.metadata.uid}/${claim.metadata.uid}`
+}

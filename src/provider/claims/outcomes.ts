@@ -1,0 +1,107 @@
+import { type ClaimEvent, type ClaimState, stateOf, transition } from '../../claim/index.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
+import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { listedInOrder } from '../../errors/listed.js'
+import { type Effect, eventAbout, type Plan, type PlanTime, patchStatus } from '../../plan/index.js'
+import type { WaitReason } from './definition.js'
+import type { ClaimOutcome } from './outcome.js'
+import { ADDRESS_UNIQUE_CONDITION, statusPatch, timeText, withReady, withUniqueness } from './status.js'
+
+/** Tries again after this long where nothing else tells when to. */
+export const RETRY_SECONDS = 30
+
+/** What is to be written for a claim before it is known whether it gets its address: events of the claim machine lead on from there. */
+export interface SoFar {
+  readonly claim: IPAddressClaim
+  readonly effects: Effect[]
+  readonly state: ClaimState
+  readonly status: IPAddressClaimStatus | undefined
+  readonly retriesLater: boolean
+  readonly now: string
+}
+
+/** Starts from what the status of a claim says. */
+export function startOf(claim: IPAddressClaim, effects: Effect[], time: PlanTime): SoFar {
+  return { claim, effects, state: stateOf(claim), status: claim.status, retriesLater: false, now: timeText(time) }
+}
+
+/** Takes the claim machine one event further and does to the status what it says. */
+export function step(soFar: SoFar, event: ClaimEvent, message = ''): SoFar {
+  const { claim, now } = soFar
+  const { name } = claim.metadata
+  const [state, effects] = transition(soFar.state, event)
+  let { status } = soFar
+  if (effects.includes('setAddressRef') && status?.addressRef?.name !== name)
+    status = { ...status, addressRef: { name } }
+  if (effects.includes('clearAddressRef')) {
+    const { addressRef: _, ...rest } = status ?? {}
+    status = rest
+  }
+  if (effects.includes('setReady')) status = withReady(status, claim, 'AddressAllocated', '', now)
+  if (effects.includes('setNotReady') && state.phase !== 'Bound' && state.reason !== undefined) {
+    status = withReady(status, claim, state.reason, message, now)
+  }
+  return { ...soFar, state, status, retriesLater: effects.includes('retryLater') }
+}
+
+/** The claim waits, and says why. */
+export function wait(
+  soFar: SoFar,
+  reason: WaitReason,
+  message: string,
+  retryAfterSeconds?: number,
+): Plan<ClaimOutcome> {
+  const now = step(soFar, reason === 'PoolNotReady' ? 'PoolUnavailable' : reason, message)
+  const seconds = retryAfterSeconds ?? (now.retriesLater ? RETRY_SECONDS : undefined)
+  const effects = written(now, { type: 'Warning', reason, message })
+  return { outcome: { kind: 'waiting', reason, message }, effects, requeueAfterSeconds: seconds }
+}
+
+/** The claim has its address. @param others the other IPAddress objects that have it */
+export function bound(soFar: SoFar, { spec }: IPAddress, others: readonly string[] = []): Plan<ClaimOutcome> {
+  const { address, prefix, gateway } = spec
+  const now = step(soFar, 'AddressAllocated')
+  const message = prefix === undefined ? address : `${address}/${prefix}`
+  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listedInOrder(others, ', ')}`
+  const status = withUniqueness(now.status, now.claim, duplicate, now.now)
+  const event: EventText =
+    duplicate !== undefined
+      ? { type: 'Warning', reason: 'DuplicateAddress', message: duplicate }
+      : status === now.status
+        ? { type: 'Normal', reason: 'AddressAllocated', message }
+        : { type: 'Normal', reason: ADDRESS_UNIQUE_CONDITION, message: `${address} is that of no other claim any more` }
+  return { outcome: { kind: 'bound', address, prefix, gateway, message }, effects: written({ ...now, status }, event) }
+}
+
+type EventText = Parameters<typeof eventAbout>[1]
+
+function written({ claim, effects, state, status }: SoFar, event: EventText): readonly Effect[] {
+  return [...effects, ...statusEffects(claim, status, `the claim is ${state.phase}`, event)]
+}
+
+/** A status that is to be written, if it is another one, and an event only where it goes with a write. */
+export function statusEffects(
+  claim: IPAddressClaim,
+  status: IPAddressClaimStatus | undefined,
+  why: string,
+  event: EventText,
+): Effect[] {
+  const patch = statusPatch(claim.status, status)
+  return patch === undefined ? [] : [patchStatus(claim, patch, why), eventAbout(claim, event)]
+}
+
+/** A claim that is being deleted and cannot go says why it is still there. */
+export function stuckEffects(claim: IPAddressClaim, message: string, time: PlanTime): Effect[] {
+  const status = withReady(claim.status, claim, 'AllocationFailed', message, timeText(time))
+  const event = { type: 'Warning', reason: 'ReleaseFailed', message } as const
+  return statusEffects(claim, status, 'the claim says why it is still there', event)
+}
+
+export function waiting(reason: 'ClusterNotFound' | WaitReason, message: string): ClaimOutcome {
+  return { kind: 'waiting', reason, message }
+}
+
+export function paused(by: 'claim' | 'cluster' | 'pool', object: KubeObject): ClaimOutcome {
+  return { kind: 'paused', by, message: `${formatRef(refOf(object))} is paused` }
+}

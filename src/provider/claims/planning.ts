@@ -1,0 +1,103 @@
+import type { Cluster } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { hasFinalizer, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { list } from '../../errors/quote.js'
+import { refuse } from '../../errors/refuse.js'
+import { type Effect, guard, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
+import { deletionOf, newIPAddress } from './address-object.js'
+import type { AddressAndPrefix, CallRequest, CallValues, ClaimLedger, PoolCallResults } from './definition.js'
+import { type Asked, type ResultOf, resolveCalls, type VerbResult } from './external.js'
+import type { ClaimOutcome } from './outcome.js'
+import type { ClaimReads } from './references.js'
+import type { Rivals } from './rivals.js'
+import type { ProviderRules } from './rules.js'
+
+/** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
+export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLedger<P> = ClaimLedger<P>> {
+  readonly claim: IPAddressClaim
+  /** The IPAddress of the namespace and name of the claim, if there is one. */
+  readonly address?: IPAddress | undefined
+  /** Why the object under that name cannot be read as an IPAddress, if there is such a one. */
+  readonly addressProblem?: string | undefined
+  /** Why the pool cannot be read, if there is one that cannot: nothing is released then, because it may be paused. */
+  readonly poolProblem?: string | undefined
+  /** Why the Cluster cannot be read, if there is one that cannot: nothing is done then, because it may be paused. */
+  readonly clusterProblem?: string | undefined
+  /** The pool of the claim, if it exists. */
+  readonly pool?: P | undefined
+  /** The Cluster that the claim names, if it names one and it exists. */
+  readonly cluster?: Cluster | undefined
+  /** The ledger of the pool. */
+  readonly ledger: L
+  /** What external systems have said to the calls for the pool. Left out: nothing. */
+  readonly poolCalls?: PoolCallResults | undefined
+  /** The pool that the IPAddress is from, if that is another one than that of the claim. */
+  readonly addressPool?: P | undefined
+  /**
+   * The other IPAddress objects that have the address of the one of the claim, where a planner knows more of them than the ledger. Left out: as the ledger has
+   * them, and none gives way.
+   */
+  readonly rivals?: Rivals | undefined
+  /** The last results of the calls for the claim. */
+  readonly resultOf?: ResultOf | undefined
+  /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
+  readonly former?: AddressAndPrefix | undefined
+}
+
+/** A plan in the making: what is decided from, by which rules. */
+export interface Planning {
+  readonly rules: ProviderRules
+  readonly input: ClaimInput
+  readonly reads: ClaimReads
+  readonly time: PlanTime
+}
+
+/** Asks a verb for the claim. @param key the marker of its calls */
+export function askVerb<T extends { readonly kind: string }>(
+  { input, time }: Planning,
+  key: string | undefined,
+  verb: (results: CallValues) => T,
+): VerbResult<Exclude<T, CallRequest>> {
+  return resolveCalls(key ?? '', verb, input.resultOf, time.nowMs)
+}
+
+/** Makes the call of a verb. @param effects what has to be durable before that */
+export function callPlan(
+  { rules, input: { claim, pool } }: Planning,
+  effects: readonly Effect[],
+  { request, key }: Asked,
+): Plan<ClaimOutcome> {
+  const { operation, input, why, pending } = request
+  if (rules.external === undefined) refuse('external', 'external in a definition whose verbs make calls', 'undefined')
+  const message = `waiting for the external system to ${operation}`
+  const leak = rules.external.marker === 'none' ? { leakPossible: true as const } : {}
+  const call = { operation, key, about: refOf(claim), input }
+  const address = pending && pool && newIPAddress(claim, pool, pending, rules.finalizers.address)
+  return {
+    outcome: { kind: 'waiting', reason: 'ExternalCall', message, ...leak },
+    effects: [...effects, { kind: 'external', call, why, ...(address && { pending: address }) }],
+  }
+}
+
+/** Why nothing can be allocated from the pool, or `undefined`. */
+export function whyUnavailable({ pool, ledger }: ClaimInput): string | undefined {
+  if (ledger.problems.length > 0) return `is invalid: ${list(ledger.problems)}`
+  if (pool === undefined) return 'not found'
+  return isDeleting(pool) ? 'is being deleted' : undefined
+}
+
+/**
+ * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read: one that has its name by now may live on
+ * this address. Nothing, if the address is on its way out and only others hold it.
+ */
+export function giveBack({ rules, input }: Planning, address: IPAddress, why: string): Effect[] {
+  const finalizer = rules.finalizers.address
+  const isHeld = hasFinalizer(address, finalizer)
+  if (isDeleting(address) && !isHeld) return []
+  return [
+    guard(input.claim, 'the address of another claim of this name must not be removed'),
+    ...(isHeld ? [removeFinalizer(address, finalizer, why)] : []),
+    ...(isDeleting(address) ? [] : [deletionOf(address)]),
+  ]
+}
