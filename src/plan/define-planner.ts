@@ -40,6 +40,8 @@ type DeltaOf<X> =
 export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly name: string
   readonly watches: W
+  /** {@link Planner.resyncSeconds}. */
+  readonly resyncSeconds?: number | undefined
   /**
    * What the planner remembers beside the objects: what an external system has answered, since when something is so. Called when the planner is made, and at
    * each `reset`.
@@ -90,6 +92,7 @@ type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerCon
 class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlanner<O, W, S> {
   readonly name: string
   readonly watches: readonly Selection[]
+  readonly resyncSeconds: number | undefined
   readonly hear?: NonNullable<Planner<O>['hear']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
@@ -100,10 +103,14 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, hear, refused, reserve, isServed, isBegun } = definition
+    const { name, watches, resyncSeconds, hear, refused, reserve, isServed, isBegun } = definition
+    if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
+      refuse('resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
+    }
     this.#definition = definition
     this.name = name
     this.watches = Object.values(watches)
+    this.resyncSeconds = resyncSeconds
     this.context = this.#open(undefined)
     if (hear !== undefined) this.hear = (answered) => hear(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)

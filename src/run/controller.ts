@@ -16,6 +16,7 @@ import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Informer } from './informer.js'
 import { assertOutside } from './limits.js'
 import { rankOf } from './rendezvous.js'
+import { Resync } from './resync.js'
 import { type KeyResult, runKey } from './run-key.js'
 import type { OutsideCaller } from './run-plan.js'
 import { settle } from './settle.js'
@@ -138,6 +139,7 @@ export class Controller<O extends Outcome = Outcome> {
   /** Waits, and what ends them early: when it is to stop, or, of those that are final, when it may not write any more. */
   readonly #waits = new Map<() => void, { readonly isFinal: boolean }>()
   readonly #stalled = new StalledKeys()
+  readonly #resyncs = new Map<Planner<O>, Resync>()
   /** When keys of a planner were last told of, by planner and reason. */
   readonly #toldMs = new Map<string, number>()
   #cancelCheck: (() => void) | undefined
@@ -200,6 +202,9 @@ export class Controller<O extends Outcome = Outcome> {
     for (const planner of planners) {
       planner.reset()
       planner.share?.(cache)
+      const { resyncSeconds } = planner
+      const wake = (key: string) => this.#enqueue(planner, [key])
+      if (resyncSeconds !== undefined) this.#resyncs.set(planner, new Resync(resyncSeconds, this.#options.timers, wake))
       for (const selection of planner.watches) selections.set(cache.selectionKey(selection), selection)
     }
     this.#unsynced = selections.size
@@ -245,6 +250,7 @@ export class Controller<O extends Outcome = Outcome> {
     for (const informer of this.#informers) informer.stop()
     this.#queue.stop()
     this.#stalled.clear()
+    for (const resync of this.#resyncs.values()) resync.stop()
     this.#cancelCheck?.()
     this.#wakeWaits({ isFinal: false })
     this.#endIfDone()
@@ -316,6 +322,7 @@ export class Controller<O extends Outcome = Outcome> {
         maxConflicts: identity === undefined ? undefined : 0,
       })
       const { kind, outcome, attempts } = ended
+      if (this.#state === 'running') this.#resyncs.get(planner)?.planned(key, outcome !== undefined)
       this.#enqueue(planner, ended.wakes, job)
       for (const event of events) this.#tell(job, () => onEvent?.(event))
       const tookMs = timers.now() - beganMs

@@ -57,7 +57,7 @@ export interface QuietResult<O extends Outcome = Outcome> {
   readonly planned: number
   /** Writes that were answered. One whose answer was lost is not counted. */
   readonly written: number
-  /** When the earliest plan wants to be made again, in seconds from now; `undefined` if none does. */
+  /** When the earliest plan wants to be made again, in seconds from now, at most `resyncSeconds` of its planner; `undefined` if none does. */
   readonly requeueAfterSeconds?: number | undefined
 }
 
@@ -86,6 +86,8 @@ export async function runUntilQuiet<O extends Outcome>(
   }
 }
 
+const NEVER = Number.POSITIVE_INFINITY
+
 /** A key of a planner, with all that this run knows of it. */
 interface Job<O extends Outcome> {
   readonly planner: Planner<O>
@@ -96,7 +98,7 @@ interface Job<O extends Outcome> {
   isGivenUp: boolean
   outcome: O | undefined
   failure: StoreFailure | undefined
-  dueMs: number | undefined
+  dueMs: number
 }
 
 class Run<O extends Outcome> {
@@ -155,14 +157,14 @@ class Run<O extends Outcome> {
   result(): QuietResult<O> {
     const outcomes = new Map<string, O>()
     const failures: RunFailure[] = []
-    let dueMs = Number.POSITIVE_INFINITY
+    let dueMs = NEVER
     for (const { planner, key, outcome, failure, dueMs: due } of this.#jobs.values()) {
       if (outcome !== undefined) outcomes.set(key, outcome)
       if (failure !== undefined) failures.push({ planner: planner.name, key, failure })
-      if (due !== undefined && due < dueMs) dueMs = due
+      if (due < dueMs) dueMs = due
     }
     const result = { outcomes, failures, planned: this.#planned, written: this.#written }
-    if (dueMs === Number.POSITIVE_INFINITY) return result
+    if (dueMs === NEVER) return result
     return { ...result, requeueAfterSeconds: Math.max(0, Math.ceil((dueMs - this.#options.now()) / 1000)) }
   }
 
@@ -194,8 +196,9 @@ class Run<O extends Outcome> {
     for (const key of ended.wakes) this.#enqueue(this.#jobOf(job.planner, key))
     // what is stored is not known, and nothing may be planned on that
     if (ended.kind === 'unsettled') throw errorOf(ended)
-    const dueSeconds = ended.kind === 'done' ? ended.requeueAfterSeconds : undefined
-    job.dueMs = dueSeconds === undefined ? undefined : this.#options.now() + dueSeconds * 1000
+    const resyncSeconds = job.outcome && job.planner.resyncSeconds
+    const { requeueAfterSeconds = NEVER } = ended.kind === 'done' ? ended : {}
+    job.dueMs = this.#options.now() + Math.min(requeueAfterSeconds, resyncSeconds ?? NEVER) * 1000
     onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
   }
 
@@ -225,7 +228,7 @@ class Run<O extends Outcome> {
       isGivenUp: false,
       outcome: undefined,
       failure: undefined,
-      dueMs: undefined,
+      dueMs: NEVER,
     }
     const job: Job<O> = { planner, key, ...fresh }
     this.#jobs.set(id, job)
