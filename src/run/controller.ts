@@ -2,6 +2,7 @@ import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type ApplyOptions,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -17,7 +18,7 @@ import { Informer } from './informer.js'
 import { assertOutside } from './limits.js'
 import { rankOf } from './rendezvous.js'
 import { Resync } from './resync.js'
-import { type KeyResult, runKey } from './run-key.js'
+import { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 import type { OutsideCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
@@ -261,10 +262,7 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /** @param by what has found it out: the watch of a selection, or a job */
-  #show(
-    change: Change,
-    by: { readonly selection?: Selection; readonly isKept?: boolean; readonly job?: Job<O> },
-  ): void {
+  #show(change: Change, by: ApplyOptions & { readonly job?: Job<O> }): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
     const applied = this.#cache.apply(change, by)
     const news = { id: idOf(change), isNews: applied.isNews }
@@ -299,7 +297,7 @@ export class Controller<O extends Outcome = Outcome> {
     const { planner, key, id } = job
     const { store, timers, identity, onEvent, onProblem, onResult, outside } = this.#options
     const beganMs = timers.now()
-    const show = (change: Change) => this.#show(change, { job })
+    const show: RunKeyOptions['show'] = (change, _, since) => this.#show(change, { job, since })
     const events: EventEffect[] = []
     const keep = (event: EventEffect) => void events.push(event)
     let end: JobEnd
@@ -314,6 +312,7 @@ export class Controller<O extends Outcome = Outcome> {
       const ended = await runKey(planner, key, store, {
         now: () => timers.now(),
         show,
+        clock: () => this.#cache.clock,
         onEvent: keep,
         outside,
         onPlan,
@@ -417,9 +416,11 @@ export class Controller<O extends Outcome = Outcome> {
         // the next leader sees what is stored, and this one plans nothing more
         if (!this.#canWrite()) return
         const serverHasGivenUp = timers.now() - sentMs > serverLimitMs
+        const since = this.#cache.clock
         const settled = await settle(store, unsettled, { serverHasGivenUp, canWrite: () => this.#canWrite() })
         if (settled.ok) {
-          this.#show(settled.value.change, { job })
+          const { change, source } = settled.value
+          this.#show(change, { job, since: source === 'read' ? since : undefined })
           break
         }
         if (settled.failure.code === 'STORE_OUTCOME_UNKNOWN') sentMs = timers.now()

@@ -2,6 +2,7 @@ import { formatRef, kindKey } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type ApplyOptions,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -145,7 +146,7 @@ class Run<O extends Outcome> {
       const problem = `restored to an earlier state: ${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`
       throw ipamError('STORE_IO', { operation: `list of ${kind}`, problem })
     }
-    for (const change of found.changes) this.#show(change, selection)
+    for (const change of found.changes) this.#show(change, { selection })
     this.#cache.complete(selection)
   }
 
@@ -185,9 +186,10 @@ class Run<O extends Outcome> {
       canWrite,
       maxConflicts,
       onPlan: () => this.#count(job),
-      show: (change, source) => {
+      clock: () => this.#cache.clock,
+      show: (change, source, since) => {
         if (source === 'written') this.#written++
-        this.#show(change)
+        this.#show(change, { since })
       },
     })
     job.outcome = ended.outcome
@@ -208,10 +210,9 @@ class Run<O extends Outcome> {
     this.#planned++
   }
 
-  /** @param selection whose list has told of the change */
-  #show(change: Change, selection?: Selection): void {
+  #show(change: Change, options: ApplyOptions): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const applied = this.#cache.apply(change, { selection })
+    const applied = this.#cache.apply(change, options)
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
       for (const key of planner.wakes?.(applied) ?? planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
