@@ -99,7 +99,7 @@ export function nameKey(ref: NameRef | string): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** The oldest first, of the same age by namespace and name. */
+/** Sorts objects: the oldest first, of the same age by namespace and name. */
 export function byAge(left: KubeObject, right: KubeObject): number {
   return (
     compareText(left.metadata.creationTimestamp ?? '', right.metadata.creationTimestamp ?? '') ||

@@ -41,6 +41,8 @@ type DeltaOf<X> =
 export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly name: string
   readonly watches: W
+  /** {@link Planner.resyncSeconds}. */
+  readonly resyncSeconds?: number | undefined
   /**
    * What the planner remembers beside the objects: what an external system has answered, since when something is so. Called when the planner is made, and at
    * each `reset`.
@@ -91,6 +93,7 @@ type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerCon
 class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlanner<O, W, S> {
   readonly name: string
   readonly watches: readonly Selection[]
+  readonly resyncSeconds: number | undefined
   readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
@@ -101,10 +104,14 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, onResult, refused, reserve, isServed, isBegun } = definition
+    const { name, watches, resyncSeconds, onResult, refused, reserve, isServed, isBegun } = definition
+    if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
+      refuse('resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
+    }
     this.#definition = definition
     this.name = name
     this.watches = Object.values(watches)
+    this.resyncSeconds = resyncSeconds
     this.context = this.#open(undefined)
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)

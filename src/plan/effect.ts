@@ -154,6 +154,16 @@ export function patchObject(object: KubeObject, patch: MergePatch, why: string):
   return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
 }
 
+/** The deletion of an object that was read, on the condition that it is still that object in that version. */
+export function deleteObject(
+  object: KubeObject,
+  why: string,
+  options: Pick<DeleteEffect, 'propagation'> = {},
+): DeleteEffect {
+  const { uid = '', resourceVersion } = object.metadata
+  return { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion }, ...options, why }
+}
+
 /** A patch of an object that was read, on the condition that it is still that object, and that these fields have these values, in whichever version. */
 export function patchIfFields(
   object: KubeObject,

@@ -1,5 +1,7 @@
+export { type AbsenceLook, Absences, proofOfAbsence } from './absence.js'
 export {
   type AnyWatch,
+  byAge,
   type CachedObjects,
   type Delta,
   modelWatch,
@@ -25,6 +27,7 @@ export {
   addFinalizer,
   type CreateEffect,
   type DeleteEffect,
+  deleteObject,
   type Effect,
   type EffectPrecondition,
   type EventEffect,

@@ -31,7 +31,7 @@ export interface ApplyOptions {
   readonly selection?: Selection | undefined
   /** The object is what the selection keeps of it already ({@link ObjectCache.keep}). Only with `selection`. */
   readonly isKept?: boolean | undefined
-  /** {@link ObjectCache.clock} when the object was asked for. An absence that was asked for before the object came says nothing of it. Left out: now. */
+  /** {@link ObjectCache.clock} when the object was asked for, if it was read. What was asked for before the last change is not believed over that. Left out: now. */
   readonly since?: number | undefined
 }
 
@@ -51,7 +51,7 @@ export type ListChanges =
  * - Of one object, and of two of one name, the newer version counts. Versions are compared where both are whole numbers, as they are in Kubernetes; others are
  *   taken as they come.
  * - The deletion of an object says nothing of another object with its name. One without a uid is believed until the object is seen again.
- * - An absence that was asked for before the object came is not believed.
+ * - An absence that was asked for before the object came is not believed; nor is an object that was asked for before the last change, unless its version is newer.
  * - An object that leaves a selection is not deleted.
  *
  * The last 10,000 deleted objects of a selection are remembered. After the database below was restored to an earlier state, versions and uids are no longer
@@ -175,8 +175,17 @@ interface Seen {
   readonly version: string | undefined
   /** When an object of this name came that was not there before. */
   readonly cameAt: number
+  /** When something was told of it last. */
+  readonly toldAt: number
   /** What the selection keeps of it. Left out: it was said not to exist, and not which one; the same version or a newer one is believed. */
   readonly object: KubeObject | undefined
+}
+
+/** Whether an object that was asked for at some time is older than what is known of it. Where the versions do not say, the times do. */
+function isOutdated({ metadata: { resourceVersion } }: KubeObject, seen: Seen, since: number): boolean {
+  if (isOlderVersion(resourceVersion, seen.version)) return true
+  const isSame = seen.object !== undefined && resourceVersion === seen.version
+  return since < seen.toldAt && !isSame && !isOlderVersion(seen.version, resourceVersion)
 }
 
 /** What a change is to a collection. */
@@ -236,7 +245,7 @@ class Collection {
     const { uid, resourceVersion: version } = change.object.metadata
     const seen = this.#seen.get(key)
     if (uid !== undefined && this.#deleted.has(`${key} ${uid}`)) return 'echo'
-    if (isOlderVersion(version, seen?.version)) return 'echo'
+    if (seen !== undefined && isOutdated(change.object, seen, options.since)) return 'echo'
     const left = this.#left.get(key)
     // what was written before it left the selection comes late
     if (left !== undefined && left.uid === uid && !isOlderVersion(left.version, version)) return 'echo'
@@ -255,6 +264,7 @@ class Collection {
       uid: uid ?? seen?.uid,
       version,
       cameAt: isThere && !isOther ? seen.cameAt : options.at,
+      toldAt: options.at,
       object,
     })
     const wasKnown = isThere || this.#absent.delete(key)
@@ -285,11 +295,13 @@ class Collection {
         version === undefined
           ? isSameContent(seen?.object, object)
           : seen?.object !== undefined && version === known && uid === seen.uid
-      if (!isKnown) changed.push(object)
+      if (!isKnown && !(seen !== undefined && isOutdated(object, seen, since))) changed.push(object)
     }
-    const absent = [...this.#seen].filter(([key, { version, object }]) => {
-      // what was written after the list was made is not in it
-      return object !== undefined && !listed.has(key) && !isOlderVersion(resourceVersion, version)
+    const absent = [...this.#seen].filter(([key, { version, object, cameAt }]) => {
+      if (object === undefined || listed.has(key)) return false
+      // what was written after the list was made is not in it; where the versions do not say when, what came after it was asked for
+      if (isOlderVersion(resourceVersion, version)) return false
+      return cameAt <= since || isOlderVersion(version, resourceVersion) || version === resourceVersion
     })
     return {
       kind: 'changes',
@@ -329,7 +341,7 @@ class Collection {
     if (isOther) return 'echo'
     const wasThere = seen?.object !== undefined
     if (uid !== undefined) this.#seen.delete(key)
-    else if (seen !== undefined) this.#seen.set(key, { ...seen, object: undefined })
+    else if (seen !== undefined) this.#seen.set(key, { ...seen, toldAt: at, object: undefined })
     const wasKnown = wasThere || this.#absent.has(key)
     if (!this.isComplete) remember(this.#absent, key)
     this.#show(key, ref, undefined, deltas, wasKnown)

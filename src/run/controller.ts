@@ -2,6 +2,7 @@ import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type ApplyOptions,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -16,7 +17,8 @@ import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Informer } from './informer.js'
 import { assertExternal } from './limits.js'
 import { rankOf } from './rendezvous.js'
-import { type KeyResult, runKey } from './run-key.js'
+import { Resync } from './resync.js'
+import { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 import type { ExternalCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
@@ -131,6 +133,7 @@ export class Controller<O extends Outcome = Outcome> {
   /** Waits, and what ends them early: when it is to stop, or, of those that are final, when it may not write any more. */
   readonly #waits = new Map<() => void, { readonly isFinal: boolean }>()
   readonly #stalled = new StalledKeys()
+  readonly #resyncs = new Map<Planner<O>, Resync>()
   /** When keys of a planner were last told of, by planner and reason. */
   readonly #toldMs = new Map<string, number>()
   #cancelCheck: (() => void) | undefined
@@ -193,6 +196,9 @@ export class Controller<O extends Outcome = Outcome> {
     for (const planner of planners) {
       planner.reset()
       planner.share?.(cache)
+      const { resyncSeconds } = planner
+      const wake = (key: string) => this.#enqueue(planner, [key])
+      if (resyncSeconds !== undefined) this.#resyncs.set(planner, new Resync(resyncSeconds, this.#options.timers, wake))
       for (const selection of planner.watches) selections.set(cache.selectionKey(selection), selection)
     }
     this.#unsynced = selections.size
@@ -238,6 +244,7 @@ export class Controller<O extends Outcome = Outcome> {
     for (const informer of this.#informers) informer.stop()
     this.#queue.stop()
     this.#stalled.clear()
+    for (const resync of this.#resyncs.values()) resync.stop()
     this.#cancelCheck?.()
     this.#wakeWaits({ isFinal: false })
     this.#endIfDone()
@@ -248,10 +255,7 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /** @param by what has found it out: the watch of a selection, or a job */
-  #show(
-    change: Change,
-    by: { readonly selection?: Selection; readonly isKept?: boolean; readonly job?: Job<O> },
-  ): void {
+  #show(change: Change, by: ApplyOptions & { readonly job?: Job<O> }): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
     const applied = this.#cache.apply(change, by)
     const news = { id: idOf(change), isNews: applied.isNews }
@@ -286,7 +290,7 @@ export class Controller<O extends Outcome = Outcome> {
     const { planner, key, id } = job
     const { store, timers, identity, onEvent, onProblem, onResult, external } = this.#options
     const beganMs = timers.now()
-    const show = (change: Change) => this.#show(change, { job })
+    const show: RunKeyOptions['show'] = (change, _, since) => this.#show(change, { job, since })
     const events: EventEffect[] = []
     const keep = (event: EventEffect) => void events.push(event)
     let end: JobEnd
@@ -301,6 +305,7 @@ export class Controller<O extends Outcome = Outcome> {
       const ended = await runKey(planner, key, store, {
         now: () => timers.now(),
         show,
+        clock: () => this.#cache.clock,
         onEvent: keep,
         external,
         onPlan,
@@ -309,6 +314,7 @@ export class Controller<O extends Outcome = Outcome> {
         maxConflicts: identity === undefined ? undefined : 0,
       })
       const { kind, outcome, attempts } = ended
+      if (this.#state === 'running') this.#resyncs.get(planner)?.planned(key, outcome !== undefined)
       this.#enqueue(planner, ended.wakes, job)
       for (const event of events) this.#tell(job, () => onEvent?.(event))
       const tookMs = timers.now() - beganMs
@@ -403,9 +409,11 @@ export class Controller<O extends Outcome = Outcome> {
         // the next leader sees what is stored, and this one plans nothing more
         if (!this.#canWrite()) return
         const serverHasGivenUp = timers.now() - sentMs > serverLimitMs
+        const since = this.#cache.clock
         const settled = await settle(store, unsettled, { serverHasGivenUp, canWrite: () => this.#canWrite() })
         if (settled.ok) {
-          this.#show(settled.value.change, { job })
+          const { change, source } = settled.value
+          this.#show(change, { job, since: source === 'read' ? since : undefined })
           break
         }
         if (settled.failure.code === 'STORE_OUTCOME_UNKNOWN') sentMs = timers.now()

@@ -13,8 +13,12 @@ export interface RunKeyOptions {
   /**
    * Receives every change that this run learns of, at once: what it has written, and what it has read, for an `absent` effect or after a
    * conflict. Show it here to the planner, and to all others that share its objects.
+   *
+   * `since`: what `clock` answered before it was read. What was written has none.
    */
-  readonly show: (change: Change, source: 'written' | 'read') => void
+  readonly show: (change: Change, source: 'written' | 'read', since: number | undefined) => void
+  /** {@link ObjectCache.clock} of the host: a read that began before the last write is not believed over that. */
+  readonly clock?: (() => number) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of the plan to external systems, for a planner that has such ({@link Planner.onResult}). */
   readonly external?: ExternalCaller | undefined
@@ -90,7 +94,7 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
-  const { now, show, onEvent, onPlan, external, canWrite, maxConflicts = 20 } = options
+  const { now, show, clock, onEvent, onPlan, external, canWrite, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
   assertCanWrite(canWrite)
   for (const [argument, value] of Object.entries({ now, show })) {
@@ -108,6 +112,7 @@ export async function runKey<O extends Outcome>(
     const answered: string[] = []
     const ended = await tryPlan(plan, store, {
       show,
+      clock,
       onEvent: (event) => void events.push(event),
       external,
       canWrite,
@@ -169,26 +174,27 @@ async function tryPlan(
   store: Store,
   {
     show,
-    onEvent,
-    external,
-    canWrite,
-    onCallResult,
-  }: Pick<RunKeyOptions, 'show' | 'onEvent' | 'external' | 'canWrite'> & Pick<RunPlanOptions, 'onCallResult'>,
+    clock,
+    ...options
+  }: Pick<RunKeyOptions, 'show' | 'clock' | 'onEvent' | 'external' | 'canWrite'> & Pick<RunPlanOptions, 'onCallResult'>,
 ): Promise<Try> {
+  const beganAt = clock?.()
   const ended = await runPlan(plan, store, {
-    // what was not there any more was not removed here
-    onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
-    onEvent,
-    external,
-    canWrite,
-    onCallResult,
+    ...options,
+    onChange: (change) => {
+      // what was not there any more was not removed here
+      const isRead = change.kind === 'absent' && change.confirmed
+      show(change, isRead ? 'read' : 'written', isRead ? beganAt : undefined)
+    },
   })
   if (ended.kind === 'done') return { kind: 'done' }
   const { effect, failure } = ended
   if (ended.kind === 'failed') return { kind: 'failed', effect, failure }
   const unsettled = { effect, failure }
-  const settled = await settle(store, unsettled, { canWrite })
+  const since = clock?.()
+  const settled = await settle(store, unsettled, { canWrite: options.canWrite })
   if (!settled.ok) return { kind: 'unsettled', unsettled, failure: settled.failure }
-  show(settled.value.change, settled.value.source)
+  const { change, source } = settled.value
+  show(change, source, source === 'read' ? since : undefined)
   return { kind: 'conflict', failure }
 }

@@ -2,6 +2,7 @@ import { formatRef, kindKey } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type ApplyOptions,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -57,7 +58,7 @@ export interface QuietResult<O extends Outcome = Outcome> {
   readonly planned: number
   /** Writes that were answered. One whose answer was lost is not counted. */
   readonly written: number
-  /** When the earliest plan wants to be made again, in seconds from now; `undefined` if none does. */
+  /** When the earliest plan wants to be made again, in seconds from now, at most `resyncSeconds` of its planner; `undefined` if none does. */
   readonly requeueAfterSeconds?: number | undefined
 }
 
@@ -86,6 +87,8 @@ export async function runUntilQuiet<O extends Outcome>(
   }
 }
 
+const NEVER = Number.POSITIVE_INFINITY
+
 /** A key of a planner, with all that this run knows of it. */
 interface Job<O extends Outcome> {
   readonly planner: Planner<O>
@@ -96,7 +99,7 @@ interface Job<O extends Outcome> {
   isGivenUp: boolean
   outcome: O | undefined
   failure: StoreFailure | undefined
-  dueMs: number | undefined
+  dueMs: number
 }
 
 class Run<O extends Outcome> {
@@ -143,7 +146,7 @@ class Run<O extends Outcome> {
       const problem = `restored to an earlier state: ${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`
       throw ipamError('STORE_IO', { operation: `list of ${kind}`, problem })
     }
-    for (const change of found.changes) this.#show(change, selection)
+    for (const change of found.changes) this.#show(change, { selection })
     this.#cache.complete(selection)
   }
 
@@ -155,14 +158,14 @@ class Run<O extends Outcome> {
   result(): QuietResult<O> {
     const outcomes = new Map<string, O>()
     const failures: RunFailure[] = []
-    let dueMs = Number.POSITIVE_INFINITY
+    let dueMs = NEVER
     for (const { planner, key, outcome, failure, dueMs: due } of this.#jobs.values()) {
       if (outcome !== undefined) outcomes.set(key, outcome)
       if (failure !== undefined) failures.push({ planner: planner.name, key, failure })
-      if (due !== undefined && due < dueMs) dueMs = due
+      if (due < dueMs) dueMs = due
     }
     const result = { outcomes, failures, planned: this.#planned, written: this.#written }
-    if (dueMs === Number.POSITIVE_INFINITY) return result
+    if (dueMs === NEVER) return result
     return { ...result, requeueAfterSeconds: Math.max(0, Math.ceil((dueMs - this.#options.now()) / 1000)) }
   }
 
@@ -183,9 +186,10 @@ class Run<O extends Outcome> {
       canWrite,
       maxConflicts,
       onPlan: () => this.#count(job),
-      show: (change, source) => {
+      clock: () => this.#cache.clock,
+      show: (change, source, since) => {
         if (source === 'written') this.#written++
-        this.#show(change)
+        this.#show(change, { since })
       },
     })
     job.outcome = ended.outcome
@@ -194,8 +198,9 @@ class Run<O extends Outcome> {
     for (const key of ended.wakes) this.#enqueue(this.#jobOf(job.planner, key))
     // what is stored is not known, and nothing may be planned on that
     if (ended.kind === 'unsettled') throw errorOf(ended)
-    const dueSeconds = ended.kind === 'done' ? ended.requeueAfterSeconds : undefined
-    job.dueMs = dueSeconds === undefined ? undefined : this.#options.now() + dueSeconds * 1000
+    const resyncSeconds = job.outcome && job.planner.resyncSeconds
+    const { requeueAfterSeconds = NEVER } = ended.kind === 'done' ? ended : {}
+    job.dueMs = this.#options.now() + Math.min(requeueAfterSeconds, resyncSeconds ?? NEVER) * 1000
     onProgress?.({ planned: this.#planned, written: this.#written, waiting: this.#waiting })
   }
 
@@ -205,10 +210,9 @@ class Run<O extends Outcome> {
     this.#planned++
   }
 
-  /** @param selection whose list has told of the change */
-  #show(change: Change, selection?: Selection): void {
+  #show(change: Change, options: ApplyOptions): void {
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const applied = this.#cache.apply(change, { selection })
+    const applied = this.#cache.apply(change, options)
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
       for (const key of planner.wakes?.(applied) ?? planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))
@@ -225,7 +229,7 @@ class Run<O extends Outcome> {
       isGivenUp: false,
       outcome: undefined,
       failure: undefined,
-      dueMs: undefined,
+      dueMs: NEVER,
     }
     const job: Job<O> = { planner, key, ...fresh }
     this.#jobs.set(id, job)

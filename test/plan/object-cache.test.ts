@@ -134,6 +134,35 @@ describe('versions', () => {
     expect(known.presence(ref)).toBe('absent')
   })
 
+  test.each<[string, string, string, string]>([
+    ['versions that cannot be compared', 'x1', 'x2', 'x2'],
+    ['a newer version', '5', '7', '7'],
+    ['an older version', '7', '5', '7'],
+  ])('an object that was read before the last change: %s', (_, known, read, expected) => {
+    const cache = new ObjectCache()
+    const things = cache.open(objects)
+    const since = cache.clock
+    cache.apply(present('a', known))
+    cache.apply(present('a', read), { since })
+    const isComparable = /^\d+$/.test(known)
+    expect(things.get(ref)?.metadata.resourceVersion).toBe(isComparable ? expected : known)
+    // and one that was read after it
+    cache.apply(present('a', read), { since: cache.clock })
+    expect(things.get(ref)?.metadata.resourceVersion).toBe(expected)
+  })
+
+  test('an object that was read before the store said that it does not exist is not believed', () => {
+    const cache = new ObjectCache()
+    const things = cache.open(objects)
+    cache.apply(present('a', '5'))
+    const since = cache.clock
+    cache.apply(absent(undefined, true))
+    cache.apply(present('a', '5'), { since })
+    expect(things.presence(ref)).toBe('absent')
+    cache.apply(present('a', '6'), { since })
+    expect(things.presence(ref)).toBe('present')
+  })
+
   test('nor of another object that has come under the name since', () => {
     const cache = new ObjectCache()
     const known = cache.open(objects)
@@ -200,6 +229,28 @@ describe('lists', () => {
     expect(found.kind).toBe('changes')
     if (found.kind === 'changes') for (const change of found.changes) cache.apply(change)
     expect(names()).toEqual([])
+  })
+
+  test.each<[string, string, string, number]>([
+    ['stays if the versions do not say which is older', 'x2', 'x1', 1],
+    ['stays if its version is newer than the list', '7', '6', 1],
+    ['is deleted if its version is older than the list', '7', '9', 0],
+  ])('an object that was written while the list was read, and is not in it, %s', (_, version, listed, size) => {
+    const since = cache.clock
+    cache.open(objects)
+    cache.apply(present('a', version))
+    const found = cache.changesOf(objects, { items: [], resourceVersion: listed }, since)
+    if (found.kind === 'changes') for (const change of found.changes) cache.apply(change, { selection: objects })
+    expect(names()).toHaveLength(size)
+  })
+
+  test('an object that was written while the list was read is not older because the versions do not say so', () => {
+    cache.open(objects)
+    const since = cache.clock
+    cache.apply(present('a', 'x2'))
+    const items = [thing({ uid: 'a', version: 'x1' })]
+    expect(cache.changesOf(objects, { items, resourceVersion: 'x3' }, since)).toMatchObject({ changes: [] })
+    expect(cache.changesOf(objects, { items, resourceVersion: 'x3' }, cache.clock)).toMatchObject({ changes: [{}] })
   })
 
   test('a cache that was listed knows what is absent; one that was not does not', () => {

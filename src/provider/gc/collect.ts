@@ -1,5 +1,12 @@
 import { formatRef, hasFinalizer, isDeleting, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { type Effect, type Plan, type Propagation, patchObject, removeFinalizer } from '../../plan/index.js'
+import {
+  deleteObject,
+  type Effect,
+  type Plan,
+  type Propagation,
+  patchObject,
+  removeFinalizer,
+} from '../../plan/index.js'
 import { FOREGROUND, type Graph, type GraphNode, ORPHAN } from './graph.js'
 import type { GcOutcome } from './outcome.js'
 import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'
@@ -54,19 +61,9 @@ function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[],
 function planCollection(node: GraphNode, ties: readonly Tie[], world: World): Plan<GcOutcome> {
   const isForeground = ties.some((tie) => tie.is === 'waiting') && world.graph.countDependents(node.uid) > 0
   const propagation = isForeground ? 'Foreground' : propagationOf(node)
-  const { object, uid } = node
   const why = whyLoose(ties)
-  const effects: Effect[] = [
-    ...proofsOf(ties, node, world),
-    {
-      kind: 'delete',
-      ref: refOf(object),
-      if: { uid, resourceVersion: object.metadata.resourceVersion },
-      propagation,
-      why,
-    },
-    ...namespaceEvents(ties, node),
-  ]
+  const deletion = deleteObject(node.object, why, { propagation })
+  const effects: Effect[] = [...proofsOf(ties, node, world), deletion, ...namespaceEvents(ties, node)]
   return { outcome: { kind: 'collected', message: `no owner is left: ${why}`, propagation }, effects }
 }
 

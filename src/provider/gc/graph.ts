@@ -87,9 +87,13 @@ export class Graph {
     this.#kinds = kinds
   }
 
+  /** The objects of the kind that a key names. */
+  kindOf(key: string): CachedObjects<GraphNode> | undefined {
+    return this.#kinds[key.slice(0, key.indexOf(' '))]
+  }
+
   at(key: string): GraphNode | undefined {
-    const space = key.indexOf(' ')
-    return this.#kinds[key.slice(0, space)]?.get(key.slice(space + 1))
+    return this.kindOf(key)?.get(key.slice(key.indexOf(' ') + 1))
   }
 
   withUid(uid: string): GraphNode | undefined {
@@ -122,11 +126,5 @@ export class Graph {
   /** How many dependents hold up the deletion of an object. */
   countBlockers(uid: string): number {
     return Object.values(this.#kinds).reduce((sum, kind) => sum + kind.countBy('blocked', uid), 0)
-  }
-
-  /** Whether it is known for good that no object of this uid exists under a key. A uid is never used again. */
-  isMissing(uid: string, key: string): boolean {
-    const space = key.indexOf(' ')
-    return this.#kinds[key.slice(0, space)]?.isProvenAbsent(key.slice(space + 1), uid) ?? false
   }
 }

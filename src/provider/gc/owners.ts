@@ -1,5 +1,5 @@
 import { formatRef, groupOf, type KindInfo, type ObjectRef, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { type Effect, type EventEffect, eventAbout, guard } from '../../plan/index.js'
+import { type Effect, type EventEffect, eventAbout, guard, proofOfAbsence } from '../../plan/index.js'
 import { type Graph, type GraphNode, keyOf } from './graph.js'
 
 /** What plans are made from: the objects that were seen, and the kinds that are seen at all. */
@@ -75,9 +75,9 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
       const { place, ref } = tie
       const key = keyOf(place)
       // the dependent has that name itself: the write that comes is for that one object
-      if (graph.isMissing(ref.uid, key) || key === dependent.key) continue
-      const why = 'the plan relies on its end'
-      proofs.set(`${ref.uid} ${key}`, { kind: 'absent', ref: place, uid: ref.uid, why })
+      if (key === dependent.key) continue
+      const needed = proofOfAbsence({ ref: place, uid: ref.uid }, 'the plan relies on its end', graph.kindOf(key))
+      for (const proof of needed) proofs.set(`${ref.uid} ${key}`, proof)
     } else if ((tie.is === 'waiting' || tie.is === 'orphaning') && tie.owner !== dependent) {
       const what = tie.is === 'waiting' ? 'waiting for its dependents to go' : 'leaving its dependents behind'
       proofs.set(tie.owner.key, guard(tie.owner.object, `the plan relies on it ${what}`))

@@ -1,6 +1,6 @@
-import { type KindInfo, type KubeObject, kindKey } from '../../crd/meta/object.js'
+import { type KindInfo, kindKey } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
-import { type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
+import { byAge, type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
 import { planObject } from './collect.js'
 import { Graph, type GraphNode, nodeWatch } from './graph.js'
 import type { GcOutcome } from './outcome.js'
@@ -112,24 +112,12 @@ function wake(delta: Delta<GraphNode>, { cache }: PlannerContext<GcWatches, GcSt
 }
 
 function keysOf(nodes: GraphNode[]): string[] {
-  return nodes.sort(byAge).map((node) => node.key)
+  return nodes.sort((left, right) => byAge(left.object, right.object)).map(({ key }) => key)
 }
 
 /** Whether there can be anything to do about an object: most have no owner, and nobody deletes them. */
 function isOfInterest(node: GraphNode | undefined): boolean {
   return node !== undefined && (node.owners.length > 0 || node.role !== 'living')
-}
-
-function byAge(left: GraphNode, right: GraphNode): number {
-  return compareText(bornAt(left.object), bornAt(right.object)) || compareText(left.key, right.key)
-}
-
-function bornAt(object: KubeObject): string {
-  return object.metadata.creationTimestamp ?? ''
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */

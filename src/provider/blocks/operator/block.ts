@@ -1,6 +1,6 @@
 import { ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
-import { hasFinalizer, isDeleting, refOf } from '../../../crd/meta/object.js'
-import { type Effect, type Plan, removeFinalizer } from '../../../plan/index.js'
+import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
+import { deleteObject, type Effect, type Plan, removeFinalizer } from '../../../plan/index.js'
 import type { BlockBook } from '../book.js'
 import type { OperatorOutcome } from './outcome.js'
 
@@ -51,13 +51,8 @@ export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
       requeueAfterSeconds: Math.ceil(waitMs / 1000),
     }
   }
-  const { uid, resourceVersion } = object.metadata
   const why = `it is empty for ${emptySeconds} s`
-  const condition = { uid: uid as string, resourceVersion }
-  return {
-    outcome: { kind: 'going', message: 'it is empty' },
-    effects: [{ kind: 'delete', ref: refOf(object), if: condition, why }],
-  }
+  return { outcome: { kind: 'going', message: 'it is empty' }, effects: [deleteObject(object, why)] }
 }
 
 /** When something in it that was given back is free. */

@@ -1,8 +1,8 @@
 import { IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
-import { refOf } from '../../../crd/meta/object.js'
-import { modelWatch, type Parsed, type Plan, type PlanTime, type Watch } from '../../../plan/index.js'
+import { deleteObject, modelWatch, type Plan, type PlanTime, type Watch } from '../../../plan/index.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
-import { type Owners, ownerAbsent } from './owners.js'
+import { ownerAbsent } from './owners.js'
+import type { Sweep } from './rows.js'
 
 /** A handle has this before its name, and a block nothing. */
 const KEY = 'handle '
@@ -20,46 +20,28 @@ export function handleIn(key: string): string | undefined {
   return key.startsWith(KEY) ? key.slice(KEY.length) : undefined
 }
 
-/** What a plan for a handle is made from. */
-export interface HandleInput {
-  readonly owners: Owners
-  /** Whether the owner has rows. */
-  readonly hasRows: (uid: string) => boolean
-  /** Since when owners are missing, by uid. */
-  readonly missing: Map<string, number>
-  readonly graceSeconds: number
-}
-
 /** Removes the handle of an owner that is gone and has no rows any more. */
-export function planHandle(
-  entry: Parsed<IPHandle>,
-  { owners, hasRows: hasRowsOf, missing, graceSeconds }: HandleInput,
-  { nowMs }: PlanTime,
-): Plan<OperatorOutcome> {
+export function planHandle(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
+  const entry = sweep.handles?.entry(name)
+  const { owners, absences, blocks } = sweep
+  const uid = entry?.ok === true ? entry.value.spec.uid : undefined
+  const owner = entry?.ok === true ? owners.refOf(entry.value.spec) : undefined
+  const isMissing = owner !== undefined && uid !== undefined && !owners.isThere(owner, uid)
+  const { requeueAfterSeconds: graceSeconds = 0 } = absences.look(handleKey(name), isMissing ? [uid] : [], nowMs)
+  if (entry === undefined) return undefined
   if (!entry.ok) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
-  const { spec, metadata } = entry.value
-  const owner = owners.refOf(spec)
-  const message = `its owner ${spec.owner}`
-  if (owner === undefined || metadata.uid === undefined || owners.isThere(owner, spec.uid)) {
-    missing.delete(spec.uid)
+  const message = `its owner ${entry.value.spec.owner}`
+  if (!isMissing) {
     const stays = owner === undefined ? 'is none that is looked for' : 'is there'
     return { outcome: { kind: 'ready', message: `${message} ${stays}` }, effects: [] }
   }
-  const sinceMs = missing.get(spec.uid)
-  if (sinceMs === undefined) missing.set(spec.uid, nowMs)
-  const hasRows = hasRowsOf(spec.uid)
-  const leftMs = Math.max((sinceMs ?? nowMs) + graceSeconds * 1000 - nowMs, hasRows ? ROWS_SECONDS * 1000 : 0)
-  if (sinceMs === undefined || leftMs > 0) {
+  const hasRows = blocks.countBy('owner', uid) > 0
+  const requeueAfterSeconds = Math.max(graceSeconds, hasRows ? ROWS_SECONDS : 0)
+  if (requeueAfterSeconds > 0) {
     const outcome = { kind: 'waiting', message: `${message} is missing${hasRows ? ', and has rows' : ''}` } as const
-    return { outcome, effects: [], requeueAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)) }
+    return { outcome, effects: [], requeueAfterSeconds }
   }
-  const { uid, resourceVersion } = metadata
   const why = `${message} is gone`
-  return {
-    outcome: { kind: 'going', message: why },
-    effects: [
-      ownerAbsent(owner, spec.uid, 'a handle goes only if its owner is gone'),
-      { kind: 'delete', ref: refOf(entry.object), if: { uid, resourceVersion }, why },
-    ],
-  }
+  const proof = ownerAbsent(owner, uid, 'a handle goes only if its owner is gone')
+  return { outcome: { kind: 'going', message: why }, effects: [...proof, deleteObject(entry.object, why)] }
 }

@@ -1,7 +1,13 @@
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
-import type { AbsentEffect, AnyWatch, CachedObjects, Delta } from '../../../plan/index.js'
+import {
+  type AbsentEffect,
+  type AnyWatch,
+  type CachedObjects,
+  type Delta,
+  proofOfAbsence,
+} from '../../../plan/index.js'
 
 /** The uid of a static Pod, on its mirror in the API, which has one of its own. */
 const MIRROR = 'kubernetes.io/config.mirror'
@@ -35,12 +41,10 @@ export function changedUids({ before, now }: Delta<Owner>): readonly string[] {
 /** The owners that exist, of some kinds. */
 export class Owners {
   /** By the kind as rows name it. */
-  readonly #kinds: ReadonlyMap<string, KindInfo>
-  readonly #objects: (kind: KindInfo) => CachedObjects<Owner> | undefined
+  readonly #kinds: ReadonlyMap<string, { readonly kind: KindInfo; readonly objects: CachedObjects<Owner> }>
 
-  constructor(kinds: readonly KindInfo[], objects: (kind: KindInfo) => CachedObjects<Owner> | undefined) {
-    this.#kinds = new Map(kinds.map((kind) => [rowKindOf(kind), kind]))
-    this.#objects = objects
+  constructor(kinds: readonly { readonly kind: KindInfo; readonly objects: CachedObjects<Owner> }[]) {
+    this.#kinds = new Map(kinds.map((each) => [rowKindOf(each.kind), each]))
   }
 
   /** The uid of an owner; `undefined`: it does not exist. */
@@ -55,7 +59,7 @@ export class Owners {
 
   /** The owner that a row or a handle names, if it is of one of the kinds and an object can have its name. */
   refOf(named: { readonly owner: string; readonly kind?: string | undefined }): ObjectRef | undefined {
-    const info = this.#kinds.get(named.kind ?? 'Pod')
+    const info = this.#kinds.get(named.kind ?? 'Pod')?.kind
     if (info === undefined) return undefined
     const { apiVersion, kind, namespaced } = info
     const slash = named.owner.indexOf('/')
@@ -69,14 +73,13 @@ export class Owners {
   }
 
   #uidsOf(ref: ObjectRef): readonly string[] {
-    const info = this.#kinds.get(rowKindOf(ref))
-    return (info && this.#objects(info)?.get(ref)?.uids) ?? []
+    return this.#kinds.get(rowKindOf(ref))?.objects.get(ref)?.uids ?? []
   }
 }
 
-/** Goes on only if an owner is not there under this uid. */
-export function ownerAbsent(ref: ObjectRef, uid: string, why: string): AbsentEffect {
-  return { kind: 'absent', ref, uid, ...(isPod(ref) ? { uidAnnotation: MIRROR } : {}), why }
+/** Goes on only if an owner does not exist under this uid. */
+export function ownerAbsent(ref: ObjectRef, uid: string, why: string): readonly AbsentEffect[] {
+  return proofOfAbsence({ ref, uid, uidAnnotation: isPod(ref) ? MIRROR : undefined }, why)
 }
 
 function uidsOf(kind: KindInfo, { metadata }: KubeObject): readonly string[] {

@@ -2,7 +2,7 @@ import * as Address from '../../../cidr/nouns/address.js'
 import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting, type ObjectRef } from '../../../crd/meta/object.js'
-import { type Effect, guard } from '../../../plan/index.js'
+import { type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import { isControlledBy } from '../../claims/address-object.js'
 import { addressOfUnit } from '../grid.js'
 import type { Place } from '../known-blocks.js'
@@ -37,7 +37,7 @@ export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, addres
     if (owners.isThere(owner, row.uid)) return { kind: 'stays' }
     return {
       kind: 'missing',
-      checks: [ownerAbsent(owner, row.uid, 'what its owner has is taken back only if it is gone')],
+      checks: ownerAbsent(owner, row.uid, 'what its owner has is taken back only if it is gone'),
     }
   }
   const uid = owners.uidOf(owner)
@@ -53,12 +53,14 @@ export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, addres
     if (uid === undefined || !isControlledBy(address, { metadata: { uid } })) return { kind: 'stays' }
     return { kind: 'heir', uid, check: guard(address, 'the claim of this name has adopted it') }
   }
-  const checks: Effect[] = [ownerAbsent(owner, row.uid, 'what a claim has is taken back only if it is gone')]
+  const checks = ownerAbsent(owner, row.uid, 'what a claim has is taken back only if it is gone')
   const { apiVersion, kind } = IPAddress.info
-  const ref = { apiVersion, kind, namespace: owner.namespace, name: owner.name }
-  if (address === undefined) checks.push({ kind: 'absent', ref, why: 'an IPAddress that was not seen may have it' })
-  else checks.push(guard(address, 'another IPAddress of the name may have it by now'))
-  return { kind: 'missing', checks }
+  const ref = { ...owner, apiVersion, kind }
+  const others =
+    address === undefined
+      ? proofOfAbsence({ ref }, 'an IPAddress that was not seen may have it')
+      : [guard(address, 'another IPAddress of the name may have it by now')]
+  return { kind: 'missing', checks: [...checks, ...others] }
 }
 
 function hasAddress({ book, entry }: Place, { spec }: IPAddress): boolean {

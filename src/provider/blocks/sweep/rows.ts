@@ -1,0 +1,90 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import type { IPAddress } from '../../../crd/cluster-api/ip-address.js'
+import type { IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
+import type { Absences, CachedObjects, Effect, Plan, PlanTime } from '../../../plan/index.js'
+import { type BlockBook, isBound } from '../book.js'
+import type { Place } from '../known-blocks.js'
+import type { OperatorOutcome } from '../operator/outcome.js'
+import type { PoolReading } from '../pool-reading.js'
+import { handOver, takeBack } from '../rows.js'
+import type { Owners } from './owners.js'
+import { type Verdict, verdictOn } from './verdict.js'
+
+/** What the sweep reads, and what it remembers beside that. */
+export interface Sweep {
+  readonly pools: CachedObjects<PoolReading>
+  readonly blocks: CachedObjects<BlockBook>
+  readonly handles: CachedObjects<IPHandle> | undefined
+  readonly addresses: CachedObjects<IPAddress> | undefined
+  readonly owners: Owners
+  /** Owners that are missing: of a block by the number of the row, of a handle by uid. */
+  readonly absences: Absences
+  /** The unit of the row that a plan was made for last, by block. */
+  readonly turns: Map<string, number>
+}
+
+/** A row that something is to be done about. */
+interface Case {
+  readonly place: Place
+  readonly verdict: Exclude<Verdict, { readonly kind: 'stays' }>
+}
+
+/** Takes back the rows of a block whose owners are gone, one in a plan: each has the version of the block as its condition. */
+export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
+  const entry = sweep.blocks.entry(name)
+  if (entry?.ok === false) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
+  const cases = entry === undefined ? [] : casesIn(entry.value, sweep)
+  const missing = cases.filter(({ verdict }) => verdict.kind === 'missing').map(sequenceOf)
+  const { due, requeueAfterSeconds } = sweep.absences.look(name, missing, nowMs)
+  const ready = cases.filter((each) => each.verdict.kind !== 'missing' || due.has(sequenceOf(each)))
+  const next = nextOf(name, ready, sweep)
+  if (entry === undefined) return undefined
+  if (next !== undefined) {
+    return {
+      outcome: { kind: 'going', message: `${ready.length} rows are not as their owners are` },
+      effects: effectsFor(next, sweep, nowMs),
+      requeueAfterSeconds: ready.length > 1 ? 0 : requeueAfterSeconds,
+    }
+  }
+  const outcome: OperatorOutcome =
+    missing.length === 0
+      ? { kind: 'ready', message: 'all owners are there' }
+      : { kind: 'waiting', message: 'an owner is missing' }
+  return { outcome, effects: [], requeueAfterSeconds }
+}
+
+function casesIn(book: BlockBook, { owners, addresses }: Sweep): readonly Case[] {
+  return book.entries.flatMap((entry) => {
+    const owner = isBound(entry) ? owners.refOf(entry.row) : undefined
+    if (owner === undefined) return []
+    const address = addresses?.entry(owner)
+    const isReadable = address?.ok === true && Address.safeParse(address.value.spec.address, { zone: 'drop' }).ok
+    const place = { book, entry }
+    const verdict = verdictOn(place, owner, owners, isReadable ? address.value : address && 'unreadable')
+    return verdict.kind === 'stays' ? [] : [{ place, verdict }]
+  })
+}
+
+function sequenceOf({ place }: Case): number {
+  return place.entry.row.sequence
+}
+
+/** They take turns, so that a row which the store refuses keeps no other row from going. */
+function nextOf(name: string, cases: readonly Case[], { turns }: Sweep): Case | undefined {
+  const turn = turns.get(name) ?? -1
+  const next = cases.find(({ place }) => place.entry.unit > turn) ?? cases[0]
+  if (next === undefined) turns.delete(name)
+  else turns.set(name, next.place.entry.unit)
+  return next
+}
+
+function effectsFor({ place, verdict }: Case, { pools }: Sweep, nowMs: number): readonly Effect[] {
+  const { book, entry } = place
+  const { owner } = entry.row
+  if (verdict.kind === 'heir')
+    return [verdict.check, handOver(place, verdict.uid, { nowMs, why: `${owner} was made anew` })]
+  const rules = pools.get(entry.row.pool ?? book.object.spec.pool)?.object.spec
+  const isStray = verdict.kind === 'stray'
+  const why = isStray ? `${owner} has another address` : `its owner ${owner} is gone`
+  return [...(isStray ? [verdict.check] : verdict.checks), takeBack(place, rules, { nowMs, why })]
+}
