@@ -67,12 +67,7 @@ export class ClaimRounds {
   async controlled(ledger: Ledger, count: number): Promise<Round> {
     const namespace = await this.#begin()
     await makePools(this.#client, namespace, POOLS, PREFIX)
-    const start = () =>
-      new ControllerProcess(this.#program, this.#ground.kubeconfig, [
-        '--ledger',
-        ledger,
-        ...(process.env.BR_ARGS ?? '').split(' ').filter(Boolean),
-      ])
+    const start = () => new ControllerProcess(this.#program, this.#ground.kubeconfig, ['--ledger', ledger])
     const processes = Array.from({ length: count }, start)
     try {
       await Promise.all(processes.map((process) => process.untilItLeads()))

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 
-/** How many puts etcd takes in one transaction. */
-const PUTS = 128
+/** How many puts are in flight. */
+const IN_FLIGHT = 64
 const CREATED = '2026-01-01T00:00:00Z'
 
 /** An object of a custom resource, and the plural name of its kind. */
@@ -17,12 +17,14 @@ export async function putObjects(etcdUrl: string, objects: readonly StoredObject
     const metadata = { ...object.metadata, uid: randomUUID(), creationTimestamp: CREATED, generation: 1 }
     return { key: keyOf(plural, object), object: { ...object, metadata } }
   })
-  for (let at = 0; at < stored.length; at += PUTS) {
-    const success = stored.slice(at, at + PUTS).map(({ key, object }) => {
-      return { requestPut: { key: base64(key), value: base64(JSON.stringify(object)) } }
-    })
-    await call(etcdUrl, 'txn', { success })
+  // each has a revision of its own, as all that an API server writes: a watch that begins anew within a revision misses the rest of it
+  const puts = stored.values()
+  const putAll = async () => {
+    for (const { key, object } of puts) {
+      await call(etcdUrl, 'put', { key: base64(key), value: base64(JSON.stringify(object)) })
+    }
   }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, putAll))
   return stored.map(({ object }) => object)
 }
 
