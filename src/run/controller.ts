@@ -5,6 +5,8 @@ import {
   type ApplyOptions,
   type Change,
   type EventEffect,
+  type ExternalCall,
+  type ExternalResult,
   ObjectCache,
   type Outcome,
   type Plan,
@@ -94,7 +96,10 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
    * other plan, and `run` resolves as after `stop`. What has become of a write that was not answered is then for the next leader to see. Left out: always.
    */
   readonly canWrite?: CanWrite | undefined
-  /** How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. */
+  /**
+   * How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. Plans that wait for an external call are not
+   * counted; there are at most 8 of them for each that is.
+   */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
   readonly summaryDelayMs?: number | undefined
@@ -106,8 +111,8 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly backoff?: BackoffOptions | undefined
 }
 
-/** How many writes of unknown outcome there may be for each plan that is carried out at a time, before no more are made. */
-const UNSETTLED_PER_PLAN = 8
+/** How many plans may wait for an external call, and how many for what has become of a write, for each that is carried out at a time. */
+const WAITING_PER_PLAN = 8
 const DAY_MS = 86_400_000
 /** How often stalled keys are looked for while there is anything to do, in milliseconds. */
 const CHECK_MS = 10_000
@@ -140,6 +145,7 @@ export class Controller<O extends Outcome = Outcome> {
   #unsynced = 0
   #running = 0
   #unsettled = 0
+  #calling = 0
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
   /** `canWrite` has answered no. */
   #isWithheld = false
@@ -159,7 +165,8 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** What there is to do just now. */
   get load(): ControllerLoad {
-    return { waiting: this.#queue.length, running: this.#running, unsettled: this.#unsettled, synced: this.#isSynced }
+    const [running, calling, unsettled] = [this.#running, this.#calling, this.#unsettled]
+    return { waiting: this.#queue.length, running, calling, unsettled, synced: this.#isSynced }
   }
 
   /** What waits, planner by planner: depth and age of each queue. O(keys that are known). */
@@ -277,7 +284,8 @@ export class Controller<O extends Outcome = Outcome> {
   /** Begins as many plans as there is room for. */
   #pump(): void {
     if (this.#state !== 'running' || !this.#isSynced || !this.#canWrite()) return
-    while (this.#running < this.#concurrency && this.#unsettled < this.#concurrency * UNSETTLED_PER_PLAN) {
+    const most = this.#concurrency * WAITING_PER_PLAN
+    while (this.#running < this.#concurrency && Math.max(this.#unsettled, this.#calling) < most) {
       const job = this.#queue.take()
       if (job === undefined) break
       this.#running++
@@ -307,7 +315,7 @@ export class Controller<O extends Outcome = Outcome> {
         show,
         clock: () => this.#cache.clock,
         onEvent: keep,
-        external,
+        external: external && ((call) => this.#call(external, call)),
         onPlan,
         canWrite,
         // with others at work, one of them was faster: it is left to that one for a while
@@ -395,6 +403,19 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
+  /** Others are planned while a call is not answered: the addresses that it asks for are not theirs. */
+  async #call(external: ExternalCaller, call: ExternalCall): Promise<ExternalResult> {
+    this.#calling++
+    this.#running--
+    this.#pump()
+    try {
+      return await external(call)
+    } finally {
+      this.#calling--
+      this.#running++
+    }
+  }
+
   /** Finds out what has become of a write. Others are planned meanwhile, if the planner keeps from them what may have been created. */
   async #settle(job: Job<O>, { unsettled, release }: Extract<KeyResult, { kind: 'unsettled' }>): Promise<void> {
     const { store, timers, onProblem, serverLimitMs = 600_000 } = this.#options
@@ -446,7 +467,7 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   #endIfDone(): void {
-    if (this.#state === 'stopping' && this.#running === 0 && this.#unsettled === 0) this.#ended()
+    if (this.#state === 'stopping' && this.#running + this.#calling + this.#unsettled === 0) this.#ended()
   }
 }
 
@@ -473,6 +494,8 @@ export interface ControllerLoad {
   readonly waiting: number
   /** Plans that are being carried out. */
   readonly running: number
+  /** Plans that wait for an external call. */
+  readonly calling: number
   /** Writes of unknown outcome. */
   readonly unsettled: number
   /** Whether all kinds were listed. */

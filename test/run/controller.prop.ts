@@ -78,7 +78,7 @@ test('no address is given twice while a controller carries out many plans at a t
         // a line that loses four of ten for as long as it is asked: every write is settled in the end
         await timers.pass(3_600_000)
         await nothingTwice()
-        expect(controller.load).toEqual({ waiting: 0, running: 0, unsettled: 0, synced: true })
+        expect(controller.load).toEqual({ waiting: 0, running: 0, calling: 0, unsettled: 0, synced: true })
         expect(problems.filter(({ kind }) => kind === 'thrown')).toEqual([])
         const rest = await runUntilQuiet(store, [inCluster()], { now: () => timers.now() })
         expect([rest.written, rest.failures]).toEqual([0, []])

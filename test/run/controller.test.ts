@@ -101,7 +101,7 @@ describe('a controller', () => {
     const { controller, stop } = start([planner])
     expect(controller.load.synced).toBe(false)
     await timers.pass(10)
-    expect(controller.load).toEqual({ waiting: 0, running: 0, unsettled: 0, synced: true })
+    expect(controller.load).toEqual({ waiting: 0, running: 0, calling: 0, unsettled: 0, synced: true })
     expect(await storedValue('a')).toBe(1)
     await store.create(counter('b'))
     await timers.pass(10)

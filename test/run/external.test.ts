@@ -143,7 +143,7 @@ describe('who carries plans out', () => {
     expect(results).toEqual(['told'])
   })
 
-  test('the controller keeps a place for a call that was not answered, and waits for it when it is to stop', async () => {
+  test('the controller waits for a call that was not answered when it is to stop', async () => {
     const timers = new VirtualTimers()
     const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
     await store.create(thing)
@@ -159,13 +159,13 @@ describe('who carries plans out', () => {
       hasEnded = true
     })
     await timers.pass(86_400_000)
-    expect(controller.load.running).toBe(1)
+    expect(controller.load.calling).toBe(1)
     controller.stop()
     await timers.pass(86_400_000)
-    expect([hasEnded, controller.load.running]).toEqual([false, 1])
+    expect([hasEnded, controller.load.calling]).toEqual([false, 1])
     settle(answer)
     await running
-    expect([planner.heard.length, controller.load.running]).toEqual([1, 0])
+    expect([planner.heard.length, controller.load.calling]).toEqual([1, 0])
   })
 
   test('the controller makes a call again, a little later each time, that was thrown out of', async () => {

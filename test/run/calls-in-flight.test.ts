@@ -1,0 +1,64 @@
+import type { Outcome, Plan, Planner } from 'ipam-kit/plan'
+import { Controller, type ExternalCaller } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { expect, test } from 'vitest'
+import { counter, counterKind } from './counter.js'
+import { VirtualTimers } from './virtual-timers.js'
+
+const DONE: Plan<Outcome> = { outcome: { kind: 'done', message: '' }, effects: [] }
+
+/** Asks once for each object. */
+function asker(): Planner<Outcome> {
+  const answered = new Set<string>()
+  return {
+    name: 'asker',
+    watches: [counterKind],
+    observe: (change) => (change.kind === 'present' ? [change.object.metadata.name] : []),
+    isAggregate: () => false,
+    reset: () => answered.clear(),
+    reserve: () => () => [],
+    onResult: ({ call }) => {
+      answered.add(call.key)
+      return [call.key]
+    },
+    plan(key) {
+      if (answered.has(key)) return DONE
+      const about = { apiVersion: 'v1', kind: 'Counter', namespace: 'default', name: key }
+      const call = { operation: 'allocate', key, about, input: {} }
+      return { ...DONE, effects: [{ kind: 'external', call, why: 'a test' }] }
+    },
+  }
+}
+
+async function hostOf(external: ExternalCaller, objects: number, concurrency: number) {
+  const timers = new VirtualTimers(0)
+  const store = memoryStore({ now: () => timers.now(), kinds: [counterKind] })
+  for (let i = 0; i < objects; i++) await store.create(counter(`c${i}`))
+  const problems: unknown[] = []
+  const onProblem = (problem: unknown) => problems.push(problem)
+  const controller = new Controller({ store, planners: [asker()], timers, external, concurrency, onProblem })
+  return { timers, controller, problems }
+}
+
+test('a plan that waits for a call takes no place of concurrency, up to 8 calls for each place', async () => {
+  const answers: (() => void)[] = []
+  const external: ExternalCaller = () =>
+    new Promise((resolve) => answers.push(() => resolve({ ok: true, value: 'an address' })))
+  const { timers, controller, problems } = await hostOf(external, 40, 2)
+  const running = controller.run()
+  await timers.pass(1000)
+  expect(answers).toHaveLength(16)
+  expect(controller.load).toMatchObject({ running: 0, calling: 16, waiting: 24 })
+  // each answer makes room for one more
+  for (const answer of answers.splice(0, 3)) answer()
+  await timers.pass(1000)
+  expect(answers).toHaveLength(16)
+  while (answers.length > 0) {
+    answers.shift()?.()
+    await timers.pass(10)
+  }
+  expect(controller.load).toMatchObject({ running: 0, calling: 0, waiting: 0 })
+  controller.stop()
+  await running
+  expect(problems).toEqual([])
+})
