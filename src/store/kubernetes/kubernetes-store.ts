@@ -5,13 +5,13 @@ import {
   assertFunction,
   assertInteger,
   assertListOptions,
+  assertMatch,
   assertObject,
   assertPreconditions,
   assertQuery,
   assertRef,
   assertSubresource,
   assertWatchOptions,
-  mistake,
 } from '../rules/arguments.js'
 import { invalid } from '../rules/input.js'
 import { comparePlaces, placeOf } from '../rules/pages.js'
@@ -127,19 +127,14 @@ class KubernetesStore implements Store {
     assertFunction('client.watch', client.watch)
     assertObject('options', options)
     assertFunction('options.sleep', options.sleep)
-    const {
-      kinds = [],
-      fieldManager = 'ipam-kit',
-      maxObjectBytes = DEFAULT_OBJECT_BYTES,
-      writeTimeoutSeconds,
-    } = options
+    const { kinds = [], fieldManager = 'ipam-kit', maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    const { writeTimeoutSeconds } = options
     assertInteger('options.maxObjectBytes', maxObjectBytes, { min: 1, max: LARGEST_OBJECT_BYTES })
     if (writeTimeoutSeconds !== undefined) {
       assertInteger('options.writeTimeoutSeconds', writeTimeoutSeconds, { min: 1, max: 60 })
     }
-    if (typeof fieldManager !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(fieldManager)) {
-      throw mistake('options.fieldManager', 'a text of at most 128 ASCII characters', fieldManager)
-    }
+    const expected = 'a text of at most 128 ASCII characters'
+    assertMatch('options.fieldManager', fieldManager, /^[\x21-\x7e]{1,128}$/, expected)
     this.#client = client
     this.#options = options
     this.#fieldManager = fieldManager
@@ -169,11 +164,8 @@ class KubernetesStore implements Store {
     if (!selected.ok) return selected
     const { resource, path, parameters, shown } = selected.value
     const about = { operation: 'list', shown, from: token ?? '0' } as const
-    const asking = {
-      method: 'GET',
-      path: `${path}${queryOf({ ...parameters, limit, continue: token || undefined })}`,
-    } as const
-    const answer = await this.#requests.send(asking, about)
+    const asked = `${path}${queryOf({ ...parameters, limit, continue: token || undefined })}`
+    const answer = await this.#requests.send({ method: 'GET', path: asked }, about)
     if (!answer.ok) return answer
     const list = readList(answer.value.json, resource)
     if (list === undefined) return this.#requests.unreadable(answer.value, about)
