@@ -90,10 +90,8 @@ export function readPoolSpace(
   const errors: FieldError[] = []
   if (!isName(spec.domain)) errors.push(invalidField('spec.domain', shown(spec.domain), 'is not the name of a domain'))
   const { reuseAfterSeconds, sticky } = spec
-  if (!isSeconds(reuseAfterSeconds, 0)) errors.push(noSeconds('spec.reuseAfterSeconds', reuseAfterSeconds, 0))
-  if (sticky !== undefined && !isSeconds(sticky.forSeconds, 1)) {
-    errors.push(noSeconds('spec.sticky.forSeconds', sticky.forSeconds, 1))
-  }
+  errors.push(...secondsErrors('spec.reuseAfterSeconds', reuseAfterSeconds, 0))
+  if (sticky !== undefined) errors.push(...secondsErrors('spec.sticky.forSeconds', sticky.forSeconds, 1))
   const lengths = { 4: unitLength(4, grids.ipv4, errors), 6: unitLength(6, grids.ipv6, errors) }
   const subnets = readSubnets(spec.subnets, errors)
   const union = (part: 'ranges' | 'exclude' | 'reserved') =>
@@ -116,12 +114,9 @@ export function readPoolSpace(
   return { space: { given, reserved, kept, subnets: longestFirst }, errors }
 }
 
-function isSeconds(value: number, least: number): boolean {
-  return Number.isInteger(value) && value >= least && value <= MAX_SECONDS
-}
-
-function noSeconds(path: string, value: number, least: number): FieldError {
-  return invalidField(path, value, `is not from ${least} to ${MAX_SECONDS}`)
+function secondsErrors(path: string, value: number, least: number): readonly FieldError[] {
+  if (Number.isInteger(value) && value >= least && value <= MAX_SECONDS) return []
+  return [invalidField(path, value, `is not from ${least} to ${MAX_SECONDS}`)]
 }
 
 const NONE = { first: 0, last: 0 }
@@ -199,14 +194,10 @@ function readSubnet(path: string, subnet: IPPoolSubnet, prefix: Prefix, errors: 
 
 function readCidr(path: string, text: string, errors: FieldError[]): Prefix | undefined {
   const prefix = Prefix.safeParse(text)
-  if (!prefix.ok) {
-    errors.push(invalidField(path, shown(text), 'is not a CIDR'))
-    return undefined
-  }
-  const isPlain = Prefix.safeParse(text, { profile: 'k8s-field' }).ok
-  if (isPlain) return prefix.value
-  const hasHostBits = !Prefix.equals(Prefix.masked(prefix.value), prefix.value)
-  errors.push(invalidField(path, shown(text), hasHostBits ? 'has host bits' : 'is IPv4 within IPv6'))
+  if (prefix.ok && Prefix.safeParse(text, { profile: 'k8s-field' }).ok) return prefix.value
+  const hasHostBits = prefix.ok && !Prefix.equals(Prefix.masked(prefix.value), prefix.value)
+  const problem = !prefix.ok ? 'is not a CIDR' : hasHostBits ? 'has host bits' : 'is IPv4 within IPv6'
+  errors.push(invalidField(path, shown(text), problem))
   return undefined
 }
 
@@ -219,9 +210,8 @@ function readEntries(path: string, texts: readonly string[], prefix: Prefix, err
   return texts.flatMap((text, index) => {
     const entry = RangeSet.safeParseEntry(text, { profile: 'k8s-field' })
     if (entry.ok && Range.contains(subnet, entry.value)) return [entry.value]
-    const problem = entry.ok
-      ? `is not within ${Prefix.format(prefix)}`
-      : 'is not an address, a range or a CIDR without host bits'
+    const within = `is not within ${Prefix.format(prefix)}`
+    const problem = entry.ok ? within : 'is not an address, a range or a CIDR without host bits'
     errors.push(invalidField(`${path}[${index}]`, shown(text), problem))
     return []
   })

@@ -71,6 +71,8 @@ export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOption
   const { kind, plural, namespaced } = info
   const group = groupOf(info.apiVersion)
   const { shortNames, categories, singular } = names
+  const { conversion } = options
+  const webhook = conversion && { conversionReviewVersions: ['v1'], clientConfig: conversion }
   const labels = { ...model.labels, ...options.labels }
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -90,7 +92,7 @@ export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOption
         ...defined({ shortNames: unlessEmptyList(shortNames), categories: unlessEmptyList(categories) }),
       },
       versions: versions.map((version) => manifestVersion(version, model)),
-      ...(options.conversion === undefined ? {} : { conversion: conversionOf(options.conversion) }),
+      ...(webhook && { conversion: { strategy: 'Webhook', webhook } }),
     },
   }
 }
@@ -108,8 +110,4 @@ function manifestVersion(version: KindVersion, { info }: CrdModel<KubeObject>): 
     subresources: statusSubresource ? { status: {} } : {},
     ...(selectable.length === 0 ? {} : { selectableFields: selectable }),
   }
-}
-
-function conversionOf(webhook: ConversionWebhook): object {
-  return { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig: webhook } }
 }

@@ -1,18 +1,3 @@
-/**
- * What is wrong with a field, in the words of Kubernetes (`field.ErrorType` of its apimachinery). `TypeInvalid` is a value of another
- * JSON type, and reads like `Invalid`.
- */
-export type FieldErrorType =
-  | 'Required'
-  | 'Invalid'
-  | 'TypeInvalid'
-  | 'NotSupported'
-  | 'Duplicate'
-  | 'TooLong'
-  | 'TooMany'
-  | 'Forbidden'
-  | 'Internal'
-
 /** A value as an error repeats it: `null` stands for what is not there. */
 export type FieldValue = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown }
 
@@ -30,7 +15,7 @@ export interface FieldError {
 }
 
 /** How each type of error is called in a message. */
-const TITLES: { readonly [Type in FieldErrorType]: string } = {
+const TITLES = {
   Required: 'Required value',
   Invalid: 'Invalid value',
   TypeInvalid: 'Invalid value',
@@ -40,7 +25,13 @@ const TITLES: { readonly [Type in FieldErrorType]: string } = {
   TooMany: 'Too many',
   Forbidden: 'Forbidden',
   Internal: 'Internal error',
-}
+} as const
+
+/**
+ * What is wrong with a field, in the words of Kubernetes (`field.ErrorType` of its apimachinery). `TypeInvalid` is a value of another
+ * JSON type, and reads like `Invalid`.
+ */
+export type FieldErrorType = keyof typeof TITLES
 
 /**
  * An error as Kubernetes writes it.

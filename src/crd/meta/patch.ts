@@ -63,10 +63,10 @@ export function sameJson(left: Json | undefined, right: Json | undefined): boole
   return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key], right[key]))
 }
 
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json | undefined } {
+export function isObject(value: Json | undefined): value is { readonly [key: string]: Json | undefined } {
   return typeof value === 'object' && value !== null && !isArray(value)
 }
 
-function isArray(value: Json | undefined): value is readonly Json[] {
+export function isArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value)
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema } from '../meta/schema.js'
-import { API_VERSION } from './names.js'
+import { API_VERSION, shortNames } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
 import { addressVersions } from './versions.js'
 
@@ -43,15 +43,6 @@ export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
   },
   schema,
   categories: ['metal3'],
-  shortNames: [
-    'ipa',
-    'ipaddress',
-    'm3ipa',
-    'm3ipaddress',
-    'm3ipaddresses',
-    'metal3ipa',
-    'metal3ipaddress',
-    'metal3ipaddresses',
-  ],
+  shortNames: shortNames('ipa', 'ipaddress', 'ipaddresses'),
   versions: addressVersions(),
 })

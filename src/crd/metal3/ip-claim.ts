@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema } from '../meta/schema.js'
-import { API_VERSION } from './names.js'
+import { API_VERSION, shortNames } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
 import { claimVersions } from './versions.js'
 
@@ -28,6 +28,6 @@ export const IPClaim: CrdModel<IPClaim> = defineCrdModel({
   info: { apiVersion: API_VERSION, kind: 'IPClaim', plural: 'ipclaims', namespaced: true, statusSubresource: true },
   schema,
   categories: ['cluster-api'],
-  shortNames: ['ipc', 'ipclaim', 'm3ipc', 'm3ipclaim', 'm3ipclaims', 'metal3ipc', 'metal3ipclaim', 'metal3ipclaims'],
+  shortNames: shortNames('ipc', 'ipclaim', 'ipclaims'),
   versions: claimVersions(),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema, timestamp } from '../meta/schema.js'
-import { API_VERSION } from './names.js'
+import { API_VERSION, shortNames } from './names.js'
 import { poolVersions } from './versions.js'
 
 /** A pool of addresses (ipam.metal3.io/v1alpha1), with the book of who has which in its status. */
@@ -76,6 +76,6 @@ export const IPPool: CrdModel<IPPool> = defineCrdModel({
   info: { apiVersion: API_VERSION, kind: 'IPPool', plural: 'ippools', namespaced: true, statusSubresource: true },
   schema,
   categories: ['cluster-api'],
-  shortNames: ['ipp', 'ippool', 'm3ipp', 'm3ippool', 'm3ippools', 'metal3ipp', 'metal3ippool', 'metal3ippools'],
+  shortNames: shortNames('ipp', 'ippool', 'ippools'),
   versions: poolVersions(),
 })

@@ -86,16 +86,8 @@ export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAc
 
 /** The name of where a claim stands. One of ours that names an IPAddress which is not there (yet) is `Pending`: that is nobody's mistake. O(1). */
 export function consumerStateOf(resolution: Resolution): ConsumerState {
-  switch (resolution.kind) {
-    case 'missing':
-      return 'Missing'
-    case 'pending':
-      return 'Pending'
-    case 'bound':
-      return 'Bound'
-    case 'conflict':
-      return resolution.reason === 'AddressMissing' ? 'Pending' : 'Conflict'
-    case 'deleting':
-      return resolution.whose === 'mine' ? 'Deleting(mine)' : 'Deleting(foreign)'
-  }
+  const { kind } = resolution
+  if (kind === 'deleting') return `Deleting(${resolution.whose})`
+  if (kind === 'conflict') return resolution.reason === 'AddressMissing' ? 'Pending' : 'Conflict'
+  return kind === 'missing' ? 'Missing' : kind === 'pending' ? 'Pending' : 'Bound'
 }

@@ -1,9 +1,15 @@
-import type { KindInfo, KubeObject } from '../../crd/meta/object.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { fail, failure, ok, type Result } from '../../errors/index.js'
 import { assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
-import { type Intent, type ObjectPlace, ObjectRules, type Selection } from '../rules/object-rules.js'
+import {
+  type Intent,
+  type ObjectPlace,
+  ObjectRules,
+  type ObjectRulesOptions,
+  type Selection,
+} from '../rules/object-rules.js'
 import { formatContinue, type Page, placeOf } from '../rules/pages.js'
 import { type Keeper, type Operation, ruledStore } from '../rules/ruled-store.js'
 import { failedWatch } from '../rules/selectors.js'
@@ -14,19 +20,7 @@ import type { DocumentScope, StoredDocument, StoreEngine } from './engine.js'
 import { EngineWatch } from './watch.js'
 
 /** What a store over an engine needs besides the engine. */
-export interface EngineStoreOptions {
-  /** The clock, in milliseconds since 1970. Only for people: nothing is decided by it. */
-  readonly now: () => number
-  /** A uid that nobody gets again, on any machine: `crypto.randomUUID()`. */
-  readonly uid: () => string
-  /**
-   * The kinds that are known: their scope is checked. A kind that is not listed has a status subresource, and each of its objects
-   * is namespaced if it has a namespace. All versions of a group are one kind: one of them is enough.
-   */
-  readonly kinds?: readonly KindInfo[] | undefined
-  /** The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB. */
-  readonly maxObjectBytes?: number | undefined
-}
+export interface EngineStoreOptions extends ObjectRulesOptions {}
 
 /**
  * How often a write without a version is tried anew because the object has changed meanwhile. Each time another writer got through; so many

@@ -1,10 +1,8 @@
 import { failure } from '../../errors/index.js'
-import { eventOf, type Matcher } from '../rules/selectors.js'
+import { END, eventOf, type Matcher, type Step } from '../rules/selectors.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
 import { decodeDocument } from './document.js'
 import type { EngineEvent, Stop } from './engine.js'
-
-type Step = IteratorResult<WatchEvent, undefined>
 
 /** Ends when the consumer does, also in the midst of waiting. */
 class Stopper implements Stop {
@@ -81,7 +79,7 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
     this.#endWaiting?.()
     this.#stopper.stop()
     this.#stopper.assertEnded()
-    return end()
+    return END
   }
 
   async #step(): Promise<Step> {
@@ -102,7 +100,7 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
       }
     }
     this.#stopper.stop()
-    return end()
+    return END
   }
 
   /** The next event of the engine, or `undefined` as soon as the consumer has gone. */
@@ -136,8 +134,4 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
       }
     }
   }
-}
-
-function end(): Step {
-  return { done: true, value: undefined }
 }

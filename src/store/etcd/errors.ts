@@ -1,3 +1,5 @@
+import { NEVER_CONNECTED } from '../rules/unsent.js'
+
 /** What an error of a client says about the call that it ended. */
 export type Verdict =
   /** The revision that was asked for is no longer kept. */
@@ -15,7 +17,9 @@ export function verdictOf(error: unknown): Verdict {
   // also of a client that has no codes: what has asked for a revision has only read
   if (text.includes('required revision has been compacted')) return 'compacted'
   if (typeof code === 'number') return verdictOfStatus(code, text)
-  return isConnectionRefused(code) || isConnectionRefused((cause as Parts | undefined)?.code) ? 'refused' : 'unknown'
+  // fetch has the code of the system in its cause
+  const codes = [code, (cause as Parts | undefined)?.code]
+  return codes.some((each) => NEVER_CONNECTED.has(each)) ? 'refused' : 'unknown'
 }
 
 interface Parts {
@@ -35,18 +39,6 @@ function verdictOfStatus(code: number, message: string): Verdict {
   if (/request is too large|message larger than max/.test(message)) return 'too-large'
   return REFUSALS.has(code) ? 'refused' : 'unknown'
 }
-
-/** No connection came about. fetch has the code of the system in its cause. */
-function isConnectionRefused(code: unknown): boolean {
-  return typeof code === 'string' && NEVER_CONNECTED.has(code)
-}
-
-const NEVER_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
 
 /** An answer of etcd that is an error. */
 export class EtcdError extends Error {

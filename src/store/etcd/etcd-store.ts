@@ -1,5 +1,5 @@
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
-import { assertFunction, assertInteger, assertObject, mistake } from '../rules/arguments.js'
+import { assertFunction, assertInteger, assertMatch, assertObject } from '../rules/arguments.js'
 import type { Store } from '../store.js'
 import type { EtcdClient } from './client.js'
 import { EtcdEngine } from './engine.js'
@@ -53,9 +53,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions): Store 
   for (const call of ['range', 'txn', 'watch'] as const) assertFunction(`client.${call}`, client[call])
   assertObject('options', options)
   const { prefix = 'ipam-kit', sleep, retryMs = DEFAULT_RETRY_MS, maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
-  if (!(typeof prefix === 'string' && /^[!-~]{0,199}[!-.0-~]$/.test(prefix))) {
-    throw mistake('options.prefix', 'up to 200 printable characters of ASCII, no slash at the end', prefix)
-  }
+  const expected = 'up to 200 printable characters of ASCII, no slash at the end'
+  assertMatch('options.prefix', prefix, /^[!-~]{0,199}[!-.0-~]$/, expected)
   assertFunction('options.sleep', sleep)
   assertInteger('options.retryMs', retryMs, { min: 1, max: MAX_RETRY_MS })
   const engine = new EtcdEngine(client, { prefix, sleep, retryMs, usualBytes: DEFAULT_OBJECT_BYTES })

@@ -2,7 +2,7 @@ import type { DocumentChange, EngineEvent, Stop } from '../engine/engine.js'
 import type { EtcdClient, EtcdEvent, EtcdWatch, EtcdWatchResponse } from './client.js'
 import { UnreadableAnswer, verdictOf } from './errors.js'
 import type { KeyRange } from './keys.js'
-import { Lookout, type Reading } from './lookout.js'
+import { Lookout, Reading } from './lookout.js'
 
 export interface FollowOptions {
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -24,7 +24,7 @@ export class Follower {
   readonly #options: FollowOptions
   readonly #lookout: Lookout
   #watch: EtcdWatch | undefined
-  #reading: Progress | undefined
+  #reading: Reading | undefined
   /** What has been told. `undefined`: nothing yet, and it begins now. */
   #reached: string | undefined
   #isGone = false
@@ -103,7 +103,7 @@ export class Follower {
     this.#watch = watch
     let isCanceled = false
     let hasBegun = false
-    const reading = new Progress(reached)
+    const reading = new Reading(reached)
     this.#reading = reading
     // without a clock nothing is looked at
     this.#lookout.guard(watch, reading).catch(() => {})
@@ -146,42 +146,6 @@ export class Follower {
     if (created || events.length > 0 || BigInt(revision) <= BigInt(this.#reached ?? '0')) return
     this.#reached = revision
     yield { kind: 'at', revision }
-  }
-}
-
-/** How far a watch was read. A reader that has gone may never come back to say so: it is closed then. */
-class Progress implements Reading {
-  answers = 0
-  isWaiting = true
-  isOver = false
-  reached: string
-  #goOn: () => void = () => {}
-
-  constructor(reached: string) {
-    this.reached = reached
-  }
-
-  begin(): void {
-    this.answers++
-    this.isWaiting = false
-  }
-
-  end(reached: string): void {
-    this.reached = reached
-    this.isWaiting = true
-    this.#goOn()
-  }
-
-  close(): void {
-    this.isOver = true
-    this.#goOn()
-  }
-
-  untilWaiting(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#goOn = resolve
-      if (this.isWaiting || this.isOver) resolve()
-    })
   }
 }
 

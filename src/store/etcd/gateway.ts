@@ -154,14 +154,7 @@ class Gateway {
 const UNAVAILABLE = 14
 
 /** Statuses of HTTP that a gateway or proxy gives to what it does not hand on, as gRPC has them. */
-const STATUSES: ReadonlyMap<number, number> = new Map([
-  [401, 16],
-  [403, 7],
-  [404, 12],
-  [405, 12],
-  [413, 3],
-  [429, 8],
-])
+const STATUSES: { readonly [status: number]: number } = { 401: 16, 403: 7, 404: 12, 405: 12, 413: 3, 429: 8 }
 
 function errorOf(status: number, body: string): EtcdError {
   let message: Message = {}
@@ -173,5 +166,5 @@ function errorOf(status: number, body: string): EtcdError {
   if (typeof message.code === 'number' && typeof message.message === 'string') {
     return new EtcdError(message.message, message.code)
   }
-  return new EtcdError(status === 413 ? 'request is too large' : `HTTP status ${status}`, STATUSES.get(status))
+  return new EtcdError(status === 413 ? 'request is too large' : `HTTP status ${status}`, STATUSES[status])
 }

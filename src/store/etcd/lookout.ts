@@ -2,17 +2,44 @@ import type { EtcdClient, EtcdWatch } from './client.js'
 import { UnreadableAnswer } from './errors.js'
 import type { KeyRange } from './keys.js'
 
-/** A watch as it is read. */
-export interface Reading {
-  readonly isOver: boolean
-  /** Whether an answer is waited for, and none is being told. */
-  readonly isWaiting: boolean
+/** How far a watch was read. A reader that has gone may never come back to say so: it is closed then. */
+export class Reading {
   /** How many answers have come. */
-  readonly answers: number
+  answers = 0
+  /** Whether an answer is waited for, and none is being told. */
+  isWaiting = true
+  isOver = false
   /** The revision up to which all was told. */
-  readonly reached: string
+  reached: string
+  #goOn: () => void = () => {}
+
+  constructor(reached: string) {
+    this.reached = reached
+  }
+
+  begin(): void {
+    this.answers++
+    this.isWaiting = false
+  }
+
+  end(reached: string): void {
+    this.reached = reached
+    this.isWaiting = true
+    this.#goOn()
+  }
+
+  close(): void {
+    this.isOver = true
+    this.#goOn()
+  }
+
   /** Resolves when an answer is waited for, or the reading is over. */
-  untilWaiting(): Promise<void>
+  untilWaiting(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#goOn = resolve
+      if (this.isWaiting || this.isOver) resolve()
+    })
+  }
 }
 
 /** What another watch says of the time since a revision. */

@@ -1,5 +1,6 @@
 import { causeText, errorText } from '../../errors/cause.js'
 import { failure } from '../../errors/index.js'
+import { NEVER_CONNECTED } from '../rules/unsent.js'
 import type { StoreFailure } from '../store.js'
 import { type Answer, readStatus, type Status } from './answers.js'
 
@@ -142,7 +143,7 @@ function isUnsent(error: unknown): boolean {
     const { code, syscall, message } = each as { readonly [field in 'code' | 'syscall' | 'message']?: unknown }
     if (typeof code !== 'string') return false
     const isOfConnecting = CONNECTING.has(syscall) || (typeof message === 'string' && CONNECTING_FAILED.test(message))
-    return isOfConnecting || UNSENT.has(code)
+    return isOfConnecting || NEVER_CONNECTED.has(code) || UNSENT.test(code)
   })
 }
 
@@ -160,26 +161,8 @@ const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 const CONNECTING_FAILED = /(^|, reason: )(connect|getaddrinfo) E[A-Z_]+\b/
 
 /**
- * Codes of Node and of its fetch for connections that were not made. Not those that an open one can end with too: a time-out, an unreachable
+ * Codes of a certificate that is not taken, and what a client says itself. Not codes that an open connection can end with too: a time-out, an unreachable
  * network.
  */
-const UNSENT: ReadonlySet<string> = new Set([
-  'NOT_SENT',
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  // the server has shown a certificate that is not taken
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REJECTED',
-  'CERT_REVOKED',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])
+const UNSENT =
+  /^(NOT_SENT|CERT_\w+|ERR_TLS_CERT_ALTNAME_INVALID|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF)\w*)$/

@@ -1,10 +1,10 @@
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import { ok, type Result } from '../../errors/index.js'
 import { assertObject, mistake } from '../rules/arguments.js'
+import { readIdentity } from '../rules/draft.js'
 import { assertPatch, invalid, readJson } from '../rules/input.js'
 import { isObject, type JsonObject } from '../rules/json.js'
 import { readJsonPatch } from '../rules/json-patch.js'
-import { canonicalMetadata, metadataTypeProblem } from '../rules/metadata.js'
 import { formatInput } from '../rules/shown.js'
 import type { JsonPatch, MergePatch, Preconditions, StoreErrorCode } from '../store.js'
 
@@ -29,14 +29,11 @@ export function readObjectInput(object: KubeObject, maxBytes: number): Result<Ob
   if (!read.ok) return read
   const json = read.value
   if (!isObject(json)) throw mistake('object', 'an object', json)
-  const { apiVersion, kind, metadata } = json
-  const refused = (path: string, problem: string) => invalid(formatInput(json), { path, problem })
-  if (typeof apiVersion !== 'string') return refused('apiVersion', 'must be a string')
-  if (typeof kind !== 'string') return refused('kind', 'must be a string')
-  if (!isObject(metadata)) return refused('metadata', 'must be an object')
-  // that the server could not read, and would say so without a path
-  const mistyped = metadataTypeProblem(canonicalMetadata(metadata))
-  if (mistyped !== undefined) return invalid(formatInput(json), mistyped)
+  // the server could not read others, and would say so without a path
+  const identity = readIdentity(json)
+  if ('problem' in identity) return invalid(formatInput(json), identity)
+  const { apiVersion, kind } = identity
+  const metadata = json.metadata as JsonObject
   const { name, namespace, uid, resourceVersion } = metadata as { readonly [field: string]: string | undefined | null }
   return ok({
     ref: { apiVersion, kind, ...(namespace ? { namespace } : {}), name: name ?? '' },

@@ -5,15 +5,16 @@ import {
   assertFunction,
   assertInteger,
   assertListOptions,
+  assertMatch,
   assertObject,
   assertPreconditions,
   assertQuery,
   assertRef,
   assertSubresource,
   assertWatchOptions,
-  mistake,
 } from '../rules/arguments.js'
 import { invalid } from '../rules/input.js'
+import type { JsonObject } from '../rules/json.js'
 import { comparePlaces, placeOf } from '../rules/pages.js'
 import { copyOf } from '../rules/selectors.js'
 import { formatName } from '../rules/shown.js'
@@ -127,26 +128,23 @@ class KubernetesStore implements Store {
     assertFunction('client.watch', client.watch)
     assertObject('options', options)
     assertFunction('options.sleep', options.sleep)
-    const {
-      kinds = [],
-      fieldManager = 'ipam-kit',
-      maxObjectBytes = DEFAULT_OBJECT_BYTES,
-      writeTimeoutSeconds,
-    } = options
+    const { kinds = [], fieldManager = 'ipam-kit', maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    const { writeTimeoutSeconds } = options
     assertInteger('options.maxObjectBytes', maxObjectBytes, { min: 1, max: LARGEST_OBJECT_BYTES })
     if (writeTimeoutSeconds !== undefined) {
       assertInteger('options.writeTimeoutSeconds', writeTimeoutSeconds, { min: 1, max: 60 })
     }
-    if (typeof fieldManager !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(fieldManager)) {
-      throw mistake('options.fieldManager', 'a text of at most 128 ASCII characters', fieldManager)
-    }
+    const expected = 'a text of at most 128 ASCII characters'
+    assertMatch('options.fieldManager', fieldManager, /^[\x21-\x7e]{1,128}$/, expected)
     this.#client = client
     this.#options = options
     this.#fieldManager = fieldManager
     this.#writeTimeout = writeTimeoutSeconds === undefined ? undefined : `${writeTimeoutSeconds}s`
     this.#maxBytes = maxObjectBytes
     this.#requests = new Requests(client, maxObjectBytes)
-    this.#resources = new Resources(kinds, (path, shown) => this.#discover(path, shown))
+    this.#resources = new Resources(kinds, (path, shown) =>
+      this.#requests.read({ method: 'GET', path }, { operation: 'list', shown }, (json) => json),
+    )
     this.capabilities = Object.freeze({
       collectsGarbage: true,
       checksSchemas: true,
@@ -169,16 +167,11 @@ class KubernetesStore implements Store {
     if (!selected.ok) return selected
     const { resource, path, parameters, shown } = selected.value
     const about = { operation: 'list', shown, from: token ?? '0' } as const
-    const asking = {
-      method: 'GET',
-      path: `${path}${queryOf({ ...parameters, limit, continue: token || undefined })}`,
-    } as const
-    const answer = await this.#requests.send(asking, about)
-    if (!answer.ok) return answer
-    const list = readList(answer.value.json, resource)
-    if (list === undefined) return this.#requests.unreadable(answer.value, about)
-    const items = ordered(list.items)
-    const { resourceVersion, continue: next } = list
+    const asked = `${path}${queryOf({ ...parameters, limit, continue: token || undefined })}`
+    const list = await this.#requests.read({ method: 'GET', path: asked }, about, (json) => readList(json, resource))
+    if (!list.ok) return list
+    const items = ordered(list.value.items)
+    const { resourceVersion, continue: next } = list.value
     return ok(next === undefined ? { items, resourceVersion } : { items, resourceVersion, continue: next })
   }
 
@@ -317,7 +310,7 @@ class KubernetesStore implements Store {
     return answer
   }
 
-  async #delete(
+  #delete(
     { resource, ref, shown }: Target,
     before: KubeObject,
     propagationPolicy: Propagation | undefined,
@@ -327,13 +320,9 @@ class KubernetesStore implements Store {
     const path = `${objectPath(resource, ref)}${queryOf({ uid, resourceVersion, propagationPolicy, timeout: this.#writeTimeout })}`
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion }, propagationPolicy }
     const about: About = { operation: 'delete', shown, expected: formatConditions({ uid, resourceVersion }) }
-    const answer = await this.#requests.send({ method: 'DELETE', path, body }, about)
-    if (!answer.ok) return answer
-    const { json } = answer.value
     // what is gone is no longer shown
-    if (json?.kind === 'Status') return ok(before)
-    const object = readObject(json)
-    return object === undefined ? this.#requests.unreadable(answer.value, about) : ok(object)
+    const read = (json: JsonObject | undefined) => (json?.kind === 'Status' ? before : readObject(json))
+    return this.#requests.read({ method: 'DELETE', path, body }, about, read)
   }
 
   /** Reads an object, and writes only if it is still what was read. */
@@ -383,20 +372,10 @@ class KubernetesStore implements Store {
   }
 
   /** The version that the server is at. */
-  async #version({ path, resource, shown }: Selection): StoreResult<string> {
-    const about = { operation: 'watch', shown } as const
-    const answer = await this.#requests.send({ method: 'GET', path: `${path}${queryOf({ limit: 1 })}` }, about)
-    if (!answer.ok) return answer
-    const list = readList(answer.value.json, resource)
-    return list === undefined ? this.#requests.unreadable(answer.value, about) : ok(list.resourceVersion)
-  }
-
-  async #discover(path: string, shown: string) {
-    const about = { operation: 'list', shown } as const
-    const answer = await this.#requests.send({ method: 'GET', path }, about)
-    if (!answer.ok) return answer
-    const { json } = answer.value
-    return json === undefined ? this.#requests.unreadable(answer.value, about) : ok(json)
+  #version({ path, resource, shown }: Selection): StoreResult<string> {
+    const asking = { method: 'GET', path: `${path}${queryOf({ limit: 1 })}` } as const
+    const read = (json: JsonObject | undefined) => readList(json, resource)?.resourceVersion
+    return this.#requests.read(asking, { operation: 'watch', shown }, read)
   }
 
   #writePath({ resource, ref }: Target, subresource: Subresource | undefined): string {

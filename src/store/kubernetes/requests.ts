@@ -1,7 +1,8 @@
 import { utf8Length } from '../../bytes/utf8.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { fail, ok, type Result } from '../../errors/index.js'
-import type { StoreErrorCode } from '../store.js'
+import type { JsonObject } from '../rules/json.js'
+import type { StoreErrorCode, StoreResult } from '../store.js'
 import { type Answer, isSuccess, readAnswer, readObject } from './answers.js'
 import type { KubernetesClient, KubernetesRequest } from './client.js'
 import { type Asked, failureOf, failureOfError, lost, notDone } from './failures.js'
@@ -46,16 +47,21 @@ export class Requests {
     }
   }
 
-  /** The object that an answer consists of. */
-  async object(asking: Asking, about: About): Promise<Result<KubeObject, StoreErrorCode>> {
+  /** What an answer says, as far as it can be read. */
+  async read<T>(asking: Asking, about: About, read: (json: JsonObject | undefined) => T | undefined): StoreResult<T> {
     const answer = await this.send(asking, about)
     if (!answer.ok) return answer
-    const object = readObject(answer.value.json)
-    return object === undefined ? this.unreadable(answer.value, about) : ok(object)
+    const value = read(answer.value.json)
+    return value === undefined ? this.#unreadable(answer.value, about) : ok(value)
+  }
+
+  /** The object that an answer consists of. */
+  object(asking: Asking, about: About): StoreResult<KubeObject> {
+    return this.read(asking, about, (json) => readObject(json))
   }
 
   /** Somebody has said that it was done, and nobody can say what. */
-  unreadable({ httpStatus, json }: Answer, about: About): Result<never, StoreErrorCode> {
+  #unreadable({ httpStatus, json }: Answer, about: About): Result<never, StoreErrorCode> {
     const asked = { ...about, sizeBytes: 0, maxBytes: this.#maxBytes }
     const found = json === undefined ? 'no JSON object' : 'not what was asked for'
     return { ok: false, failure: lost(asked, `the answer has status ${httpStatus}, and is ${found}`) }

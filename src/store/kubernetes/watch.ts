@@ -1,13 +1,12 @@
 import { errorText } from '../../errors/cause.js'
 import { describe, failure, type Result } from '../../errors/index.js'
+import { END, type Step } from '../rules/selectors.js'
 import type { StoreErrorCode, StoreFailure, WatchEvent } from '../store.js'
 import type { KubernetesClient, KubernetesWatchConnection } from './client.js'
 import { isAfter, isVersion } from './conditions.js'
 import { gone } from './failures.js'
 import type { Selection } from './selection.js'
 import { type End, endOf, readEvent } from './watch-events.js'
-
-type Step = IteratorResult<WatchEvent, undefined>
 
 export interface WatchSource {
   readonly client: Pick<KubernetesClient, 'watch'>
@@ -76,7 +75,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
       if (++this.#taken === this.#events.length) this.#emptied()
       return Promise.resolve({ done: false, value: event })
     }
-    if (this.#isEnded) return Promise.resolve(end())
+    if (this.#isEnded) return Promise.resolve(END)
     return new Promise((resolve) => this.#calls.push(resolve))
   }
 
@@ -84,7 +83,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
     this.#end()
     this.#events = []
     this.#taken = 0
-    return Promise.resolve(end())
+    return Promise.resolve(END)
   }
 
   async #run(): Promise<void> {
@@ -196,7 +195,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
     this.#isEnded = true
     this.#cut()
     this.#wake()
-    for (const call of this.#calls.splice(0)) call(end())
+    for (const call of this.#calls.splice(0)) call(END)
   }
 
   #emptied(): void {
@@ -215,8 +214,4 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
 
 function brokenFailure(problem: string): StoreFailure {
   return failure('STORE_IO', { operation: 'watch (kubernetes)', problem })
-}
-
-function end(): Step {
-  return { done: true, value: undefined }
 }

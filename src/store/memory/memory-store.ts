@@ -1,28 +1,26 @@
-import type { KindInfo, KubeObject } from '../../crd/meta/object.js'
+import { type KubeObject, kindKey } from '../../crd/meta/object.js'
 import { failure, ok, type Result } from '../../errors/index.js'
 import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
-import { type Intent, type ObjectPlace, ObjectRules, type Selection } from '../rules/object-rules.js'
+import type { KindName } from '../rules/kind-rules.js'
+import {
+  type Intent,
+  type ObjectPlace,
+  ObjectRules,
+  type ObjectRulesOptions,
+  type Selection,
+} from '../rules/object-rules.js'
 import { formatContinue, type Page, placeOf } from '../rules/pages.js'
 import { type Keeper, type Operation, ruledStore } from '../rules/ruled-store.js'
 import { failedWatch } from '../rules/selectors.js'
 import type { ObjectList, Store, StoreErrorCode, WatchEvent } from '../store.js'
-import { History } from './history.js'
-import { type Kind, Kinds } from './kinds.js'
+import { Chain, History } from './history.js'
+import { Table } from './table.js'
 import { Watcher } from './watcher.js'
 
-export interface MemoryStoreOptions {
-  /** The clock, in milliseconds since 1970. */
-  readonly now: () => number
-  /**
-   * The kinds that are known: their scope is checked. A kind that is not listed has a status subresource, and each of its objects
-   * is namespaced if it has a namespace. All versions of a group are one kind: one of them is enough.
-   */
-  readonly kinds?: readonly KindInfo[] | undefined
+export interface MemoryStoreOptions extends Omit<ObjectRulesOptions, 'uid'> {
   /** The uid of the nth object that is created, from 1. Default: `00000000-0000-4000-8000-000000000001` and so on. */
   readonly uid?: ((n: number) => string) | undefined
-  /** The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
-  readonly maxObjectBytes?: number | undefined
   /** How many events of all kinds together a watch can start behind. Default 10,000. */
   readonly history?: number | undefined
 }
@@ -58,7 +56,8 @@ class Memory implements Keeper {
   readonly rules: ObjectRules
   readonly #historyLimit: number
   readonly #history: History
-  readonly #kinds = new Kinds()
+  /** One for all versions of a group. */
+  readonly #kinds = new Map<string, Kind>()
   #version = FIRST_VERSION
   #created = 0
 
@@ -73,14 +72,14 @@ class Memory implements Keeper {
   }
 
   get(place: ObjectPlace): Result<KubeObject, StoreErrorCode> {
-    const object = this.#kinds.find(place).table.get(place.namespace, place.name)
+    const object = this.#find(place).table.get(place.namespace, place.name)
     return object === undefined ? this.rules.notFound(place) : ok(object)
   }
 
   list({ query, matches }: Selection, page: Page): Result<ObjectList, StoreErrorCode> {
     const { limit, after, version = String(this.#version) } = page
     const items: StoredObject[] = []
-    for (const object of this.#kinds.find(query).table.values(query.namespace, after)) {
+    for (const object of this.#find(query).table.values(query.namespace, after)) {
       if (!matches(object)) continue
       if (items.length === limit) {
         return ok({ items, resourceVersion: version, continue: formatContinue(version, placeOf(items.at(-1)!)) })
@@ -91,7 +90,7 @@ class Memory implements Keeper {
   }
 
   watch({ query, matches }: Selection, resourceVersion: string | undefined): AsyncIterable<WatchEvent> {
-    const { chain } = this.#kinds.keep(query)
+    const { chain } = this.#keep(query)
     const now = () => ({ place: chain.after(this.#version), bookmark: this.#version })
     if (resourceVersion === undefined) return new Watcher(chain, matches, { now })
     // a version is one event, of whatever kind
@@ -105,14 +104,26 @@ class Memory implements Keeper {
 
   /** The only place where what is stored changes. */
   write(operation: Operation, { place, apply }: Intent): Result<KubeObject, StoreErrorCode> {
-    const kind = this.#kinds.find(place)
+    const kind = this.#find(place)
     const before = kind.table.get(place.namespace, place.name)
     const write = apply(before, String(this.#version + 1))
     if (!write.ok) return write
     const { after, answer } = write.value
-    if (after !== before) this.#commit(before === undefined ? this.#kinds.keep(place) : kind, before, after)
+    if (after !== before) this.#commit(before === undefined ? this.#keep(place) : kind, before, after)
     if (operation === 'create') this.#created++
     return ok(answer)
+  }
+
+  /** The kind as it is; an empty one, that is not kept, if nothing is known of it. */
+  #find(name: KindName): Kind {
+    return this.#kinds.get(kindKey(name)) ?? { table: new Table(), chain: new Chain() }
+  }
+
+  /** The kind, kept from now on. */
+  #keep(name: KindName): Kind {
+    const kind = this.#find(name)
+    this.#kinds.set(kindKey(name), kind)
+    return kind
   }
 
   #commit({ table, chain }: Kind, before: StoredObject | undefined, after: StoredObject | undefined): void {
@@ -121,6 +132,12 @@ class Memory implements Keeper {
     else if (before !== undefined) table.delete(before.metadata.namespace, before.metadata.name)
     this.#history.append(chain, { version: this.#version, before, after, next: undefined })
   }
+}
+
+/** All that is kept of one kind. */
+interface Kind {
+  readonly table: Table
+  readonly chain: Chain
 }
 
 function readVersion(text: string): number | undefined {

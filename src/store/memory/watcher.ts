@@ -1,8 +1,6 @@
-import { eventOf, type Matcher } from '../rules/selectors.js'
+import { END, eventOf, type Matcher, type Step } from '../rules/selectors.js'
 import type { WatchEvent } from '../store.js'
 import type { Chain, Link } from './history.js'
-
-type Step = IteratorResult<WatchEvent, undefined>
 
 export interface WatchBeginning {
   readonly place: Link
@@ -39,7 +37,7 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   }
 
   next(): Promise<Step> {
-    if (this.#ended) return Promise.resolve(end())
+    if (this.#ended) return Promise.resolve(END)
     return new Promise((resolve) => {
       this.#calls.push(resolve)
       this.#serve()
@@ -49,8 +47,8 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   return(): Promise<Step> {
     this.#ended = true
     this.#chain.unlisten(this.#wake)
-    for (const resolve of this.#calls.splice(0)) resolve(end())
-    return Promise.resolve(end())
+    for (const resolve of this.#calls.splice(0)) resolve(END)
+    return Promise.resolve(END)
   }
 
   #serve(): void {
@@ -87,8 +85,4 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
       if (event !== undefined) return event
     }
   }
-}
-
-function end(): Step {
-  return { done: true, value: undefined }
 }

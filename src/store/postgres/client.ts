@@ -1,3 +1,7 @@
+import type { SqlRow, SqlValue } from '../sql/statement.js'
+
+export type { SqlRow as PostgresRow, SqlValue as PostgresValue } from '../sql/statement.js'
+
 /**
  * What is needed of a client: `Pool` of pg and PGlite fit. Methods, not functions in fields, so that they fit without a cast.
  *
@@ -7,11 +11,5 @@
  */
 export interface PostgresClient {
   /** Rejects if the statement failed: with the SQLSTATE as `code`, if the server has said why. */
-  query(text: string, values?: PostgresValue[]): Promise<{ readonly rows: readonly PostgresRow[] }>
-}
-
-export type PostgresValue = string | null
-
-export interface PostgresRow {
-  readonly [column: string]: unknown
+  query(text: string, values?: SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
 }

@@ -1,3 +1,5 @@
+import { NEVER_CONNECTED } from '../rules/unsent.js'
+
 /**
  * What an error of a client says about the statement that it ended. Servers tell by SQLSTATE (PostgreSQL, appendix A); what clients make up
  * themselves, when a connection ends, has no code or one of the operating system.
@@ -20,9 +22,6 @@ export function verdictOf(error: unknown): Verdict {
   if (OUTCOME_UNKNOWN.test(code) || severity === 'FATAL' || severity === 'PANIC') return 'unknown'
   return LOST_RACE.has(code) ? 'again' : 'refused'
 }
-
-/** Codes of Node for a connection that did not come about. */
-const NEVER_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /**
  * The session did not come about: the server is starting or has no room for one more, the user or database is not there.

@@ -1,6 +1,6 @@
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
 import { assertPolling, type PollingOptions } from '../engine/polling.js'
-import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
+import { assertFunction, assertMatch, assertObject } from '../rules/arguments.js'
 import { type HistoryOptions, historyOf } from '../sql/history.js'
 import { tableName } from '../sql/tables.js'
 import type { Store } from '../store.js'
@@ -77,9 +77,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   assertFunction('client.query', client.query)
   assertPolling(options)
   const { prefix, channel = tableName(prefix, 'changes') } = options
-  if (!(typeof channel === 'string' && /^[a-z_][a-z0-9_]{0,62}$/.test(channel))) {
-    throw mistake('options.channel', 'at most 63 small letters, digits and _, no digit first', channel)
-  }
+  const expected = 'at most 63 small letters, digits and _, no digit first'
+  assertMatch('options.channel', channel, /^[a-z_][a-z0-9_]{0,62}$/, expected)
   const parts = { tables: tablesIn(options), history: historyOf(options), channel, polling: options }
   return engineStore(postgresEngine(client, parts), options)
 }

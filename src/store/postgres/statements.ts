@@ -1,21 +1,15 @@
 import { IS_KEY } from '../sql/engine.js'
 import { type History, newOldest } from '../sql/history.js'
-import { compile, integer, type Statement } from '../sql/statement.js'
+import { compile, integer } from '../sql/statement.js'
 import type { Tables } from '../sql/tables.js'
-
-/** The writes. Each is one statement, and with it one transaction, that gives the revision of the write, or no row if it lost a race. */
-export interface Writes {
-  readonly create: Statement
-  readonly replace: Statement
-  readonly remove: Statement
-  /** Gives a row if there is a head. */
-  readonly head: Statement
-}
 
 /** How many changes one write removes at most, so that it stays a short one when a smaller history is asked for. */
 const MAX_PRUNED = 1000
 
 /**
+ * The writes, and `head`, which gives a row if there is a head. Each is one statement, and with it one transaction, that gives the revision of the write, or no
+ * row if it lost a race.
+ *
  * All writes have the same shape: see whether the document is still what it was, and lock the head if so; write the document, if that still
  * holds; from then on take everything from what was written, so that it happens to all of them or to none.
  *
@@ -26,7 +20,7 @@ const MAX_PRUNED = 1000
  * then (READ COMMITTED; at higher levels that is an error), and a row that another has inserted is a conflict: so the condition of
  * `written` decides, and that of `place` only keeps those from the lock who have lost already.
  */
-export function writesOf(tables: Tables, history: History, channel: string): Writes {
+export function writesOf(tables: Tables, history: History, channel: string) {
   const { documents, head } = tables
   const asItWas = `d.api_group = :group and d.kind = :kind and d.namespace = :namespace and d.name = :name
     and d.revision = ${integer(':revision')}`

@@ -1,4 +1,4 @@
-import { mistake } from '../rules/arguments.js'
+import { assertMatch } from '../rules/arguments.js'
 import { type TableOptions, type Tables, tablesOf } from '../sql/tables.js'
 
 /** Where the tables are, and how they are called. */
@@ -11,8 +11,7 @@ export interface SchemaOptions extends TableOptions {
 export function tablesIn(options: SchemaOptions): Tables {
   const { schema } = options
   if (schema === undefined) return tablesOf(options)
-  if (!(typeof schema === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema))) {
-    throw mistake('options.schema', 'at most 63 letters, digits and _, no digit first', schema)
-  }
+  const expected = 'at most 63 letters, digits and _, no digit first'
+  assertMatch('options.schema', schema, /^[A-Za-z_][A-Za-z0-9_]{0,62}$/, expected)
   return tablesOf(options, `"${schema}"`)
 }

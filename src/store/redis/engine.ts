@@ -106,15 +106,12 @@ export class RedisEngine extends PolledEngine {
     return typeof told === 'string' ? told.slice(0, told.indexOf(' ')) : undefined
   }
 
-  async changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage> {
-    const page = await this.#changes(scope, after ?? '', limit)
-    if (page.kind === 'gone') return page
-    const changes = page.changes.map(({ revision, before, after }) => ({ revision, before, after }))
-    return { ...page, changes }
+  changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage> {
+    return this.#changes(scope, after ?? '', limit)
   }
 
   /** One script: as much as it gives. */
-  async #scan(scope: DocumentScope, behind: string | undefined, part: ScriptPart): Promise<ScannedPage> {
+  async #scan(scope: DocumentScope, behind: string | undefined, part: ScanLimits): Promise<ScannedPage> {
     const { limit = NO_LIMIT, bytes = this.#parts.answerBytes } = part
     const words = [...rangeOf(scope, behind), String(limit), String(bytes)]
     return readPage(await this.#run(scanScript, this.#keys.toScan(scope), words))
@@ -141,17 +138,13 @@ export class RedisEngine extends PolledEngine {
   }
 
   /** @returns the revision that the documents have reached; nothing if the changes are no longer kept */
-  async #replay(
-    scope: DocumentScope,
-    from: Replay,
-    documents: Map<string, StoredDocument>,
-  ): Promise<string | undefined> {
-    let reached = from.after
+  async #replay(scope: DocumentScope, { behind, after }: Replay, documents: Documents): Promise<string | undefined> {
+    let reached = after
     for (;;) {
       const page = await this.#changes(scope, reached, CHANGES)
       if (page.kind === 'gone') return undefined
       for (const { field, revision, after } of page.changes) {
-        if (from.behind !== undefined && field <= from.behind) continue
+        if (behind !== undefined && field <= behind) continue
         if (after === undefined) documents.delete(field)
         else documents.set(field, { revision, text: after })
       }
@@ -178,10 +171,7 @@ export class RedisEngine extends PolledEngine {
   }
 }
 
-interface ScriptPart {
-  readonly limit?: number
-  readonly bytes?: number
-}
+type ScanLimits = { readonly limit?: number; readonly bytes?: number }
 
 interface Replay {
   /** Only documents behind this one. */
@@ -189,6 +179,8 @@ interface Replay {
   /** The revision after which changes are not in the documents. */
   readonly after: string
 }
+
+type Documents = Map<string, StoredDocument>
 
 const NO_LIMIT = -1
 

@@ -1,4 +1,5 @@
 import type { DocumentChange, StoredDocument } from '../engine/engine.js'
+import type { ChangePage } from '../engine/polling.js'
 
 /** Documents by their fields, in order. */
 export interface ScannedPage {
@@ -8,13 +9,8 @@ export interface ScannedPage {
 }
 
 export type LogPage =
-  | { readonly kind: 'gone'; readonly oldest: string }
-  | {
-      readonly kind: 'page'
-      readonly changes: readonly LoggedChange[]
-      readonly revision: string
-      readonly hasMore: boolean
-    }
+  | Extract<ChangePage, { kind: 'gone' }>
+  | (Extract<ChangePage, { kind: 'page' }> & { readonly changes: readonly LoggedChange[] })
 
 export interface LoggedChange extends DocumentChange {
   readonly field: string

@@ -82,8 +82,7 @@ const PROPAGATIONS: readonly unknown[] = ['Background', 'Foreground', 'Orphan']
 export function assertSubresource(options: WriteOptions): void {
   assertObject('options', options)
   const { subresource } = options
-  if (subresource !== undefined && subresource !== 'status')
-    throw mistake('options.subresource', "'status'", subresource)
+  if ((subresource ?? 'status') !== 'status') throw mistake('options.subresource', "'status'", subresource)
 }
 
 export function assertObject(argument: string, value: unknown): void {
@@ -98,13 +97,18 @@ export function assertText(argument: string, value: unknown): void {
   if (typeof value !== 'string') throw mistake(argument, 'a string', value)
 }
 
-export function assertInteger(
-  argument: string,
-  value: unknown,
-  range: { readonly min: number; readonly max: number },
-): void {
+export function assertMatch(argument: string, value: unknown, pattern: RegExp, expected: string): void {
+  if (!(typeof value === 'string' && pattern.test(value))) throw mistake(argument, expected, value)
+}
+
+export function assertInteger(argument: string, value: unknown, range: IntegerRange): void {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= range.min && value <= range.max) return
   throw mistake(argument, `a whole number from ${range.min} to ${range.max}`, value)
+}
+
+interface IntegerRange {
+  readonly min: number
+  readonly max: number
 }
 
 export function mistake(argument: string, expected: string, value: unknown): Error {

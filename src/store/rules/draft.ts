@@ -27,18 +27,25 @@ export interface StoredMeta extends ObjectMeta {
   readonly deletionGracePeriodSeconds?: number | undefined
 }
 
+/** What says of an object which kind it is, and its metadata, canonical and with fields of the right types. */
+export function readIdentity(
+  json: JsonObject,
+): { readonly apiVersion: string; readonly kind: string; readonly metadata: JsonObject } | Problem {
+  const { apiVersion, kind } = json
+  if (typeof apiVersion !== 'string') return { path: 'apiVersion', problem: 'must be a string' }
+  if (typeof kind !== 'string') return { path: 'kind', problem: 'must be a string' }
+  if (!isObject(json.metadata)) return { path: 'metadata', problem: 'must be an object' }
+  const metadata = canonicalMetadata(json.metadata)
+  return metadataTypeProblem(metadata) ?? { apiVersion, kind, metadata }
+}
+
 /** Reads what says which object it is, and the types of its metadata. */
 export function readDraft(json: JsonObject): DraftResult {
-  const { apiVersion, kind } = json
-  if (typeof apiVersion !== 'string') return refuse('apiVersion', 'must be a string')
-  if (typeof kind !== 'string') return refuse('kind', 'must be a string')
-  if (!isObject(json.metadata)) return refuse('metadata', 'must be an object')
-  const metadata = canonicalMetadata(json.metadata)
-  const mistyped = metadataTypeProblem(metadata)
-  if (mistyped !== undefined) return { ok: false, at: mistyped }
-  const { name, namespace } = metadata as { readonly name?: string; readonly namespace?: string }
-  if (name === undefined) return refuse('metadata.name', 'is required')
-  const draft = { apiVersion, kind, namespace, name, metadata, json }
+  const identity = readIdentity(json)
+  if ('problem' in identity) return { ok: false, at: identity }
+  const { name, namespace } = identity.metadata as { readonly name?: string; readonly namespace?: string }
+  if (name === undefined) return { ok: false, at: { path: 'metadata.name', problem: 'is required' } }
+  const draft = { ...identity, namespace, name, json }
   const at = identityProblem(draft)
   return at === undefined ? { ok: true, draft } : { ok: false, at }
 }
@@ -65,8 +72,4 @@ export function identityProblem({
 
 function problemAt(path: string, problem: string | undefined): Problem | undefined {
   return problem === undefined ? undefined : { path, problem }
-}
-
-function refuse(path: string, problem: string): DraftResult {
-  return { ok: false, at: { path, problem } }
 }

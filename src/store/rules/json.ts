@@ -1,5 +1,8 @@
 import type { Json } from '../../crd/meta/object.js'
+import { isArray, isObject } from '../../crd/meta/patch.js'
 import { quote } from '../../errors/index.js'
+
+export { isArray, isObject } from '../../crd/meta/patch.js'
 
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
@@ -70,14 +73,6 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
     if (!Object.hasOwn(before, key) && patch[key] !== null) put(merged, key, mergePatch(undefined, patch[key] as Json))
   }
   return Object.freeze(merged)
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isArray(value)
-}
-
-export function isArray(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 /** `metadata.labels["a b"]`: plain keys as they are, others quoted, because a path ends up in messages and logs. */

@@ -41,11 +41,14 @@ import {
 } from './writes.js'
 
 export interface ObjectRulesOptions {
-  /** The clock, in milliseconds since 1970. */
+  /** The clock, in milliseconds since 1970. Only for people: nothing is decided by it. */
   readonly now: () => number
-  /** The uid of a new object: never the same twice, whoever asks. */
+  /** A uid that nobody gets again, on any machine: `crypto.randomUUID()`. */
   readonly uid: () => string
-  /** The kinds that are known: their scope is checked. */
+  /**
+   * The kinds that are known: their scope is checked. A kind that is not listed has a status subresource, and each of its objects
+   * is namespaced if it has a namespace. All versions of a group are one kind: one of them is enough.
+   */
   readonly kinds?: readonly KindInfo[] | undefined
   /** The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
   readonly maxObjectBytes?: number | undefined

@@ -82,6 +82,12 @@ export function eventOf({ version, before, after }: ObjectChange, matches: Match
   return was ? { type: 'DELETED', object: withVersion(before, version) } : undefined
 }
 
+/** A step of a watch. */
+export type Step = IteratorResult<WatchEvent, undefined>
+
+/** The step of a watch that is over. */
+export const END: Step = /* @__PURE__ */ Object.freeze({ done: true, value: undefined })
+
 /** A watch that can not begin. */
 export async function* failedWatch(failure: StoreFailure): AsyncGenerator<WatchEvent, undefined> {
   yield { type: 'ERROR', failure }

@@ -182,12 +182,9 @@ function deletionProblem(before: StoredObject, { metadata }: Draft): Problem | u
   if (deletionTimestamp === undefined) return undefined
   const held = new Set(finalizersOf(asJson(before).metadata))
   const added = finalizersOf(metadata).find((finalizer) => !held.has(finalizer))
-  return added === undefined
-    ? undefined
-    : {
-        path: 'metadata.finalizers',
-        problem: `no finalizer can be added to an object that is being deleted, found ${quote(added)}`,
-      }
+  if (added === undefined) return undefined
+  const problem = `no finalizer can be added to an object that is being deleted, found ${quote(added)}`
+  return { path: 'metadata.finalizers', problem }
 }
 
 /** @param object has the resourceVersion and generation of the object before */

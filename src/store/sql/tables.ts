@@ -1,4 +1,4 @@
-import { mistake } from '../rules/arguments.js'
+import { assertMatch } from '../rules/arguments.js'
 
 /** How the tables are called. */
 export interface TableOptions {
@@ -26,19 +26,13 @@ const DEFAULT_PREFIX = 'ipam_kit_'
  */
 export function tablesOf({ prefix }: TableOptions, schema?: string): Tables {
   const name = (noun: string) => `${schema === undefined ? '' : `${schema}.`}"${tableName(prefix, noun)}"`
-  return {
-    documents: name('documents'),
-    changes: name('changes'),
-    head: name('head'),
-    migrations: name('migrations'),
-  }
+  return { documents: name('documents'), changes: name('changes'), head: name('head'), migrations: name('migrations') }
 }
 
 /** Without quotes and schema. */
 export function tableName(prefix: string = DEFAULT_PREFIX, noun: string): string {
-  if (!(typeof prefix === 'string' && /^([a-z_][a-z0-9_]{0,39})?$/.test(prefix))) {
-    throw mistake('options.prefix', 'at most 40 small letters, digits and _, no digit first', prefix)
-  }
+  const expected = 'at most 40 small letters, digits and _, no digit first'
+  assertMatch('options.prefix', prefix, /^([a-z_][a-z0-9_]{0,39})?$/, expected)
   return `${prefix}${noun}`
 }
 

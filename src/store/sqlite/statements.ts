@@ -1,21 +1,15 @@
 import { IS_KEY } from '../sql/engine.js'
 import { type History, newOldest } from '../sql/history.js'
-import { compile, integer, type Statement } from '../sql/statement.js'
+import { compile, integer } from '../sql/statement.js'
 import type { Tables } from '../sql/tables.js'
 
-/** What a write consists of: one of the first three, then the rest, in one transaction. */
-export interface Writes {
-  /** These give a row if the document was what it had to be. */
-  readonly create: Statement
-  readonly replace: Statement
-  readonly remove: Statement
-  /** Gives the new revision, and whether there is something to forget. */
-  readonly move: Statement
-  readonly record: Statement
-  readonly forget: Statement
-}
+export type Writes = ReturnType<typeof writesOf>
 
-export function writesOf({ documents, changes, head }: Tables, history: History): Writes {
+/**
+ * What a write consists of, in one transaction: `create`, `replace` or `remove`, which give a row if the document was what it had to be; then `move`, which
+ * gives the new revision, and whether there is something to forget; then the rest.
+ */
+export function writesOf({ documents, changes, head }: Tables, history: History) {
   const next = `(select revision + 1 from ${head} where id = 1)`
   const asItWas = `${IS_KEY} and revision = ${integer(':revision')}`
   const compiled = (sql: string) => compile(sql, 'anonymous')

@@ -55,7 +55,7 @@ export const pages: Rules = {
     const labels = { 'example.com/run': bench.namespace }
     for (const namespace of [bench.namespace, bench.otherNamespace]) {
       for (const name of ['a', 'b', 'c']) {
-        expectOk(await bench.store.create(bench.pool(name, { metadata: { namespace, labels } })), 'create')
+        await bench.create(name, { metadata: { namespace, labels } })
       }
     }
     const { namespace: _, ...everywhere } = bench.pools

@@ -44,56 +44,42 @@ export const writers: Rules = {
     }
   },
   'writers: counting with versions loses no count': async (bench) => {
-    const stores = await storesFor(bench)
     await bench.create('a', { spec: { count: 0 } })
     const each = 8
-    await Promise.all(
-      stores.map(async (store) => {
-        for (let done = 0; done < each; ) {
-          const before = expectOk(await store.get(bench.ref('a')), 'get')
-          const { count } = before.spec as { count: number }
-          const written = await store.update({ ...before, spec: { count: count + 1 } })
-          if (written.ok) done++
-          else expectFailure(written, 'STORE_CONFLICT', 'a lost race')
-        }
-      }),
-    )
+    await byEach(bench, async (store) => {
+      for (let done = 0; done < each; ) {
+        const before = expectOk(await store.get(bench.ref('a')), 'get')
+        const { count } = before.spec as { count: number }
+        const written = await store.update({ ...before, spec: { count: count + 1 } })
+        if (written.ok) done++
+        else expectFailure(written, 'STORE_CONFLICT', 'a lost race')
+      }
+    })
     expectEqual((await bench.get('a')).spec, { count: WRITERS * each }, 'the count')
   },
   'writers: patches without a version are all done': async (bench) => {
-    const stores = await storesFor(bench)
     await bench.create('a')
-    await Promise.all(
-      stores.map(async (store, writer) => {
-        for (let i = 0; i < 5; i++)
-          expectOk(await store.patch(bench.ref('a'), { spec: { [`w${writer}-${i}`]: i } }), 'patch')
-      }),
-    )
+    await byEach(bench, async (store, writer) => {
+      for (let i = 0; i < 5; i++)
+        expectOk(await store.patch(bench.ref('a'), { spec: { [`w${writer}-${i}`]: i } }), 'patch')
+    })
     const { spec } = await bench.get('a')
     expectEqual(Object.keys(spec as object).length, WRITERS * 5, 'the fields that were written')
   },
   'writers: each taking its finalizer, the last one lets it go': async (bench) => {
-    const stores = await storesFor(bench)
-    const finalizers = stores.map((_, writer) => `example.com/f${writer}`)
+    const finalizers = Array.from({ length: WRITERS }, (_, writer) => `example.com/f${writer}`)
     await bench.create('a', { metadata: { finalizers } })
     await bench.delete('a')
-    await Promise.all(
-      stores.map(async (store, writer) => {
-        for (;;) {
-          const read = await store.get(bench.ref('a'))
-          const { metadata } = expectOk(read, 'get')
-          const rest = metadata.finalizers!.filter((held) => held !== `example.com/f${writer}`)
-          const { uid, resourceVersion } = metadata
-          const written = await store.patch(
-            bench.ref('a'),
-            { metadata: { finalizers: rest } },
-            { uid, resourceVersion },
-          )
-          if (written.ok) return
-          expectFailure(written, 'STORE_CONFLICT', 'a lost race')
-        }
-      }),
-    )
+    await byEach(bench, async (store, writer) => {
+      for (;;) {
+        const { metadata } = expectOk(await store.get(bench.ref('a')), 'get')
+        const rest = { finalizers: metadata.finalizers!.filter((held) => held !== finalizers[writer]) }
+        const { uid, resourceVersion } = metadata
+        const written = await store.patch(bench.ref('a'), { metadata: rest }, { uid, resourceVersion })
+        if (written.ok) return
+        expectFailure(written, 'STORE_CONFLICT', 'a lost race')
+      }
+    })
     await bench.expectGone('a')
   },
   'writers: of a delete and an update of one version one wins': async (bench) => {
@@ -115,15 +101,11 @@ export const writers: Rules = {
     }
   },
   'writers: the versions of all writes differ, and a watch tells them in their order': async (bench) => {
-    const stores = await storesFor(bench)
     const resourceVersion = await bench.version()
-    const made = await Promise.all(
-      stores.flatMap((store, writer) =>
-        Array.from({ length: 5 }, async (_, i) =>
-          expectOk(await store.create(bench.pool(`w${writer}-${i}`)), 'create'),
-        ),
-      ),
+    const parts = await byEach(bench, (store, writer) =>
+      Promise.all([0, 1, 2, 3, 4].map((i) => store.create(bench.pool(`w${writer}-${i}`)))),
     )
+    const made = parts.flat().map((written) => expectOk(written, 'create'))
     let seen: KubeObject[] = []
     await following(bench, { resourceVersion }, async (reader) => {
       seen = (await reader.take(made.length)).map(({ object }) => object)
@@ -157,6 +139,11 @@ async function onlyWinner(
   const object = expectOk(won, 'the winner')
   await bench.expectStored(object)
   return object
+}
+
+/** Has each of as many clients as there are writers do something, all at once. */
+async function byEach<T>(bench: Bench, work: (store: Store, writer: number) => Promise<T>): Promise<T[]> {
+  return Promise.all((await storesFor(bench)).map(work))
 }
 
 /** As many clients as there are writers. */

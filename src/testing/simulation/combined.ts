@@ -1,31 +1,26 @@
-import { kindKey } from '../../crd/meta/object.js'
-import {
-  type CallResult,
-  type Change,
-  ObjectCache,
-  type Plan,
-  type Planner,
-  type PlanTime,
-  type Selection,
-} from '../../plan/index.js'
+import type { Applied, CallResult, Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
 
 /** Several planners that run in one process on one cache, as one planner: each key has the place of its planner before it. */
 export class Combined implements Planner {
   readonly name = 'combined'
   readonly watches: readonly Selection[]
   readonly #planners: readonly Planner[]
-  readonly #objects = new ObjectCache()
 
   constructor(planners: readonly Planner[]) {
     this.#planners = planners
-    this.#share()
-    const kinds = new Map(planners.flatMap(({ watches }) => watches.map((kind) => [kindKey(kind), kind])))
-    this.watches = [...kinds.values()]
+    this.watches = planners.flatMap(({ watches }) => watches)
+  }
+
+  share(objects: ObjectCache): void {
+    for (const planner of this.#planners) planner.share?.(objects)
+  }
+
+  wakes(applied: Applied): readonly string[] {
+    return this.#each((planner) => planner.wakes?.(applied) ?? planner.observe(applied.change))
   }
 
   observe(change: Change): readonly string[] {
-    const applied = this.#objects.apply(change)
-    return this.#each((planner) => planner.wakes?.(applied) ?? planner.observe(change))
+    return this.#each((planner) => planner.observe(change))
   }
 
   onResult(answered: CallResult): readonly string[] {
@@ -49,12 +44,6 @@ export class Combined implements Planner {
 
   reset(): void {
     for (const planner of this.#planners) planner.reset()
-    this.#objects.clear()
-    this.#share()
-  }
-
-  #share(): void {
-    for (const planner of this.#planners) planner.share?.(this.#objects)
   }
 
   #each(keys: (planner: Planner) => readonly string[]): readonly string[] {

@@ -1,7 +1,7 @@
 import { kindKey } from '../../crd/meta/object.js'
-import type { Change, Planner } from '../../plan/index.js'
+import { type ApplyOptions, type Change, ObjectCache, type Planner, type Selection } from '../../plan/index.js'
 import { type ExternalCaller, runKey, settle } from '../../run/index.js'
-import type { Store } from '../../store/index.js'
+import type { ListQuery, Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
 import type { Scheduler } from './scheduler.js'
@@ -33,29 +33,29 @@ export interface WriterWorld {
   readonly failed: (problem: string) => void
 }
 
-/** How long the watch of a kind may tell nothing: about as long as people need for three steps. */
+/** How long a watch may tell nothing: about as long as people need for three steps. */
 const MAX_STALL_MS = 4000
 
 /**
  * A controller: lists, follows a watch that lags behind, plans, writes. It dies and begins again with nothing but what is stored.
  *
- * The watch tells of each kind in order, as that of an API server does; the kinds lag behind each other, and old events come again.
+ * Each watch is one of a selection, and tells in order, as that of an API server does; they lag behind each other, and old events come again.
  */
 export class Writer {
   readonly name: string
   readonly #world: WriterWorld
   readonly #store: Store
   readonly #planner: Planner
-  /** What it watches, by the keys of the kinds. */
-  readonly #kinds: readonly string[]
+  readonly #cache = new ObjectCache()
+  readonly #watches: readonly Selection[]
   readonly #external: ExternalCaller | undefined
   readonly #queue = new Set<string>()
   /** How many entries of the log there were when this term began. */
   #began = 0
-  /** How many entries of the log were told, by kind. */
-  readonly #told = new Map<string, number>()
-  /** Kinds of which the watch tells nothing for a while, and until when. */
-  readonly #stalled = new Map<string, number>()
+  /** How many entries of the log were told, by watch. */
+  readonly #told = new Map<Selection, number>()
+  /** Watches that tell nothing for a while, and until when. */
+  readonly #stalled = new Map<Selection, number>()
   /** Keys that want another plan after a while, and when. */
   readonly #timers = new Map<string, number>()
   /** Keys whose plans are being carried out; those that nobody has taken yet. */
@@ -72,7 +72,9 @@ export class Writer {
     this.#world = world
     this.#store = parts.store
     this.#planner = parts.planner
-    this.#kinds = parts.planner.watches.map(kindKey)
+    const watches = parts.planner.watches.map((watch) => [this.#cache.selectionKey(watch), watch] as const)
+    this.#watches = [...new Map(watches).values()]
+    parts.planner.share?.(this.#cache)
     this.#external = parts.external
   }
 
@@ -129,7 +131,7 @@ export class Writer {
       if (this.#isDead || !canWrite(this) || (isRough() && dice.chance(0.01))) return
       this.#ring()
       this.#stall()
-      const news = this.#kindsWithNews()
+      const news = this.#watches.filter((watch) => this.#hasNews(watch))
       if (isRough() && dice.chance(0.02)) await this.#listAgain()
       else if (news.length > 0 && (!this.#isFree() || dice.chance(0.4))) this.#tell(dice.pick(news))
       else await this.#planNext()
@@ -140,45 +142,46 @@ export class Writer {
   async #listAll(): Promise<void> {
     const { truth } = this.#world
     this.#began = truth.log.length
-    for (const kind of this.#planner.watches) {
+    for (const selection of this.#watches) {
       for (;;) {
-        const listed = await this.#store.list({ apiVersion: kind.apiVersion, kind: kind.kind })
+        const listed = await this.#store.list(queryOf(selection))
         if (!listed.ok) continue
-        this.#told.set(kindKey(kind), truth.lengthAt(Number(listed.value.resourceVersion)))
-        for (const object of listed.value.items) this.#show({ kind: 'present', object })
+        this.#told.set(selection, truth.lengthAt(Number(listed.value.resourceVersion)))
+        for (const object of listed.value.items) this.#show({ kind: 'present', object }, { selection })
+        this.#cache.complete(selection)
         break
       }
     }
   }
 
-  /** Shows a list of a kind once more, which may be an old one: no harm is in that, but what is told twice. */
+  /** Shows a list once more, which may be an old one: no harm is in that, but what is told twice. */
   async #listAgain(): Promise<void> {
-    const { apiVersion, kind } = this.#world.dice.pick(this.#planner.watches)
-    const listed = await this.#store.list({ apiVersion, kind })
+    const selection = this.#world.dice.pick(this.#watches)
+    const listed = await this.#store.list(queryOf(selection))
     if (!listed.ok) return
-    for (const object of listed.value.items) this.#show({ kind: 'present', object })
+    for (const object of listed.value.items) this.#show({ kind: 'present', object }, { selection })
   }
 
-  /** Tells what the watch of a kind has next, or something old once more. */
-  #tell(kind: string): void {
+  /** Tells what a watch has next, or something old once more. */
+  #tell(selection: Selection): void {
     const { truth, dice, isRough } = this.#world
-    const told = this.#told.get(kind) ?? 0
-    if (isRough() && told > this.#began && dice.chance(0.1)) {
-      const old = truth.log[this.#began + dice.below(told - this.#began)]!
-      if (old.kind === kind) this.#show(old.change)
-      return
-    }
-    const at = truth.next(kind, told)
-    if (at < 0) return
-    this.#told.set(kind, at + 1)
-    this.#show(truth.log[at]!.change)
+    const kind = kindKey(selection)
+    const told = this.#told.get(selection) ?? 0
+    const isAgain = isRough() && told > this.#began && dice.chance(0.1)
+    const at = isAgain ? this.#began + dice.below(told - this.#began) : truth.next(kind, told)
+    const entry = truth.log[at]
+    if (!isAgain && entry !== undefined) this.#told.set(selection, at + 1)
+    const change = entry?.kind === kind ? truth.toldTo(selection, entry) : undefined
+    // a watch that repeats how an object left its selection repeats what came after that as well
+    const hasLeft = change?.kind === 'absent' && entry?.change.kind === 'present'
+    if (change !== undefined && !(isAgain && hasLeft)) this.#show(change, { selection })
   }
 
-  /** Lets the watch of a kind fall behind all others. */
+  /** Lets a watch fall behind all others. */
   #stall(): void {
     const { dice, now, isRough } = this.#world
     if (!isRough() || !dice.chance(0.1)) return
-    this.#stalled.set(kindKey(dice.pick(this.#planner.watches)), now() + dice.below(MAX_STALL_MS))
+    this.#stalled.set(dice.pick(this.#watches), now() + dice.below(MAX_STALL_MS))
   }
 
   async #planNext(): Promise<void> {
@@ -197,8 +200,9 @@ export class Writer {
       now,
       external: this.#external,
       canWrite,
-      show: (change, source) => {
-        if (showsOwnWrites || source === 'read') this.#show(change)
+      clock: () => this.#cache.clock,
+      show: (change, source, since) => {
+        if (showsOwnWrites || source === 'read') this.#show(change, { since })
       },
       onPlan: (plan) => {
         const shown = plan === undefined ? 'nothing' : `${plan.outcome.kind}, ${plan.effects.length} effects`
@@ -240,8 +244,9 @@ export class Writer {
     return candidates.length === 0 ? undefined : this.#world.dice.pick(candidates)
   }
 
-  #show(change: Change): void {
-    for (const key of this.#planner.observe(change)) this.#queue.add(key)
+  #show(change: Change, options: ApplyOptions = {}): void {
+    const applied = this.#cache.apply(change, options)
+    for (const key of this.#planner.wakes?.(applied) ?? this.#planner.observe(change)) this.#queue.add(key)
   }
 
   #ring(): void {
@@ -257,17 +262,13 @@ export class Writer {
     if (this.#isFree()) return true
     const nowMs = this.#world.now()
     for (const dueMs of this.#timers.values()) if (dueMs <= nowMs) return true
-    return this.#kinds.some((kind) => this.#hasNews(kind))
+    return this.#watches.some((watch) => this.#hasNews(watch))
   }
 
-  #kindsWithNews(): readonly string[] {
-    return this.#kinds.filter((kind) => this.#hasNews(kind))
-  }
-
-  #hasNews(kind: string): boolean {
+  #hasNews(watch: Selection): boolean {
     const { truth, isRough, now } = this.#world
-    if (truth.next(kind, this.#told.get(kind) ?? 0) < 0) return false
-    return !isRough() || (this.#stalled.get(kind) ?? 0) <= now()
+    if (truth.next(kindKey(watch), this.#told.get(watch) ?? 0) < 0) return false
+    return !isRough() || (this.#stalled.get(watch) ?? 0) <= now()
   }
 
   /** How much of the log it has seen, of any kind. */
@@ -281,11 +282,18 @@ export class Writer {
   }
 
   #forget(): void {
+    this.#cache.clear()
     this.#planner.reset()
+    this.#planner.share?.(this.#cache)
     this.#isDead = false
     this.#queue.clear()
     this.#told.clear()
     this.#timers.clear()
     this.#stalled.clear()
   }
+}
+
+/** What a store is asked for. */
+function queryOf({ apiVersion, kind, namespace, labels, labelExpressions, fields }: Selection): ListQuery {
+  return { apiVersion, kind, namespace, labels, labelExpressions, fields }
 }
