@@ -72,7 +72,7 @@ describe('the blocks of Calico', () => {
       [
         release({ ip: '10.9.8.5', seq: 7 }),
         { error: '', left: [] },
-        { error: '10.9.8.5: otherSequence', left: [1, 3, 5] },
+        { error: '10.9.8.5 stays with db', left: [1, 3, 5] },
       ],
       [release({ ip: '10.9.9.1' }), { error: true, skipped: [] }, { error: true, skipped: null }],
       [

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { adapterProcess } from './adapter-process.js'
-import { adapters } from './adapters/index.js'
+import { adapters, allocatorLevel } from './adapters/index.js'
 import { deviations } from './deviations.js'
 import { report } from './report.js'
 import { type CaseFile, isRed, messageOf, runFiles } from './runner.js'
@@ -48,7 +48,7 @@ export async function acceptance(argv: readonly string[], { log, error }: Lines)
   })
   const results = await runFiles({ files, covered: new Set(Object.keys(adapters)), ask, deviations })
   close()
-  for (const line of report(results, { verbose: options.verbose })) log(line)
+  for (const line of report(results, { verbose: options.verbose, allocatorLevel })) log(line)
   return isRed(results) ? 1 : 0
 }
 

@@ -3,27 +3,30 @@ import type { CaseDetails, CaseResult, FileResult } from './runner.js'
 export interface ReportOptions {
   /** Also the input, the expectation and the answer of every case that did not simply pass. */
   readonly verbose: boolean
+  /** Files whose systems are not built: printed apart, since they prove less. Left out: none. */
+  readonly allocatorLevel?: ReadonlySet<string> | undefined
 }
 
 /** The results as lines of text: one for each file, below it what is wrong, and at the end the total. */
-export function report(results: readonly FileResult[], { verbose }: ReportOptions): string[] {
-  const lines: string[] = []
-  for (const file of results) {
-    if (file.kind === 'uncovered') {
-      lines.push(`${file.name}.json: not covered yet (${file.caseCount} cases)`)
-      continue
-    }
-    lines.push(`${file.name}.json: ${tally(file.cases)}`)
-    for (const result of file.cases) lines.push(...linesOf(result, verbose))
-  }
-  lines.push(totalOf(results))
-  return lines
+export function report(
+  results: readonly FileResult[],
+  { verbose, allocatorLevel = new Set() }: ReportOptions,
+): string[] {
+  const linesOfFile = (file: FileResult) =>
+    file.kind === 'uncovered'
+      ? [`${file.name}.json: not covered yet (${file.caseCount} cases)`]
+      : [`${file.name}.json: ${tally(file.cases)}`, ...file.cases.flatMap((result) => linesOf(result, verbose))]
+  const apart = results.filter(({ name }) => allocatorLevel.has(name))
+  const lines = results.filter((file) => !apart.includes(file)).flatMap(linesOfFile)
+  if (apart.length === 0) return [...lines, totalOf('total', results)]
+  const title = 'allocator level: their systems are not built, cases run on cidr and allocator'
+  return [...lines, title, ...apart.flatMap(linesOfFile), totalOf('total', results), totalOf('allocator level', apart)]
 }
 
-function totalOf(results: readonly FileResult[]): string {
+function totalOf(name: string, results: readonly FileResult[]): string {
   const ran = results.flatMap((file) => (file.kind === 'ran' ? [file.cases] : []))
   const uncovered = results.flatMap((file) => (file.kind === 'uncovered' ? [file.caseCount] : []))
-  const total = `total: ${tally(ran.flat())} in ${ran.length} files`
+  const total = `${name}: ${tally(ran.flat())} in ${ran.length} files`
   if (uncovered.length === 0) return total
   return `${total}; ${uncovered.length} files not covered yet (${uncovered.reduce((sum, count) => sum + count, 0)} cases)`
 }

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isDeep } from '../setup/depth.js'
 import { adapterProcess } from './adapter-process.js'
-import { adapters } from './adapters/index.js'
+import { adapters, allocatorLevel } from './adapters/index.js'
 import { type Answer, answerKeys, type GivenCase } from './answer.js'
 import { acceptance } from './command.js'
 import { countAsUpstream } from './count.js'
@@ -142,6 +142,30 @@ test('what is not built of a file counts as unsupported, and alone makes no run 
     { input: { do: 'not know' }, expect: {} },
   ])
   expect(isRed(await runFiles(withUnknown))).toBe(true)
+})
+
+test('a file at another level than that of the allocator is proven on its system', () => {
+  const root = new URL('./adapters/', import.meta.url)
+  const onAllocator = Object.keys(adapters).filter((name) => {
+    const module = name === 'security-cidr' ? undefined : new URL(`${name}.ts`, root)
+    return module !== undefined && readFileSync(module, 'utf8').includes("from 'ipam-kit/allocator'")
+  })
+  expect(onAllocator.filter((name) => !allocatorLevel.has(name))).toEqual([])
+  expect([...allocatorLevel].filter((name) => !(name in adapters))).toEqual([])
+})
+
+test('files whose systems are not built are printed apart', async () => {
+  const results = await runFiles({ ...suiteOf([]), files: ['a', 'b'].map((name) => ({ name, text: '{"cases":[]}' })) })
+  const broken = '0 passed, 1 failed, 0 unsupported, 0 deviations of 1'
+  expect(report(results, { verbose: false, allocatorLevel: new Set(['a']) })).toEqual([
+    `b.json: ${broken}`,
+    '  failed: (file) (b): not one case',
+    'allocator level: their systems are not built, cases run on cidr and allocator',
+    `a.json: ${broken}`,
+    '  failed: (file) (a): not one case',
+    'total: 0 passed, 2 failed, 0 unsupported, 0 deviations of 2 in 2 files',
+    `allocator level: ${broken} in 1 files`,
+  ])
 })
 
 test('the report has a line for each file, what is wrong below it, and the total', async () => {

@@ -1,4 +1,3 @@
-import { AddressPool, PrefixAllocator } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import {
@@ -44,7 +43,7 @@ const inputSchema = z.discriminatedUnion('function', [
 
 type Input<F extends z.output<typeof inputSchema>['function']> = Extract<z.output<typeof inputSchema>, { function: F }>
 
-/** The arithmetic of pools: upstream's package poolutil, on sets, allocators and the ledger of a pool. */
+/** The arithmetic of pools: upstream's package poolutil, on sets and the ledger of a pool of the in-cluster provider. */
 export function capiPoolutil({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -96,34 +95,36 @@ function addressParses(input: Input<'addressParses'>, expect: unknown): Answer {
 function findFree(input: Input<'findFree'>, expect: unknown): Answer {
   const ranges = RangeSet.safeParse(input.pool, { zone: 'drop' })
   if (!ranges.ok) return refused(expect, describe(ranges.failure))
-  const pool = new AddressPool({ ranges: ranges.value })
-  for (const [index, { address: text }] of input.inUse.flatMap(textsOf).entries()) {
-    const address = Address.safeParse(text, { zone: 'drop' })
-    if (!address.ok) return refused(expect, describe(address.failure))
-    pool.occupy(address.value, { uid: `owner-${index}` })
+  const held = input.inUse.flatMap(textsOf)
+  for (const { address } of held) {
+    const read = Address.safeParse(address, { zone: 'drop' })
+    if (!read.ok) return refused(expect, describe(read.failure))
   }
+  // of a bare set all addresses are given
+  const spec = {
+    addresses: RangeSet.ranges(ranges.value).map(Range.format),
+    prefix: 0,
+    allocateReservedIPAddresses: true,
+  }
+  const pool = InClusterIPPool.parse(poolOf(InClusterIPPool.info, spec))
+  const ledger = PoolLedger.build(pool, held.map(ipAddressOf))
   return answerKeys(expect, {
-    ...setAnswers(pool.available),
-    total: () => countAsUpstream(pool.counts().total),
-    outOfRange: () => countAsUpstream(pool.counts().outOfRange),
-    ...freeAddressAnswers(pool.lowestFree()),
+    ...setAnswers(ranges.value),
+    total: () => countAsUpstream(ledger.counts()?.total ?? 0),
+    outOfRange: () => countAsUpstream(ledger.counts()?.outOfRange ?? 0),
+    ...freeAddressAnswers(ledger.next()?.address),
   })
 }
 
 function prefixPool(input: Input<'prefixPool'>, expect: unknown): Answer {
   const space = prefixSpaceOf(input)
   if (typeof space === 'string') return refused(expect, space)
-  if (input.config !== undefined) {
-    const allocator = allocatorOf(space, input.config)
-    for (const { metadata, spec } of input.inUse.flatMap(prefixTextsOf).map(ipAddressOf)) {
-      const prefix = prefixOf(spec)
-      if (prefix === undefined) return refused(expect, `in use, and not a prefix: ${spec.address}`)
-      allocator.occupy(prefix, { uid: metadata.name })
-    }
-    return answerKeys(expect, prefixPoolAnswers(allocator.total, allocator.lowestFree()))
-  }
-  const pool = InClusterPrefixPool.parse(poolOf(InClusterPrefixPool.info, input.spec))
-  const ledger = PoolLedger.build(pool, input.inUse.flatMap(prefixTextsOf).map(ipAddressOf))
+  const held = input.inUse.flatMap(prefixTextsOf).map(ipAddressOf)
+  const unread = input.config && held.find(({ spec }) => prefixOf(spec) === undefined)
+  if (unread !== undefined) return refused(expect, `in use, and not a prefix: ${unread.spec.address}`)
+  if (isWithoutLength(input)) return answerKeys(expect, prefixPoolAnswers(0, undefined))
+  const pool = InClusterPrefixPool.parse(poolOf(InClusterPrefixPool.info, input.config ?? input.spec))
+  const ledger = PoolLedger.build(pool, held)
   const offer = ledger.next()
   const found = offer && Prefix.of(offer.address, offer.prefix)
   return answerKeys(expect, {
@@ -137,10 +138,7 @@ function prefixIsAllocatable(input: Input<'prefixIsAllocatable'>, expect: unknow
   const prefix = readPrefix(input.prefix)
   // upstream answers no, rather than with an error, for what it can not read
   if (typeof space === 'string' || prefix === undefined) return answerKeys(expect, { allocatable: () => false })
-  const allocatable =
-    input.config === undefined
-      ? isAllocatablePrefix(space, prefix)
-      : allocatorOf(space, input.config).isAllocatable(prefix)
+  const allocatable = !isWithoutLength(input) && isAllocatablePrefix(space, prefix)
   return answerKeys(expect, { allocatable: () => allocatable })
 }
 
@@ -196,10 +194,9 @@ function prefixSpaceOf(input: { readonly spec?: unknown; readonly config?: unkno
   return space.ok ? space.value : describe(space.failure)
 }
 
-/** The allocator of a `config`. It says the length outright: no length is the length 0 there, which no prefix of a pool has. */
-function allocatorOf(space: PrefixSpace, config: { readonly [field: string]: unknown }): PrefixAllocator {
-  const childLength = Number(config.allocationPrefixLength ?? 0)
-  return new PrefixAllocator({ parents: space.parents, exclude: space.excluded, childLength })
+/** A `config` says the length outright: no length is the length 0 there, which no prefix of a pool has. */
+function isWithoutLength({ config }: { readonly config?: { readonly [field: string]: unknown } | undefined }): boolean {
+  return config !== undefined && (config.allocationPrefixLength ?? 0) === 0
 }
 
 function poolOf(info: { readonly apiVersion: string; readonly kind: string }, spec: unknown) {

@@ -1,12 +1,12 @@
-import { PrefixAllocator } from 'ipam-kit/allocator'
 import { Address, Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
+import type { IPBlockRow } from 'ipam-kit/crd/ipam-kit'
 import * as z from 'zod'
-import { AddressBlock, type BlockRelease, type BlockRow } from '../address-block.js'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, those, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
 import { exactCount } from '../exact-count.js'
 import { readInput } from '../read-input.js'
+import { poolProblem, released, StoredBlocks } from '../stored-blocks.js'
 
 const texts = z.array(z.string())
 const attributes = z.record(z.string(), z.string())
@@ -51,18 +51,18 @@ const inputSchema = z.union([
 type BlockInput = Extract<z.output<typeof inputSchema>, { block: string }>
 type SpaceInput = Extract<z.output<typeof inputSchema>, { reservations: string[] }>
 type Op = z.output<typeof opSchema>
-type Row = BlockRow & Pick<z.output<typeof rowSchema>, 'activeOwner' | 'alternateOwner'>
+type Row = z.output<typeof rowSchema>
 
-/** The blocks of Calico, each on a pool; and the arithmetic of its reservations and blocks, on sets. */
-export function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Answer {
+/** The blocks of Calico as those of `provider/blocks`; and the arithmetic of its reservations, on sets. */
+export async function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Promise<Answer> {
   const op = isRecord(input) && isRecord(input.op) ? Object.keys(input.op) : []
   if (op.length > 0 && !op.some((key) => key in opSchema.shape)) return unsupported(`op: ${op.join()}`)
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
   const asked = known.data
-  if ('block' in asked) return answerKeys(expect, blockAnswers(asked))
+  if ('block' in asked) return blockAnswers(asked, expect)
   if ('seed' in asked) return randomOrder(Prefix.parse(asked.pool), asked.blockSize, asked.seed, expect)
-  if ('pool' in asked) return answerKeys(expect, spaceAnswers(asked))
+  if ('pool' in asked) return spaceAnswers(asked, expect)
   if ('reserved' in asked) {
     return answerKeys(expect, { cidrs: () => reservations(asked.reserved).map(Prefix.format) })
   }
@@ -73,33 +73,66 @@ export function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Answer {
 /** The handle under which Calico keeps back what a node with Windows needs: nobody uses those addresses. */
 const RESERVED_HANDLE = 'windows-reserved-ipam-handle'
 
-function blockAnswers({ block: text, allocations, op }: BlockInput): Answers {
+async function blockAnswers({ block: text, allocations, op }: BlockInput, expect: unknown): Promise<Answer> {
   const prefix = Prefix.parse(text)
-  const rows = allocations.map(
-    ({ ordinals, seq, ...row }): Row => ({
-      ...row,
-      addresses: ordinals.map((ordinal) => Prefix.addressAt(prefix, ordinal)),
-      sequence: seq,
-    }),
-  )
-  const reserved = RangeSet.fromPrefixes(reservations(op.reserved ?? []))
   const coolDownSeconds = op.gc?.cooldownSeconds ?? op.cooldownSeconds ?? 0
-  const block = new AddressBlock<Row>({ prefix, rows, reserved, coolDownSeconds })
+  const reserved = RangeSet.fromPrefixes(reservations(op.reserved ?? []))
+  const spec = { prefix, blockLength: prefix.length, reserved, coolDownSeconds }
+  const problem = poolProblem(spec)
+  if (problem !== undefined) return unsupported(problem)
+  const handles = [...new Set(allocations.map(({ handle }) => handle))]
+  // a handle is any text, and a uid is not
+  const uidOf = ({ handle }: { readonly handle?: string | undefined }) => `handle-${handles.indexOf(handle)}`
+  const handleOf = (uid: string) => handles[Number(uid.slice('handle-'.length))]
+  const placed = allocations.flatMap((row, index) => row.ordinals.map((ordinal) => ({ ordinal, row, index })))
+  const rowsIn = placed.map(
+    ({ ordinal, row, index }) => [String(ordinal), rowOf(row, index, uidOf(row), coolDownSeconds)] as const,
+  )
+  const begin = async () => {
+    const blocks = await StoredBlocks.create(spec)
+    await blocks.add(prefix, Object.fromEntries(rowsIn))
+    return blocks
+  }
+  const tried = await begin()
+  const done = await opAnswers(op, tried, { prefix, rows: allocations, uidOf, handleOf })
+  // to Calico a release is all or nothing
+  const blocks = done.isFailed ? await begin() : tried
+  const left = await blocks.rows()
+  const counts = await blocks.counts()
+  const free = isRecord(expect) && ('freeTail' in expect || 'freeTailSet' in expect) ? await blocks.takeAll() : []
   const ordinalOf = (address: Address) => Number(Address.distance(Prefix.first(prefix), address))
   const ordinals = (addresses: readonly Address[]) => addresses.map(ordinalOf)
-  const done = opAnswers(op, block, rows)
-  return {
-    empty: () => block.rows().every(({ handle }) => handle?.toLowerCase() === RESERVED_HANDLE),
-    inUse: (asked) => inAskedOrder(asked, block.allocated().map(Address.format)),
-    free: () => countOrText(block.counts().free),
-    reservedCount: () => countOrText(block.counts().reserved),
-    left: (asked) => inAskedOrder(asked, ordinals(block.allocated())),
-    leftCount: () => block.allocated().length,
-    attributeRows: () => block.rows().length,
-    freeTail: (asked) => ordinals(tail(block.freeList(), asked)),
-    freeTailSet: (asked) => inAskedOrder(asked, ordinals(tail(block.freeList(), asked))),
-    ...done,
-  }
+  const addresses = left.map(({ address }) => address)
+  const rowsLeft = new Set(left.map(({ row }) => row.owner)).size
+  return answerKeys(expect, {
+    empty: () => left.every(({ row }) => handleOf(row.uid)?.toLowerCase() === RESERVED_HANDLE),
+    inUse: (asked) => inAskedOrder(asked, addresses.map(Address.format)),
+    free: () => countOrText(counts.free),
+    reservedCount: () => countOrText(counts.reserved),
+    left: (asked) => inAskedOrder(asked, ordinals(addresses)),
+    leftCount: () => addresses.length,
+    attributeRows: () => rowsLeft,
+    freeTail: (asked) => ordinals(tail(free, asked)),
+    freeTailSet: (asked) => inAskedOrder(asked, ordinals(tail(free, asked))),
+    // what would be written is compared to what was read
+    changed: () =>
+      op.gc !== undefined &&
+      (rowsLeft !== allocations.length + op.gc.spuriousAttributeRows || left.length !== placed.length),
+    ...done.answers,
+  })
+}
+
+/** A row of a block: the name of its owner is its place in the list. */
+function rowOf({ seq = 0, releasedSecondsAgo }: Row, index: number, uid: string, coolDownSeconds: number): IPBlockRow {
+  const owner = { owner: `row-${index}`, uid, sequence: seq }
+  return releasedSecondsAgo === undefined ? owner : { ...owner, ...released(releasedSecondsAgo, coolDownSeconds) }
+}
+
+interface Handles {
+  readonly prefix: Prefix
+  readonly rows: readonly Row[]
+  readonly uidOf: (row: { readonly handle?: string | undefined }) => string
+  readonly handleOf: (uid: string) => string | undefined
 }
 
 /** As many of the last ones as are asked for. */
@@ -108,44 +141,56 @@ function tail<T>(list: readonly T[], asked: unknown): T[] {
 }
 
 /** What the parts of an op, one after the other, have led to. */
-function opAnswers(op: Op, block: AddressBlock<Row>, rows: readonly Row[]): Answers {
+async function opAnswers(op: Op, blocks: StoredBlocks, { prefix, rows, uidOf, handleOf }: Handles) {
   const problems: string[] = []
   const answers: { [key: string]: Answers[string] } = {}
+  const held = async () => (await blocks.rows()).filter(({ row }) => row.state === undefined)
+  const before = await held()
   if (op.byHandle !== undefined) {
-    const found = block.addressesOf(op.byHandle).map(Address.format)
+    const uid = uidOf({ handle: op.byHandle })
+    const found = before.filter(({ row }) => row.uid === uid).map(({ address }) => Address.format(address))
     answers.ips = (asked) => inAskedOrder(asked, found)
   }
   if (op.attributesOf !== undefined) {
-    const row = block.rowOf(Address.parse(op.attributesOf))
+    const address = Address.parse(op.attributesOf)
+    const owner = before.find((one) => Address.equals(one.address, address))?.row.owner
+    const row = owner === undefined ? undefined : rows[Number(owner.slice('row-'.length))]
     if (row === undefined) problems.push(`nobody holds ${op.attributesOf}`)
     for (const key of ['handle', 'activeOwner', 'alternateOwner'] as const) answers[key] = () => row?.[key] ?? null
   }
   if (op.release !== undefined) {
     // of several requests for one address the last one counts
-    const requests = new Map(
-      op.release.map(({ ip, handle, seq }) => [ip, { address: Address.parse(ip), handle, sequence: seq }]),
-    )
-    const outcome = block.release([...requests.values()])
-    if (outcome.kind === 'failed') problems.push(outcome.problem)
-    Object.assign(answers, releaseAnswers(outcome))
+    const requests = new Map(op.release.map((request) => [request.ip, request]))
+    const skipped: string[] = []
+    for (const { ip, handle, seq: sequence } of requests.values()) {
+      const address = Address.parse(ip)
+      const isThere = (one: { readonly address: Address }) => Address.equals(one.address, address)
+      const holder = before.find(isThere)?.row.uid
+      const uid = handle === undefined ? holder : uidOf({ handle })
+      if (uid !== undefined) await blocks.release(uid, { address, sequence })
+      if (!Prefix.contains(prefix, address)) problems.push(`${ip} is not of this block`)
+      else if (holder === undefined) skipped.push(ip)
+      else if ((await held()).some(isThere)) problems.push(`${ip} stays with ${handleOf(holder)}`)
+    }
+    const after = await held()
+    const countByHandle: Record<string, number> = {}
+    for (const { address, row } of before) {
+      if (after.some((one) => Address.equals(one.address, address))) continue
+      const handle = handleOf(row.uid)
+      if (handle !== undefined) countByHandle[handle] = (countByHandle[handle] ?? 0) + 1
+    }
+    const isDone = problems.length === 0
+    answers.skipped = (asked) => (isDone ? inAskedOrder(asked, skipped) : null)
+    answers.countByHandle = () => (isDone ? countByHandle : null)
   }
   if (op.releaseByHandle !== undefined) {
-    const released = block.releaseHandle(op.releaseByHandle.handle, op.releaseByHandle.seq)
-    answers.released = () => released
-  }
-  if (op.gc !== undefined) {
-    // what would be written is compared to what was read
-    const before = [rows.length + op.gc.spuriousAttributeRows, rows.flatMap(({ addresses }) => addresses).length]
-    answers.changed = () => block.rows().length !== before[0] || block.allocated().length !== before[1]
+    const { handle, seq: sequence } = op.releaseByHandle
+    await blocks.release(uidOf({ handle }), { sequence })
+    const count = before.length - (await held()).length
+    answers.released = () => count
   }
   answers.error = (asked) => problems.length > 0 && (asked === true || problems.join('; '))
-  return answers
-}
-
-function releaseAnswers(outcome: BlockRelease): Answers {
-  if (outcome.kind === 'failed') return { skipped: () => null, countByHandle: () => null }
-  const skipped = outcome.skipped.map(Address.format)
-  return { skipped: (asked) => inAskedOrder(asked, skipped), countByHandle: () => outcome.countByHandle }
+  return { answers, isFailed: problems.length > 0 }
 }
 
 /** The prefixes of a list of reservations: each a CIDR or an address, with blanks around it. What is neither is passed over. */
@@ -159,16 +204,28 @@ function reservations(entries: readonly string[]): Prefix[] {
   })
 }
 
-function spaceAnswers(input: SpaceInput): Answers {
-  const pool = RangeSet.fromPrefixes([Prefix.parse(input.pool)])
+/** A pool whose blocks are full: what is free of it lies in none of them. */
+async function spaceAnswers(input: SpaceInput, expect: unknown): Promise<Answer> {
+  const prefix = Prefix.parse(input.pool)
+  const blocks = input.blocks.map((text) => Prefix.parse(text))
+  const bits = Address.bitsOf(prefix.address.family)
+  const blockLength = Math.max(prefix.length, bits - 8, ...blocks.map(({ length }) => length))
+  const pieces = blocks.reduce((sum, block) => sum + Prefix.subnetCount(block, blockLength), 0n)
+  if (pieces > MOST_BLOCKS) return unsupported(`more than ${MOST_BLOCKS} blocks`)
   const reserved = RangeSet.fromPrefixes(reservations(input.reservations))
-  const blocks = RangeSet.fromPrefixes(input.blocks.map((text) => Prefix.parse(text)))
-  const sizes = {
-    capacity: pool,
-    reserved: RangeSet.intersect(pool, reserved),
-    availableOutsideBlocks: RangeSet.subtract(pool, RangeSet.union(reserved, blocks)),
+  const stored = await StoredBlocks.create({ prefix, blockLength, reserved })
+  const full = { owner: 'full', uid: 'full', sequence: 1, count: 2 ** (bits - blockLength) }
+  for (const piece of RangeSet.prefixes(RangeSet.fromPrefixes(blocks)).flatMap((block) => [
+    ...Prefix.split(block, Math.max(block.length, blockLength)),
+  ])) {
+    await stored.add(piece, { 0: full })
   }
-  return Object.fromEntries(Object.entries(sizes).map(([key, set]) => [key, () => exactCount(RangeSet.size(set))]))
+  const { total, reserved: kept, free } = await stored.counts()
+  return answerKeys(expect, {
+    capacity: () => exactCount(total),
+    reserved: () => exactCount(kept),
+    availableOutsideBlocks: () => exactCount(free),
+  })
 }
 
 function filterAnswers(filter: readonly string[]): Answers {
@@ -203,25 +260,21 @@ function coverAnswers(cidrs: readonly string[]): Answers {
 /** So many blocks are taken one by one. */
 const MOST_BLOCKS = 4096n
 
-/** The blocks of a pool, each taken at a random place of what is left. */
-function randomOrder(pool: Prefix, blockSize: number, seed: string, expect: unknown): Answer {
-  if (Prefix.subnetCount(pool, blockSize) > MOST_BLOCKS) return unsupported(`more than ${MOST_BLOCKS} blocks`)
-  const allocator = new PrefixAllocator({ parents: RangeSet.fromPrefixes([pool]), childLength: blockSize })
-  const start = [...seed].reduce((sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) >>> 0, 0)
-  const order: Prefix[] = []
-  for (;;) {
-    const address = RangeSet.random(RangeSet.fromPrefixes(allocator.freePrefixes()), start + order.length)
+/** The blocks of a pool, each given to a node of its own. */
+async function randomOrder(prefix: Prefix, blockLength: number, seed: string, expect: unknown): Promise<Answer> {
+  const problem = poolProblem({ prefix, blockLength })
+  if (problem !== undefined) return unsupported(problem)
+  if (Prefix.subnetCount(prefix, blockLength) > MOST_BLOCKS) return unsupported(`more than ${MOST_BLOCKS} blocks`)
+  const stored = await StoredBlocks.create({ prefix, blockLength, isForNodes: true })
+  for (let n = 0; ; n++) {
+    const name = `${seed.toLowerCase()}-${n}`
+    const address = await stored.allocate({ owner: { uid: name, name }, node: { name } })
     if (address === undefined) break
-    const outcome = allocator.allocate({
-      owner: { uid: `block-${order.length}` },
-      prefix: Prefix.of(address, blockSize),
-    })
-    if (outcome.kind !== 'allocated') throw new Error(`what is free was answered ${outcome.kind}`)
-    order.push(outcome.prefix)
   }
+  const order = (await stored.blocks()).map(({ spec }) => spec.cidr)
   return answerKeys(expect, {
     blocks: () => order.length,
-    distinct: () => new Set(order.map(Prefix.format)).size === order.length,
-    allInsidePool: () => order.every((block) => Prefix.contains(pool, block)),
+    distinct: () => new Set(order).size === order.length,
+    allInsidePool: () => order.every((block) => Prefix.contains(prefix, Prefix.parse(block))),
   })
 }
