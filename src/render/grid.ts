@@ -111,16 +111,12 @@ export function windowOf(family: Family, first: bigint, last: bigint): Range {
   return Range.of(Address.fromBigInt(family, first), Address.fromBigInt(family, last < max ? last : max))
 }
 
+type Bounds = readonly [first: bigint, last: bigint]
+
 const MAX_TEXT = 64
 const silent: ReadonlySet<string> = /* @__PURE__ */ new Set<string>([])
 
-function gridOf(
-  family: Family,
-  map: PoolMap,
-  bounds: readonly (readonly [bigint, bigint])[],
-  columns: number,
-  maxRows: number,
-): Grid {
+function gridOf(family: Family, map: PoolMap, bounds: readonly Bounds[], columns: number, maxRows: number): Grid {
   let cellBits = 0n
   while (rowsOf(bounds, cellBits, columns, maxRows + 1).length > maxRows) cellBits++
   const cell = 1n << cellBits
@@ -139,12 +135,7 @@ function gridOf(
 }
 
 /** The numbers of the rows that the ranges touch, ascending: at most `limit` of them. */
-function rowsOf(
-  bounds: readonly (readonly [bigint, bigint])[],
-  cellBits: bigint,
-  columns: number,
-  limit: number,
-): bigint[] {
+function rowsOf(bounds: readonly Bounds[], cellBits: bigint, columns: number, limit: number): bigint[] {
   const row = (1n << cellBits) * BigInt(columns)
   const rows: bigint[] = []
   for (const [first, last] of bounds) {

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { differences } from '../meta/differences.js'
@@ -51,6 +51,5 @@ export function isSame(before: object, after: object): boolean {
  */
 export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
   if (domain === undefined || domain.metadata.name === name) return domain
-  const got = domain.metadata.name
-  throw ipamError('INVALID_ARGUMENT', { argument: 'domain', expected: `the IPDomain ${goQuote(name)}`, got })
+  refuse('domain', `the IPDomain ${goQuote(name)}`, domain.metadata.name)
 }

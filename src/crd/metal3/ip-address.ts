@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { age, type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema } from '../meta/schema.js'
 import { API_VERSION, shortNames } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
-import { addressVersions } from './versions.js'
+import { ipAddress } from './versions.js'
 
 /** An address that fulfils a claim (ipam.metal3.io/v1alpha1). It has no status. */
 export interface IPAddress extends KubeObject {
@@ -44,5 +44,5 @@ export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
   schema,
   categories: ['metal3'],
   shortNames: shortNames('ipa', 'ipaddress', 'ipaddresses'),
-  versions: addressVersions(),
+  versions: [{ apiVersion: API_VERSION, columns: [age('address')], schema: ipAddress }],
 })

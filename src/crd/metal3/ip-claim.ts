@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { age, type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema } from '../meta/schema.js'
 import { API_VERSION, shortNames } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
-import { claimVersions } from './versions.js'
+import { claim } from './versions.js'
 
 /** A request for one address of one pool (ipam.metal3.io/v1alpha1). Its spec never changes. */
 export interface IPClaim extends KubeObject {
@@ -29,5 +29,5 @@ export const IPClaim: CrdModel<IPClaim> = defineCrdModel({
   schema,
   categories: ['cluster-api'],
   shortNames: shortNames('ipc', 'ipclaim', 'ipclaims'),
-  versions: claimVersions(),
+  versions: [{ apiVersion: API_VERSION, columns: [age('claim')], schema: claim }],
 })

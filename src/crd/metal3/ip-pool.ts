@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { age, type CrdModel, column, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema, timestamp } from '../meta/schema.js'
 import { API_VERSION, shortNames } from './names.js'
-import { poolVersions } from './versions.js'
+import { pool } from './versions.js'
 
 /** A pool of addresses (ipam.metal3.io/v1alpha1), with the book of who has which in its status. */
 export interface IPPool extends KubeObject {
@@ -72,10 +72,19 @@ const schema: z.ZodType<IPPool> = objectSchema({
   status: z.looseObject({ lastUpdated: timestamp().optional(), indexes: addresses }).optional(),
 })
 
+/** The Cluster of a pool, for people. */
+const CLUSTER = '.metadata.labels.cluster\\.x-k8s\\.io/cluster-name'
+
 export const IPPool: CrdModel<IPPool> = defineCrdModel({
   info: { apiVersion: API_VERSION, kind: 'IPPool', plural: 'ippools', namespaced: true, statusSubresource: true },
   schema,
   categories: ['cluster-api'],
   shortNames: shortNames('ipp', 'ippool', 'ippools'),
-  versions: poolVersions(),
+  versions: [
+    {
+      apiVersion: API_VERSION,
+      columns: [column('Cluster', 'Cluster that the pool belongs to', CLUSTER), age('pool')],
+      schema: pool,
+    },
+  ],
 })

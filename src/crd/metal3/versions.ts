@@ -1,20 +1,4 @@
-import { age, column, type VersionSpec } from '../meta/crd-model.js'
 import { integer, kubeObject, list, mapOf, object, text } from '../meta/strict.js'
-import { API_VERSION } from './names.js'
-
-export function poolVersions(): readonly VersionSpec[] {
-  const path = '.metadata.labels.cluster\\.x-k8s\\.io/cluster-name'
-  const columns = [column('Cluster', 'Cluster that the pool belongs to', path), age('pool')]
-  return [{ apiVersion: API_VERSION, columns, schema: pool }]
-}
-
-export function claimVersions(): readonly VersionSpec[] {
-  return [{ apiVersion: API_VERSION, columns: [age('claim')], schema: claim }]
-}
-
-export function addressVersions(): readonly VersionSpec[] {
-  return [{ apiVersion: API_VERSION, columns: [age('address')], schema: ipAddress }]
-}
 
 // What counts as an address or a CIDR: the two patterns of the project, from their parts.
 const OCTET = '([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])'
@@ -49,7 +33,7 @@ function settings() {
   }
 }
 
-function pool() {
+export function pool() {
   const entry = object('One range of addresses, with what comes with them.', {
     start: address('First address. Default: the one behind the address that is written in the subnet.').optional(),
     end: address('Last address. Default: the last one of the subnet.').optional(),
@@ -73,7 +57,7 @@ function pool() {
   return kubeObject('A pool of addresses.', { spec: spec.optional(), status: status.optional() })
 }
 
-function claim() {
+export function claim() {
   const status = object('What has become of the claim.', {
     address: reference('The IPAddress that fulfils the claim.').optional(),
     errorMessage: text('Why there is none.').optional(),
@@ -84,7 +68,7 @@ function claim() {
   return kubeObject('A request for one address of a pool.', { spec: spec.optional(), status: status.optional() })
 }
 
-function ipAddress() {
+export function ipAddress() {
   const spec = object('What was given.', {
     address: address('The address.'),
     claim: reference('The claim that it was given to.'),

@@ -75,8 +75,7 @@ export function nameableClaims(
   let problem: IpamError | undefined
   for (const [deviceIndex, device] of devices.entries()) {
     if (!isDevice(device)) {
-      const argument = `device ${deviceIndex} of ${formatRef(refOf(owner))}`
-      problem ??= invalidArgument(argument, 'an object with a list of pools', device)
+      problem ??= invalidArgument(`device ${deviceIndex} of ${of.owner}`, 'an object with a list of pools', device)
       continue
     }
     const { name: deviceName = String(deviceIndex), pools } = device
@@ -217,8 +216,7 @@ export function ownerReferenceOf(owner: KubeObject, dialect: Pick<Dialect, 'owne
 export function storedField(object: KubeObject, field: 'uid' | 'namespace'): string {
   const value = object.metadata[field]
   if (value !== undefined && value !== '') return value
-  const argument = `metadata.${field} of ${formatRef(refOf(object))}`
-  refuse(argument, 'what the store has', 'none')
+  refuse(`metadata.${field} of ${formatRef(refOf(object))}`, 'what the store has', 'none')
 }
 
 function poolOf({ apiGroup, kind, name }: IPPoolReference, dialect: Dialect): IPPoolReference {

@@ -25,7 +25,7 @@ export interface FollowersOptions extends PollingOptions {
 export abstract class PolledEngine implements StoreEngine, ChangeLog {
   abstract readonly name: string
   readonly #options: FollowersOptions
-  readonly #followers = new Set<Follower>()
+  readonly #followers = new Set<{ readonly scope: DocumentScope; readonly wake: () => void }>()
 
   constructor(options: FollowersOptions) {
     this.#options = options
@@ -68,9 +68,4 @@ export abstract class PolledEngine implements StoreEngine, ChangeLog {
       unsubscribe?.()
     }
   }
-}
-
-interface Follower {
-  readonly scope: DocumentScope
-  readonly wake: () => void
 }

@@ -1,5 +1,6 @@
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { isArray, isObject, type JsonObject } from '../rules/json.js'
+import type { ObjectList } from '../store.js'
 import type { KubernetesAnswer } from './client.js'
 
 /** The body of an answer that tells how a request went. */
@@ -11,12 +12,7 @@ export interface Status {
   /** What it is about. `kind` is the name of a resource, or of a kind. */
   readonly name: string | undefined
   readonly kind: string | undefined
-  readonly causes: readonly StatusCause[]
-}
-
-export interface StatusCause {
-  readonly field: string
-  readonly message: string
+  readonly causes: readonly { readonly field: string; readonly message: string }[]
 }
 
 /** An answer, read. */
@@ -62,7 +58,7 @@ export function readStatus(json: unknown): Status | undefined {
   }
 }
 
-function readCause(cause: Json): readonly StatusCause[] {
+function readCause(cause: Json): Status['causes'] {
   if (!isObject(cause)) return []
   return [{ field: textOf(cause.field) ?? '', message: textOf(cause.message) ?? '' }]
 }
@@ -82,17 +78,11 @@ export function readObject(
   return (isWhole ? object : { apiVersion, kind, ...object }) as unknown as KubeObject
 }
 
-export interface ListAnswer {
-  readonly items: readonly KubeObject[]
-  readonly resourceVersion: string
-  readonly continue: string | undefined
-}
-
 /** The answer to a list, if it is one. */
 export function readList(
   json: JsonObject | undefined,
   defaults: { readonly apiVersion: string; readonly kind: string },
-): ListAnswer | undefined {
+): ObjectList | undefined {
   const metadata = json?.metadata
   // a list of Go that is empty may be null
   const given = json?.items ?? []
@@ -105,7 +95,8 @@ export function readList(
     items.push(object)
   }
   if (resourceVersion === undefined) return undefined
-  return { items, resourceVersion, continue: textOf(metadata.continue) || undefined }
+  const next = textOf(metadata.continue)
+  return next === undefined ? { items, resourceVersion } : { items, resourceVersion, continue: next }
 }
 
 function textOf(json: Json | undefined): string | undefined {

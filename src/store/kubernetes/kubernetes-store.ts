@@ -169,10 +169,7 @@ class KubernetesStore implements Store {
     const about = { operation: 'list', shown, from: token ?? '0' } as const
     const asked = `${path}${queryOf({ ...parameters, limit, continue: token || undefined })}`
     const list = await this.#requests.read({ method: 'GET', path: asked }, about, (json) => readList(json, resource))
-    if (!list.ok) return list
-    const items = ordered(list.value.items)
-    const { resourceVersion, continue: next } = list.value
-    return ok(next === undefined ? { items, resourceVersion } : { items, resourceVersion, continue: next })
+    return list.ok ? ok({ ...list.value, items: ordered(list.value.items) }) : list
   }
 
   async create(object: KubeObject): StoreResult<KubeObject> {

@@ -81,27 +81,22 @@ const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const TEXTS_BY_KEY: Type = { expected: 'an object of strings', values: TEXT }
 const OWNER: Type = {
   expected: 'an object',
-  fields: [
-    ...OWNER_TEXTS.map((field) => [field, TEXT] as const),
-    ...OWNER_FLAGS.map((field) => [field, FLAG] as const),
-  ],
+  fields: [...all(TEXT, ...OWNER_TEXTS), ...all(FLAG, ...OWNER_FLAGS)],
 }
 
 const TYPES: readonly (readonly [field: string, type: Type])[] = [
-  ['name', TEXT],
-  ['generateName', TEXT],
-  ['namespace', TEXT],
-  ['uid', TEXT],
-  ['resourceVersion', TEXT],
+  ...all(TEXT, 'name', 'generateName', 'namespace', 'uid', 'resourceVersion'),
   ['generation', WHOLE],
-  ['creationTimestamp', TIME],
-  ['deletionTimestamp', TIME],
+  ...all(TIME, 'creationTimestamp', 'deletionTimestamp'),
   ['deletionGracePeriodSeconds', WHOLE],
-  ['labels', TEXTS_BY_KEY],
-  ['annotations', TEXTS_BY_KEY],
+  ...all(TEXTS_BY_KEY, 'labels', 'annotations'),
   ['finalizers', { expected: 'an array of strings', elements: TEXT }],
   ['ownerReferences', { expected: 'an array of objects', elements: OWNER }],
 ]
+
+function all(type: Type, ...fields: readonly string[]): readonly (readonly [field: string, type: Type])[] {
+  return fields.map((field) => [field, type])
+}
 
 /** Something of a wrong type, with where it is: the innermost key first. */
 interface Mistype {

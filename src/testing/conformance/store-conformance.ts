@@ -39,8 +39,7 @@ const RULES: Rules = {
 export function storeConformance(options: ConformanceOptions): readonly ConformanceCase[] {
   const { run: id = 'run', open, createNamespace } = options
   if (!/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(id)) {
-    const expected = 'a DNS label of at most 20 characters'
-    refuse('options.run', expected, id)
+    refuse('options.run', 'a DNS label of at most 20 characters', id)
   }
   return Object.entries(RULES).map(([name, rule], index) => {
     const body: Body = typeof rule === 'function' ? rule : rule.run
