@@ -54,7 +54,8 @@ function parseNode(object: KubeObject): ParseResult<GraphNode> {
 
 /** An API server stores no other; a store without schemas may. */
 function isOwnerList(references: unknown): boolean {
-  const isReference = (each: unknown) => typeof each === 'object' && each !== null && 'uid' in each
+  const isReference = (each: Partial<OwnerReference> | null) =>
+    [each?.apiVersion, each?.kind, each?.name, each?.uid].every((field) => typeof field === 'string')
   return references === undefined || references === null || (Array.isArray(references) && references.every(isReference))
 }
 

@@ -381,7 +381,8 @@ test.each([
 
 test('references that are not a list of references are told of, and decide nothing', () => {
   planner = gcPlanner({ kinds: [Box] })
-  for (const ownerReferences of [{}, 5, [null], ['x']]) {
+  const owner = { apiVersion: Box.apiVersion, kind: Box.kind, name: 'x', uid: 'u' }
+  for (const ownerReferences of [{}, 5, [null], ['x'], [{ ...owner, apiVersion: 1 }], [{ ...owner, name: null }]]) {
     const metadata = { ...stored('box').metadata, ownerReferences } as unknown as KubeObject['metadata']
     expect(() =>
       planner.observe({ kind: 'present', object: { apiVersion: Box.apiVersion, kind: Box.kind, metadata } }),
