@@ -5,11 +5,13 @@ import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { type Effect, type Parsed, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
 import { controllersOf, deletionOf } from './address-object.js'
+import type { ClaimObjects } from './objects.js'
 import type { ClaimOutcome } from './outcome.js'
 import { refTo } from './references.js'
+import { areOrphansLeft, type ProviderRules } from './rules.js'
 
 /** What a plan for an IPAddress is made from whose claim nobody has seen. */
-export interface OrphanInput {
+interface OrphanInput {
   readonly address: IPAddress
   /** The finalizer that the provider puts on an IPAddress. */
   readonly finalizer: string
@@ -28,16 +30,50 @@ const HELD_SECONDS = 60
  * Whether an IPAddress was made for the claim of its own name by a provider with this finalizer, and stays because nobody removes it. One whose
  * finalizer was taken off in a release that then broke off is known by its controller.
  */
-export function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
+function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
   const { name } = address.metadata
   if (address.spec.claimRef.name !== name) return false
   if (hasFinalizer(address, finalizer)) return true
   return !isDeleting(address) && controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.name === name)
 }
 
-/** The Cluster that an IPAddress names by its label. */
-export function clusterNameOfAddress(address: IPAddress): string | undefined {
-  return address.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined
+/** The IPAddress objects whose claims nobody has seen, and since when they are seen so. */
+export class Orphans {
+  readonly #rules: ProviderRules
+  readonly #objects: ClaimObjects
+  /** By the key of the claim. */
+  readonly #seen = new Map<string, { readonly uid: string | undefined; readonly sinceMs: number }>()
+
+  constructor(rules: ProviderRules, objects: ClaimObjects) {
+    this.#rules = rules
+    this.#objects = objects
+  }
+
+  /** There is a claim of this key. */
+  forget(key: string): void {
+    this.#seen.delete(key)
+  }
+
+  /** What is to be done about an IPAddress that the provider has made for a claim of this key. */
+  plan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
+    const { finalizers, sweepAfterSeconds } = this.#rules
+    const objects = this.#objects
+    const address = objects.address(key)
+    const pool = objects.poolKeyOf(address)
+    const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
+    if (!isOurs || areOrphansLeft(this.#rules) || (sweepAfterSeconds === undefined && !isDeleting(address))) {
+      this.forget(key)
+      return undefined
+    }
+    const { metadata } = address
+    const before = this.#seen.get(key)
+    const { sinceMs } = before !== undefined && before.uid === metadata.uid ? before : { sinceMs: time.nowMs }
+    this.#seen.set(key, { uid: metadata.uid, sinceMs })
+    const name = metadata.labels?.[CLUSTER_NAME_LABEL]
+    const cluster = name ? objects.clusters.entry({ ...metadata, name }) : undefined
+    const finalizer = finalizers.address
+    return planOrphan({ address, finalizer, pool: objects.poolEntry(pool), cluster, sinceMs, sweepAfterSeconds }, time)
+  }
 }
 
 /**
@@ -48,7 +84,7 @@ export function clusterNameOfAddress(address: IPAddress): string | undefined {
  * adopts the address, and the garbage collector may have cut the uid of the one before out of it. The address is deleted before the finalizer is
  * taken off: after a crash in between it is one that is being deleted.
  */
-export function planOrphan(input: OrphanInput, time: PlanTime): Plan<ClaimOutcome> {
+function planOrphan(input: OrphanInput, time: PlanTime): Plan<ClaimOutcome> {
   const { address, finalizer, sinceMs, sweepAfterSeconds } = input
   const claim = claimRefOf(address)
   const what = `${formatRef(refOf(address))} has no claim`

@@ -1,12 +1,12 @@
 import { type ClaimEvent, type ClaimState, stateOf, transition } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { IPAddressClaim, type IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
+import { formatRef, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { listedInOrder } from '../../errors/listed.js'
-import { type Effect, eventAbout, type Plan, type PlanTime, patchStatus } from '../../plan/index.js'
+import { type Effect, eventAbout, type Plan, type PlanTime, patchStatus, type Refusal } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import { ADDRESS_UNIQUE_CONDITION, statusPatch, timeText, withReady, withUniqueness } from './status.js'
+import { ADDRESS_UNIQUE_CONDITION, isBound, statusPatch, timeText, withReady, withUniqueness } from './status.js'
 
 /** Tries again after this long where nothing else tells when to. */
 export const RETRY_SECONDS = 30
@@ -96,6 +96,30 @@ export function stuckEffects(claim: IPAddressClaim, message: string, time: PlanT
   const status = withReady(claim.status, claim, 'AllocationFailed', message, timeText(time))
   const event = { type: 'Warning', reason: 'ReleaseFailed', message } as const
   return statusEffects(claim, status, 'the claim says why it is still there', event)
+}
+
+/**
+ * The plan by which a claim says that the store has refused an effect of its last plan: in the condition Ready, and by an event. A claim that keeps its address stays
+ * Ready, and one whose status is refused has no condition: they have the event alone.
+ *
+ * @param isLost whether the claim is Bound, and has no IPAddress any more
+ */
+export function planRefused(
+  claim: IPAddressClaim,
+  { effect, message }: Refusal,
+  { isLost, ...time }: PlanTime & { readonly isLost: boolean },
+): Plan<ClaimOutcome> {
+  const isGoing = isDeleting(claim)
+  const outcome = waiting('AllocationFailed', message)
+  const isOfStatus = effect.kind === 'patch' && effect.subresource === 'status' && IPAddressClaim.is(effect.ref)
+  const keepsAddress = isBound(claim) && !isLost && !isGoing
+  if (isOfStatus || keepsAddress) {
+    const reason = isGoing ? 'ReleaseFailed' : 'AllocationFailed'
+    return { outcome, effects: [eventAbout(claim, { type: 'Warning', reason, message })] }
+  }
+  if (isGoing) return { outcome, effects: stuckEffects(claim, message, time) }
+  const soFar = startOf(claim, [], time)
+  return wait(isLost ? step(soFar, 'AddressLost') : soFar, 'AllocationFailed', message)
 }
 
 export function waiting(reason: 'ClusterNotFound' | WaitReason, message: string): ClaimOutcome {

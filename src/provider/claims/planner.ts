@@ -1,16 +1,14 @@
-import { type Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import type { Cluster } from '../../crd/cluster-api/cluster.js'
+import { isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import {
-  type CachedObjects,
   type CallResult,
   type Delta,
   definePlanner,
-  type ObjectCache,
   type Outcome,
-  type Parsed,
   type Plan,
   type Planner,
   type PlanTime,
@@ -22,18 +20,18 @@ import { CallResults } from './call-results.js'
 import { planClaim } from './claim.js'
 import { ClaimsByAge } from './claims-by-age.js'
 import type { ClaimLedger, ProviderDefinition } from './definition.js'
-import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
+import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
+import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
+import { planRefused } from './outcomes.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { PoolCalls } from './pool-calls.js'
-import { claimReads, poolOfAddress } from './references.js'
-import { planRefused } from './refused.js'
-import type { Rivals } from './rivals.js'
-import { areOrphansLeft, choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { claimReads } from './references.js'
+import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
 import { addressIn } from './salvage.js'
-import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
+import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
 import { isBound } from './status.js'
-import { type ClaimWatches, claimWatches, keyOf, type SeenAddress } from './watches.js'
+import { claimWatches, type SeenAddress } from './watches.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
@@ -62,7 +60,7 @@ export function defineProvider<P extends KubeObject, L extends ClaimLedger<P>, O
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
     name: rules.name,
     watches: { ...common, ...pools },
-    state: (objects) => new ClaimWork(rules, { ...common, pools }, objects),
+    state: (objects) => new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects)),
     wakes: {
       ...Object.fromEntries(Object.keys(pools).map((kind) => [kind, (delta, { state }) => state.wakeForPool(delta)])),
       claims: (delta, { state }) => state.wakeForClaim(delta),
@@ -88,36 +86,29 @@ export function defineProvider<P extends KubeObject, L extends ClaimLedger<P>, O
 /** What a provider remembers beside the objects, and what it decides from both. */
 class ClaimWork {
   readonly #rules: ProviderRules
-  readonly #claims: CachedObjects<IPAddressClaim>
-  readonly #addresses: CachedObjects<SeenAddress>
-  readonly #clusters: CachedObjects<Cluster>
-  /** By kind. */
-  readonly #poolObjects: ReadonlyMap<string, CachedObjects<KubeObject>>
+  readonly #objects: ClaimObjects
   readonly #pools = new Map<string, PoolRecord>()
   readonly #results = new CallResults()
   readonly #shared: SharedAddresses
   /** The addresses of claims that exist and have lost them, by key. */
   readonly #former = new Map<string, IPAddress>()
-  /** Since when IPAddress objects are seen without their claims, by the key of the claim. */
-  readonly #orphans = new Map<string, { readonly uid: string | undefined; readonly sinceMs: number }>()
+  readonly #orphans: Orphans
 
-  constructor(rules: ProviderRules, watches: ClaimWatches, objects: ObjectCache) {
+  constructor(rules: ProviderRules, objects: ClaimObjects) {
     this.#rules = rules
+    this.#objects = objects
     this.#shared = new SharedAddresses(rules)
-    this.#claims = objects.open(watches.claims)
-    this.#addresses = objects.open(watches.addresses)
-    this.#clusters = objects.open(watches.clusters)
-    this.#poolObjects = new Map(Object.entries(watches.pools).map(([kind, watch]) => [kind, objects.open(watch)]))
+    this.#orphans = new Orphans(rules, objects)
     rules.memory?.reset()
   }
 
   plan(key: string, time: PlanTime): Plan | undefined {
-    const isClaim = key.startsWith(`${IPAddressClaim.info.kind} `)
-    const entry = isClaim ? this.#claims.entry(nameIn(key)) : this.#poolEntry(key)
+    const isClaim = key === claimKey(nameIn(key))
+    const entry = isClaim ? this.#objects.claims.entry(nameIn(key)) : this.#objects.poolEntry(key)
     if (entry?.ok === false) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
     if (isClaim) {
-      const claim = this.#claim(key)
-      return claim === undefined ? this.#planOrphan(key, time) : this.#planClaim(key, claim, time)
+      const claim = this.#objects.claim(key)
+      return claim === undefined ? this.#orphans.plan(key, time) : this.#planClaim(key, claim, time)
     }
     return entry && this.#planPool(key, entry.value as KubeObject, time)
   }
@@ -136,36 +127,36 @@ class ClaimWork {
     if (!IPAddressClaim.is(result.call.about)) {
       if (this.#pools.get(key)?.calls.onResult(result) !== true) return [key]
       // what the pool was told may be what its claims wait for
-      return [key, ...this.#claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
+      return [key, ...this.#objects.claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
     }
-    if (this.#claim(key) === undefined) return []
+    if (this.#objects.claim(key) === undefined) return []
     this.#results.onResult(key, result)
     return [key]
   }
 
   refused(key: string, refusal: Refusal, { nowMs }: PlanTime): Plan<ClaimOutcome> | undefined {
-    const claim = this.#claim(key)
+    const claim = this.#objects.claim(key)
     if (claim === undefined) return undefined
-    const address = this.#address(key)
+    const address = this.#objects.address(key)
     const isLost = isBound(claim) && (address === undefined || !fulfils(address, claim, this.#rules))
     return planRefused(claim, refusal, { nowMs, isLost })
   }
 
   isAggregate(key: string): boolean {
     const record = this.#pools.get(key)
-    const pool = record && this.#pool(key)
+    const pool = record && this.#objects.pool(key)
     // that it has to stay is written before its claims are served, what they take of it afterwards
     const isNew = pool !== undefined && record?.planned !== pool.metadata.uid && !isProtected(pool) && !isDeleting(pool)
     return record !== undefined && !isNew
   }
 
   isServed(key: string): boolean {
-    const claim = this.#claim(key)
-    return claim !== undefined && isBound(claim) && !isDeleting(claim) && this.#address(key) !== undefined
+    const claim = this.#objects.claim(key)
+    return claim !== undefined && isBound(claim) && !isDeleting(claim) && this.#objects.address(key) !== undefined
   }
 
   isBegun(key: string): boolean {
-    const claim = this.#claim(key)
+    const claim = this.#objects.claim(key)
     if (claim === undefined || isBound(claim) || isDeleting(claim)) return false
     return this.#rules.external?.isBegun?.(claim) === true
   }
@@ -195,18 +186,21 @@ class ClaimWork {
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
     const reads = claimReads(claim, this.#rules)
     const record = reads.pool && this.record(reads.pool)
-    const pool = reads.pool && this.#poolEntry(formatRef(reads.pool))
-    const seen = this.#addresses.get(reads.address)
-    const addressPool = this.#poolOf(seen?.address)
-    const cluster = reads.cluster && this.#clusters.entry(reads.cluster)
+    const pool = reads.pool && this.#objects.poolEntry(formatRef(reads.pool))
+    const seen = this.#objects.addresses.get(reads.address)
+    const addressPool = this.#objects.poolOf(seen?.address)
+    const cluster = reads.cluster && this.#objects.clusters.entry(reads.cluster)
     const former = this.#former.get(key)
     const plan = planClaim(
       this.#rules,
       {
         claim,
         address: seen?.address,
-        addressPool: addressPool && this.#pool(formatRef(addressPool)),
-        rivals: this.#rivalsOf(key, seen?.address, claim, time),
+        addressPool: addressPool && this.#objects.pool(formatRef(addressPool)),
+        rivals: this.#shared.rivalsOf(
+          sharingOf(this.#objects, key, seen?.address, claim, this.#othersWith(seen?.address)),
+          { ...time, mayGiveWay: choosesByLedger(this.#rules) },
+        ),
         resultOf: this.#results.of(key),
         addressProblem: seen?.problem,
         cluster: readable(cluster),
@@ -229,72 +223,21 @@ class ClaimWork {
     return plan
   }
 
-  /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
-  #planOrphan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
-    const { finalizers, sweepAfterSeconds } = this.#rules
-    const address = this.#address(key)
-    const pool = this.#poolOf(address)
-    const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
-    const mayGo = isOurs && !areOrphansLeft(this.#rules) && (sweepAfterSeconds !== undefined || isDeleting(address))
-    const { uid } = address?.metadata ?? {}
-    const seen = this.#orphans.get(key)
-    const orphan = seen?.uid === uid && seen !== undefined ? seen : { uid, sinceMs: time.nowMs }
-    if (!mayGo) {
-      this.#orphans.delete(key)
-      return undefined
-    }
-    this.#orphans.set(key, orphan)
-    const name = clusterNameOfAddress(address)
-    const cluster = name === undefined ? undefined : this.#clusters.entry({ ...address.metadata, name })
-    const { sinceMs } = orphan
-    const finalizer = finalizers.address
-    const poolEntry = this.#poolEntry(formatRef(pool))
-    return planOrphan({ address, finalizer, pool: poolEntry, cluster, sinceMs, sweepAfterSeconds }, time)
-  }
-
-  /** What is known of the other IPAddress objects that have the address of the one of a claim. */
-  #rivalsOf(key: string, address: IPAddress | undefined, claim: IPAddressClaim, time: PlanTime): Rivals | undefined {
-    const others = this.#othersWith(address)
-    if (address === undefined || others.length === 0) {
-      this.#shared.forget(key)
-      return undefined
-    }
-    const pool = this.#poolKeyOf(address)
-    const isOfPool = (other: string) => this.#poolKeyOf(this.#addresses.get(nameIn(other))?.held) === pool
-    const claimOf = (other: string) => this.#claim(other)
-    const contenderOf = (other: string) => {
-      const rival = { address: this.#address(other), claim: claimOf(other) }
-      return isOfPool(other) && !this.#isPaused(rival.claim) ? rival : undefined
-    }
-    const names = () => others.filter(isOfPool).map(nameIn)
-    const sharing: Sharing = { key, own: { address, claim }, others, names, claimOf, contenderOf }
-    return this.#shared.rivalsOf(sharing, { ...time, mayGiveWay: choosesByLedger(this.#rules) })
-  }
-
-  /** Whether the Cluster of a claim keeps it as it is. */
-  #isPaused(claim: IPAddressClaim | undefined): boolean {
-    const name = claim && claimReads(claim, this.#rules).cluster
-    const cluster = name && this.#clusters.get(name)
-    return name !== undefined && (cluster === undefined || isClusterPaused(cluster))
-  }
-
   /** The keys of the claims whose IPAddress has the address of this one, or a part of it. */
   #othersWith(address: IPAddress | undefined): readonly string[] {
-    const pool = this.#poolOf(address)
+    const pool = this.#objects.poolOf(address)
     if (address === undefined || pool === undefined) return []
-    return this.record(pool)
-      .ledger.othersHolding(address)
-      .map((name) => `${IPAddressClaim.info.kind} ${name}`)
+    return this.record(pool).ledger.othersHolding(address).map(claimKey)
   }
 
   /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
-    return this.#othersWith(address).filter((key) => this.#claim(key) !== undefined)
+    return this.#othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
   }
 
   /** The pool of a claim stays while a call for it is in flight, also before the finalizer of the claim is seen. */
   #beginCall(key: string): (() => readonly string[]) | undefined {
-    const claim = this.#claim(key)
+    const claim = this.#objects.claim(key)
     const pool = claim && claimReads(claim, this.#rules).pool
     if (pool === undefined) return undefined
     const { asking } = this.record(pool)
@@ -308,20 +251,20 @@ class ClaimWork {
 
   /** An address is about to be written, or asked for. @returns ends that, and says in which pools there is room now, or which of them wait for that */
   #hold(address: IPAddress | undefined): (() => readonly string[]) | undefined {
-    const pool = this.#poolOf(address)
+    const pool = this.#objects.poolOf(address)
     if (address === undefined || pool === undefined) return undefined
     const { ledger } = this.record(pool)
     const key = formatRef(pool)
     const end = ledger.reserve(address)
     const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
-    return () => [...(end() || isGoing(this.#pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]
+    return () => [...(end() || isGoing(this.#objects.pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]
   }
 
   /** How many claims of a pool have our finalizer, or are about to. */
   #unreleased(pool: string): number {
-    let count = this.#claims.countBy('unreleased', pool)
+    let count = this.#objects.claims.countBy('unreleased', pool)
     for (const key of this.record(pool).asking) {
-      const claim = this.#claim(key)
+      const claim = this.#objects.claim(key)
       const { pool: ref } = claim === undefined ? {} : claimReads(claim, this.#rules)
       const isCounted = ref && formatRef(ref) === pool && claim && hasFinalizer(claim, this.#rules.finalizers.claim)
       if (claim !== undefined && !isCounted) count++
@@ -341,24 +284,24 @@ class ClaimWork {
       this.#former.delete(key)
     }
     if (claim === undefined) this.#shared.forget(key)
-    else this.#orphans.delete(key)
+    else this.#orphans.forget(key)
     // whether it is Bound decides which of several gives way
-    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#address(key))
+    const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#objects.address(key))
     return [key, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
   /** The pool of a claim, if it is being deleted and waits for its claims. */
   #poolThatWaits(claim: IPAddressClaim | undefined): readonly string[] {
     const ref = claim && claimReads(claim, this.#rules).pool
-    return ref !== undefined && isGoing(this.#pool(formatRef(ref))) ? [formatRef(ref)] : []
+    return ref !== undefined && isGoing(this.#objects.pool(formatRef(ref))) ? [formatRef(ref)] : []
   }
 
   wakeForAddress({ ref, before: had, now: has }: Delta<SeenAddress>): readonly string[] {
     const key = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
-    const claim = this.#claim(key)
+    const claim = this.#objects.claim(key)
     const [before, now] = [readable(had)?.held, readable(has)?.held]
-    const [poolBefore, poolNow] = [this.#poolOf(before), this.#poolOf(now)]
-    const [keyBefore, keyNow] = [this.#poolKeyOf(before), this.#poolKeyOf(now)]
+    const [poolBefore, poolNow] = [this.#objects.poolOf(before), this.#objects.poolOf(now)]
+    const [keyBefore, keyNow] = [this.#objects.poolKeyOf(before), this.#objects.poolKeyOf(now)]
     // what was said before the address came or went is used up
     if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#results.invalidate(key)
     // the claim is given that again while it lives, or is held by its consumer
@@ -403,7 +346,7 @@ class ClaimWork {
       others = this.#rules.memory?.observePool(ref, pool, ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
-    const claims = isAsBefore ? [] : this.#claimsBy('pool', key)
+    const claims = isAsBefore ? [] : this.#objects.claimsBy('pool', key)
     if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) calls.clear()
     else if (!isAsBefore) calls.retry()
     this.retry(claims)
@@ -421,38 +364,7 @@ class ClaimWork {
   wakeForCluster({ ref, before: had, now: has }: Delta<Cluster>): readonly string[] {
     const [before, cluster] = [readable(had), readable(has)]
     const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
-    return same ? [] : this.#claimsBy('cluster', formatRef(ref))
-  }
-
-  #claim(key: string): IPAddressClaim | undefined {
-    return this.#claims.get(nameIn(key))
-  }
-
-  /** The IPAddress of the name of a claim. */
-  #address(claimKey: string): IPAddress | undefined {
-    return this.#addresses.get(nameIn(claimKey))?.address
-  }
-
-  #poolEntry(key: string): Parsed<KubeObject> | undefined {
-    return this.#poolObjects.get(key.slice(0, key.indexOf(' ')))?.entry(nameIn(key))
-  }
-
-  #pool(key: string): KubeObject | undefined {
-    return readable(this.#poolEntry(key))
-  }
-
-  #poolOf(address: IPAddress | undefined): ObjectRef | undefined {
-    return address && poolOfAddress(address, this.#rules)
-  }
-
-  #poolKeyOf(address: IPAddress | undefined): string | undefined {
-    const pool = this.#poolOf(address)
-    return pool && formatRef(pool)
-  }
-
-  /** The keys of the claims of a pool or a Cluster, the oldest claim first. */
-  #claimsBy(index: 'pool' | 'cluster', key: string): readonly string[] {
-    return this.#claims.by(index, key).map(keyOf)
+    return same ? [] : this.#objects.claimsBy('cluster', formatRef(ref))
   }
 
   record(pool: ObjectRef | string): PoolRecord {
@@ -480,17 +392,4 @@ class PoolRecord {
   constructor(ledger: ClaimLedger<KubeObject>) {
     this.ledger = ledger
   }
-}
-
-/** The name in a key: `namespace/name`. */
-function nameIn(key: string): string {
-  return key.slice(key.indexOf(' ') + 1)
-}
-
-function readable<T>(entry: Parsed<T> | undefined): T | undefined {
-  return entry?.ok === true ? entry.value : undefined
-}
-
-function problemOf(entry: Parsed<unknown> | undefined): string | undefined {
-  return entry?.ok === false ? entry.problem : undefined
 }

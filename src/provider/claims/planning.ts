@@ -10,8 +10,8 @@ import type { AddressAndPrefix, CallRequest, CallValues, ClaimLedger, PoolCallRe
 import { type Asked, type ResultOf, resolveCalls, type VerbResult } from './external.js'
 import type { ClaimOutcome } from './outcome.js'
 import type { ClaimReads } from './references.js'
-import type { Rivals } from './rivals.js'
 import type { ProviderRules } from './rules.js'
+import type { Rivals } from './shared-addresses.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
 export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLedger<P> = ClaimLedger<P>> {

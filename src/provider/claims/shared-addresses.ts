@@ -1,11 +1,58 @@
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting } from '../../crd/meta/object.js'
 import type { PlanTime } from '../../plan/index.js'
-import { isControlledBy } from './address-object.js'
-import { type Contender, goesFirst, isUntold, mayGiveWay, type Rivals } from './rivals.js'
+import { fulfils, isControlledBy } from './address-object.js'
+import { type ClaimObjects, nameIn } from './objects.js'
 import type { PoolKinds } from './rules.js'
 import { isBound, saysItIsShared } from './status.js'
+
+/** The other IPAddress objects of a pool that have the address of one. */
+export interface Rivals {
+  /** `namespace/name` of each, in no order. For a claim that is Bound; one that is not goes by the ledger. */
+  readonly names: readonly string[]
+  /** Whether all that share the address give way: their claims get another one. For a claim that is not Bound. */
+  readonly giveWay: boolean
+  /** Whether the claim waits because one of theirs is Bound to the address and does not say yet that it shares it: it does before anything of that is over. */
+  readonly isUntold: boolean
+}
+
+/** An IPAddress and the claim that it was made for, as far as they are known. */
+interface Contender {
+  readonly address: IPAddress | undefined
+  readonly claim: IPAddressClaim | undefined
+}
+
+/**
+ * Whether the claim of an IPAddress gets another address where several claims have the same one: it lives, nothing pauses it, it is not Bound, so that no consumer
+ * has read the address, and the object was made for it and for no earlier claim of its name.
+ */
+function mayGiveWay({ address, claim }: Contender, pools: PoolKinds): boolean {
+  if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
+  return !isBound(claim) && isControlledBy(address, claim) && fulfils(address, claim, pools)
+}
+
+/** Whether the claim of an IPAddress is Bound to it, and is about to say that it shares the address. */
+function isUntold({ address, claim }: Contender, pools: PoolKinds): boolean {
+  if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
+  // a claim of the name that is Bound to something else never says anything of this address
+  if (!isBound(claim) || !fulfils(address, claim, pools)) return false
+  return !saysItIsShared(claim)
+}
+
+/** Whether the first of two claims that are not Bound keeps an address that both have: the one whose IPAddress is older, then the older claim, then by name. */
+function goesFirst(one: Contender, other: Contender): boolean {
+  for (const age of [ageOfAddress, ageOfClaim, nameOf]) {
+    const [left, right] = [age(one), age(other)]
+    if (left !== right) return left < right
+  }
+  return false
+}
+
+const ageOfAddress = ({ address }: Contender) => address?.metadata.creationTimestamp ?? ''
+const ageOfClaim = ({ claim }: Contender) => claim?.metadata.creationTimestamp ?? ''
+const nameOf = ({ address }: Contender) => `${address?.metadata.namespace}/${address?.metadata.name}`
 
 /** After this long a claim gives way also where the other one has not said that it shares the address: the store may refuse its status, or its plan may end before. */
 const MOST_WAIT_SECONDS = 60
@@ -23,6 +70,30 @@ export interface Sharing {
   claimOf(key: string): IPAddressClaim | undefined
   /** One of them with its IPAddress; `undefined`: it is of another pool, a Cluster pauses it, or it is only about to be written. */
   contenderOf(key: string): Contender | undefined
+}
+
+/** A claim, its IPAddress, and those of the claims that have the same address; of a claim without an IPAddress or without others: its key. */
+export function sharingOf(
+  objects: ClaimObjects,
+  key: string,
+  address: IPAddress | undefined,
+  claim: IPAddressClaim,
+  others: readonly string[],
+): Sharing | string {
+  if (address === undefined || others.length === 0) return key
+  const pool = objects.poolKeyOf(address)
+  const isOfPool = (other: string) => objects.poolKeyOf(objects.addresses.get(nameIn(other))?.held) === pool
+  return {
+    key,
+    own: { address, claim },
+    others,
+    names: () => others.filter(isOfPool).map(nameIn),
+    claimOf: (other) => objects.claim(other),
+    contenderOf: (other) => {
+      const rival = { address: objects.address(other), claim: objects.claim(other) }
+      return isOfPool(other) && !objects.isPaused(rival.claim) ? rival : undefined
+    },
+  }
 }
 
 /**
@@ -63,16 +134,19 @@ export class SharedAddresses {
     this.#dependsOn.delete(key)
   }
 
-  clear(): void {
-    this.#dependsOn.clear()
-  }
-
   /**
    * What the plan for a claim is made from. O(others), of which those after the first that does not give way are only asked whether they are Bound.
    *
    * @param mayGiveWay whether claims of this provider give way at all
    */
-  rivalsOf(sharing: Sharing, { nowMs, mayGiveWay: can }: PlanTime & { readonly mayGiveWay: boolean }): Rivals {
+  rivalsOf(
+    sharing: Sharing | string,
+    { nowMs, mayGiveWay: can }: PlanTime & { readonly mayGiveWay: boolean },
+  ): Rivals | undefined {
+    if (typeof sharing === 'string') {
+      this.forget(sharing)
+      return undefined
+    }
     const { key, own } = sharing
     const isBoundItself = isBound(own.claim)
     if (isBoundItself || !can || !isControlledBy(own.address, own.claim)) {

@@ -7,7 +7,6 @@ import type { AddressAndPrefix, AddressChange, ProviderMemory } from '../claims/
 import type { PoolLedger } from './ledger.js'
 import type { FormerAddress, InClusterOptions, Sticky } from './options.js'
 import { Overlaps } from './overlaps.js'
-import { StickyAddresses } from './sticky-addresses.js'
 
 const MOST_REMEMBERED = 10_000
 
@@ -15,7 +14,8 @@ const MOST_REMEMBERED = 10_000
 export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
   readonly #overlaps: Overlaps | undefined
   readonly #sticky: Sticky | undefined
-  readonly #former: StickyAddresses
+  /** What claims had that may come again: the last of each pool and key, the oldest first. */
+  readonly #former = new Map<string, FormerAddress>()
   readonly #ledgers = new Map<string, PoolLedger>()
   /** For which version of a pool its conditions are being written. */
   readonly #written = new Map<string, string | undefined>()
@@ -24,9 +24,6 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     this.#overlaps =
       overlaps === 'report' || overlaps === 'avoid' ? new Overlaps({ avoids: overlaps === 'avoid' }) : undefined
     this.#sticky = sticky
-    this.#former = new StickyAddresses(sticky?.limit ?? MOST_REMEMBERED, ({ pool, key }) =>
-      this.#ledgers.get(pool)?.avoid(key, undefined),
-    )
     this.#seed()
   }
 
@@ -45,7 +42,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
       const { address, prefix } = before.address.spec
       const pool = formatRef(before.pool)
       const key = this.#keyOf(before.address, claim)
-      this.#former.set({ pool, key, place: { address, prefix } })
+      this.#remember({ pool, key, address, prefix })
       before.ledger.avoid(key, { address, prefix })
     }
     return this.#overlaps?.observeAddress(name, now?.pool, now?.ledger.extentOf(now.address)) ?? []
@@ -88,17 +85,28 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   /** What the claim before this one had of a pool, if that is remembered. */
   formerOf(claim: IPAddressClaim, pool: ObjectRef): AddressAndPrefix | undefined {
     if (this.#sticky === undefined) return undefined
-    return this.#former.get(formatRef(pool), keyOfClaim(claim, this.#sticky))
+    return this.#former.get(`${formatRef(pool)}\n${keyOfClaim(claim, this.#sticky)}`)
   }
 
   /** All that is remembered, the oldest first. */
   formerAddresses(): readonly FormerAddress[] {
-    return this.#former.entries().map(({ pool, key, place }) => ({ pool, key, ...place }))
+    return [...this.#former.values()]
   }
 
   #seed(): void {
-    for (const { pool, key, address, prefix } of this.#sticky?.formerAddresses ?? []) {
-      this.#former.set({ pool, key, place: { address, prefix } })
+    for (const former of this.#sticky?.formerAddresses ?? []) this.#remember(former)
+  }
+
+  /** As many as there is room for: the oldest is forgotten first. */
+  #remember({ pool, key, address, prefix }: FormerAddress): void {
+    const id = `${pool}\n${key}`
+    this.#former.delete(id)
+    this.#former.set(id, { pool, key, address, prefix })
+    if (this.#former.size <= (this.#sticky?.limit ?? MOST_REMEMBERED)) return
+    for (const [oldest, former] of this.#former) {
+      this.#former.delete(oldest)
+      this.#ledgers.get(former.pool)?.avoid(former.key, undefined)
+      return
     }
   }
 
@@ -107,7 +115,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     const key = formatRef(pool)
     if (this.#sticky === undefined || this.#ledgers.get(key) === ledger) return
     this.#ledgers.set(key, ledger)
-    for (const former of this.#former.entries()) if (former.pool === key) ledger.avoid(former.key, former.place)
+    for (const former of this.#former.values()) if (former.pool === key) ledger.avoid(former.key, former)
   }
 
   /** The key of the claim that an address was for. Where nobody knows the claim any more, its name. */

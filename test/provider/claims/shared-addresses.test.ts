@@ -65,7 +65,7 @@ function rivalsOf(key: string, nowMs = 0) {
   }
   const own = { address: addressOf(key, Number(key)), claim }
   const sharing = { key, own, others, names: () => others, claimOf: (other: string) => claims.get(other), contenderOf }
-  return shared.rivalsOf(sharing, { nowMs, mayGiveWay: true })
+  return shared.rivalsOf(sharing, { nowMs, mayGiveWay: true })!
 }
 const after = (changed: string, of: 'afterAddress' | 'afterClaim') =>
   shared[of](

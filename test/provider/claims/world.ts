@@ -66,7 +66,7 @@ export class World {
 }
 
 /** A store and an external system that die at the same moment: at their `at`-th write or call together, before it is done or before its answer is back. */
-export function dyingAt(world: World, at: number, point: 'before' | 'after') {
+export function dyingAt(world: Pick<World, 'store' | 'external'>, at: number, point: 'before' | 'after') {
   let steps = 0
   const step = async <T>(action: () => Promise<T>): Promise<T> => {
     if (steps >= at) throw new SimulatedCrash('is dead')
