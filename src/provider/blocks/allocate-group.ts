@@ -17,12 +17,12 @@ import type {
 import { allocateBeside, type GroupedTask, type SharedWrite } from './allocate.js'
 import { BlockBook } from './book.js'
 import type { KnownBlocks } from './known-blocks.js'
-import type { AllocationRequest } from './request.js'
+import type { TaskRequest } from './request.js'
 
 /** A call that waits for its row. */
 interface Seat {
   readonly call: OutsideCall
-  readonly request: AllocationRequest
+  readonly request: TaskRequest
   readonly task: GroupedTask
   answer: OutsideAnswer | undefined
   /** What it has added to the write that was sent last. */
@@ -41,7 +41,7 @@ interface BlockWrite {
 export interface AllocateGroupOptions {
   /** What is known now: after a reset of the planner it is another one. */
   readonly known: () => KnownBlocks
-  readonly requestOf: (call: OutsideCall) => AllocationRequest
+  readonly requestOf: (call: OutsideCall) => TaskRequest
   readonly answerOf: (call: OutsideCall, outcome: Outcome, nowMs: number) => OutsideAnswer
 }
 

@@ -5,6 +5,7 @@ import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskRefusal, TaskTime } from '../../plan/index.js'
 import { addressOf, allocationOf } from './allocation.js'
 import { BlockBook, type BlockEntry } from './book.js'
@@ -15,7 +16,7 @@ import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt }
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
 import { RefusedBlocks } from './refused-blocks.js'
-import { type AllocationRequest, assertRequest } from './request.js'
+import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
 import { changeRow, fence, isRowOf, nextSequence, undoGiving } from './rows.js'
 import { isOldPool, Shown } from './shown.js'
 
@@ -46,6 +47,18 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
   return new AllocateTask(request, known)
 }
 
+/**
+ * Writes rows for addresses that an owner has already: as {@link allocate} of these addresses.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function adopt(request: AdoptionRequest, known: KnownBlocks): Task<AllocationOutcome> {
+  assertRequest(request)
+  const { outOfRange } = request
+  if (outOfRange !== 'record' && outOfRange !== 'refuse') refuse('outOfRange', 'record or refuse', outOfRange)
+  return new AllocateTask(request, known)
+}
+
 /** The block that tasks of one group are about to write together, while they choose. */
 export interface SharedWrite {
   prefix: Prefix | undefined
@@ -57,8 +70,8 @@ export interface GroupedTask extends Task<AllocationOutcome> {
   notSent(effect: Effect): void
 }
 
-/** As {@link allocate}, for a group whose tasks write together. */
-export function allocateBeside(request: AllocationRequest, known: KnownBlocks, shared: SharedWrite): GroupedTask {
+/** As {@link allocate} or {@link adopt}, for a group whose tasks write together. */
+export function allocateBeside(request: TaskRequest, known: KnownBlocks, shared: SharedWrite): GroupedTask {
   return new AllocateTask(request, known, shared)
 }
 
@@ -75,7 +88,7 @@ interface Sent {
 }
 
 class AllocateTask implements GroupedTask {
-  readonly #request: AllocationRequest
+  readonly #request: TaskRequest
   /** What the tasks of this process know together. */
   readonly #common: KnownBlocks
   /** What this one goes by: the same, or only what it was shown itself, where that has to be so. */
@@ -104,7 +117,7 @@ class AllocateTask implements GroupedTask {
   #since = 0
   #conflicts = 0
 
-  constructor(request: AllocationRequest, known: KnownBlocks, shared?: SharedWrite) {
+  constructor(request: TaskRequest, known: KnownBlocks, shared?: SharedWrite) {
     this.#request = request
     this.#shared = shared
     this.#common = known

@@ -7,14 +7,14 @@ import { addressOfUnit, type Grid } from './grid.js'
 import type { KnownBlocks } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import type { PoolView } from './pool-view.js'
-import type { AllocationRequest } from './request.js'
+import type { AllocationRequest, TaskRequest } from './request.js'
 import { entriesAt, firstSequence, giveUnits, makeBlock, type NewRow, nextSequence } from './rows.js'
 import { stickyKeys } from './sticky-keys.js'
 
 type Family = 4 | 6
 
 export interface ChoiceInput {
-  readonly request: AllocationRequest
+  readonly request: TaskRequest
   readonly family: Family
   /** Those of the request that are known, in its order. */
   readonly pools: readonly PoolView[]

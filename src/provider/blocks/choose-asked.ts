@@ -18,15 +18,14 @@ import {
 } from './choice.js'
 import { addressOfUnit, blockAround, blockSize, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
 import type { PoolView } from './pool-view.js'
-import type { AllocationRequest } from './request.js'
+import type { TaskRequest } from './request.js'
 import { stickyKeys } from './sticky-keys.js'
 
 const WHY = 'the address that is asked for'
 
 /** The address that is asked for, also one that is kept back for that. */
 export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
-  const { keepsOutOfRange = false } = input.request
-  for (const isAnywhere of keepsOutOfRange ? [false, true] : [false]) {
+  for (const isAnywhere of input.request.outOfRange === 'record' ? [false, true] : [false]) {
     for (const wanted of pools) {
       const choice = chooseAskedIn(wanted, { asked, isAnywhere }, input)
       if (choice !== undefined) return choice
@@ -52,7 +51,7 @@ function chooseAskedIn(
   const fits = isUnit && last < blockSize(grid) && (!size.isAligned || unit % size.count === 0)
   const name = blockName(pool.object.spec.domain, prefix)
   const book = input.known.book(name)
-  const isLeft = input.request.inherits === true && book instanceof BlockBook && isLeftTo(input.request, book, unit)
+  const isLeft = book instanceof BlockBook && isLeftTo(input.request, book, unit)
   // what somebody has stays what it is when the pool gives it no more
   if (!isLeft && !(fits && (isAnywhere || isGivenTo(pool, prefix, grid, { first: unit, last })))) return undefined
   // who keeps what the pool does not give has no row where there can be none
@@ -99,20 +98,21 @@ function holderOf(
   for (let unit = first; unit <= last; unit++) {
     const entry = book.at(unit)
     if (entry === undefined || entry.untilMs <= nowMs) continue
-    if (request.inherits === true && isNamesake(entry.row, request)) continue
+    if (isInherited(entry.row, request)) continue
     if (entry.row.state === 'held' && stickyKeys(entry.row).some((key) => keys.includes(key))) continue
     return entry
   }
   return undefined
 }
 
-/** Whether a row is that of an owner of the same kind and name. */
-function isNamesake(row: IPBlockRow, { owner, interface: name }: AllocationRequest): boolean {
-  return row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod') && row.interface === name
+/** Whether a request takes a row over, because it is that of an earlier owner of the same kind and name. */
+function isInherited(row: IPBlockRow, { owner, interface: name, outOfRange }: TaskRequest): boolean {
+  const isNamesake = row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod')
+  return outOfRange !== undefined && isNamesake && row.interface === name
 }
 
-/** Whether an owner of the same kind and name has a unit. */
-function isLeftTo(request: AllocationRequest, book: BlockBook, unit: number): boolean {
+/** Whether a request takes over the row that has a unit. */
+function isLeftTo(request: TaskRequest, book: BlockBook, unit: number): boolean {
   const entry = book.at(unit)
-  return entry !== undefined && entry.unit === unit && isBound(entry) && isNamesake(entry.row, request)
+  return entry !== undefined && entry.unit === unit && isBound(entry) && isInherited(entry.row, request)
 }

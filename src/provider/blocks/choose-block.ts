@@ -69,7 +69,7 @@ export function chooseBlock(input: ChoiceInput): Choice {
     return fails({ kind: 'exhausted', message: `no IPv${family} available in ${names}`, family, freeAtMs })
   }
   const message = listed([...notReady, ...unfit, ...withoutFamily], '; ')
-  const kind = request.keepsOutOfRange === true && unfit.length === 0 ? 'outOfPool' : 'refused'
+  const kind = request.outOfRange === 'record' && unfit.length === 0 ? 'outOfPool' : 'refused'
   return fails({ kind: notReady.length > 0 ? 'notReady' : kind, message })
 }
 

@@ -1,4 +1,4 @@
-export { allocate } from './allocate.js'
+export { adopt, allocate } from './allocate.js'
 export {
   ADDRESS_ANNOTATION,
   type BlockClaims,
@@ -15,6 +15,6 @@ export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.j
 export type { AllocationOutcome } from './outcome.js'
 export { type BlockProvider, defineBlockProvider } from './provider.js'
 export { type ReleaseOutcome, type ReleaseRequest, release } from './release.js'
-export type { Allocation, AllocationRequest, BlockOwner } from './request.js'
+export type { AdoptionRequest, Allocation, AllocationRequest, BlockOwner } from './request.js'
 export { type BlocksSweepOptions, blocksSweep } from './sweep/planner.js'
 export { type BlocksWatch, type BlocksWatchOptions, blocksWatch } from './watch.js'

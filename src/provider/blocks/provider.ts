@@ -34,7 +34,7 @@ import {
   type Resolved,
   type UnreadableOutcome,
 } from '../claims/index.js'
-import { allocate } from './allocate.js'
+import { adopt, allocate } from './allocate.js'
 import { AllocateGroup } from './allocate-group.js'
 import { addressOf } from './allocation.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
@@ -45,7 +45,7 @@ import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
 import { release } from './release.js'
-import type { AllocationRequest } from './request.js'
+import type { AdoptionRequest, AllocationRequest } from './request.js'
 import { WantedAddresses } from './wanted.js'
 
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
@@ -375,10 +375,11 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   #taskFor(call: OutsideCall): Task {
     const { uid } = call.input as unknown as CallInput
     if (call.operation === 'release') return release({ owner: { uid } }, this.#known)
-    return allocate(this.#requestOf(call), this.#known)
+    const request = this.#requestOf(call)
+    return 'outOfRange' in request ? adopt(request, this.#known) : allocate(request, this.#known)
   }
 
-  #requestOf({ operation, input }: OutsideCall): AllocationRequest {
+  #requestOf({ operation, input }: OutsideCall): AllocationRequest | AdoptionRequest {
     const { uid, name, pool, family, address } = input as unknown as CallInput
     if (operation !== 'allocate' && operation !== 'confirm') {
       const expected = 'allocate, confirm or release'
@@ -387,13 +388,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     const namespaceLabels = this.#definition.namespaceLabels?.(name.slice(0, name.indexOf('/')))
     const addresses = address === undefined ? undefined : [Address.parse(address)]
     const owner = { uid, name, kind: KIND }
-    const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels }
-    // whoever had the name of the claim before is gone; and what it has it has by an IPAddress already
-    if (operation === 'confirm') {
-      const { keepsOutOfRange } = this.#definition
-      return { ...request, inherits: true, keepsOutOfRange }
-    }
-    return { ...request, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }
+    const request = { owner, pools: [pool], families: [family], namespaceLabels }
+    const outOfRange = this.#definition.keepsOutOfRange === true ? 'record' : 'refuse'
+    if (operation === 'confirm') return { ...request, addresses: addresses ?? [], outOfRange }
+    return { ...request, addresses, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }
   }
 
   /** What has become of a call, with the pool as people know it. */
