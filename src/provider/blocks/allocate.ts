@@ -15,7 +15,6 @@ import { interfaceKey, OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { PoolView } from './pool-view.js'
-import { RefusedBlocks } from './refused-blocks.js'
 import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
 import { changeRow, fence, isRowOf, nextSequence, undoGiving } from './rows.js'
 import { isOldPool, Shown } from './shown.js'
@@ -103,11 +102,21 @@ class AllocateTask implements GroupedTask {
   readonly #shown = new Shown()
   /** The blocks in which another writer was faster. */
   #contended: RangeSet.RangeSet = RangeSet.empty
-  /** The blocks in which the store takes no row: others are asked first. */
-  readonly #refused = new RefusedBlocks(MOST_REFUSED)
+  /** The blocks in which the store takes no row: a webhook denies it, or the object is too large. */
+  #refused: RangeSet.RangeSet = RangeSet.empty
+  #refusals = 0
+  /** What the store has said of the last of them. */
+  #refusal: AllocationOutcome | undefined
   #failed: AllocationOutcome | undefined
-  /** What was sent last, and whether something was on its way to its block already. */
-  #last: { readonly effect: Effect; readonly block: string; readonly wasInDoubt: boolean } | undefined
+  /** What was sent last, and whether something was in flight to its block already. `prefix`: that of the block, if a row is added. */
+  #last:
+    | {
+        readonly effect: Effect
+        readonly block: string
+        readonly prefix: Prefix | undefined
+        readonly wasInDoubt: boolean
+      }
+    | undefined
   #hasLookedAgain = false
   /** The families for which some of the blocks were looked into that a status says are full. */
   readonly #doubted = new Set<Family>()
@@ -139,10 +148,15 @@ class AllocateTask implements GroupedTask {
     if (node !== undefined) for (const known of this.#bothKnown) known.noteNode(node)
   }
 
-  refused({ effect, code }: TaskRefusal): boolean {
-    const isCertain = this.#forget(effect)
-    if (!isCertain || !OF_ONE_BLOCK.has(code) || this.#refused.blockOf(effect) === undefined) return false
-    return this.#refused.add()
+  refused({ effect, code, message }: TaskRefusal): boolean {
+    if (!this.#forget(effect)) return false
+    const prefix = this.#last?.prefix
+    if (prefix === undefined || !OF_ONE_BLOCK.has(code) || ++this.#refusals > MOST_REFUSED) return false
+    // it was tried once more: no other block would do
+    if (RangeSet.contains(this.#refused, prefix)) return false
+    this.#refused = RangeSet.union(this.#refused, RangeSet.fromPrefixes([prefix]))
+    this.#refusal = { kind: 'notReady', message }
+    return true
   }
 
   notSent(effect: Effect): void {
@@ -209,10 +223,8 @@ class AllocateTask implements GroupedTask {
       if (this.#handle?.isKnown === false) return readHandle(this.#handle)
       const again = this.#lookAgain(failed.outcome)
       if (again !== undefined) return again
-      // the store is to say itself what is wrong with the blocks that have room
-      if (this.#refused.retry()) return this.next(time)
-      this.#failed = failed.outcome
-      return this.#undo(places, failed.outcome, doubtful)
+      this.#failed = this.#refusal ?? failed.outcome
+      return this.#undo(places, this.#failed, doubtful)
     }
     const unread = choices.filter((choice) => choice.kind === 'read').map(({ block }) => blockRef(block))
     if (unread.length > 0) return { kind: 'get', refs: unread, why: 'they may have room' }
@@ -224,8 +236,7 @@ class AllocateTask implements GroupedTask {
     const { block, prefix, version, sequence, replaced } = choice
     const turn = turnAt(block, time)
     if (turn !== undefined) return turn
-    this.#refused.tries(choice)
-    this.#noteLast(choice.effect, block)
+    this.#noteLast(choice.effect, block, prefix)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
     return write(choice.effect)
@@ -236,8 +247,8 @@ class AllocateTask implements GroupedTask {
     return new Set([this.#common, this.#known])
   }
 
-  #noteLast(effect: Effect, block: string): void {
-    this.#last = { effect, block, wasInDoubt: this.#sent.has(block) }
+  #noteLast(effect: Effect, block: string, prefix?: Prefix): void {
+    this.#last = { effect, block, prefix, wasInDoubt: this.#sent.has(block) }
   }
 
   #noteSent(block: string, sent: Pick<SentRow, 'prefix' | 'version' | 'sequence'>, isBound = true): void {
@@ -483,7 +494,7 @@ class AllocateTask implements GroupedTask {
       left: (domain) => this.#leftIn(domain),
       beside: this.#shared?.prefix,
       contended: this.#contended,
-      refused: this.#refused.set,
+      refused: this.#refused,
       nowMs: this.#nowMs,
       takesTurns: this.#takesTurns,
     })
