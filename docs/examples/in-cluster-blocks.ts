@@ -18,7 +18,7 @@ function controllerOn(store: Store, identity: string): Controller {
   return new Controller<Outcome>({
     store,
     planners: [inCluster, blocksOperator(), sweep],
-    outside: taskCaller({ store, tasks: inCluster.tasks, now: Date.now }),
+    external: taskCaller({ store, tasks: inCluster.tasks, now: Date.now }),
     identity,
     timers: {
       now: Date.now,

@@ -1,11 +1,11 @@
-import type { OutsideCall } from './effect.js'
+import type { ExternalCall } from './effect.js'
 import type { Outcome } from './plan.js'
-import type { OutsideAnswer, PlanTime } from './planner.js'
+import type { ExternalResult, PlanTime } from './planner.js'
 import type { Task } from './task.js'
 
 /** A call that waits in a {@link CallGroup}, and its answer as soon as there is one. */
 export interface CallSeat {
-  readonly answer?: OutsideAnswer | undefined
+  readonly answer?: ExternalResult | undefined
 }
 
 /**
@@ -15,7 +15,7 @@ export interface CallSeat {
 export interface CallGroup extends Task {
   /** How many calls it has. */
   readonly size: number
-  join(call: OutsideCall): CallSeat
+  join(call: ExternalCall): CallSeat
   /** The task is done when this call is answered. */
   lead(seat: CallSeat): void
   /** Removes a call, answered or not. */
@@ -24,13 +24,13 @@ export interface CallGroup extends Task {
 
 /** How calls become tasks, and outcomes answers: a provider has it. */
 export interface CallTasks {
-  taskFor(call: OutsideCall): Task
+  taskFor(call: ExternalCall): Task
   /** @param time when the task has ended */
-  answerOf(call: OutsideCall, outcome: Outcome, time: PlanTime): OutsideAnswer
+  answerOf(call: ExternalCall, outcome: Outcome, time: PlanTime): ExternalResult
   /**
    * Which calls are carried out by one task while it runs: those of one key. `undefined`: the call has a task of its own. Left out: each call has.
    */
-  groupOf?(call: OutsideCall): string | undefined
+  groupOf?(call: ExternalCall): string | undefined
   /** A group without calls. */
   openGroup?(): CallGroup
 }

@@ -3,7 +3,7 @@ import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cach
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
-import type { Answered, Change, Planner, PlanTime } from './planner.js'
+import type { CallResult, Change, Planner, PlanTime } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
 /** The watches of a planner, by the names under which it reads them. */
@@ -51,16 +51,16 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly wakes: Wakes<W, S>
   /** The plan for a key; `undefined`: there is nothing under it. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
-  /** {@link Planner.hear}. */
-  readonly hear?: ((answered: Answered, context: PlannerContext<W, S>) => readonly string[]) | undefined
+  /** {@link Planner.onResult}. */
+  readonly onResult?: ((answered: CallResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
   /** {@link Planner.refused}. */
   readonly refused?:
     | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)
     | undefined
   /** {@link Planner.reserve}. */
   readonly reserve?: ((plan: Plan, context: PlannerContext<W, S>) => () => readonly string[]) | undefined
-  /** {@link Planner.isSummary}. Left out: no key. */
-  readonly isSummary?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
+  /** {@link Planner.isAggregate}. Left out: no key. */
+  readonly isAggregate?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isServed}. */
   readonly isServed?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isBegun}. */
@@ -90,7 +90,7 @@ type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerCon
 class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlanner<O, W, S> {
   readonly name: string
   readonly watches: readonly Selection[]
-  readonly hear?: NonNullable<Planner<O>['hear']>
+  readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
   readonly isServed?: NonNullable<Planner<O>['isServed']>
@@ -100,12 +100,12 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, hear, refused, reserve, isServed, isBegun } = definition
+    const { name, watches, onResult, refused, reserve, isServed, isBegun } = definition
     this.#definition = definition
     this.name = name
     this.watches = Object.values(watches)
     this.context = this.#open(undefined)
-    if (hear !== undefined) this.hear = (answered) => hear(answered, this.context)
+    if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
@@ -138,8 +138,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     return this.#definition.plan(key, this.context, time)
   }
 
-  isSummary(key: string): boolean {
-    return this.#definition.isSummary?.(key, this.context) ?? false
+  isAggregate(key: string): boolean {
+    return this.#definition.isAggregate?.(key, this.context) ?? false
   }
 
   reset(): void {

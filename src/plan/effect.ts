@@ -104,11 +104,11 @@ export interface EventEffect {
 }
 
 /** A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is reached is between the provider and its host. */
-export interface OutsideCall {
+export interface ExternalCall {
   /** What is asked for: `allocate`, `release`. */
   readonly operation: string
   /**
-   * The marker under which the outside keeps what it does for this call. The same operation under the same key is the same thing: asked twice it is done
+   * The marker under which the external system keeps what it does for this call. The same operation under the same key is the same thing: asked twice it is done
    * once, and the second answer is that of the first. An operation that only reads is answered with what is so now.
    */
   readonly key: string
@@ -118,19 +118,19 @@ export interface OutsideCall {
 }
 
 /**
- * Asks an outside system. It is the last effect of its plan, but for events: the answer is shown to the planner, and what comes next is planned from it.
+ * Asks an external system. It is the last effect of its plan, but for events: the answer is shown to the planner, and what comes next is planned from it.
  *
  * A crash, or an answer that was lost, leads to the same call under the same key again. So a durable intent is written before it, and nothing of the
  * intent is taken back before it is answered.
  */
-export interface OutsideEffect {
-  readonly kind: 'outside'
-  readonly call: OutsideCall
+export interface ExternalEffect {
+  readonly kind: 'external'
+  readonly call: ExternalCall
   readonly why: string
 }
 
 /** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
-export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | OutsideEffect
+export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | ExternalEffect
 
 /** An effect that the store has refused: nothing of it was done. */
 export interface Refusal {

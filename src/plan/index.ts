@@ -27,6 +27,8 @@ export {
   type Effect,
   type EffectPrecondition,
   type EventEffect,
+  type ExternalCall,
+  type ExternalEffect,
   eventAbout,
   type FieldPrecondition,
   guard,
@@ -35,8 +37,6 @@ export {
   type JsonPatchOperation,
   type MergePatch,
   type MergePatchEffect,
-  type OutsideCall,
-  type OutsideEffect,
   type PatchEffect,
   type Propagation,
   patchIfFields,
@@ -55,6 +55,6 @@ export {
 } from './field-guards.js'
 export { type Applied, type ApplyOptions, isOlderVersion, type ListChanges, ObjectCache } from './object-cache.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
-export type { Answered, Change, OutsideAnswer, OutsideFailure, Planner, PlanTime } from './planner.js'
+export type { CallResult, Change, ExternalFailure, ExternalResult, Planner, PlanTime } from './planner.js'
 export type { Selection, TrimmedObject, WholeObject } from './selection.js'
 export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'

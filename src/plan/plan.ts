@@ -58,8 +58,8 @@ export function explainEffect(effect: Effect): string {
     }
     case 'absent':
       return `go on only if there is no ${formatRef(effect.ref)}${effect.uid === undefined ? '' : ` with uid ${effect.uid}`}: ${effect.why}`
-    case 'outside':
-      return `ask the outside to ${effect.call.operation} for ${formatRef(effect.call.about)} under ${effect.call.key}: ${effect.why}`
+    case 'external':
+      return `ask the external system to ${effect.call.operation} for ${formatRef(effect.call.about)} under ${effect.call.key}: ${effect.why}`
     case 'event':
       return `tell of ${formatRef(effect.about)}: ${effect.type} ${effect.reason}: ${effect.message}`
   }

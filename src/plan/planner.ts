@@ -1,5 +1,5 @@
 import type { Json, KubeObject, ObjectRef } from '../crd/meta/object.js'
-import type { OutsideCall, Refusal } from './effect.js'
+import type { ExternalCall, Refusal } from './effect.js'
 import type { Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
@@ -19,21 +19,21 @@ export type Change =
       readonly confirmed?: true | undefined
     }
 
-/** What an outside system has said to a call: the other way, beside a {@link Change}, in which something becomes known. */
-export interface Answered {
-  readonly call: OutsideCall
-  readonly answer: OutsideAnswer
+/** What an external system has said to a call: the other way, beside a {@link Change}, in which something becomes known. */
+export interface CallResult {
+  readonly call: ExternalCall
+  readonly answer: ExternalResult
   /** When, in milliseconds since 1970. */
   readonly atMs: number
 }
 
-/** The answer to an {@link OutsideCall}. */
-export type OutsideAnswer =
+/** The answer to an {@link ExternalCall}. */
+export type ExternalResult =
   | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly failure: OutsideFailure }
+  | { readonly ok: false; readonly failure: ExternalFailure }
 
-/** Why an outside system has not done what it was asked for, or why that is not known: a time-out is a failure that is retryable. */
-export interface OutsideFailure {
+/** Why an external system has not done what it was asked for, or why that is not known: a time-out is a failure that is retryable. */
+export interface ExternalFailure {
   /** For people, without a final full stop. */
   readonly message: string
   /**
@@ -41,7 +41,7 @@ export interface OutsideFailure {
    * `defineProvider` makes it again when the pool changes, and not when the claim does.
    */
   readonly retryable: boolean
-  /** When to ask again, in seconds, if the outside says so. Left out: a planner waits longer after each failure in a row. */
+  /** When to ask again, in seconds, if the external system says so. Left out: a planner waits longer after each failure in a row. */
   readonly retryAfterSeconds?: number | undefined
   /** What the condition of the claim gives as its reason. Default `AllocationFailed`. */
   readonly reason?: 'PoolExhausted' | 'PoolNotReady' | 'AllocationFailed' | undefined
@@ -84,12 +84,12 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   observe(change: Change): readonly string[]
   /**
-   * Takes the answer to an `outside` effect of one of its plans in. `runKey` does it. A planner that has this needs a host that can carry such effects out;
+   * Takes the answer to an `external` effect of one of its plans in. `runKey` does it. A planner that has this needs a host that can carry such effects out;
    * one that does not has no such effects in its plans.
    *
    * @returns the keys to plan again
    */
-  hear?(answered: Answered): readonly string[]
+  onResult?(answered: CallResult): readonly string[]
   /** The plan for a key, or `undefined` if there is nothing under it any more. */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**
@@ -106,7 +106,7 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   reserve?(plan: Plan): () => readonly string[]
   /** Whether this key only sums up others, and so is best planned when nothing else is waiting. */
-  isSummary(key: string): boolean
+  isAggregate(key: string): boolean
   /**
    * Whether the object of this key has what it asks for, as a claim that is Bound: keys that still wait are planned before it. Left out: that of none has. O(1).
    */

@@ -14,10 +14,10 @@ import type { Store, StoreFailure } from '../store/index.js'
 import { Backoff, type BackoffOptions } from './backoff.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Informer } from './informer.js'
-import { assertOutside } from './limits.js'
+import { assertExternal } from './limits.js'
 import { rankOf } from './rendezvous.js'
 import { type KeyResult, runKey } from './run-key.js'
-import type { OutsideCaller } from './run-plan.js'
+import type { ExternalCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
 import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
@@ -39,7 +39,7 @@ export type ControllerProblem =
   /** A kind could not be listed or watched. */
   | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
   /**
-   * A planner or an {@link OutsideCaller} has thrown: that is a bug in it, and what is reserved for the plan stays so. Or the host, at what it was
+   * A planner or an {@link ExternalCaller} has thrown: that is a bug in it, and what is reserved for the plan stays so. Or the host, at what it was
    * told by `onEvent` or `onResult`: nothing is left undone for that.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
@@ -86,8 +86,8 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   /** Told of every key that was planned. */
   readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Carries out the calls of plans to outside systems: needed if a planner makes such ({@link Planner.hear}). */
-  readonly outside?: OutsideCaller | undefined
+  /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
+  readonly external?: ExternalCaller | undefined
   /**
    * Names this process among those that serve the same objects at the same time, for planners whose ledger allows that (blocks): any text that no other of them
    * has. Each process then takes the keys that wait in an order of its own, and after a conflict it leaves a key to the process that was faster, for 1 to
@@ -233,7 +233,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   /**
    * Begins no other plan. {@link run} resolves when those that were begun are done, and it is known what has become of every write; at once, if it was
-   * not called yet. A call to the outside that is never answered is never done: {@link OutsideCaller}.
+   * not called yet. A call to the external system that is never answered is never done: {@link ExternalCaller}.
    *
    * Where `canWrite` says no it does not wait to find out what has become of a write: call it again when the lease is lost meanwhile.
    */
@@ -291,7 +291,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   async #work(job: Job<O>): Promise<void> {
     const { planner, key, id } = job
-    const { store, timers, identity, onEvent, onProblem, onResult, outside } = this.#options
+    const { store, timers, identity, onEvent, onProblem, onResult, external } = this.#options
     const beganMs = timers.now()
     const show = (change: Change) => this.#show(change, { job })
     const events: EventEffect[] = []
@@ -301,7 +301,7 @@ export class Controller<O extends Outcome = Outcome> {
       const hasWork = plan?.effects.some((effect) => effect.kind !== 'event') === true
       // those that sum up others have as much to do as the others
       const planned = { id, planner: planner.name, key, readySinceMs: job.readySinceMs, takenMs: beganMs }
-      if (!planner.isSummary(key)) this.#stalled.planned(planned, hasWork, timers.now())
+      if (!planner.isAggregate(key)) this.#stalled.planned(planned, hasWork, timers.now())
     }
     try {
       const canWrite = () => this.#canWrite()
@@ -309,7 +309,7 @@ export class Controller<O extends Outcome = Outcome> {
         now: () => timers.now(),
         show,
         onEvent: keep,
-        outside,
+        external,
         onPlan,
         canWrite,
         // with others at work, one of them was faster: it is left to that one for a while
@@ -512,7 +512,7 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   if (identity !== undefined && (typeof identity !== 'string' || identity === '')) {
     refuse('identity', 'a text that is not empty', identity)
   }
-  assertOutside(planners, options.outside)
+  assertExternal(planners, options.external)
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))

@@ -8,7 +8,7 @@ export function refOfEffect(effect: Effect): ObjectRef {
       return refOf(effect.object)
     case 'event':
       return effect.about
-    case 'outside':
+    case 'external':
       return effect.call.about
     case 'patch':
     case 'delete':

@@ -12,7 +12,7 @@ export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } fr
 export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 export {
   type DoneRun,
-  type OutsideCaller,
+  type ExternalCaller,
   type RunPlanOptions,
   type RunResult,
   runPlan,

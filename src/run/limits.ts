@@ -9,13 +9,13 @@ export function assertLimit(argument: string, value: unknown, least = 0): void {
   refuse(argument, expected, value)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` where nobody could carry out what a planner asks of outside systems */
-export function assertOutside(planners: readonly Planner[], outside: unknown): void {
-  if (outside !== undefined && typeof outside !== 'function') {
-    refuse('outside', 'a function', typeof outside)
+/** @throws IpamError `INVALID_ARGUMENT` where nobody could carry out what a planner asks of external systems */
+export function assertExternal(planners: readonly Planner[], external: unknown): void {
+  if (external !== undefined && typeof external !== 'function') {
+    refuse('external', 'a function', typeof external)
   }
-  const caller = planners.find((planner) => planner.hear !== undefined)
-  if (caller === undefined || outside !== undefined) return
-  const expected = `a function: the planner ${caller.name} calls an outside system`
-  refuse('outside', expected, 'undefined')
+  const caller = planners.find((planner) => planner.onResult !== undefined)
+  if (caller === undefined || external !== undefined) return
+  const expected = `a function: the planner ${caller.name} calls an external system`
+  refuse('external', expected, 'undefined')
 }

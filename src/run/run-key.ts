@@ -4,7 +4,7 @@ import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { assertLimit } from './limits.js'
 import { eventOf, refusalOf } from './refusal.js'
-import { type OutsideCaller, type RunPlanOptions, runPlan } from './run-plan.js'
+import { type ExternalCaller, type RunPlanOptions, runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
 
 export interface RunKeyOptions {
@@ -16,8 +16,8 @@ export interface RunKeyOptions {
    */
   readonly show: (change: Change, source: 'written' | 'read') => void
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Carries out the calls of the plan to outside systems, for a planner that has such ({@link Planner.hear}). */
-  readonly outside?: OutsideCaller | undefined
+  /** Carries out the calls of the plan to external systems, for a planner that has such ({@link Planner.onResult}). */
+  readonly external?: ExternalCaller | undefined
   /** Asked directly before every write and every external call: {@link CanWrite}. After a no the key has failed, and nothing more is sent for it. */
   readonly canWrite?: CanWrite | undefined
   /** Called with each plan, before anything of it is done. */
@@ -37,7 +37,7 @@ export interface RunKeyOptions {
  */
 export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
   /**
-   * Keys to plan again as well: what was reserved for a plan and not created may be what they wait for, and an answer from outside is to be planned
+   * Keys to plan again as well: what was reserved for a plan and not created may be what they wait for, and the result of a call is to be planned
    * from. The key itself may be among them.
    */
   readonly wakes: readonly string[]
@@ -90,7 +90,7 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
-  const { now, show, onEvent, onPlan, outside, canWrite, maxConflicts = 20 } = options
+  const { now, show, onEvent, onPlan, external, canWrite, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
   assertCanWrite(canWrite)
   for (const [argument, value] of Object.entries({ now, show })) {
@@ -109,9 +109,9 @@ export async function runKey<O extends Outcome>(
     const ended = await tryPlan(plan, store, {
       show,
       onEvent: (event) => void events.push(event),
-      outside,
+      external,
       canWrite,
-      onAnswer: (call, answer) => answered.push(...(planner.hear?.({ call, answer, atMs: now() }) ?? [])),
+      onCallResult: (call, answer) => answered.push(...(planner.onResult?.({ call, answer, atMs: now() }) ?? [])),
     })
     const isAnswered = answered.includes(key) && ++calls < MAX_CALLS
     wakes.push(...(isAnswered ? answered.filter((each) => each !== key) : answered))
@@ -170,18 +170,18 @@ async function tryPlan(
   {
     show,
     onEvent,
-    outside,
+    external,
     canWrite,
-    onAnswer,
-  }: Pick<RunKeyOptions, 'show' | 'onEvent' | 'outside' | 'canWrite'> & Pick<RunPlanOptions, 'onAnswer'>,
+    onCallResult,
+  }: Pick<RunKeyOptions, 'show' | 'onEvent' | 'external' | 'canWrite'> & Pick<RunPlanOptions, 'onCallResult'>,
 ): Promise<Try> {
   const ended = await runPlan(plan, store, {
     // what was not there any more was not removed here
     onChange: (change) => show(change, change.kind === 'absent' && change.confirmed ? 'read' : 'written'),
     onEvent,
-    outside,
+    external,
     canWrite,
-    onAnswer,
+    onCallResult,
   })
   if (ended.kind === 'done') return { kind: 'done' }
   const { effect, failure } = ended

@@ -7,10 +7,10 @@ import {
   type Change,
   type Effect,
   type EventEffect,
+  type ExternalCall,
+  type ExternalEffect,
+  type ExternalResult,
   isJsonPatch,
-  type OutsideAnswer,
-  type OutsideCall,
-  type OutsideEffect,
   type Plan,
 } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
@@ -18,7 +18,7 @@ import { assertCanWrite, type CanWrite, withheld } from './can-write.js'
 import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
 /**
- * Carries a call to an outside system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
+ * Carries a call to an external system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
  * as well; what it throws ends the run as if the process had died at that point. A `Controller` tells that as a problem of kind `thrown`, and makes the call
  * again.
  *
@@ -26,15 +26,15 @@ import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
  * waits for it, and with that the lease is kept. After the limit it is not known what was done: that is a failure that is retryable, and the same call is made
  * again under the same key.
  */
-export type OutsideCaller = (call: OutsideCall) => Promise<OutsideAnswer>
+export type ExternalCaller = (call: ExternalCall) => Promise<ExternalResult>
 
 export interface RunPlanOptions {
   /** Asked directly before every write and every external call. A no ends the plan there, as `failed`: `STORE_WRITE_WITHHELD`. Left out: always. */
   readonly canWrite?: CanWrite | undefined
-  /** Carries out `outside` effects. A plan that has one is refused where this is missing. */
-  readonly outside?: OutsideCaller | undefined
-  /** Receives the answer to an `outside` effect: show it to the planner. */
-  readonly onAnswer?: ((call: OutsideCall, answer: OutsideAnswer) => void) | undefined
+  /** Carries out `external` effects. A plan that has one is refused where this is missing. */
+  readonly external?: ExternalCaller | undefined
+  /** Receives the answer to an `external` effect: show it to the planner. */
+  readonly onCallResult?: ((call: ExternalCall, answer: ExternalResult) => void) | undefined
   /** Receives the events of the plan. Left out: they are dropped, as they are never the only record. */
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
@@ -80,11 +80,11 @@ export interface StoppedRun<K extends string> {
  * it got for that write takes its place. An effect for no version, with one for a version of the same object after it, is done for that version too:
  * else it would not be seen whether others had written in between.
  *
- * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `outside` effect that is not its last or that nobody can carry out,
+ * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `external` effect that is not its last or that nobody can carry out,
  * or with a field guard that can not be tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
-  assertOutside(plan, options)
+  assertExternal(plan, options)
   for (const effect of plan.effects) if (effect.kind === 'patch') assertFieldGuards(effect)
   assertCanWrite(options.canWrite)
   const changes: Change[] = []
@@ -94,9 +94,9 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
     if (effect.kind === 'event') continue
     const notSent = effect.kind === 'absent' ? undefined : withheld(effect, options.canWrite)
     if (notSent !== undefined) return { kind: 'failed', effect, failure: notSent, changes }
-    if (effect.kind === 'outside') {
-      const answer = await options.outside!(effect.call)
-      options.onAnswer?.(effect.call, answer)
+    if (effect.kind === 'external') {
+      const answer = await options.external!(effect.call)
+      options.onCallResult?.(effect.call, answer)
       continue
     }
     const answer = await perform(effect, store, { own, seen: versions[index], canWrite: options.canWrite })
@@ -114,18 +114,18 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertOutside({ effects }: Plan, { outside }: RunPlanOptions): void {
-  const index = effects.findIndex(({ kind }) => kind === 'outside')
+function assertExternal({ effects }: Plan, { external }: RunPlanOptions): void {
+  const index = effects.findIndex(({ kind }) => kind === 'external')
   const effect = effects[index]
-  if (effect?.kind !== 'outside') return
+  if (effect?.kind !== 'external') return
   const { operation, about } = effect.call
-  if (typeof outside !== 'function') {
-    const expected = `a function that can ${operation} for ${formatRef(about)}: the plan calls an outside system`
-    refuse('outside', expected, typeof outside)
+  if (typeof external !== 'function') {
+    const expected = `a function that can ${operation} for ${formatRef(about)}: the plan calls an external system`
+    refuse('external', expected, typeof external)
   }
   const after = effects.slice(index + 1).find(({ kind }) => kind !== 'event')
   if (after === undefined) return
-  const expected = 'nothing after an outside call: it is planned from the answer'
+  const expected = 'nothing after an external call: it is planned from the answer'
   refuse('plan', expected, after.kind)
 }
 
@@ -159,7 +159,7 @@ interface PerformOptions {
 }
 
 async function perform(
-  effect: Exclude<Effect, EventEffect | OutsideEffect>,
+  effect: Exclude<Effect, EventEffect | ExternalEffect>,
   store: Store,
   { own, seen, canWrite }: PerformOptions,
 ): Promise<Answer> {

@@ -12,9 +12,9 @@ import {
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './fifo.js'
-import { assertLimit, assertOutside } from './limits.js'
+import { assertExternal, assertLimit } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
-import type { OutsideCaller } from './run-plan.js'
+import type { ExternalCaller } from './run-plan.js'
 import { UnsettledError } from './settle.js'
 
 export interface Progress {
@@ -32,8 +32,8 @@ export interface RunUntilQuietOptions {
   /** Called after each plan. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Carries out the calls of plans to outside systems: needed if a planner makes such ({@link Planner.hear}). */
-  readonly outside?: OutsideCaller | undefined
+  /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
+  readonly external?: ExternalCaller | undefined
   /** Asked directly before every write and every external call: {@link CanWrite}. After a no every plan that has something to write fails. */
   readonly canWrite?: CanWrite | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
@@ -175,11 +175,11 @@ class Run<O extends Outcome> {
   }
 
   async #step(job: Job<O>): Promise<void> {
-    const { onEvent, onProgress, outside, canWrite, maxConflicts = 20 } = this.#options
+    const { onEvent, onProgress, external, canWrite, maxConflicts = 20 } = this.#options
     const ended = await runKey(job.planner, job.key, this.#store, {
       now: this.#options.now,
       onEvent,
-      outside,
+      external,
       canWrite,
       maxConflicts,
       onPlan: () => this.#count(job),
@@ -234,7 +234,7 @@ class Run<O extends Outcome> {
 
   #enqueue(job: Job<O>): void {
     if (job.isQueued || job.isGivenUp) return
-    const queue = job.planner.isSummary(job.key) ? this.#summaries : this.#queue
+    const queue = job.planner.isAggregate(job.key) ? this.#summaries : this.#queue
     queue.push(job)
   }
 
@@ -258,7 +258,7 @@ function errorOf({ failure, unsettled }: Extract<KeyResult, { kind: 'unsettled' 
 function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptions): void {
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
-  assertOutside(planners, options.outside)
+  assertExternal(planners, options.external)
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))

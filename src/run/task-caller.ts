@@ -1,8 +1,8 @@
 import { describe } from '../errors/index.js'
-import type { CallGroup, CallTasks, Change, OutsideAnswer } from '../plan/index.js'
+import type { CallGroup, CallTasks, Change, ExternalResult } from '../plan/index.js'
 import type { Store } from '../store/index.js'
 import { problemOf } from './refusal.js'
-import type { OutsideCaller } from './run-plan.js'
+import type { ExternalCaller } from './run-plan.js'
 import { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
 import { type TaskTurns, taskTurns } from './task-turns.js'
 
@@ -17,11 +17,11 @@ export interface TaskCallerOptions
 }
 
 /**
- * Carries calls out that are tasks on the store itself, for planners whose ledger is not in what they plan: an {@link OutsideCaller}. Calls of one group that
+ * Carries calls out that are tasks on the store itself, for planners whose ledger is not in what they plan: an {@link ExternalCaller}. Calls of one group that
  * arrive while its task is at work join that task. A call that the store refuses, or does not answer, is a failure that is retryable: the planner
  * makes the call again after a while.
  */
-export function taskCaller(options: TaskCallerOptions): OutsideCaller {
+export function taskCaller(options: TaskCallerOptions): ExternalCaller {
   const { store, tasks, turns = taskTurns(), ...limits } = options
   const groups = new Map<string, CallGroup>()
   return async (call) => {
@@ -55,14 +55,14 @@ export function taskCaller(options: TaskCallerOptions): OutsideCaller {
 const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }
 
 /** A fault of the group. */
-const UNANSWERED: OutsideAnswer = {
+const UNANSWERED: ExternalResult = {
   ok: false,
   failure: { message: 'its group has ended without an answer', retryable: true },
 }
 
 const NOT_REFUSED: ReadonlySet<string> = new Set(['STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN', 'STORE_WRITE_WITHHELD'])
 
-function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): OutsideAnswer {
+function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): ExternalResult {
   // what others write meanwhile is soon over; what the store refuses is tried after longer and longer waits
   const isRace = NOT_REFUSED.has(failure.code)
   const message = isRace ? describe(failure) : `could not write what it is to have: ${problemOf(failure)}`

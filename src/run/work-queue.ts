@@ -151,7 +151,7 @@ export class WorkQueue<O extends Outcome> {
       if (behind.has(job) && !isServed(job) && behind.delete(job)) ready.push(job)
       return
     }
-    if (!planner.isSummary(key)) this.#push(job)
+    if (!planner.isAggregate(key)) this.#push(job)
     // what was to come much later comes now
     else if (job.cancel === undefined || job.dueMs > this.#timers.now() + this.#summaryDelayMs) {
       this.#pushAfter(job, this.#summaryDelayMs)

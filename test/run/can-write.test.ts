@@ -61,10 +61,10 @@ async function effects(): Promise<Effect[]> {
     { kind: 'patch', ref: ref('patched'), patch: {}, if: { uid: patched }, why: '' },
     { kind: 'absent', ref: ref('nobody'), why: '' },
     { kind: 'delete', ref: ref('gone'), if: { uid: gone }, why: '' },
-    { kind: 'outside', call, why: '' },
+    { kind: 'external', call, why: '' },
   ]
 }
-const SENT = ['create', 'patch', 'patch', 'get', 'delete', 'outside']
+const SENT = ['create', 'patch', 'patch', 'get', 'delete', 'external']
 
 describe('runPlan', () => {
   test('asks directly before each write and each external call, and sends nothing after a no', async () => {
@@ -75,8 +75,8 @@ describe('runPlan', () => {
       const told: string[] = []
       const ended = await runPlan(plan, store, {
         canWrite: times(yes),
-        outside: async () => {
-          sent.push('outside')
+        external: async () => {
+          sent.push('external')
           return { ok: true, value: null }
         },
         onChange: (_, effect) => void told.push(effect.kind),
@@ -107,7 +107,7 @@ describe('runPlan', () => {
     const plan: Plan = { outcome: { kind: 'test', message: '' }, effects: await effects() }
     const ended = await runPlan(plan, slow, {
       canWrite: () => mayWrite,
-      outside: async () => ({ ok: true, value: null }),
+      external: async () => ({ ok: true, value: null }),
     })
     expect(ended).toMatchObject({
       kind: 'failed',
@@ -123,7 +123,7 @@ describe('runKey', () => {
     watches: [counterKind],
     observe: () => [],
     plan,
-    isSummary: () => false,
+    isAggregate: () => false,
     reset: () => {},
   })
   const create = (): Plan => ({

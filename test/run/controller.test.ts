@@ -45,7 +45,7 @@ class CountTo implements Planner {
     return { outcome, effects: [{ kind: 'patch', ref: ref(key), patch, if: { uid, resourceVersion }, why: '' }] }
   }
 
-  isSummary(key: string): boolean {
+  isAggregate(key: string): boolean {
     return key === 'sum'
   }
 

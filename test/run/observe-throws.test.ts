@@ -39,7 +39,7 @@ class CountOne implements Planner {
   }
 
   reserve = () => () => []
-  isSummary = () => false
+  isAggregate = () => false
   reset = () => this.#seen.clear()
 }
 

@@ -41,7 +41,7 @@ class CountToTen implements Planner {
     }
   }
 
-  isSummary(): boolean {
+  isAggregate(): boolean {
     return false
   }
 

@@ -44,7 +44,7 @@ class CountTo implements Planner {
     }
   }
 
-  isSummary(key: string): boolean {
+  isAggregate(key: string): boolean {
     return key === this.#summary
   }
 
@@ -186,7 +186,7 @@ describe('runUntilQuiet', () => {
       watches: planner.watches,
       observe: (change) => planner.observe(change),
       plan: (key) => ({ ...(planner.plan(key) as Plan), requeueAfterSeconds: { a: 90, b: 30, c: 60 }[key] }),
-      isSummary: () => false,
+      isAggregate: () => false,
       reset: () => planner.reset(),
     }
     expect((await runUntilQuiet(store, [patient], { now })).requeueAfterSeconds).toBe(30)

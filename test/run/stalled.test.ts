@@ -48,7 +48,7 @@ class Any implements Planner {
     return () => []
   }
 
-  isSummary(key: string): boolean {
+  isAggregate(key: string): boolean {
     return key === this.#sums
   }
 

@@ -11,7 +11,7 @@ function plannerOf(served: ReadonlySet<string> = new Set(), begun: ReadonlySet<s
     observe: () => [],
     plan: () => undefined,
     reserve: () => () => [],
-    isSummary: () => false,
+    isAggregate: () => false,
     isServed: (key) => served.has(key),
     isBegun: (key) => begun.has(key),
     reset: () => {},

@@ -133,7 +133,7 @@ function controllerOn(
   return new Controller<Outcome>({
     store,
     planners: [provider, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info] })],
-    outside: taskCaller({ store, tasks: provider.tasks, now: () => timers.now() }),
+    external: taskCaller({ store, tasks: provider.tasks, now: () => timers.now() }),
     identity: name,
     timers,
     onProblem,

@@ -33,7 +33,7 @@ function systemWith(own: (planner: Planner) => Partial<Planner>): SimulatedSyste
       watches: real.watches,
       observe: real.observe.bind(real),
       plan: real.plan.bind(real),
-      isSummary: real.isSummary.bind(real),
+      isAggregate: real.isAggregate.bind(real),
       reset: real.reset.bind(real),
       ...own(real),
     }

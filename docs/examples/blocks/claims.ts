@@ -16,7 +16,7 @@ function controllerOn(store: Store, identity: string): Controller {
   return new Controller<Outcome>({
     store,
     planners: [claims, blocksOperator(), sweep],
-    outside: taskCaller({ store, tasks: claims.tasks, now: Date.now }),
+    external: taskCaller({ store, tasks: claims.tasks, now: Date.now }),
     identity,
     timers: {
       now: Date.now,

@@ -168,7 +168,7 @@ async function lead({
     store,
     planners,
     canWrite,
-    outside: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now, canWrite }),
+    external: onBlocks && taskCaller({ store, tasks: onBlocks.tasks, now: Date.now, canWrite }),
     identity: onBlocks && identity,
     timers,
     concurrency,

@@ -6,8 +6,8 @@ import { PrefixMap } from '../../cidr/prefix-map.js'
 import { Deadlines } from '../deadlines.js'
 import { MultiMap } from '../multi-map.js'
 import { PrefixTree } from '../prefix-tree.js'
-import { draw, type Units, unitsOf } from './draw.js'
 import type { HoldReason, LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec } from './entry.js'
+import { randomUnit, type Units, unitsOf } from './random.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -186,7 +186,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     const own = query.for === undefined ? undefined : this.#nextOwn(query.for, query)
     if (own !== undefined) return own
     for (const free of this.#freeOf(query)) {
-      const found = query.random === undefined ? firstFree(free, query) : this.#drawn(free, query)
+      const found = query.random === undefined ? firstFree(free, query) : this.#randomFree(free, query)
       if (found !== undefined) return found
     }
     return this.#firstIn(this.#former, query)
@@ -235,13 +235,13 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     }
   }
 
-  #drawn({ family, length, units, open }: FreeSpace, { within, random }: LedgerQuery): Prefix | undefined {
+  #randomFree({ family, length, units, open }: FreeSpace, { within, random }: LedgerQuery): Prefix | undefined {
     const all = within === undefined ? units : unitsOf(RangeSet.intersect(this.#space, within), family, length)
     const freeUnits = () => {
       const free = RangeSet.fromPrefixes(open.freePrefixes())
       return unitsOf(within === undefined ? free : RangeSet.intersect(free, within), family, length)
     }
-    return draw(all, open.countFree(length), random!, (unit) => open.isFree(unit), freeUnits)
+    return randomUnit(all, open.countFree(length), random!, (unit) => open.isFree(unit), freeUnits)
   }
 
   #freeOf({ family, from }: LedgerQuery): readonly FreeSpace[] {

@@ -4,10 +4,10 @@ import type { ObjectRef } from '../../crd/meta/object.js'
 import type {
   Change,
   Effect,
+  ExternalCall,
+  ExternalResult,
   MergePatchEffect,
   Outcome,
-  OutsideAnswer,
-  OutsideCall,
   Step,
   Task,
   TaskQuery,
@@ -21,10 +21,10 @@ import type { TaskRequest } from './request.js'
 
 /** A call that waits for its row. */
 interface Seat {
-  readonly call: OutsideCall
+  readonly call: ExternalCall
   readonly request: TaskRequest
   readonly task: GroupedTask
-  answer: OutsideAnswer | undefined
+  answer: ExternalResult | undefined
   /** What it has added to the write that was sent last. */
   sent: Effect | undefined
 }
@@ -41,8 +41,8 @@ interface BlockWrite {
 export interface AllocateGroupOptions {
   /** What is known now: after a reset of the planner it is another one. */
   readonly known: () => KnownBlocks
-  readonly requestOf: (call: OutsideCall) => TaskRequest
-  readonly answerOf: (call: OutsideCall, outcome: Outcome, nowMs: number) => OutsideAnswer
+  readonly requestOf: (call: ExternalCall) => TaskRequest
+  readonly answerOf: (call: ExternalCall, outcome: Outcome, nowMs: number) => ExternalResult
 }
 
 /**
@@ -67,7 +67,7 @@ export class AllocateGroup implements Task<Outcome> {
     return this.#seats.size
   }
 
-  join(call: OutsideCall): Seat {
+  join(call: ExternalCall): Seat {
     const { known, requestOf } = this.#options
     const request = requestOf(call)
     const task = allocateBeside(request, known(), this.#shared)

@@ -1,7 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { formatRef } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
-import type { Outcome, OutsideAnswer, OutsideCall, PlanTime } from '../../plan/index.js'
+import type { ExternalCall, ExternalResult, Outcome, PlanTime } from '../../plan/index.js'
 import type { AllocationOutcome } from './outcome.js'
 import type { ReleaseOutcome } from './release.js'
 
@@ -20,7 +20,7 @@ export interface GivenAnswer {
 export type ReleasedAnswer = readonly string[]
 
 /** What has become of a task, as the answer to the call that it was. */
-export function answerOf({ about, operation }: OutsideCall, outcome: Outcome, { nowMs }: PlanTime): OutsideAnswer {
+export function answerOf({ about, operation }: ExternalCall, outcome: Outcome, { nowMs }: PlanTime): ExternalResult {
   const { kind, message } = outcome as AllocationOutcome | ReleaseOutcome
   const { freeAtMs = 0 } = outcome as { readonly freeAtMs?: number | undefined }
   const waitSeconds = Math.ceil((freeAtMs - nowMs) / 1000)

@@ -5,9 +5,9 @@ import type { Model } from '../../crd/meta/model.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Outcome, Plan } from '../../plan/index.js'
 import type {
+  ClaimLedger,
   Ensured,
   EnsureInput,
-  Ledger,
   Offer,
   PoolPlanInput,
   ProviderFinalizers,
@@ -51,7 +51,7 @@ export interface BlockPoolPlanInput<P, L> extends Omit<PoolPlanInput<P, L>, 'cal
  *
  * `P` are the pools as their models read them, `L` the ledger, `R` what a plan for a pool comes to.
  */
-export interface BlockProviderDefinition<P extends KubeObject, L extends Ledger<P>, R extends Outcome> {
+export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome> {
   /** Tells it from other providers in logs and metrics. */
   readonly name: string
   /** The kinds of pools that it serves. */

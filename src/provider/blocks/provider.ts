@@ -6,13 +6,13 @@ import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type {
-  Answered,
   Applied,
+  CallResult,
   CallTasks,
   Change,
+  ExternalCall,
   ObjectCache,
   Outcome,
-  OutsideCall,
   Plan,
   Planner,
   PlanTime,
@@ -21,13 +21,13 @@ import type {
 } from '../../plan/index.js'
 import { controllersOf, isControlledBy } from '../claims/address-object.js'
 import {
+  type ClaimLedger,
   type ClaimOutcome,
   type Confirmed,
   type ConfirmInput,
   defineProvider,
   type Ensured,
   type EnsureInput,
-  type Ledger,
   type Provider,
   type Released,
   type ReleaseInput,
@@ -51,7 +51,7 @@ import { WantedAddresses } from './wanted.js'
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
 export interface BlockProvider<
   P extends KubeObject = KubeObject,
-  L extends Ledger<P> = Ledger<P>,
+  L extends ClaimLedger<P> = ClaimLedger<P>,
   R extends Outcome = Outcome,
 > extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   /** What calls are carried out by: hand them to `taskCaller` of `ipam-kit/run`. */
@@ -72,13 +72,13 @@ export interface BlockProvider<
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function defineBlockProvider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>(
+export function defineBlockProvider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>(
   definition: BlockProviderDefinition<P, L, R>,
 ): BlockProvider<P, L, R> {
   return new BlockClaimProvider(definition)
 }
 
-class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
+class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
   implements BlockProvider<P, L, R>
 {
   readonly name: string
@@ -108,7 +108,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       finalizers,
       sweepAfterSeconds,
       holdsAddress,
-      outside: {
+      external: {
         marker: 'claim',
         orphans: 'swept',
         isBegun: ({ metadata }) => metadata.uid !== undefined && this.#known.rowsOf(metadata.uid).length > 0,
@@ -169,7 +169,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     if (inBlocks !== undefined) this.#known.observe(inBlocks, { nowMs: 0 })
     const keys = take()
     // what was said of addresses went by what the pool gave before
-    if (this.#spaceOf(name) !== had) this.#provider.disbelieve(keys)
+    if (this.#spaceOf(name) !== had) this.#provider.invalidate(keys)
     // a pool becomes ready by its status, which means nothing to the life of claims
     if (this.#readiness(name) === before) return keys
     const waiting = [...this.#waiting]
@@ -177,8 +177,8 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return [...keys, ...waiting]
   }
 
-  hear(answered: Answered): readonly string[] {
-    const keys = this.#provider.hear?.(answered) ?? []
+  onResult(answered: CallResult): readonly string[] {
+    const keys = this.#provider.onResult?.(answered) ?? []
     const { call, answer } = answered
     const { pool, address } = call.input as unknown as CallInput
     const key = formatRef(call.about)
@@ -209,8 +209,8 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return this.#provider.refused?.(key, refusal, time)
   }
 
-  isSummary(key: string): boolean {
-    return this.#provider.isSummary(key)
+  isAggregate(key: string): boolean {
+    return this.#provider.isAggregate(key)
   }
 
   isServed(key: string): boolean {
@@ -243,7 +243,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     // one that has not given it back gets its row again, whatever it was told before, and others may get what it had
     const claims = gone.filter(({ row }) => row.kind === KIND)
     const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
-    this.#provider.disbelieve(losers)
+    this.#provider.invalidate(losers)
     const heirs = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
     return [...losers, ...heirs, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
   }
@@ -251,7 +251,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   /** Addresses are somebody's no more: those who ask for them ask again. */
   #wake(addresses: readonly string[]): readonly string[] {
     const keys = addresses.flatMap((address) => this.#wanted.take(address))
-    this.#provider.disbelieve(keys)
+    this.#provider.invalidate(keys)
     return keys
   }
 
@@ -317,10 +317,10 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
       : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
   }
 
-  #ensure({ claim, pool, ledger, offer: view, answers }: EnsureInput<P, L, PoolView>): Ensured {
+  #ensure({ claim, pool, ledger, offer: view, results }: EnsureInput<P, L, PoolView>): Ensured {
     const wish = this.#definition.wish({ claim, pool, ledger, families: [...view.families] })
     if (wish.kind === 'wait') return wish
-    const given = answers.allocate as GivenAnswer | undefined
+    const given = results.allocate as GivenAnswer | undefined
     if (given !== undefined) {
       const address = Address.parse(given.address)
       const gateway = given.gateway === undefined ? undefined : Address.parse(given.gateway)
@@ -336,15 +336,15 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   }
 
   /** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
-  #confirm({ claim, pool, address, answers, isBound: isClaimBound }: ConfirmInput<P, L>): Confirmed {
+  #confirm({ claim, pool, address, results, isBound: isClaimBound }: ConfirmInput<P, L>): Confirmed {
     const { keepsOutOfRange = false } = this.#definition
-    const problem = DENIALS.get(answers.confirm)
-    if (problem !== undefined && !(keepsOutOfRange && answers.confirm === 'outOfPool')) {
+    const problem = DENIALS.get(results.confirm)
+    if (problem !== undefined && !(keepsOutOfRange && results.confirm === 'outOfPool')) {
       // what an earlier claim has left is removed, and the claim gets an address of its own
       const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
-      return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'leftOver', message: problem }
+      return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'stale', message: problem }
     }
-    if (answers.confirm !== undefined) return { kind: 'yes' }
+    if (results.confirm !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
       return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
@@ -359,12 +359,12 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   }
 
   #release(input: ReleaseInput<P, L>): Released {
-    const { claim, address, isLeftOver, answers } = input
+    const { claim, address, isStale, results } = input
     const { uid } = claim.metadata
     const said = this.#definition.mayRelease?.(input)
     if (said !== undefined && said.kind !== 'done') return said
     // what an earlier claim of the name has left is in its own rows, which the sweep finds
-    if (isLeftOver || uid === undefined || answers.release !== undefined) return { kind: 'done' }
+    if (isStale || uid === undefined || results.release !== undefined) return { kind: 'done' }
     // nobody else is given it while there is an IPAddress that has it
     if (address !== undefined) return { kind: 'later' }
     if (this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
@@ -372,14 +372,14 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
     return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
   }
 
-  #taskFor(call: OutsideCall): Task {
+  #taskFor(call: ExternalCall): Task {
     const { uid } = call.input as unknown as CallInput
     if (call.operation === 'release') return release({ owner: { uid } }, this.#known)
     const request = this.#requestOf(call)
     return 'outOfRange' in request ? adopt(request, this.#known) : allocate(request, this.#known)
   }
 
-  #requestOf({ operation, input }: OutsideCall): AllocationRequest | AdoptionRequest {
+  #requestOf({ operation, input }: ExternalCall): AllocationRequest | AdoptionRequest {
     const { uid, name, pool, family, address } = input as unknown as CallInput
     if (operation !== 'allocate' && operation !== 'confirm') {
       const expected = 'allocate, confirm or release'
@@ -395,7 +395,7 @@ class BlockClaimProvider<P extends KubeObject, L extends Ledger<P>, R extends Ou
   }
 
   /** What has become of a call, with the pool as people know it. */
-  #inWords({ input }: OutsideCall, outcome: Outcome): Outcome {
+  #inWords({ input }: ExternalCall, outcome: Outcome): Outcome {
     const { pool } = input as unknown as CallInput
     const ref = this.#pools.get(pool)
     if (this.#definition.ipPoolOf === undefined || ref === undefined) return outcome

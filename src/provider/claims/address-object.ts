@@ -17,7 +17,7 @@ import {
 import { refuse } from '../../errors/refuse.js'
 import type { DeleteEffect } from '../../plan/index.js'
 import type { Offer } from './definition.js'
-import { MARKER_ANNOTATION } from './outside.js'
+import { MARKER_ANNOTATION } from './external.js'
 import { poolOfAddress, withGroup } from './references.js'
 import type { PoolKinds } from './rules.js'
 
@@ -109,7 +109,7 @@ function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
  * pool that this provider does not serve is somebody else's affair. One on its way out that nobody controls is left behind too, for a claim that
  * is not Bound: nobody has been promised that it stays.
  */
-export function isLeftOver(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
+export function isStale(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   const { name, namespace, uid } = claim.metadata
   if (address.spec.claimRef.name !== name || address.metadata.namespace !== namespace) return false
   if (poolOfAddress(address, pools) === undefined) return false

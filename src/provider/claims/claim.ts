@@ -14,20 +14,20 @@ import {
   patchObject,
   removeFinalizer,
 } from '../../plan/index.js'
-import { deletionOf, fulfils, isControlledBy, isLeftOver, newIPAddress, repairOf } from './address-object.js'
-import { type Doubt, doubtOf } from './confirm.js'
-import type { CallResults, Ensured, Ledger, OutsideRequest, Place, Released } from './definition.js'
-import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './endings.js'
+import { deletionOf, fulfils, isControlledBy, isStale, newIPAddress, repairOf } from './address-object.js'
+import { type Unconfirmed, unconfirmedOf } from './confirm.js'
+import type { AddressAndPrefix, CallRequest, ClaimLedger, Ensured, PoolCallResults, Released } from './definition.js'
+import { type Asked, markerOf, type ResultOf, resolveCalls, type VerbResult } from './external.js'
 import { isOf, planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
-import { type Asked, type Conversation, converse, type HeardOf, markerOf } from './outside.js'
+import { bound, nothing, paused, RETRY_SECONDS, type SoFar, statusEffects, step, wait } from './outcomes.js'
 import { type ClaimReads, claimReads, clusterNameOf } from './references.js'
 import type { Rivals } from './rivals.js'
 import { type ClaimRules, choosesByLedger } from './rules.js'
 import { startOf, stuck, timeText } from './status.js'
 
 /** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
-export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
+export interface ClaimInput<P extends KubeObject, L extends ClaimLedger<P>> {
   readonly claim: IPAddressClaim
   /** The IPAddress of the namespace and name of the claim, if there is one. */
   readonly address?: IPAddress | undefined
@@ -44,7 +44,7 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
   /** The ledger of the pool. */
   readonly ledger: L
   /** What external systems have said to the calls for the pool. Left out: nothing. */
-  readonly poolCalls?: CallResults | undefined
+  readonly poolCalls?: PoolCallResults | undefined
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /**
@@ -52,14 +52,14 @@ export interface ClaimInput<P extends KubeObject, L extends Ledger<P>> {
    * them, and none gives way.
    */
   readonly rivals?: Rivals | undefined
-  /** What was heard from outside systems. */
-  readonly heard?: HeardOf | undefined
+  /** What was heard from external systems. */
+  readonly resultOf?: ResultOf | undefined
   /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
-  readonly former?: Place | undefined
+  readonly former?: AddressAndPrefix | undefined
 }
 
 /** A plan in the making: what is decided from, by which rules. */
-export interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
+export interface Planning<P extends KubeObject, L extends ClaimLedger<P>, O> {
   readonly rules: ClaimRules<P, L, O>
   readonly input: ClaimInput<P, L>
   readonly reads: ClaimReads
@@ -85,7 +85,7 @@ export interface Planning<P extends KubeObject, L extends Ledger<P>, O> {
  *
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
  */
-export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
+export function planClaim<P extends KubeObject, L extends ClaimLedger<P>, O>(
   rules: ClaimRules<P, L, O>,
   input: ClaimInput<P, L>,
   time: PlanTime,
@@ -134,7 +134,7 @@ export function planClaim<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 /** Sees to it that the claim has its address, and says in its status whether it has. */
-function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
+function planAddress<P extends KubeObject, L extends ClaimLedger<P>, O>(
   planning: Planning<P, L, O>,
   effects: Effect[],
 ): Plan<ClaimOutcome> {
@@ -147,8 +147,8 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   const before: SoFar = { claim, effects, progress: start, now: timeText(time) }
   const soFar = isLost ? step(before, 'AddressLost') : before
 
-  if (address !== undefined && isLeftOver(address, claim, rules)) {
-    return removeLeftOver(planning, address, soFar)
+  if (address !== undefined && isStale(address, claim, rules)) {
+    return removeStale(planning, address, soFar)
   }
   if (address !== undefined && isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
     return wait(soFar, 'AllocationFailed', `${addressName} is being deleted, and nothing of ours holds it`)
@@ -170,16 +170,16 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
   const obstacle = notOurs ?? shared
   if (obstacle !== undefined) return wait(soFar, 'AllocationFailed', `${addressName} is in the way: ${obstacle}`)
   if (address !== undefined) {
-    const doubt = pool && doubtOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
-    if (doubt?.kind === 'ask') return asking(planning, intent(planning, effects), doubt)
-    if (doubt?.kind === 'leftOver' && isNew) return removeLeftOver(planning, address, soFar)
-    const isKnown = doubt?.kind !== 'unknown'
-    if (doubt !== undefined && (isNew || isKnown)) {
+    const unconfirmed = pool && unconfirmedOf(rules, input, { pool, address, isBound: !isNew, nowMs: time.nowMs })
+    if (unconfirmed?.kind === 'ask') return asking(planning, intent(planning, effects), unconfirmed)
+    if (unconfirmed?.kind === 'stale' && isNew) return removeStale(planning, address, soFar)
+    const isKnown = unconfirmed?.kind !== 'unknown'
+    if (unconfirmed !== undefined && (isNew || isKnown)) {
       return wait(
         isNew || isLost ? soFar : step(soFar, 'AddressLost'),
         'AllocationFailed',
-        doubt.message,
-        doubt.retryAfterSeconds,
+        unconfirmed.message,
+        unconfirmed.retryAfterSeconds,
       )
     }
     const repair = pool && repairOf(address, claim, pool, rules.finalizers.address)
@@ -189,7 +189,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
     // what knows more of an address than IPAddress objects say decides whose it is
     const others = isNew || rules.confirm !== undefined ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
     const plan = bound(soFar, address, others)
-    return isKnown ? plan : { ...plan, requeueAfterSeconds: doubt.retryAfterSeconds ?? RETRY_SECONDS }
+    return isKnown ? plan : { ...plan, requeueAfterSeconds: unconfirmed.retryAfterSeconds ?? RETRY_SECONDS }
   }
 
   const found = findAddress(planning)
@@ -201,7 +201,7 @@ function planAddress<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 /** Whether the claim gets another address than one that it shares: no consumer has read it yet, and the provider chooses by its ledger alone. */
-function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
+function givesWay<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   address: IPAddress,
 ): boolean {
@@ -215,15 +215,15 @@ function givesWay<P extends KubeObject, L extends Ledger<P>, O>(
  * What a provider that knows more than the IPAddress objects says of an address that a claim shares, whose IPAddress was made for this very claim: one that arrived
  * late is denied, and the claim gets another address.
  */
-function denialOf<P extends KubeObject, L extends Ledger<P>, O>(
+function denialOf<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input, time }: Planning<P, L, O>,
   address: IPAddress,
-): Asked | Doubt | undefined {
+): Asked | Unconfirmed | undefined {
   const { claim, pool, ledger } = input
   // not while nothing else can be given
   if (pool === undefined || whyUnavailable(pool, ledger) !== undefined || !isControlledBy(address, claim))
     return undefined
-  return doubtOf(rules, input, { pool, address, isBound: false, nowMs: time.nowMs })
+  return unconfirmedOf(rules, input, { pool, address, isBound: false, nowMs: time.nowMs })
 }
 
 /** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */
@@ -236,22 +236,22 @@ function guarded(effects: Effect[], claim: IPAddressClaim): Effect[] {
  * The effects before a call. An external system that keeps what no claim has needs a durable intent: our finalizer on the claim. Where such left-overs are swept,
  * the call needs none: the finalizer is written with the IPAddress.
  */
-function intent<P extends KubeObject, L extends Ledger<P>, O>(
+function intent<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   effects: Effect[],
 ): readonly Effect[] {
-  return rules.outside?.orphans === 'swept' ? [] : guarded(effects, input.claim)
+  return rules.external?.orphans === 'swept' ? [] : guarded(effects, input.claim)
 }
 
 /** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */
-function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
+function removeStale<P extends KubeObject, L extends ClaimLedger<P>, O>(
   planning: Planning<P, L, O>,
   address: IPAddress,
   soFar: SoFar,
 ): Plan<ClaimOutcome> {
   const { effects } = soFar
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
-  const end = isHeld ? holdUp(planning, address, { isLeftOver: true }) : undefined
+  const end = isHeld ? holdUp(planning, address, { isStale: true }) : undefined
   if (end !== undefined) return { ...end, effects: [...effects, ...end.effects] }
   const removal = giveBack(planning, address, 'it is left from an earlier claim of this name')
   const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
@@ -259,7 +259,7 @@ function removeLeftOver<P extends KubeObject, L extends Ledger<P>, O>(
   return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
 }
 
-const NOTHING_SAID: CallResults = { of: () => undefined }
+const NOTHING_SAID: PoolCallResults = { of: () => undefined }
 
 export type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
@@ -267,65 +267,65 @@ export type Found =
   | Asked
 
 /** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
-function findAddress<P extends KubeObject, L extends Ledger<P>, O>({
+function findAddress<P extends KubeObject, L extends ClaimLedger<P>, O>({
   rules,
   input,
   reads,
   time,
 }: Planning<P, L, O>): Found {
-  const { claim, pool, ledger, heard, former, poolCalls = NOTHING_SAID } = input
+  const { claim, pool, ledger, resultOf, former, poolCalls = NOTHING_SAID } = input
   const unavailable = whyUnavailable(pool, ledger)
   if (unavailable !== undefined || pool === undefined) {
     return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
   }
   const resolved = rules.resolve({ claim, pool, ledger, poolCalls })
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
-  const key = markerOf(rules.outside, claim, { pool }) ?? ''
+  const key = markerOf(rules.external, claim, { pool }) ?? ''
   const { offer } = resolved
   const { nowMs } = time
-  const said = converse<Exclude<Ensured, OutsideRequest>>(
-    (answers) => rules.ensure({ claim, pool, ledger, poolCalls, offer, key, answers, former, nowMs }),
-    (operation) => heard?.(operation, key),
+  const result = resolveCalls<Exclude<Ensured, CallRequest>>(
+    (results) => rules.ensure({ claim, pool, ledger, poolCalls, offer, key, results, former, nowMs }),
+    (operation) => resultOf?.(operation, key),
     nowMs,
   )
-  if (said.kind === 'ask') return { ...said, key }
-  if (said.kind === 'failed') {
-    const { message, reason = 'AllocationFailed' } = said.failure
-    return { kind: 'wait', reason, message, retryAfterSeconds: said.retryAfterSeconds }
+  if (result.kind === 'ask') return { ...result, key }
+  if (result.kind === 'failed') {
+    const { message, reason = 'AllocationFailed' } = result.failure
+    return { kind: 'wait', reason, message, retryAfterSeconds: result.retryAfterSeconds }
   }
-  const ensured = said.value
+  const ensured = result.value
   if (ensured.kind === 'wait') return ensured
   // what is known by the claim alone needs no word of it on the IPAddress
-  const marker = said.hasAsked && rules.outside?.marker !== 'claim' ? key : undefined
+  const marker = result.hasAsked && rules.external?.marker !== 'claim' ? key : undefined
   const address = newIPAddress(claim, pool, ensured, rules.finalizers.address, marker)
-  // what was given back outside is free there before its IPAddress has gone
-  const shared = said.hasAsked ? whyShared(address, ledger) : undefined
+  // what was given back in the external system is free there before its IPAddress has gone
+  const shared = result.hasAsked ? whyShared(address, ledger) : undefined
   if (shared !== undefined) return { kind: 'wait', reason: 'AllocationFailed', message: shared, retryAfterSeconds: 1 }
   return { kind: 'found', address, why: ensured.why }
 }
 
-/** Has an outside system asked. What has to be durable before that is in the effects already. */
-function asking<P extends KubeObject, L extends Ledger<P>, O>(
+/** Has an external system asked. What has to be durable before that is in the effects already. */
+function asking<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   effects: readonly Effect[],
   { request, key }: Asked,
 ): Plan<ClaimOutcome> {
   const { operation, input: value, why } = request
-  if (rules.outside === undefined) {
-    const expected = 'outside in a definition whose verbs make calls'
-    refuse('outside', expected, 'undefined')
+  if (rules.external === undefined) {
+    const expected = 'external in a definition whose verbs make calls'
+    refuse('external', expected, 'undefined')
   }
-  const message = `the outside is asked to ${operation}`
-  const leak = rules.outside.marker === 'none' ? { leakPossible: true as const } : {}
+  const message = `waiting for the external system to ${operation}`
+  const leak = rules.external.marker === 'none' ? { leakPossible: true as const } : {}
   const call = { operation, key, about: refOf(input.claim), input: value }
   return {
-    outcome: { kind: 'waiting', reason: 'OutsideCall', message, ...leak },
-    effects: [...effects, { kind: 'outside', call, why }],
+    outcome: { kind: 'waiting', reason: 'ExternalCall', message, ...leak },
+    effects: [...effects, { kind: 'external', call, why }],
   }
 }
 
 /** Why nothing can be allocated from a pool, or `undefined`. */
-function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: Ledger<P>): string | undefined {
+function whyUnavailable<P extends KubeObject>(pool: P | undefined, ledger: ClaimLedger<P>): string | undefined {
   if (ledger.problems.length > 0) return `is invalid: ${list(ledger.problems)}`
   if (pool === undefined) return 'not found'
   return isDeleting(pool) ? 'is being deleted' : undefined
@@ -335,14 +335,16 @@ const RELEASED = 'its claim no longer needs it'
 const NO_ADDRESS = 'the claim has no address'
 
 /** Gives the address back: the address object first, then the claim's own finalizer. */
-function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Planning<P, L, O>): Plan<ClaimOutcome> {
+function planRelease<P extends KubeObject, L extends ClaimLedger<P>, O>(
+  planning: Planning<P, L, O>,
+): Plan<ClaimOutcome> {
   const { rules, input } = planning
   const { claim, pool } = input
   const found = input.address
   const address = found && isOf(found, claim, rules) ? found : undefined
   const isHeld = hasFinalizer(claim, rules.finalizers.claim)
   const mayHaveSome = address !== undefined || isHeld
-  const heldUp = mayHaveSome ? holdUp(planning, address, { isLeftOver: false }) : undefined
+  const heldUp = mayHaveSome ? holdUp(planning, address, { isStale: false }) : undefined
   if (heldUp !== undefined) return heldUp
   const effects: Effect[] = address === undefined ? [] : giveBack(planning, address, RELEASED)
   if (isHeld) {
@@ -351,30 +353,30 @@ function planRelease<P extends KubeObject, L extends Ledger<P>, O>(planning: Pla
   }
   const text = address?.spec.address
   const message = text === undefined ? NO_ADDRESS : `${text} is released`
-  const isLost = rules.outside && mayHaveSome && markerOf(rules.outside, claim, { pool, address }) === undefined
+  const isLost = rules.external && mayHaveSome && markerOf(rules.external, claim, { pool, address }) === undefined
   const leak = isLost ? { leakPossible: true as const } : {}
   return { outcome: { kind: 'released', address: text, message, ...leak }, effects }
 }
 
-/** What is to be done before an address may go, or a claim that may have one outside; `undefined`: nothing. */
-function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
+/** What is to be done before an address may go, or a claim that may have one in the external system; `undefined`: nothing. */
+function holdUp<P extends KubeObject, L extends ClaimLedger<P>, O>(
   planning: Planning<P, L, O>,
   address: IPAddress | undefined,
-  { isLeftOver: leftOver }: { readonly isLeftOver: boolean },
+  { isStale: leftOver }: { readonly isStale: boolean },
 ): Plan<ClaimOutcome> | undefined {
   const { rules, input, time } = planning
   if (rules.release === undefined) return undefined
-  const { claim, ledger, heard } = input
+  const { claim, ledger, resultOf } = input
   const { nowMs } = time
   const pool = leftOver ? (input.addressPool ?? input.pool) : input.pool
-  const key = markerOf(rules.outside, claim, { pool, address })
-  const said = converse<Exclude<Released, OutsideRequest>>(
-    (answers) => rules.release!({ claim, pool, address, isLeftOver: leftOver, ledger, key, answers, nowMs }),
-    (operation) => heard?.(operation, key ?? ''),
+  const key = markerOf(rules.external, claim, { pool, address })
+  const result = resolveCalls<Exclude<Released, CallRequest>>(
+    (results) => rules.release!({ claim, pool, address, isStale: leftOver, ledger, key, results, nowMs }),
+    (operation) => resultOf?.(operation, key ?? ''),
     nowMs,
   )
-  if (said.kind === 'settled') {
-    const { value } = said
+  if (result.kind === 'settled') {
+    const { value } = result
     if (value.kind === 'done') return undefined
     const remainingSeconds = value.kind === 'wait' ? value.remainingSeconds : 0
     const effects = remainingSeconds > 0 || address === undefined ? [] : giveBack(planning, address, RELEASED)
@@ -382,26 +384,26 @@ function holdUp<P extends KubeObject, L extends Ledger<P>, O>(
     const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
     return { outcome, effects, requeueAfterSeconds: remainingSeconds || undefined }
   }
-  if (said.kind === 'failed') return stuckPlan(planning, said)
+  if (result.kind === 'failed') return stuckPlan(planning, result)
   if (key === undefined) return undefined
   const checks = [guard(claim, 'only what this claim had is given back'), ...noAddress(planning, address)]
-  return asking(planning, checks, { ...said, key })
+  return asking(planning, checks, { ...result, key })
 }
 
 /** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
-function noAddress<P extends KubeObject, L extends Ledger<P>, O>(
+function noAddress<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input, reads }: Planning<P, L, O>,
   address: IPAddress | undefined,
 ): Effect[] {
-  if (address !== undefined || rules.outside === undefined) return []
+  if (address !== undefined || rules.external === undefined) return []
   const why = NO_ADDRESS
   return [input.address === undefined ? { kind: 'absent', ref: reads.address, why } : guard(input.address, why)]
 }
 
-/** A release that the outside has not done: the claim says why it is still there. */
-function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
+/** A release that the external system has not done: the claim says why it is still there. */
+function stuckPlan<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { input, time }: Planning<P, L, O>,
-  { failure, retryAfterSeconds }: Extract<Conversation<unknown>, { readonly kind: 'failed' }>,
+  { failure, retryAfterSeconds }: Extract<VerbResult<unknown>, { readonly kind: 'failed' }>,
 ): Plan<ClaimOutcome> {
   const { claim } = input
   const message = `not released: ${failure.message}`
@@ -419,7 +421,7 @@ function stuckPlan<P extends KubeObject, L extends Ledger<P>, O>(
  * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read: one that has its name by now may live on
  * this address. Nothing, if the address is on its way out and only others hold it.
  */
-function giveBack<P extends KubeObject, L extends Ledger<P>, O>(
+function giveBack<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   address: IPAddress,
   why: string,
@@ -433,7 +435,7 @@ function giveBack<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an address of another pool away */
-function assertInput<P extends KubeObject, L extends Ledger<P>>(
+function assertInput<P extends KubeObject, L extends ClaimLedger<P>>(
   input: ClaimInput<P, L>,
   reads: ClaimReads,
   time: PlanTime,
@@ -457,7 +459,7 @@ function isAt({ kind, metadata }: KubeObject, ref: ObjectRef): boolean {
 }
 
 /** Why the IPAddress under the name of a claim is not the claim's, or `undefined`. */
-function whyNotOurs<P extends KubeObject, L extends Ledger<P>, O>(
+function whyNotOurs<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   address: IPAddress | undefined,
 ): string | undefined {
@@ -470,7 +472,7 @@ function whyNotOurs<P extends KubeObject, L extends Ledger<P>, O>(
  * Why an IPAddress is none for a new claim to be Bound to, or `undefined`. It may have come after its address went to another claim: from a backup, by
  * hand, or as a write that nobody waited for any more, and then it may even be controlled by this very claim.
  */
-function whyShared<P extends KubeObject>(address: IPAddress | undefined, ledger: Ledger<P>): string | undefined {
+function whyShared<P extends KubeObject>(address: IPAddress | undefined, ledger: ClaimLedger<P>): string | undefined {
   const others = address === undefined ? [] : ledger.othersHolding(address)
   return others.length === 0
     ? undefined

@@ -3,7 +3,7 @@ import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import type { Outcome, OutsideFailure, Plan } from '../../plan/index.js'
+import type { ExternalFailure, Outcome, Plan } from '../../plan/index.js'
 
 /**
  * What a provider is, apart from the life of a claim, which is the same for all of them: its pools, and three verbs about one claim and one pool.
@@ -14,7 +14,7 @@ import type { Outcome, OutsideFailure, Plan } from '../../plan/index.js'
  * `P` are the pools as their models read them, `L` the ledger, `O` what `resolve` hands to `ensure`, `R` what a plan
  * for a pool comes to.
  */
-export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> {
+export interface ProviderDefinition<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome> {
   /** Tells it from other providers in logs and metrics. */
   readonly name: string
   /** The kinds of pools that it serves, all that `spec.poolRef` of a claim may name. */
@@ -37,19 +37,19 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   confirm?(input: ConfirmInput<P, L>): Confirmed
   /**
    * Whether the address of a claim that is being deleted may go now. Left out: at once. Asked also for a claim without an IPAddress that has our finalizer: an
-   * outside system may have given it an address of which nobody has heard.
+   * external system may have given it an address of which nobody has heard.
    */
   release?(input: ReleaseInput<P, L>): Released
   /**
    * Whether a finalizer on a claim that is being deleted says that the address is still in use: while the claim has such a finalizer, its IPAddress stays, and
    * its address is given to no other claim. Asked for each finalizer but that of this provider and those of the garbage collector (`foregroundDeletion`, `orphan`).
    * Left out: each of them says so. `() => false` gives the address back at once, as the in-cluster provider in Go does. Exempt the finalizer of a consumer that
-   * waits for the end of the IPAddress before it takes that finalizer off the claim: each would wait for the other. With `outside`, a claim without our finalizer is
+   * waits for the end of the IPAddress before it takes that finalizer off the claim: each would wait for the other. With `external`, a claim without our finalizer is
    * not held unless orphans are `swept`: nothing could release its address after its end.
    */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
-  /** Whether verbs call outside systems. Left out: they do not, and a `call` is a mistake. */
-  readonly outside?: OutsideOptions | undefined
+  /** Whether verbs call external systems. Left out: they do not, and a `call` is a mistake. */
+  readonly external?: ExternalOptions | undefined
   /**
    * The affairs of a pool itself: its finalizer, its status, and what it has in external systems. It may make one call at a time, and is asked again with the
    * result.
@@ -61,7 +61,7 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
   readonly memory?: ProviderMemory<P, L> | undefined
   /**
    * After how many seconds an IPAddress is removed that was made by this provider and whose claim is gone. The time begins when the planner first sees
-   * it so. Left out: never, unless somebody deletes the IPAddress. Means nothing with `outside`, unless that says what becomes of orphans.
+   * it so. Left out: never, unless somebody deletes the IPAddress. Means nothing with `external`, unless that says what becomes of orphans.
    */
   readonly sweepAfterSeconds?: number | undefined
 }
@@ -70,7 +70,7 @@ export interface ProviderDefinition<P extends KubeObject, L extends Ledger<P>, O
  * What a provider keeps in mind beyond one claim and one pool: told of what the planner takes in, after the ledgers were. Each call returns the keys
  * (`Kind namespace/name`) of *other* pools for which that means something: they are planned again, with the claims that wait for room there.
  */
-export interface ProviderMemory<P extends KubeObject, L extends Ledger<P>> {
+export interface ProviderMemory<P extends KubeObject, L extends ClaimLedger<P>> {
   /** A pool came, changed in what its ledger goes by, or went. */
   observePool(ref: ObjectRef, pool: P | undefined, ledger: L): readonly string[]
   /** What an IPAddress holds has changed. */
@@ -98,8 +98,8 @@ export interface HeldAddress<L> {
   readonly ledger: L
 }
 
-/** What the outside systems of a provider can do. */
-export interface OutsideOptions {
+/** What the external systems of a provider can do. */
+export interface ExternalOptions {
   /**
    * Whether they keep the marker of a call, together with what they do for it:
    *
@@ -109,8 +109,8 @@ export interface OutsideOptions {
    */
   readonly marker: 'kept' | 'claim' | 'none'
   /**
-   * What becomes of an IPAddress whose claim is gone. `left`: it stays, because only with its claim is it known what is to be given back outside. `swept`: it
-   * goes as others do; what it had outside is found there by other means, and no sooner than it has gone. A call then needs no finalizer on the claim before it,
+   * What becomes of an IPAddress whose claim is gone. `left`: it stays, because only with its claim is it known what is to be given back in the external system. `swept`: it
+   * goes as others do; what it had in the external system is found there by other means, and no sooner than it has gone. A call then needs no finalizer on the claim before it,
    * because what it gives to a claim that is deleted meanwhile is found as well: the finalizer is written with the IPAddress. Default `left`.
    */
   readonly orphans?: 'left' | 'swept' | undefined
@@ -121,7 +121,7 @@ export interface OutsideOptions {
 }
 
 /** A call that a verb wants to be made, and to be asked again with its answer. */
-export interface OutsideRequest {
+export interface CallRequest {
   readonly kind: 'call'
   /**
    * What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. A successful answer stays valid
@@ -134,8 +134,8 @@ export interface OutsideRequest {
   readonly why: string
 }
 
-/** What outside systems have said to the calls of a verb, by operation. Only what was done is here: failures never come to a verb. */
-export type Answers = { readonly [operation: string]: Json }
+/** What external systems have said to the calls of a verb, by operation. Only what was done is here: failures never come to a verb. */
+export type CallValues = { readonly [operation: string]: Json }
 
 /** The finalizers that a provider puts on objects. */
 export interface ProviderFinalizers {
@@ -146,7 +146,7 @@ export interface ProviderFinalizers {
 }
 
 /** What is in use of one pool. A planner keeps one for each pool and shows it every IPAddress that refers to that pool. */
-export interface Ledger<P extends KubeObject> {
+export interface ClaimLedger<P extends KubeObject> {
   /** Why nothing can be given from the pool as it was last shown; empty if it can. */
   readonly problems: readonly string[]
   /** Takes a new pool in. `undefined`: there is none, or it can not be read, and `problems` says why. */
@@ -168,7 +168,7 @@ export interface ResolveInput<P, L> {
   readonly pool: P
   readonly ledger: L
   /** What external systems have said to the calls of `planPool`: an inventory that all claims of the pool share. New results have waiting claims planned again. */
-  readonly poolCalls: CallResults
+  readonly poolCalls: PoolCallResults
 }
 
 /** What a pool offers to a claim. */
@@ -182,17 +182,17 @@ export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
   readonly offer: O
   /** The marker of the calls for this claim: the uids of pool and claim, or that of the claim. */
   readonly key: string
-  readonly answers: Answers
+  readonly results: CallValues
   /**
    * What this very claim had of the pool before somebody removed its IPAddress. Not known after a restart. A provider gives it again if it is free:
    * whoever uses the address does not know that the object was gone.
    */
-  readonly former?: Place | undefined
+  readonly former?: AddressAndPrefix | undefined
   readonly nowMs: number
 }
 
 /** What an IPAddress holds, as its spec says it. */
-export type Place = Pick<IPAddressSpec, 'address' | 'prefix'>
+export type AddressAndPrefix = Pick<IPAddressSpec, 'address' | 'prefix'>
 
 /** What a claim without an address gets. */
 export type Ensured =
@@ -209,7 +209,7 @@ export type Ensured =
       readonly message: string
       readonly retryAfterSeconds?: number | undefined
     }
-  | OutsideRequest
+  | CallRequest
 
 /** Why a claim has no address, as the condition Ready says it. */
 export type WaitReason = 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
@@ -233,7 +233,7 @@ export interface ConfirmInput<P, L> {
   readonly isBound: boolean
   /** The marker of the calls for this claim. */
   readonly key: string
-  readonly answers: Answers
+  readonly results: CallValues
   readonly nowMs: number
 }
 
@@ -243,8 +243,8 @@ export type Confirmed =
   /** The claim waits, with the reason AllocationFailed, until something changes. */
   | { readonly kind: 'no'; readonly message: string }
   /** An earlier claim has left it, and its address is not even that one's any more: it is removed. Of a claim that is Bound to it: as `no`. */
-  | { readonly kind: 'leftOver'; readonly message: string }
-  | OutsideRequest
+  | { readonly kind: 'stale'; readonly message: string }
+  | CallRequest
 
 export interface ReleaseInput<P, L> {
   readonly claim: IPAddressClaim
@@ -253,11 +253,11 @@ export interface ReleaseInput<P, L> {
   /** The IPAddress of the claim; `undefined` if it has none. */
   readonly address: IPAddress | undefined
   /** The IPAddress is not that of this claim but of an earlier one of its name, and nobody needs it. */
-  readonly isLeftOver: boolean
+  readonly isStale: boolean
   readonly ledger: L
   /** The marker of the calls that have given the address; `undefined` where neither pool nor address tells it. */
   readonly key: string | undefined
-  readonly answers: Answers
+  readonly results: CallValues
   readonly nowMs: number
 }
 
@@ -268,7 +268,7 @@ export type Released =
   | { readonly kind: 'wait'; readonly remainingSeconds: number }
   /** It may, and what the claim has is given back after that: the claim stays, and the verb is asked again when its IPAddress has gone. */
   | { readonly kind: 'later' }
-  | OutsideRequest
+  | CallRequest
 
 export interface PoolPlanInput<P, L> {
   readonly pool: P
@@ -276,7 +276,7 @@ export interface PoolPlanInput<P, L> {
   /** How many claims of the pool have our finalizer. Counted while the pool is being deleted, else 0. */
   readonly claims: number
   /** The results of the calls that were made for the pool. */
-  readonly calls: CallResults
+  readonly calls: PoolCallResults
   readonly nowMs: number
 }
 
@@ -305,12 +305,12 @@ export interface PoolCall {
 }
 
 /** What external systems have said to the calls for a pool. Nothing of it is known after a restart, or when the spec of the pool has changed. */
-export interface CallResults {
+export interface PoolCallResults {
   /** Of the last call of an operation and id; `undefined`: none was answered. */
-  of(operation: string, id?: string): CallResult | undefined
+  of(operation: string, id?: string): PoolCallResult | undefined
 }
 
-export interface CallResult {
+export interface PoolCallResult {
   /** What the last call that went well has answered. */
   readonly value: Json | undefined
   /**
@@ -319,7 +319,7 @@ export interface CallResult {
    */
   readonly askedAtMs: number | undefined
   /** Why the last call has failed, if it has. */
-  readonly failure: OutsideFailure | undefined
+  readonly failure: ExternalFailure | undefined
   /** After how many seconds that call can be made again; left out: when the pool changes. */
   readonly retryAfterSeconds: number | undefined
 }

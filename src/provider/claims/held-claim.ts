@@ -4,7 +4,7 @@ import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object
 import { addFinalizer, type Effect, guard, type Plan } from '../../plan/index.js'
 import { deletionOf, fulfils, isControlledBy } from './address-object.js'
 import type { Found, Planning } from './claim.js'
-import type { Ledger, Place } from './definition.js'
+import type { AddressAndPrefix, ClaimLedger } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
 import type { ClaimRules } from './rules.js'
 
@@ -21,12 +21,12 @@ const COLLECTOR_FINALIZERS: readonly string[] = ['foregroundDeletion', 'orphan']
  *
  * @param findAddress what the provider would give to the claim now
  */
-export function planHeld<P extends KubeObject, L extends Ledger<P>, O>(
+export function planHeld<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { rules, input }: Planning<P, L, O>,
   findAddress: () => Found,
 ): Plan<ClaimOutcome> | undefined {
   const { claim } = input
-  const areOrphansLeft = rules.outside !== undefined && rules.outside.orphans !== 'swept'
+  const areOrphansLeft = rules.external !== undefined && rules.external.orphans !== 'swept'
   if (areOrphansLeft && !hasFinalizer(claim, rules.finalizers.claim)) return undefined
   const finalizers = holdingFinalizers(claim, rules)
   const address = input.address && isOf(input.address, claim, rules) ? input.address : undefined
@@ -45,7 +45,7 @@ export function planHeld<P extends KubeObject, L extends Ledger<P>, O>(
 const IN_USE = 'the consumer of its claim still uses the address'
 
 /** Whether an IPAddress of the name of a claim is what the claim has. */
-export function isOf<P extends KubeObject, L extends Ledger<P>, O>(
+export function isOf<P extends KubeObject, L extends ClaimLedger<P>, O>(
   address: IPAddress,
   claim: IPAddressClaim,
   rules: ClaimRules<P, L, O>,
@@ -54,7 +54,7 @@ export function isOf<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 /** The finalizers on a claim that say that its address is in use. */
-function holdingFinalizers<P extends KubeObject, L extends Ledger<P>, O>(
+function holdingFinalizers<P extends KubeObject, L extends ClaimLedger<P>, O>(
   { metadata }: IPAddressClaim,
   { finalizers, holdsAddress = () => true }: ClaimRules<P, L, O>,
 ): readonly string[] {
@@ -64,7 +64,7 @@ function holdingFinalizers<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 /** What the IPAddress lacks to outlast the claim. */
-function protection<P extends KubeObject, L extends Ledger<P>, O>(
+function protection<P extends KubeObject, L extends ClaimLedger<P>, O>(
   address: IPAddress,
   claim: IPAddressClaim,
   { finalizers }: ClaimRules<P, L, O>,
@@ -77,7 +77,7 @@ function protection<P extends KubeObject, L extends Ledger<P>, O>(
 }
 
 /** The IPAddress that the claim had, if nothing else has been given its address since. */
-function formerAddress(former: Place | undefined, findAddress: () => Found): IPAddress | undefined {
+function formerAddress(former: AddressAndPrefix | undefined, findAddress: () => Found): IPAddress | undefined {
   const found = former === undefined ? undefined : findAddress()
   if (former === undefined || found?.kind !== 'found') return undefined
   const { address, prefix } = found.address.spec

@@ -1,19 +1,19 @@
 export type {
+  AddressAndPrefix,
   AddressChange,
-  Answers,
-  CallResult,
-  CallResults,
+  CallRequest,
+  CallValues,
+  ClaimLedger,
   Confirmed,
   ConfirmInput,
   Ensured,
   EnsureInput,
+  ExternalOptions,
   HeldAddress,
-  Ledger,
   Offer,
-  OutsideOptions,
-  OutsideRequest,
-  Place,
   PoolCall,
+  PoolCallResult,
+  PoolCallResults,
   PoolPlan,
   PoolPlanInput,
   ProviderDefinition,
@@ -25,9 +25,9 @@ export type {
   ResolveInput,
   WaitReason,
 } from './definition.js'
+export { MARKER_ANNOTATION } from './external.js'
 export { type AddressHolder, AddressLedger } from './ledger.js'
 export type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
-export { MARKER_ANNOTATION } from './outside.js'
 export { defineProvider, type Provider } from './planner.js'
 export { type ProtectedPoolOutcome, protectPool } from './pool.js'
 export { DEFAULT_FINALIZERS } from './rules.js'

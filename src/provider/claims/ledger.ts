@@ -5,7 +5,7 @@ import { of as prefixOf } from '../../cidr/nouns/prefix.js'
 import { empty } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import type { Ledger as ClaimsLedger } from './definition.js'
+import type { ClaimLedger } from './definition.js'
 
 /** What holds an address or a prefix of a pool. */
 export interface AddressHolder extends LedgerHolder {
@@ -29,7 +29,7 @@ type Ref = Holding['metadata']
  * The ledger of a pool whose addresses are chosen elsewhere: which IPAddress objects exist, and what each of them holds. It compares addresses by value.
  * A provider that chooses addresses or prefixes itself derives its own ledger from it.
  */
-export class AddressLedger<P extends KubeObject> implements ClaimsLedger<P> {
+export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   /** An entry of an IPAddress has its `namespace/name` as its id. All other ids contain a blank, which no name of an object does. */
   protected readonly ledger = new Ledger<AddressHolder>({ space: empty })
   protected readonly objects = new Map<string, IPAddress>()

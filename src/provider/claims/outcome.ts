@@ -9,9 +9,9 @@ export type ClaimOutcome =
   /** The claim waits: for its Cluster, its pool, room in it, or for an object that is in the way. */
   | (Outcome & {
       readonly kind: 'waiting'
-      /** `OutsideCall`: for the answer of an outside system that is asked by the effects. */
-      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed' | 'OutsideCall'
-      /** The outside system keeps no markers: if the answer is lost, an address may be lost with it. */
+      /** `ExternalCall`: for the answer of an external system that is asked by the effects. */
+      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed' | 'ExternalCall'
+      /** The external system keeps no markers: if the answer is lost, an address may be lost with it. */
       readonly leakPossible?: true | undefined
     })
   /** The claim has this address, or will have when the effects are done. */
@@ -29,7 +29,7 @@ export type ClaimOutcome =
   | (Outcome & {
       readonly kind: 'released'
       readonly address: string | undefined
-      /** What an outside system may have for this claim could not be given back: its pool was removed by force. */
+      /** What an external system may have for this claim could not be given back: its pool was removed by force. */
       readonly leakPossible?: true | undefined
     })
   /** There is no claim, but an IPAddress for it: removed after so many seconds. `undefined`: not at all, or not while something holds it. */

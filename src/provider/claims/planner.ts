@@ -5,8 +5,8 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import {
-  type Answered,
   type CachedObjects,
+  type CallResult,
   type Delta,
   definePlanner,
   type ObjectCache,
@@ -19,11 +19,10 @@ import {
   type Watches,
 } from '../../plan/index.js'
 import { fulfils, isControlledBy } from './address-object.js'
+import { CallResults } from './call-results.js'
 import { planClaim } from './claim.js'
-import { ClaimLine } from './claim-line.js'
-import type { Ledger, Place, ProviderDefinition } from './definition.js'
-import { Hearings } from './hearings.js'
-import { addressIn } from './held.js'
+import { ClaimsByAge } from './claims-by-age.js'
+import type { AddressAndPrefix, ClaimLedger, ProviderDefinition } from './definition.js'
 import { clusterNameOfAddress, isMadeForClaim, planOrphan } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
@@ -32,18 +31,19 @@ import { claimReads, poolOfAddress } from './references.js'
 import { planRefused } from './refused.js'
 import type { Rivals } from './rivals.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
+import { addressIn } from './salvage.js'
 import { isSameRival, SharedAddresses, type Sharing } from './shared-addresses.js'
 import { type ClaimWatches, claimWatches, keyOf, type SeenAddress } from './watches.js'
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
-export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends Outcome>
+export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
   /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */
   retry(pool: ObjectRef): readonly string[]
   /** What was said for the claims of these keys is not so any more: when they are planned next they are asked for again. */
-  disbelieve(claims: readonly string[]): void
+  invalidate(claims: readonly string[]): void
 }
 
 /**
@@ -54,7 +54,7 @@ export interface Provider<P extends KubeObject, L extends Ledger<P>, R extends O
  *
  * @throws IpamError `INVALID_ARGUMENT` for a definition that is none
  */
-export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
+export function defineProvider<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): Provider<P, L, R> {
   const rules = rulesOf(definition)
@@ -70,10 +70,10 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
       clusters: (delta, { state }) => state.wakeForCluster(delta),
     },
     plan: (key, { state }, time) => state.plan(key, time),
-    hear: rules.outside && ((answered, { state }) => state.hear(answered)),
+    onResult: rules.external && ((answered, { state }) => state.onResult(answered)),
     refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
     reserve: (plan, { state }) => state.reserve(plan),
-    isSummary: (key, { state }) => state.isSummary(key),
+    isAggregate: (key, { state }) => state.isAggregate(key),
     isServed: (key, { state }) => state.isServed(key),
     isBegun: (key, { state }) => state.isBegun(key),
   })
@@ -81,14 +81,14 @@ export function defineProvider<P extends KubeObject, L extends Ledger<P>, O, R e
   return Object.assign(planner, {
     ledgerOf: (pool: ObjectRef) => work().ledgerOf(pool),
     retry: (pool: ObjectRef) => work().retry(pool),
-    disbelieve: (claims: readonly string[]) => work().disbelieve(claims),
+    invalidate: (claims: readonly string[]) => work().invalidate(claims),
   })
 }
 
 type Planned<R extends Outcome> = ClaimOutcome | UnreadableOutcome | R
 
 /** What a provider remembers beside the objects, and what it decides from both. */
-class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome> {
+class ClaimWork<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome> {
   readonly #rules: ProviderRules<P, L, O, R>
   readonly #claims: CachedObjects<IPAddressClaim>
   readonly #addresses: CachedObjects<SeenAddress>
@@ -96,7 +96,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   /** By kind. */
   readonly #poolObjects: ReadonlyMap<string, CachedObjects<P>>
   readonly #pools = new Map<string, PoolRecord<L>>()
-  readonly #heard = new Hearings()
+  readonly #results = new CallResults()
   readonly #shared: SharedAddresses
   /** The addresses of claims that exist and have lost them, by key. */
   readonly #former = new Map<string, { readonly uid: string | undefined; readonly address: IPAddress }>()
@@ -131,7 +131,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   reserve(plan: Plan): () => readonly string[] {
     const ends = plan.effects.flatMap((effect) => {
-      if (effect.kind === 'outside') return this.#ask(formatRef(effect.call.about))
+      if (effect.kind === 'external') return this.#ask(formatRef(effect.call.about))
       const address = effect.kind === 'create' ? addressIn(effect.object) : undefined
       const pool = address && poolOfAddress(address, this.#rules)
       if (address === undefined || pool === undefined) return []
@@ -144,13 +144,13 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return () => ends.flatMap((end) => this.#wakeAll(end()))
   }
 
-  hear(answered: Answered): readonly string[] {
+  onResult(answered: CallResult): readonly string[] {
     const key = formatRef(answered.call.about)
     if (!IPAddressClaim.is(answered.call.about)) {
-      return this.#pools.get(key)?.calls.hear(answered) === true ? [key, ...this.#waitingOf(key)] : [key]
+      return this.#pools.get(key)?.calls.onResult(answered) === true ? [key, ...this.#waitingOf(key)] : [key]
     }
     if (this.#claim(key) === undefined) return []
-    this.#heard.hear(key, answered)
+    this.#results.onResult(key, answered)
     return [key]
   }
 
@@ -162,7 +162,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return planRefused(claim, refusal, { nowMs, isLost })
   }
 
-  isSummary(key: string): boolean {
+  isAggregate(key: string): boolean {
     const record = this.#pools.get(key)
     const pool = record && this.#pool(key)
     // that it has to stay is written before its claims are served, what they take of it afterwards
@@ -179,7 +179,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   isBegun(key: string): boolean {
     const claim = this.#claim(key)
     if (claim === undefined || claim.status?.addressRef?.name !== undefined || isDeleting(claim)) return false
-    return this.#rules.outside?.isBegun?.(claim) === true
+    return this.#rules.external?.isBegun?.(claim) === true
   }
 
   ledgerOf(pool: ObjectRef): L {
@@ -191,14 +191,14 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return this.#retry(record.exhausted)
   }
 
-  disbelieve(claims: readonly string[]): void {
-    for (const key of claims) this.#heard.disbelieve(key)
+  invalidate(claims: readonly string[]): void {
+    for (const key of claims) this.#results.invalidate(key)
   }
 
   #planPool(pool: P, { ledger, calls }: PoolRecord<L>, { claims, nowMs }: { claims: number; nowMs: number }): Plan<R> {
     const plan = this.#rules.planPool({ pool, ledger, claims, calls: calls.resultsOf(pool, nowMs), nowMs })
-    if (plan.call !== undefined && this.#rules.outside === undefined) {
-      refuse('outside', 'what external systems can do: planPool makes calls', 'nothing')
+    if (plan.call !== undefined && this.#rules.external === undefined) {
+      refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
     }
     return calls.planned(plan, pool, nowMs)
   }
@@ -217,7 +217,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
         address: seen?.address,
         addressPool: addressPool && this.#pool(formatRef(addressPool)),
         rivals: this.#rivalsOf(key, seen?.address, claim, time),
-        heard: this.#heard.of(key),
+        resultOf: this.#results.of(key),
         addressProblem: seen?.problem,
         cluster: readable(cluster),
         clusterProblem: problemOf(cluster),
@@ -231,7 +231,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     )
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
-    const other = this.#rules.outside === undefined ? 'AllocationFailed' : 'OutsideCall'
+    const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'
     // a claim that failed because another claim has its address does not wait for room
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
     const isForRoom = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
@@ -300,24 +300,24 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     return this.#claimsBy('pool', pool).filter((key) => !this.isServed(key))
   }
 
-  /** Something has changed about a pool that may have an outside system answer otherwise. @returns the keys of those claims of it */
+  /** Something has changed about a pool that may have an external system answer otherwise. @returns the keys of those claims of it */
   #retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
-    this.#heard.doubt(keys)
+    this.#results.invalidateFailures(keys)
     return keys
   }
 
-  /** The pool of a claim stays while the outside is asked for it, also before the finalizer of the claim is seen. */
+  /** The pool of a claim stays while the external system is asked for it, also before the finalizer of the claim is seen. */
   #ask(key: string): (() => readonly string[])[] {
     const claim = this.#claim(key)
     const pool = claim && claimReads(claim, this.#rules).pool
     if (pool === undefined) return []
     const { asking } = this.#record(formatRef(pool))
     asking.add(key)
-    this.#heard.ask(key)
+    this.#results.ask(key)
     return [
       () => {
-        this.#heard.end(key)
+        this.#results.end(key)
         return asking.delete(key) ? this.#poolThatWaits(claim) : []
       },
     ]
@@ -339,9 +339,9 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key, which nobody has seen. */
   #planOrphan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
-    const { finalizers, outside, sweepAfterSeconds } = this.#rules
-    // only with its claim is it known what an outside system has to be given back
-    if (outside !== undefined && outside.orphans !== 'swept') return undefined
+    const { finalizers, external, sweepAfterSeconds } = this.#rules
+    // only with its claim is it known what an external system has to be given back
+    if (external !== undefined && external.orphans !== 'swept') return undefined
     const address = this.#address(key)
     const pool = address && poolOfAddress(address, this.#rules)
     const isOurs = address !== undefined && pool !== undefined && isMadeForClaim(address, finalizers.address)
@@ -372,7 +372,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
   }
 
   /** What the claim had, if it is still the one that had it, and wants it from the same pool. */
-  #formerOf(key: string, claim: IPAddressClaim): Place | undefined {
+  #formerOf(key: string, claim: IPAddressClaim): AddressAndPrefix | undefined {
     const former = this.#former.get(key)
     if (former === undefined || former.uid !== claim.metadata.uid) return undefined
     return fulfils(former.address, claim, this.#rules) ? former.address.spec : undefined
@@ -385,7 +385,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     // the claim may be another one, or of another pool
     if (pools[0] !== undefined) this.#record(formatRef(pools[0])).exhausted.delete(key)
     if (pools[1] !== undefined) this.#record(formatRef(pools[1]))
-    if (before?.metadata.uid !== claim?.metadata.uid) this.#heard.disbelieve(key)
+    if (before?.metadata.uid !== claim?.metadata.uid) this.#results.invalidate(key)
     if (claim === undefined || claim.metadata.uid !== this.#former.get(key)?.uid) this.#former.delete(key)
     if (claim === undefined) this.#shared.forget(key)
     else this.#orphans.delete(key)
@@ -407,7 +407,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
       readable(has) ?? NONE,
     ]
     // what was said before the address came or went is used up
-    if (addressBefore?.metadata.uid !== address?.metadata.uid) this.#heard.disbelieve(claimKey)
+    if (addressBefore?.metadata.uid !== address?.metadata.uid) this.#results.invalidate(claimKey)
     const poolBefore = before && poolOfAddress(before, this.#rules)
     const poolNow = now && poolOfAddress(now, this.#rules)
     const wanted: string[] = [claimKey]
@@ -471,7 +471,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) record.calls.clear()
     else if (!isAsBefore) record.calls.retry()
     // an answer is about the pool as it was
-    if (!isSameSpec) this.disbelieve(claims)
+    if (!isSameSpec) this.invalidate(claims)
     return [key, ...wanted, ...this.#wakeAll(others)]
   }
 
@@ -515,7 +515,7 @@ class ClaimWork<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
     const record: PoolRecord<L> = {
       planned: undefined,
       ledger: this.#rules.ledger(),
-      exhausted: new ClaimLine(),
+      exhausted: new ClaimsByAge(),
       asking: new Set(),
       calls: new PoolCalls(),
     }
@@ -530,7 +530,7 @@ interface PoolRecord<L> {
   planned: string | undefined
   readonly ledger: L
   /** Keys of the claims that wait for room. */
-  readonly exhausted: ClaimLine
+  readonly exhausted: ClaimsByAge
   /** Keys of the claims for which an external system is being asked. */
   readonly asking: Set<string>
   /** What was asked for the pool itself. */

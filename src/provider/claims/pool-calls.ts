@@ -1,15 +1,15 @@
 import { type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import { type Answered, type Effect, guard, type Outcome, type OutsideFailure, type Plan } from '../../plan/index.js'
-import type { CallResult, CallResults, PoolCall, PoolPlan } from './definition.js'
-import { type Heard, secondsLeft } from './outside.js'
+import { type CallResult, type Effect, type ExternalFailure, guard, type Outcome, type Plan } from '../../plan/index.js'
+import type { PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
+import { type LastResult, secondsLeft } from './external.js'
 
 /** What is known of a call of a pool. */
 interface Known {
   /** The last value, and when it was asked for. */
   readonly value?: { readonly json: Json; readonly askedAtMs: number } | undefined
   /** The last answer, if it was a failure. */
-  readonly failed?: Heard | undefined
+  readonly failed?: LastResult | undefined
 }
 
 /** What was asked on behalf of one pool, and what was said to it. */
@@ -20,7 +20,7 @@ export class PoolCalls {
   readonly #inFlight = new Map<string, number>()
 
   /** What a verb is given. */
-  resultsOf(pool: KubeObject, nowMs: number): CallResults {
+  resultsOf(pool: KubeObject, nowMs: number): PoolCallResults {
     return {
       of: (operation, id) => {
         const known = this.#known.get(callKey(operation, markerOf(pool, id)))
@@ -35,8 +35,8 @@ export class PoolCalls {
    * @throws IpamError `INVALID_ARGUMENT`
    */
   planned<R extends Outcome>({ call, ...plan }: PoolPlan<R>, pool: KubeObject, nowMs: number): Plan<R> {
-    if (plan.effects.some(({ kind }) => kind === 'outside')) {
-      refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind outside')
+    if (plan.effects.some(({ kind }) => kind === 'external')) {
+      refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind external')
     }
     if (call === undefined) return plan
     assertCall(call)
@@ -49,12 +49,12 @@ export class PoolCalls {
     }
     this.#inFlight.set(callKey(operation, key), nowMs)
     const about = refOf(pool)
-    const ask: Effect = { kind: 'outside', call: { operation, key, about, input }, why }
+    const ask: Effect = { kind: 'external', call: { operation, key, about, input }, why }
     return { ...plan, effects: [...plan.effects, ...checked(plan.effects, pool), ask] }
   }
 
   /** Takes an answer in. @returns false: it is not of this pool, or about the pool as it was */
-  hear({ call, answer, atMs }: Answered): boolean {
+  onResult({ call, answer, atMs }: CallResult): boolean {
     const key = callKey(call.operation, call.key)
     const askedAtMs = this.#inFlight.get(key)
     if (askedAtMs === undefined) return false
@@ -89,7 +89,7 @@ export class PoolCalls {
   }
 }
 
-function resultOf({ value, failed }: Known, nowMs: number): CallResult {
+function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult {
   const failure = failed && failureOf(failed)
   return {
     value: value?.json,
@@ -99,11 +99,11 @@ function resultOf({ value, failed }: Known, nowMs: number): CallResult {
   }
 }
 
-function failureOf({ answer }: Heard): OutsideFailure | undefined {
+function failureOf({ answer }: LastResult): ExternalFailure | undefined {
   return answer.ok ? undefined : answer.failure
 }
 
-function leftOf(failed: Heard, nowMs: number): number | undefined {
+function leftOf(failed: LastResult, nowMs: number): number | undefined {
   const failure = failureOf(failed)
   return failure?.retryable === true ? secondsLeft(failed, failure, nowMs) : undefined
 }

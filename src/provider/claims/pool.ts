@@ -7,13 +7,13 @@ import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../pl
 export type ProtectedPoolOutcome =
   /** The pool serves claims. */
   | (Outcome & { readonly kind: 'ready' })
-  /** The pool is being deleted and stays while addresses refer to it, or claims that may have something outside. */
+  /** The pool is being deleted and stays while addresses refer to it, or claims that may have something in the external system. */
   | (Outcome & { readonly kind: 'protected'; readonly addresses: number; readonly claims: number })
   /** The pool is being deleted and nothing of it is in use. */
   | (Outcome & { readonly kind: 'unprotected' })
 
 /**
- * A pool stays while something of it is in use: an IPAddress, or a claim that has our finalizer and may have an address outside of which no IPAddress was written
+ * A pool stays while something of it is in use: an IPAddress, or a claim that has our finalizer and may have an address in the external system of which no IPAddress was written
  * yet. Without the pool nobody would know where to give that back.
  */
 export function protectPool({

@@ -1,8 +1,8 @@
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting } from '../../crd/meta/object.js'
 import { eventAbout, type Plan, type PlanTime, type Refusal } from '../../plan/index.js'
-import { type SoFar, statusEffects, step, wait } from './endings.js'
 import type { ClaimOutcome } from './outcome.js'
+import { type SoFar, statusEffects, step, wait } from './outcomes.js'
 import { startOf, stuck, timeText } from './status.js'
 
 /**

@@ -5,7 +5,7 @@ import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
-import type { Ledger, ProviderDefinition, ProviderFinalizers } from './definition.js'
+import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /** The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider gives to every provider that is built on it. */
 export const DEFAULT_FINALIZERS: ProviderFinalizers = {
@@ -14,7 +14,7 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
 }
 
 /** A definition that was looked at, with its defaults filled in. */
-export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>
+export interface ProviderRules<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>
   extends ClaimRules<P, L, O>,
     Pick<
       ProviderDefinition<P, L, O, R>,
@@ -22,21 +22,21 @@ export interface ProviderRules<P extends KubeObject, L extends Ledger<P>, O, R e
     > {}
 
 /** Of these, what a plan for a claim is made by. */
-export interface ClaimRules<P extends KubeObject, L extends Ledger<P>, O>
+export interface ClaimRules<P extends KubeObject, L extends ClaimLedger<P>, O>
   extends PoolKinds,
     Pick<
       ProviderDefinition<P, L, O, Outcome>,
-      'resolve' | 'ensure' | 'confirm' | 'release' | 'outside' | 'holdsAddress'
+      'resolve' | 'ensure' | 'confirm' | 'release' | 'external' | 'holdsAddress'
     > {
   readonly finalizers: ProviderFinalizers
 }
 
 /** Whether a provider chooses addresses by its ledger alone: no external system and no `confirm` decides whose one is. */
-export function choosesByLedger<P extends KubeObject, L extends Ledger<P>, O>({
-  outside,
+export function choosesByLedger<P extends KubeObject, L extends ClaimLedger<P>, O>({
+  external,
   confirm,
 }: ClaimRules<P, L, O>): boolean {
-  return outside === undefined && confirm === undefined
+  return external === undefined && confirm === undefined
 }
 
 /** Which pools are ours. */
@@ -47,7 +47,7 @@ export interface PoolKinds {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function rulesOf<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
+export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): ProviderRules<P, L, O, R> {
   assertDefinition(definition)
@@ -64,10 +64,10 @@ const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info
 const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extends Outcome>(
+function assertDefinition<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
   definition: ProviderDefinition<P, L, O, R>,
 ): void {
-  const { name, pools, finalizers, outside, sweepAfterSeconds } = definition ?? {}
+  const { name, pools, finalizers, external, sweepAfterSeconds } = definition ?? {}
   if (!isText(name)) refuse('name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuse('pools', 'a list of models, one at least', pools)
   // keys have no group in them
@@ -83,8 +83,8 @@ function assertDefinition<P extends KubeObject, L extends Ledger<P>, O, R extend
   for (const [of, finalizer] of Object.entries(finalizers ?? {})) {
     if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
   }
-  if (outside !== undefined && !MARKERS.includes(outside?.marker))
-    refuse('outside.marker', MARKERS.join(', '), outside?.marker)
+  if (external !== undefined && !MARKERS.includes(external?.marker))
+    refuse('external.marker', MARKERS.join(', '), external?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
     refuse('sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }

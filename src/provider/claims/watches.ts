@@ -6,9 +6,9 @@ import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { modelWatch, type ParseResult, type Watch } from '../../plan/index.js'
 import { salvage } from './address-object.js'
-import { heldNow } from './held.js'
 import { clusterRefOf, poolRefOf } from './references.js'
 import type { PoolKinds } from './rules.js'
+import { heldNow } from './salvage.js'
 
 /** An IPAddress object, as far as it can be read. */
 export interface SeenAddress {

@@ -72,7 +72,7 @@ export function gcPlanner(options: GcOptions): GcPlanner {
       return { outcome: { kind: 'unlisted', message: `not listed yet: ${names.join(', ')}` }, effects: [] }
     },
     // with ten thousand dependents each of them would wake it
-    isSummary(key, { cache }) {
+    isAggregate(key, { cache }) {
       const node = new Graph(cache).at(key)
       return node !== undefined && node.role !== 'living'
     },

@@ -1,6 +1,6 @@
 import type { Random } from '../../allocator/index.js'
 import * as Address from '../../cidr/nouns/address.js'
-import type { Offer, Place } from '../claims/definition.js'
+import type { AddressAndPrefix, Offer } from '../claims/definition.js'
 import type { LedgerAnswer, PoolLedger } from './ledger.js'
 
 /** What a claim wants to have rather than the lowest free address. */
@@ -10,7 +10,7 @@ export interface Wishes {
   /** What the claim asks for: this or nothing. */
   readonly requested?: string | undefined
   /** What it had before: the first of these that is free. */
-  readonly former?: readonly Place[] | undefined
+  readonly former?: readonly AddressAndPrefix[] | undefined
   /** One of the free ones, each as likely as any other. Left out: the lowest. */
   readonly random?: Random | undefined
 }

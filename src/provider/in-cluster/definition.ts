@@ -87,10 +87,10 @@ export function afterGrace({
   claim,
   pool,
   address,
-  isLeftOver,
+  isStale,
   nowMs,
 }: ReleaseInput<InClusterPool, PoolLedger>): Extract<Released, { readonly kind: 'done' | 'wait' }> {
-  if (isLeftOver || address === undefined || pool === undefined || isDeleting(pool)) return { kind: 'done' }
+  if (isStale || address === undefined || pool === undefined || isDeleting(pool)) return { kind: 'done' }
   const graceSeconds = pool.spec.addressReuseGracePeriodSeconds ?? 0
   if (graceSeconds <= 0) return { kind: 'done' }
   const deletedMs = Date.parse(claim.metadata.deletionTimestamp as string)

@@ -5,7 +5,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { clampCount, prefixOf } from '../../crd/in-cluster/space.js'
-import type { Offer, Place } from '../claims/definition.js'
+import type { AddressAndPrefix, Offer } from '../claims/definition.js'
 import { type AddressHolder, AddressLedger } from '../claims/ledger.js'
 import type { KeptAddresses } from './preallocations.js'
 import { extentOfText, heldPrefix, ledgerSpecOf } from './space.js'
@@ -51,7 +51,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   /** What is kept, by claim, as a text. */
   #kept: ReadonlyMap<string, string> = new Map()
   /** What claims had that may come again, the oldest first: they may be told before the pool is. */
-  readonly #former = new Map<string, Place>()
+  readonly #former = new Map<string, AddressAndPrefix>()
   readonly #keptBy: ((pool: InClusterPool) => KeptAddresses) | undefined
 
   /** @param keptBy what a pool keeps for claims */
@@ -113,7 +113,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /** Gives what is at a place only when nothing else is free; of several of those, what was avoided first. `undefined` ends it. */
-  avoid(key: string, place: Place | undefined): void {
+  avoid(key: string, place: AddressAndPrefix | undefined): void {
     this.#former.delete(key)
     this.ledger.delete(`former ${key}`)
     if (place === undefined) return
@@ -163,7 +163,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /** What a claim had before, if the pool still gives it and nothing else holds it. O(log n). */
-  again(place: Place, claim: string): Offer | undefined {
+  again(place: AddressAndPrefix, claim: string): Offer | undefined {
     const answer = this.answerTo(place.address, claim)
     const length = this.extentOf({ metadata: { name: claim }, spec: place })?.length
     return answer.kind === 'free' && (this.#spec?.length ?? length) === length ? answer.offer : undefined

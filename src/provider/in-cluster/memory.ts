@@ -3,11 +3,11 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import { formatRef, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import type { Plan } from '../../plan/index.js'
-import type { AddressChange, Place, ProviderMemory } from '../claims/definition.js'
-import { FormerPlaces } from './former.js'
+import type { AddressAndPrefix, AddressChange, ProviderMemory } from '../claims/definition.js'
 import type { PoolLedger } from './ledger.js'
 import type { FormerAddress, InClusterOptions, Sticky } from './options.js'
 import { Overlaps } from './overlaps.js'
+import { StickyAddresses } from './sticky-addresses.js'
 
 const MOST_REMEMBERED = 10_000
 
@@ -15,7 +15,7 @@ const MOST_REMEMBERED = 10_000
 export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
   readonly #overlaps: Overlaps | undefined
   readonly #sticky: Sticky | undefined
-  readonly #former: FormerPlaces
+  readonly #former: StickyAddresses
   readonly #ledgers = new Map<string, PoolLedger>()
   /** For which version of a pool its conditions are being written. */
   readonly #written = new Map<string, string | undefined>()
@@ -24,7 +24,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     this.#overlaps =
       overlaps === 'report' || overlaps === 'avoid' ? new Overlaps({ avoids: overlaps === 'avoid' }) : undefined
     this.#sticky = sticky
-    this.#former = new FormerPlaces(sticky?.limit ?? MOST_REMEMBERED, ({ pool, key }) =>
+    this.#former = new StickyAddresses(sticky?.limit ?? MOST_REMEMBERED, ({ pool, key }) =>
       this.#ledgers.get(pool)?.avoid(key, undefined),
     )
     this.#seed()
@@ -86,7 +86,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   }
 
   /** What the claim before this one had of a pool, if that is remembered. */
-  formerOf(claim: IPAddressClaim, pool: ObjectRef): Place | undefined {
+  formerOf(claim: IPAddressClaim, pool: ObjectRef): AddressAndPrefix | undefined {
     if (this.#sticky === undefined) return undefined
     return this.#former.get(formatRef(pool), keyOfClaim(claim, this.#sticky))
   }

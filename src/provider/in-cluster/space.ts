@@ -3,7 +3,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool } from '../../crd/in-cluster/pools.js'
 import { addressSpace, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
-import type { Place } from '../claims/definition.js'
+import type { AddressAndPrefix } from '../claims/definition.js'
 
 type Prefix = Prefix.Prefix
 
@@ -37,7 +37,7 @@ export function extentOfText(text: string, length: number | undefined): Prefix |
  * What an object of a prefix pool holds. Where its length can not be used (it is missing, or 0, which is what an older API makes of a missing
  * one), at least the child around its address.
  */
-export function heldPrefix(spec: Place, childLength: number): Prefix | undefined {
+export function heldPrefix(spec: AddressAndPrefix, childLength: number): Prefix | undefined {
   const prefix = prefixOf(spec)
   if (prefix !== undefined && prefix.length > 0) return prefix
   const address = Address.safeParse(spec.address, { zone: 'drop' })

@@ -1,6 +1,6 @@
 import { kindKey } from '../../crd/meta/object.js'
 import {
-  type Answered,
+  type CallResult,
   type Change,
   ObjectCache,
   type Plan,
@@ -28,8 +28,8 @@ export class Combined implements Planner {
     return this.#each((planner) => planner.wakes?.(applied) ?? planner.observe(change))
   }
 
-  hear(answered: Answered): readonly string[] {
-    return this.#each((planner) => planner.hear?.(answered) ?? [])
+  onResult(answered: CallResult): readonly string[] {
+    return this.#each((planner) => planner.onResult?.(answered) ?? [])
   }
 
   plan(key: string, time: PlanTime): Plan | undefined {
@@ -42,9 +42,9 @@ export class Combined implements Planner {
     return () => ends.flatMap((end, index) => (end?.() ?? []).map((key) => `${index} ${key}`))
   }
 
-  isSummary(key: string): boolean {
+  isAggregate(key: string): boolean {
     const [planner, own] = this.#split(key)
-    return planner.isSummary(own)
+    return planner.isAggregate(own)
   }
 
   reset(): void {

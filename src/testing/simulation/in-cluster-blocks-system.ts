@@ -35,7 +35,7 @@ export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions
       providers.set(planner, own)
       return planner
     },
-    outsideOf: (planner, store, options) =>
+    externalOf: (planner, store, options) =>
       taskCaller({ store, ...options, tasks: (providers.get(planner) as InClusterBlocks).tasks }),
     prepare,
     act,

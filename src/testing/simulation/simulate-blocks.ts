@@ -220,7 +220,7 @@ class BlocksSimulation {
     }
     const store = faultyStore(this.#truth, name, { scheduler: this.#scheduler, network: this.#network }, source)
     const planner = blocksOperator({ emptySeconds: this.#dice.pick([0, 0, 1]) })
-    const operator: Writer = new Writer(name, world, { store, planner, outside: undefined })
+    const operator: Writer = new Writer(name, world, { store, planner, external: undefined })
     this.#operators.push(operator)
     await this.#scheduler.start(() => operator.live())
   }

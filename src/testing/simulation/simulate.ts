@@ -2,10 +2,10 @@ import type { KindInfo } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { type OutsideCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
+import { type ExternalCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
-import { type ExternalWorld, faultyOutside } from './faulty-outside.js'
+import { type ExternalWorld, faultyExternal } from './faulty-external.js'
 import { ALL_FAULTS, EXTERNAL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
 import { Scheduler } from './scheduler.js'
@@ -20,14 +20,14 @@ export interface SimulatedSystem {
   /** A fresh planner: each writer has its own. */
   planner(): Planner
   /**
-   * The system outside that planners call, if they call one: shared by all writers. It is to keep what it does under the key of the call. Calls go
+   * The external system that planners call, if they call one: shared by all writers. It is to keep what it does under the key of the call. Calls go
    * wrong as those to the store do.
    */
-  readonly outside?: OutsideCaller | undefined
-  /** The operations of `outside` that only read: with the fault `external-stale-list` they are answered with what was so up to 5 s before. */
-  readonly outsideReads?: readonly string[] | undefined
+  readonly external?: ExternalCaller | undefined
+  /** The operations of `external` that only read: with the fault `external-stale-list` they are answered with what was so up to 5 s before. */
+  readonly externalReads?: readonly string[] | undefined
   /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
-  readonly outsideOf?: ((planner: Planner, store: Store, options: OutsideOptions) => OutsideCaller) | undefined
+  readonly externalOf?: ((planner: Planner, store: Store, options: ExternalOptions) => ExternalCaller) | undefined
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
@@ -36,7 +36,7 @@ export interface SimulatedSystem {
   rules(): SimulationRules
 }
 
-export interface OutsideOptions {
+export interface ExternalOptions {
   readonly now: () => number
   /** How tasks of one writer wait for each other. */
   readonly turns: TaskTurns
@@ -149,7 +149,7 @@ class Simulation {
       scheduler: this.#scheduler,
       network: this.#network,
       now: () => this.#now(),
-      reads: options.system.outsideReads ?? [],
+      reads: options.system.externalReads ?? [],
       answers: new Map(),
     }
   }
@@ -210,13 +210,13 @@ class Simulation {
     }
     const store = faultyStore(this.#truth, name, parts, source)
     const planner = system.planner()
-    const outside =
-      system.outsideOf?.(planner, store, {
+    const external =
+      system.externalOf?.(planner, store, {
         now: world.now,
         turns: simulatedTurns(taskTurns(), this.#scheduler, name),
       }) ??
-      (system.outside && faultyOutside(system.outside, name, this.#external, source))
-    const writer: Writer = new Writer(name, world, { store, planner, outside })
+      (system.external && faultyExternal(system.external, name, this.#external, source))
+    const writer: Writer = new Writer(name, world, { store, planner, external })
     this.#writers.push(writer)
     await this.#scheduler.start(() => writer.live())
     if (concurrency === 1) return
@@ -248,8 +248,8 @@ class Simulation {
     if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
     const planner = system.planner()
     const now = () => this.#now()
-    const outside = system.outsideOf?.(planner, this.#truth.store, { now, turns: taskTurns() }) ?? system.outside
-    const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, outside })
+    const external = system.externalOf?.(planner, this.#truth.store, { now, turns: taskTurns() }) ?? system.external
+    const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, external })
     if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
   }

@@ -1,6 +1,6 @@
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { type OutsideCaller, runKey, settle } from '../../run/index.js'
+import { type ExternalCaller, runKey, settle } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -48,7 +48,7 @@ export class Writer {
   readonly #planner: Planner
   /** What it watches, by the keys of the kinds. */
   readonly #kinds: readonly string[]
-  readonly #outside: OutsideCaller | undefined
+  readonly #external: ExternalCaller | undefined
   readonly #queue = new Set<string>()
   /** How many entries of the log there were when this term began. */
   #began = 0
@@ -66,14 +66,14 @@ export class Writer {
   constructor(
     name: string,
     world: WriterWorld,
-    parts: { readonly store: Store; readonly planner: Planner; readonly outside: OutsideCaller | undefined },
+    parts: { readonly store: Store; readonly planner: Planner; readonly external: ExternalCaller | undefined },
   ) {
     this.name = name
     this.#world = world
     this.#store = parts.store
     this.#planner = parts.planner
     this.#kinds = parts.planner.watches.map(kindKey)
-    this.#outside = parts.outside
+    this.#external = parts.external
   }
 
   /** Runs until the simulation ends. */
@@ -195,7 +195,7 @@ export class Writer {
     const canWrite = () => this.#world.canWrite(this)
     const ended = await runKey(this.#planner, key, this.#store, {
       now,
-      outside: this.#outside,
+      external: this.#external,
       canWrite,
       show: (change, source) => {
         if (showsOwnWrites || source === 'read') this.#show(change)
@@ -235,7 +235,7 @@ export class Writer {
   #next(): string | undefined {
     if (this.#busy.size >= this.#world.concurrency) return undefined
     const keys = [...this.#queue].filter((key) => !this.#busy.has(key))
-    const others = keys.filter((key) => !this.#planner.isSummary(key))
+    const others = keys.filter((key) => !this.#planner.isAggregate(key))
     const candidates = others.length > 0 ? others : keys
     return candidates.length === 0 ? undefined : this.#world.dice.pick(candidates)
   }

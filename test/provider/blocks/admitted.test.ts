@@ -134,9 +134,9 @@ test('all that claims, the operator and the sweep write to blocks is admitted', 
   const work = async () => {
     const claims = blockClaims({ sweepAfterSeconds: 1 })
     const sweep = blocksSweep({ owners: [IPAddressClaim.info], graceSeconds: 0 })
-    const outside = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
+    const external = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
     const planners: readonly Planner[] = [claims, blocksOperator({ emptySeconds: 0 }), sweep]
-    expect((await runUntilQuiet(store, planners, { now: () => nowMs, outside })).failures).toEqual([])
+    expect((await runUntilQuiet(store, planners, { now: () => nowMs, external })).failures).toEqual([])
   }
   for (const name of ['a', 'b', 'c']) await make(name)
   await work()

@@ -3,7 +3,7 @@ import { Address } from 'ipam-kit/cidr'
 import { IPPool } from 'ipam-kit/crd/ipam-kit'
 import { refOf } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import type { OutsideCall } from 'ipam-kit/plan'
+import type { ExternalCall } from 'ipam-kit/plan'
 import { type AllocationRequest, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -14,7 +14,7 @@ import { answerOf } from '../../../src/provider/blocks/call-answers.js'
 import { blockStore, blocksIn, countingStore, poolIn, request } from './world.js'
 
 const now = () => 0
-const callOf = (uid: string): OutsideCall => ({
+const callOf = (uid: string): ExternalCall => ({
   operation: 'allocate',
   key: uid,
   about: { apiVersion: 'v1', kind: 'Claim', namespace: 'ns', name: uid },

@@ -1,7 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { OutsideAnswer, OutsideCall, Plan, Planner } from 'ipam-kit/plan'
+import type { ExternalCall, ExternalResult, Plan, Planner } from 'ipam-kit/plan'
 import { type BlockClaims, blockClaims, blocksOperator } from 'ipam-kit/provider/blocks'
 import { runPlan, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -28,9 +28,9 @@ beforeEach(async () => {
   const spec = { poolRef: { apiGroup: 'ipam-kit.dev', kind: 'IPPool', name: 'blue' } }
   unwrap(await store.create({ apiVersion: at.apiVersion, kind: 'IPAddressClaim', metadata: { namespace, name }, spec }))
   const claims = blockClaims()
-  const outside = taskCaller({ store, now, tasks: claims.tasks })
+  const external = taskCaller({ store, now, tasks: claims.tasks })
   const planners: readonly Planner[] = [claims, blocksOperator()]
-  await runUntilQuiet(store, planners, { now, outside })
+  await runUntilQuiet(store, planners, { now, external })
   expect((await store.get(addressRef)).ok).toBe(true)
 })
 
@@ -52,13 +52,13 @@ async function planned(): Promise<Plan> {
 
 /** What a plan does, one after the other. */
 function deeds({ effects }: Plan): readonly string[] {
-  return effects.map((effect) => (effect.kind === 'outside' ? effect.call.operation : effect.kind))
+  return effects.map((effect) => (effect.kind === 'external' ? effect.call.operation : effect.kind))
 }
 
-function callOf({ effects }: Plan): OutsideCall {
-  const [outside] = effects
-  if (outside?.kind !== 'outside') throw new Error('nobody is asked')
-  return outside.call
+function callOf({ effects }: Plan): ExternalCall {
+  const [external] = effects
+  if (external?.kind !== 'external') throw new Error('nobody is asked')
+  return external.call
 }
 
 async function rowCount(): Promise<number> {
@@ -104,7 +104,7 @@ test('a claim whose row has gone while it was confirmed is asked for again', asy
   const [block] = unwrap(await store.list({ apiVersion, kind })).items
   const { name = '', uid } = block?.metadata ?? {}
   claims.observe({ kind: 'absent', ref: { apiVersion, kind, name }, uid })
-  expect(claims.hear?.({ call, answer, atMs: now() })).toContain(key)
+  expect(claims.onResult?.({ call, answer, atMs: now() })).toContain(key)
   end?.()
   expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['confirm'])
 })
@@ -123,12 +123,12 @@ test('a claim that is deleted keeps its row while there is an IPAddress that thi
   unwrap(await store.delete(claimRef))
   const claims = blockClaims()
   await show(claims, ['IPAddress'])
-  const outside = taskCaller({ store, now, tasks: claims.tasks })
+  const external = taskCaller({ store, now, tasks: claims.tasks })
   const run = () =>
     runPlan(claims.plan(key, { nowMs: now() }) as Plan, store, {
-      outside,
+      external,
       onChange: (change) => claims.observe(change),
-      onAnswer: (call, answer) => claims.hear?.({ call, answer, atMs: now() }),
+      onCallResult: (call, answer) => claims.onResult?.({ call, answer, atMs: now() }),
     })
   expect(await run()).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
   expect(await rowCount()).toBe(1)
@@ -162,7 +162,7 @@ describe('an address that was given', () => {
     await show(claims, ['IPAddress'])
     const call = callOf(claims.plan(key, { nowMs: now() }) as Plan)
     const answer = await taskCaller({ store, now, tasks: claims.tasks })(call)
-    claims.hear?.({ call, answer, atMs: now() })
+    claims.onResult?.({ call, answer, atMs: now() })
   })
 
   test('is written only if the claim is still there', async () => {
@@ -210,11 +210,15 @@ test.each([
 test('an answer for a claim that has gone meanwhile is not kept: nothing is woken for it later', async () => {
   const claims = blockClaims()
   await show(claims)
-  const hear = (name: string, operation: string, answer: OutsideAnswer) => {
+  const onResult = (name: string, operation: string, answer: ExternalResult) => {
     const input = { pool: 'blue', family: 4, uid: name, name: `default/${name}`, address: '10.0.0.7' }
-    return claims.hear?.({ call: { operation, key: name, about: { ...claimRef, name }, input }, answer, atMs: now() })
+    return claims.onResult?.({
+      call: { operation, key: name, about: { ...claimRef, name }, input },
+      answer,
+      atMs: now(),
+    })
   }
-  const taken: OutsideAnswer = { ok: false, failure: { message: 'taken', retryable: true } }
-  expect([hear('gone', 'allocate', taken), hear('a', 'allocate', taken)]).toEqual([[], [key]])
-  expect(hear('z', 'release', { ok: true, value: ['10.0.0.7'] })).toEqual([key])
+  const taken: ExternalResult = { ok: false, failure: { message: 'taken', retryable: true } }
+  expect([onResult('gone', 'allocate', taken), onResult('a', 'allocate', taken)]).toEqual([[], [key]])
+  expect(onResult('z', 'release', { ok: true, value: ['10.0.0.7'] })).toEqual([key])
 })

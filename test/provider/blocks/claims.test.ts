@@ -3,7 +3,7 @@ import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import type { JsonObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import type { Outcome, OutsideAnswer, Planner } from 'ipam-kit/plan'
+import type { ExternalResult, Outcome, Planner } from 'ipam-kit/plan'
 import { allocate, blockClaims, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { Controller, runTask, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -28,9 +28,9 @@ const of = (kind: string, name: string) => {
 async function run(): Promise<void> {
   const claims = blockClaims({ sweepAfterSeconds: 1, namespaceLabels: (name) => ({ name }) })
   const sweep = blocksSweep({ owners: [IPAddressClaim.info], graceSeconds: 0 })
-  const outside = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
+  const external = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
   const planners: readonly Planner[] = [claims, blocksOperator({ emptySeconds: 0 }), sweep]
-  const { failures } = await runUntilQuiet(store, planners, { now: () => nowMs, outside })
+  const { failures } = await runUntilQuiet(store, planners, { now: () => nowMs, external })
   expect(failures).toEqual([])
 }
 
@@ -47,7 +47,7 @@ function serve(timers: VirtualTimers, sent: string[] = []): () => Promise<void> 
     store,
     planners: [claims, blocksOperator()],
     timers,
-    outside: (call) => {
+    external: (call) => {
       sent.push(`${call.operation} ${call.about.name}`)
       return caller(call)
     },
@@ -336,20 +336,20 @@ describe('claims on blocks', () => {
     const claims = blockClaims()
     claims.observe({ kind: 'present', object: unwrap(await store.get(of('IPPool', 'blue'))) })
     claims.observe({ kind: 'present', object: unwrap(await store.get(of('IPAddressClaim', 'c'))) })
-    const hear = (operation: string, name: string, input: JsonObject, answer: OutsideAnswer) => {
+    const onResult = (operation: string, name: string, input: JsonObject, answer: ExternalResult) => {
       const call = { operation, key: 'k', about: of('IPAddressClaim', name), input: { pool: 'blue', ...input } }
-      return claims.hear?.({ call, answer, atMs: nowMs })
+      return claims.onResult?.({ call, answer, atMs: nowMs })
     }
     const taken = { ok: false, failure: { message: 'in use', retryable: true } } as const
-    hear('allocate', 'c', { address: '10.0.0.9' }, taken)
-    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.8'] })).toEqual([])
-    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual(['IPAddressClaim default/c'])
-    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
-    hear('allocate', 'c', { address: '10.0.0.9' }, taken)
-    hear('allocate', 'c', { address: '10.0.0.7' }, taken)
-    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
+    onResult('allocate', 'c', { address: '10.0.0.9' }, taken)
+    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.8'] })).toEqual([])
+    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual(['IPAddressClaim default/c'])
+    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
+    onResult('allocate', 'c', { address: '10.0.0.9' }, taken)
+    onResult('allocate', 'c', { address: '10.0.0.7' }, taken)
+    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
     claims.observe({ kind: 'absent', ref: of('IPAddressClaim', 'c') })
-    expect(hear('release', 'a', {}, { ok: true, value: ['10.0.0.7'] })).toEqual([])
+    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.7'] })).toEqual([])
   })
 
   test('are not served by a pool for some namespaces while nobody says what namespaces there are', async () => {
@@ -359,8 +359,8 @@ describe('claims on blocks', () => {
     expect(await state('a')).toBe('10.0.0.1/24')
     await claim('b')
     const claims = blockClaims()
-    const outside = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
-    await runUntilQuiet(store, [claims], { now: () => nowMs, outside })
+    const external = taskCaller({ store, now: () => nowMs, tasks: claims.tasks })
+    await runUntilQuiet(store, [claims], { now: () => nowMs, external })
     expect(await state('b')).toBe(
       'PoolNotReady: has a namespaceSelector, and the labels of the namespace are not known',
     )
@@ -432,13 +432,13 @@ describe('claims on blocks', () => {
     const timers = new VirtualTimers(nowMs)
     const claims = blockClaims({ sweepAfterSeconds: 60 })
     const sweep = blocksSweep({ owners: [IPAddressClaim.info], graceSeconds: 60 })
-    const outside = taskCaller({ store, now: () => timers.now(), tasks: claims.tasks })
+    const external = taskCaller({ store, now: () => timers.now(), tasks: claims.tasks })
     const planners: readonly Planner[] = [claims, blocksOperator(), sweep]
     const controller = new Controller({
       store,
       planners,
       timers,
-      outside,
+      external,
       onProblem: (problem) => expect(problem).toBeUndefined(),
     })
     const running = controller.run()

@@ -1,9 +1,9 @@
 import { Address } from 'ipam-kit/cidr'
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Outcome, OutsideAnswer, OutsideCall } from 'ipam-kit/plan'
+import type { ExternalCall, ExternalResult, Outcome } from 'ipam-kit/plan'
 import { allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
-import { type OutsideCaller, runTask, taskCaller } from 'ipam-kit/run'
+import { type ExternalCaller, runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ let code: 'STORE_IO' | 'STORE_INVALID'
 let store: Store
 let requests: Requests
 let known: KnownBlocks
-let caller: OutsideCaller
+let caller: ExternalCaller
 
 beforeEach(async () => {
   truth = blockStore()
@@ -51,7 +51,7 @@ beforeEach(async () => {
     taskFor: () => {
       throw new Error('calls of a group have no task of their own')
     },
-    answerOf: (call: OutsideCall, outcome: Outcome) => answerOf(call, outcome, { nowMs: now() }),
+    answerOf: (call: ExternalCall, outcome: Outcome) => answerOf(call, outcome, { nowMs: now() }),
   }
   caller = taskCaller({
     store,
@@ -60,22 +60,22 @@ beforeEach(async () => {
   })
 })
 
-function group(answerOf: (call: OutsideCall, outcome: Outcome) => OutsideAnswer): AllocateGroup {
-  const requestOf = ({ key, input }: OutsideCall) => {
+function group(answerOf: (call: ExternalCall, outcome: Outcome) => ExternalResult): AllocateGroup {
+  const requestOf = ({ key, input }: ExternalCall) => {
     const { address, pools = ['blue'] } = input as { readonly address?: string; readonly pools?: readonly string[] }
     return request(key, { pools, ...(address && { addresses: [Address.parse(address)] }) })
   }
   return new AllocateGroup({ known: () => known, requestOf, answerOf })
 }
 
-const callOf = (uid: string, input: { readonly [field: string]: string | string[] } = {}): OutsideCall => ({
+const callOf = (uid: string, input: { readonly [field: string]: string | string[] } = {}): ExternalCall => ({
   operation: 'allocate',
   key: uid,
   about: { apiVersion: 'v1', kind: 'Claim', namespace: 'ns', name: uid },
   input,
 })
 
-const textOf = (answer: OutsideAnswer) =>
+const textOf = (answer: ExternalResult) =>
   answer.ok ? (answer.value as { readonly address: string }).address : answer.failure.message
 
 /** It asks for an address of a block that is not there yet. */
@@ -100,7 +100,7 @@ describe('a block in which the store takes no row', () => {
         calls.splice(before, 0, poison)
         const answers = await Promise.all(calls.map(caller))
         expect(answers.map(({ ok }) => ok)).toEqual(calls.map(({ key }) => key !== poison.key))
-        expect(textOf(answers[before] as OutsideAnswer)).toMatch(/403: exceeded quota|a webhook denies it/)
+        expect(textOf(answers[before] as ExternalResult)).toMatch(/403: exceeded quota|a webhook denies it/)
       }
       expect((await blocksIn(truth)).map(({ metadata }) => metadata.name)).toEqual([FIRST])
     },

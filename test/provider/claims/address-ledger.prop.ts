@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import { AddressLedger } from 'ipam-kit/provider/claims'
 import { expect, test } from 'vitest'
-import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { pool } from './world.js'
 
 /** Texts of few addresses, and what each of them means: `undefined` is none, and collides with nothing. */

@@ -25,7 +25,7 @@ function provider(confirm: (input: ConfirmInput<InClusterPool, Ledger>) => Confi
   return defineProvider<InClusterPool, Ledger, undefined, { kind: 'ready'; message: string }>({
     name: 'confirming',
     pools: [InClusterIPPool],
-    outside: { marker: 'kept' },
+    external: { marker: 'kept' },
     ledger: () => new AddressLedger(),
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure: () => ({ kind: 'address', address: Address.parse('10.0.0.9'), prefix: 24, why: 'it is the last' }),
@@ -49,11 +49,11 @@ async function address(): Promise<void> {
 }
 
 async function run(confirm: (input: ConfirmInput<InClusterPool, Ledger>) => Confirmed): Promise<string> {
-  const outside = async ({ operation }: { readonly operation: string }) => {
+  const external = async ({ operation }: { readonly operation: string }) => {
     asked.push(operation)
     return { ok: true, value: 'known' } as const
   }
-  await runUntilQuiet(store, [provider(confirm)], { now: () => 0, outside })
+  await runUntilQuiet(store, [provider(confirm)], { now: () => 0, external })
   const read = IPAddressClaim.parse(unwrap(await store.get({ ...at, kind: 'IPAddressClaim' })))
   const left = await store.get({ ...at, kind: 'IPAddress' })
   const has = left.ok ? IPAddress.parse(left.value).spec.address : 'none'
@@ -65,9 +65,9 @@ describe('a claim that finds an IPAddress of its name', () => {
   test('is Bound to it if the provider says yes, and has it asked first', async () => {
     await address()
     await claim()
-    const said = await run(({ answers, address: { spec }, claim: { metadata } }) => {
+    const said = await run(({ results, address: { spec }, claim: { metadata } }) => {
       expect([spec.address, metadata.name]).toEqual(['10.0.0.5', 'a'])
-      return answers.look === undefined
+      return results.look === undefined
         ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }
         : { kind: 'yes' }
     })
@@ -86,14 +86,14 @@ describe('a claim that finds an IPAddress of its name', () => {
   test('is not Bound to it while it can not be found out whose it is, and has it asked again', async () => {
     await address()
     await claim()
-    const planner = provider(({ answers }) =>
-      answers.look === undefined
+    const planner = provider(({ results }) =>
+      results.look === undefined
         ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }
         : { kind: 'yes' },
     )
-    const outside = async () =>
+    const external = async () =>
       ({ ok: false, failure: { message: 'down', retryable: true, retryAfterSeconds: 7 } }) as const
-    await runUntilQuiet(store, [planner], { now: () => 0, outside })
+    await runUntilQuiet(store, [planner], { now: () => 0, external })
     const read = IPAddressClaim.parse(unwrap(await store.get({ ...at, kind: 'IPAddressClaim' })))
     expect(read.status?.addressRef).toBeUndefined()
     const plan = planner.plan('IPAddressClaim default/a', { nowMs: 0 })
@@ -106,7 +106,7 @@ describe('a claim that finds an IPAddress of its name', () => {
   test('gets another one if it was left by an earlier claim', async () => {
     await address()
     await claim()
-    const said = await run(({ isBound }) => (isBound ? { kind: 'yes' } : { kind: 'leftOver', message: 'it is old' }))
+    const said = await run(({ isBound }) => (isBound ? { kind: 'yes' } : { kind: 'stale', message: 'it is old' }))
     expect(said).toBe('10.0.0.9: AddressAllocated')
   })
 
@@ -137,21 +137,21 @@ describe('a claim that is Bound', () => {
   })
 
   test('keeps its IPAddress if the provider says that an earlier one has left it: that is as no', async () => {
-    const said = await run(({ isBound }) => ({ kind: isBound ? 'leftOver' : 'no', message: 'it is old' }))
+    const said = await run(({ isBound }) => ({ kind: isBound ? 'stale' : 'no', message: 'it is old' }))
     expect(said).toBe('10.0.0.9: AllocationFailed it is old')
   })
 
   test('stays Bound while it can not be found out, and is asked about again', async () => {
-    const planner = provider(({ answers }) =>
-      answers.look === undefined
+    const planner = provider(({ results }) =>
+      results.look === undefined
         ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }
         : { kind: 'yes' },
     )
-    const outside = async () => {
+    const external = async () => {
       asked.push('look')
       return { ok: false, failure: { message: 'down', retryable: true, retryAfterSeconds: 7 } } as const
     }
-    const { outcomes } = await runUntilQuiet(store, [planner], { now: () => 0, outside })
+    const { outcomes } = await runUntilQuiet(store, [planner], { now: () => 0, external })
     const ready = IPAddressClaim.parse(unwrap(await store.get({ ...at, kind: 'IPAddressClaim' }))).status?.conditions
     expect(ready?.find(({ type }) => type === 'Ready')?.status).toBe('True')
     expect(asked).toEqual(['look'])

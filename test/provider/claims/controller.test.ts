@@ -1,24 +1,24 @@
 import { unwrap } from 'ipam-kit/errors'
-import type { OutsideCaller } from 'ipam-kit/run'
+import type { ExternalCaller } from 'ipam-kit/run'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { FakeIpam } from '../../../docs/examples/outside-provider/fake-ipam.js'
-import { callerOf } from '../../../docs/examples/outside-provider/outside.js'
-import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
+import { callerOf } from '../../../docs/examples/external-provider/caller.js'
+import { FakeIpam } from '../../../docs/examples/external-provider/fake-ipam.js'
+import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 import { VirtualTimers } from '../../run/virtual-timers.js'
 import { addressRef, claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
 
-/** The provider of docs/examples/outside-provider in a controller, with a store and an outside that take their time. */
+/** The provider of docs/examples/external-provider in a controller, with a store and an external system that take their time. */
 function start({
   patchMs = 0,
-  outside,
+  external,
   thrown,
 }: {
   patchMs?: number
-  outside?: OutsideCaller
+  external?: ExternalCaller
   thrown?: unknown[]
 } = {}) {
   const timers = new VirtualTimers()
@@ -33,7 +33,7 @@ function start({
     store: storeOver(store, { patch }),
     planners: [infoblox()],
     timers,
-    outside: outside ?? callerOf(ipam),
+    external: external ?? callerOf(ipam),
     onProblem: (problem) => {
       if (problem.kind === 'thrown' && thrown !== undefined) return void thrown.push(problem.error)
       throw new Error(JSON.stringify(problem))
@@ -48,13 +48,13 @@ function start({
   return { timers, store, ipam, stop }
 }
 
-describe('an outside provider in a controller', () => {
+describe('an external provider in a controller', () => {
   test('asks again, under the same key, for a claim whose pool has changed before the answer was there', async () => {
     const ipam = new FakeIpam()
     for (const network of [NETWORK, '10.99.0.0/24']) ipam.addNetwork(network)
     const call = callerOf(ipam)
     const { timers, store, stop } = start({
-      outside: async (asked) => {
+      external: async (asked) => {
         const answer = await call(asked)
         await new Promise<void>((resolve) => void timers.after(2000, resolve))
         return answer
@@ -73,7 +73,7 @@ describe('an outside provider in a controller', () => {
     await stop()
   })
 
-  test('has its pool stay while the outside is asked, also before the finalizer of the claim is written', async () => {
+  test('has its pool stay while the external system is asked, also before the finalizer of the claim is written', async () => {
     const { timers, store, ipam, stop } = start({ patchMs: 3000 })
     await store.create(pool())
     await timers.pass(2000)
@@ -106,10 +106,10 @@ describe('an outside provider in a controller', () => {
 
   test('lets a pool go after a call that was broken off, when its claim was removed by force', async () => {
     const thrown: unknown[] = []
-    const outside: OutsideCaller = async () => {
+    const external: ExternalCaller = async () => {
       throw new Error('a bug')
     }
-    const { timers, store, stop } = start({ outside, thrown })
+    const { timers, store, stop } = start({ external, thrown })
     await store.create(pool())
     await timers.pass(2000)
     await store.create(claim('a'))
@@ -124,18 +124,21 @@ describe('an outside provider in a controller', () => {
     await stop()
   })
 
-  test.each([Number.NaN, 0, -5])('asks with pauses where the outside says to come again in %d s', async (seconds) => {
-    let calls = 0
-    const outside: OutsideCaller = async () => {
-      if (++calls > 100) throw new Error('asked without a pause')
-      return { ok: false, failure: { message: 'busy', retryable: true, retryAfterSeconds: seconds } }
-    }
-    const { timers, store, stop } = start({ outside })
-    await store.create(pool())
-    await store.create(claim('a'))
-    await timers.pass(60_000)
-    // after 5, 10 and 20 s
-    expect(calls).toBe(4)
-    await stop()
-  })
+  test.each([Number.NaN, 0, -5])(
+    'asks with pauses where the external system says to come again in %d s',
+    async (seconds) => {
+      let calls = 0
+      const external: ExternalCaller = async () => {
+        if (++calls > 100) throw new Error('asked without a pause')
+        return { ok: false, failure: { message: 'busy', retryable: true, retryAfterSeconds: seconds } }
+      }
+      const { timers, store, stop } = start({ external })
+      await store.create(pool())
+      await store.create(claim('a'))
+      await timers.pass(60_000)
+      // after 5, 10 and 20 s
+      expect(calls).toBe(4)
+      await stop()
+    },
+  )
 })

@@ -1,10 +1,10 @@
 import { Address } from 'ipam-kit/cidr'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import type { OutsideAnswer } from 'ipam-kit/plan'
-import { AddressLedger, defineProvider, type OutsideOptions, protectPool } from 'ipam-kit/provider/claims'
+import type { ExternalResult } from 'ipam-kit/plan'
+import { AddressLedger, defineProvider, type ExternalOptions, protectPool } from 'ipam-kit/provider/claims'
 import { describe, expect, test } from 'vitest'
-import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { stored } from '../stored.js'
 import { claim, claimRef, pool, poolRef } from './world.js'
 
@@ -13,28 +13,28 @@ const CLAIM_FINALIZER = 'ipam.cluster.x-k8s.io/ReleaseAddress'
 const ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
-/** A provider that gives 10.20.0.1: what it is asked for outside is not looked at. One that can fail says so with the reason AllocationFailed. */
+/** A provider that gives 10.20.0.1: what it is asked for in the external system is not looked at. One that can fail says so with the reason AllocationFailed. */
 function provider(
-  outside: OutsideOptions | undefined,
+  external: ExternalOptions | undefined,
   { fails = false, seen = [] as string[] }: { readonly fails?: boolean; readonly seen?: string[] } = {},
 ) {
   return defineProvider({
     name: 'sample',
     pools: [InfobloxPool],
-    outside,
+    external,
     sweepAfterSeconds: 60,
     ledger: () => new AddressLedger<InfobloxPool>(),
     resolve: () => ({ kind: 'ready', offer: undefined }),
-    ensure({ answers }) {
+    ensure({ results }) {
       if (fails) return { kind: 'wait', reason: 'AllocationFailed', message: 'in use by somebody else' }
-      if (outside !== undefined && answers.allocate === undefined) {
+      if (external !== undefined && results.allocate === undefined) {
         return { kind: 'call', operation: 'allocate', input: {}, why: 'the claim has no address' }
       }
       return { kind: 'address', address: Address.parse('10.20.0.1'), prefix: 30, why: 'it is the only one' }
     },
-    release({ pool, isLeftOver, answers }) {
-      seen.push(`${isLeftOver ? 'left over' : 'its own'}, of ${pool?.metadata.name}`)
-      if (outside === undefined || answers.release !== undefined) return { kind: 'done' }
+    release({ pool, isStale, results }) {
+      seen.push(`${isStale ? 'left over' : 'its own'}, of ${pool?.metadata.name}`)
+      if (external === undefined || results.release !== undefined) return { kind: 'done' }
       return { kind: 'call', operation: 'release', input: {}, why: 'its claim no longer needs it' }
     },
     planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
@@ -77,32 +77,32 @@ function gone(planner: Planner, ref: ObjectRef, uid: string): readonly string[] 
 }
 
 /** Plans the claim, and answers the call that the plan makes. */
-function answered(planner: Planner, answer: OutsideAnswer): void {
-  const [effect] = planner.plan(KEY, { nowMs: 0 })?.effects.filter(({ kind }) => kind === 'outside') ?? []
-  if (effect?.kind !== 'outside') throw new Error('nothing is asked outside')
-  expect(planner.hear?.({ call: effect.call, answer, atMs: 0 })).toEqual([KEY])
+function answered(planner: Planner, answer: ExternalResult): void {
+  const [effect] = planner.plan(KEY, { nowMs: 0 })?.effects.filter(({ kind }) => kind === 'external') ?? []
+  if (effect?.kind !== 'external') throw new Error('no call')
+  expect(planner.onResult?.({ call: effect.call, answer, atMs: 0 })).toEqual([KEY])
 }
 
 describe('an IPAddress without its claim', () => {
-  const OUTSIDE: OutsideOptions = { marker: 'kept' }
+  const OUTSIDE: ExternalOptions = { marker: 'kept' }
   const planOf = (planner: Planner, metadata: object) => {
     show(planner, stored(pool()), address('a', metadata))
     planner.plan(KEY, { nowMs: 0 })
     return planner.plan(KEY, { nowMs: 61_000 })
   }
 
-  test('is swept where nothing is kept outside', () => {
+  test('is swept where nothing is kept in the external system', () => {
     expect(planOf(provider(undefined), {})?.outcome).toMatchObject({ kind: 'swept', address: '10.20.0.2' })
   })
 
-  test('is let go where nothing is kept outside', () => {
+  test('is let go where nothing is kept in the external system', () => {
     expect(planOf(provider(undefined), DELETED)?.outcome).toMatchObject({ kind: 'swept' })
   })
 
   test.each([
     ['swept', {}],
     ['let go', DELETED],
-  ])('is not %s where an outside system has it: nobody knows what is to be given back there', (_, metadata) => {
+  ])('is not %s where an external system has it: nobody knows what is to be given back there', (_, metadata) => {
     expect(planOf(provider(OUTSIDE), metadata)).toBeUndefined()
   })
 })
@@ -124,8 +124,8 @@ describe('an IPAddress that an earlier claim of the name has left', () => {
 })
 
 describe('a claim that has failed', () => {
-  const failing = (outside: OutsideOptions | undefined) => {
-    const planner = provider(outside, { fails: true })
+  const failing = (external: ExternalOptions | undefined) => {
+    const planner = provider(external, { fails: true })
     show(planner, stored(pool()), stored(claim('a')), address('b'))
     expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ kind: 'waiting', reason: 'AllocationFailed' })
     const { apiVersion, kind } = IPAddress.info
@@ -136,22 +136,22 @@ describe('a claim that has failed', () => {
     expect(failing(undefined)).toContain(KEY)
   })
 
-  test('is not where an outside system has refused it: that has its own time', () => {
+  test('is not where an external system has refused it: that has its own time', () => {
     expect(failing({ marker: 'kept' })).not.toContain(KEY)
   })
 
-  test('is not forgotten by an outside system that says that it is full', () => {
+  test('is not forgotten by an external system that says that it is full', () => {
     const planner = provider({ marker: 'kept' })
     show(planner, stored(pool()), stored(claim('a')), address('b'))
     answered(planner, { ok: false, failure: { message: 'full', reason: 'PoolExhausted', retryable: false } })
     expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'PoolExhausted' })
     const { apiVersion, kind } = IPAddress.info
     expect(gone(planner, { apiVersion, kind, namespace: 'default', name: 'b' }, 'uid-b')).toContain(KEY)
-    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'OutsideCall' })
+    expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toMatchObject({ reason: 'ExternalCall' })
   })
 })
 
-describe('what a claim has outside is given back', () => {
+describe('what a claim has in the external system is given back', () => {
   const planOf = (...beside: readonly KubeObject[]) => {
     const planner = provider({ marker: 'kept' })
     show(planner, stored(pool()), stored(claim('a'), { ...DELETED, finalizers: [CLAIM_FINALIZER] }), ...beside)
@@ -163,7 +163,7 @@ describe('what a claim has outside is given back', () => {
     expect(planOf()).toMatchObject([
       { kind: 'patch', ref: claimRef('a'), patch: {} },
       { kind: 'absent', ref: { apiVersion, kind, namespace: 'default', name: 'a' } },
-      { kind: 'outside' },
+      { kind: 'external' },
     ])
   })
 
@@ -173,7 +173,7 @@ describe('what a claim has outside is given back', () => {
     expect(plan).toMatchObject([
       { kind: 'patch', ref: claimRef('a'), patch: {} },
       { kind: 'patch', ref: { kind, name: 'a' }, patch: {}, if: { uid: 'uid-a', resourceVersion: '7' } },
-      { kind: 'outside' },
+      { kind: 'external' },
     ])
   })
 
@@ -192,12 +192,12 @@ describe('what a claim has outside is given back', () => {
   })
 
   test('before the one that it has is: that is seen', () => {
-    expect(planOf(address('a')).map((effect) => effect.kind)).toEqual(['patch', 'outside'])
+    expect(planOf(address('a')).map((effect) => effect.kind)).toEqual(['patch', 'external'])
   })
 })
 
-describe('a release that the outside has refused for good', () => {
-  const OUTSIDE: OutsideOptions = { marker: 'kept' }
+describe('a release that the external system has refused for good', () => {
+  const OUTSIDE: ExternalOptions = { marker: 'kept' }
   const deleted = (metadata: object = {}) =>
     stored(claim('a'), { ...DELETED, finalizers: [CLAIM_FINALIZER], ...metadata })
   const PAUSED = { annotations: { 'cluster.x-k8s.io/paused': '' } }
@@ -224,7 +224,7 @@ describe('a release that the outside has refused for good', () => {
   test('is when the spec of the pool changes', () => {
     const planner = refused()
     show(planner, stored({ ...pool(), spec: { network: '10.20.0.0/29', prefix: 29 } }, { resourceVersion: '8' }))
-    expect(reasonOf(planner)).toBe('OutsideCall')
+    expect(reasonOf(planner)).toBe('ExternalCall')
   })
 
   test('is when the pool was paused and goes on', () => {
@@ -232,14 +232,14 @@ describe('a release that the outside has refused for good', () => {
     show(planner, stored(pool(), { resourceVersion: '8', ...PAUSED }))
     expect(reasonOf(planner)).toBe('paused')
     show(planner, stored(pool(), { resourceVersion: '9' }))
-    expect(reasonOf(planner)).toBe('OutsideCall')
+    expect(reasonOf(planner)).toBe('ExternalCall')
   })
 
   test('is after a restart', () => {
     const planner = refused()
     planner.reset()
     show(planner, stored(pool()), deleted())
-    expect(reasonOf(planner)).toBe('OutsideCall')
+    expect(reasonOf(planner)).toBe('ExternalCall')
   })
 })
 
@@ -249,12 +249,12 @@ describe('a verb that makes two calls', () => {
     const planner = defineProvider({
       name: 'sample',
       pools: [InfobloxPool],
-      outside: { marker: 'kept' },
+      external: { marker: 'kept' },
       ledger: () => new AddressLedger<InfobloxPool>(),
       resolve: () => ({ kind: 'ready', offer: undefined }),
-      ensure({ answers }) {
+      ensure({ results }) {
         for (const operation of ['reserve', 'register']) {
-          if (answers[operation] === undefined) return { kind: 'call', operation, input: {}, why: 'it takes two' }
+          if (results[operation] === undefined) return { kind: 'call', operation, input: {}, why: 'it takes two' }
         }
         return { kind: 'address', address: Address.parse('10.20.0.1'), prefix: 30, why: 'it is the only one' }
       },
@@ -263,10 +263,10 @@ describe('a verb that makes two calls', () => {
     for (const object of [stored(pool()), stored(claim('a'))]) planner.observe({ kind: 'present', object })
     let nowMs = 0
     for (let calls = 0; calls < 20; calls++) {
-      const effect = planner.plan(KEY, { nowMs })?.effects.find(({ kind }) => kind === 'outside')
-      if (effect?.kind !== 'outside') return calls
+      const effect = planner.plan(KEY, { nowMs })?.effects.find(({ kind }) => kind === 'external')
+      if (effect?.kind !== 'external') return calls
       nowMs += 1000 * (effect.call.operation === 'reserve' ? reserveSeconds : registerSeconds)
-      planner.hear?.({ call: effect.call, answer: { ok: true, value: {} }, atMs: nowMs })
+      planner.onResult?.({ call: effect.call, answer: { ok: true, value: {} }, atMs: nowMs })
     }
     return 20
   }
@@ -281,7 +281,7 @@ describe('a verb that makes two calls', () => {
 })
 
 describe('leakPossible', () => {
-  const asked = (marker: OutsideOptions['marker'], ...objects: readonly KubeObject[]) => {
+  const asked = (marker: ExternalOptions['marker'], ...objects: readonly KubeObject[]) => {
     const planner = provider({ marker })
     show(planner, ...objects)
     return planner.plan(KEY, { nowMs: 0 })?.outcome
@@ -291,13 +291,13 @@ describe('leakPossible', () => {
   test.each([
     ['none', true],
     ['kept', undefined],
-  ] as const)('of an outside that keeps markers: %s', (marker, leakPossible) => {
+  ] as const)('of an external system that keeps markers: %s', (marker, leakPossible) => {
     const ensured = asked(marker, stored(pool()), stored(claim('a')))
-    expect(ensured).toMatchObject({ kind: 'waiting', reason: 'OutsideCall' })
-    expect(ensured).toHaveProperty('message', 'the outside is asked to allocate')
+    expect(ensured).toMatchObject({ kind: 'waiting', reason: 'ExternalCall' })
+    expect(ensured).toHaveProperty('message', 'waiting for the external system to allocate')
     expect((ensured as { leakPossible?: true }).leakPossible).toBe(leakPossible)
     const released = asked(marker, stored(pool()), deleted)
-    expect(released).toHaveProperty('message', 'the outside is asked to release')
+    expect(released).toHaveProperty('message', 'waiting for the external system to release')
     expect((released as { leakPossible?: true }).leakPossible).toBe(leakPossible)
   })
 
@@ -318,7 +318,7 @@ describe('leakPossible', () => {
     const planner = provider({ marker: 'kept' })
     show(planner, deleted, marked)
     const [, call] = planner.plan(KEY, { nowMs: 0 })?.effects ?? []
-    expect(call).toMatchObject({ kind: 'outside', call: { operation: 'release', key: 'pool/claim' } })
+    expect(call).toMatchObject({ kind: 'external', call: { operation: 'release', key: 'pool/claim' } })
     answered(planner, { ok: true, value: {} })
     expect(planner.plan(KEY, { nowMs: 0 })?.outcome).toEqual({
       kind: 'released',
@@ -419,7 +419,7 @@ describe('AddressLedger', () => {
 test('what a definition leaves out is as Cluster API has it', () => {
   const planner = provider(undefined)
   expect(planner.watches.map(({ kind }) => kind)).toEqual(['IPAddressClaim', 'IPAddress', 'Cluster', 'InfobloxPool'])
-  expect(planner.hear).toBeUndefined()
+  expect(planner.onResult).toBeUndefined()
   show(planner, stored(pool()), stored(claim('a')))
   const [finalizer, create] = planner.plan(KEY, { nowMs: 0 })?.effects ?? []
   expect(finalizer).toMatchObject({
@@ -447,8 +447,8 @@ test.each([
   ['planPool', { planPool: undefined }],
   ['release', { release: true }],
   ['finalizers.claim', { finalizers: { claim: '' } }],
-  ['outside.marker', { outside: {} }],
-  ['outside.marker', { outside: null }],
+  ['external.marker', { external: {} }],
+  ['external.marker', { external: null }],
   ['sweepAfterSeconds', { sweepAfterSeconds: Number.NaN }],
 ])('a definition without a good %s is refused: %j', (argument, wrong) => {
   const good = {

@@ -10,14 +10,14 @@ import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
+import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 import { Host } from '../in-cluster/host.js'
 import { addressRef, claim, claimRef, kinds, pool, poolOf, World } from '../in-cluster/world.js'
 import {
-  World as OutsideWorld,
-  claim as outsideClaim,
-  claimRef as outsideClaimRef,
-  pool as outsidePool,
+  World as ExternalWorld,
+  claim as externalClaim,
+  claimRef as externalClaimRef,
+  pool as externalPool,
 } from './world.js'
 
 const CONSUMER = 'consumer.example.com/in-use'
@@ -54,9 +54,9 @@ class HeldWorld extends World {
       const { provider, more } = this.#planners()
       const gc: Planner<Outcome> = gcPlanner({ kinds: [machineKind, IPAddressClaim.info, IPAddress.info] })
       const tasks = 'tasks' in provider ? (provider as ReturnType<typeof inClusterBlocks>).tasks : undefined
-      const outside = tasks && taskCaller({ store: this.store, now: () => this.nowMs, tasks })
+      const external = tasks && taskCaller({ store: this.store, now: () => this.nowMs, tasks })
       const planners = [provider, ...more, gc]
-      const { failures } = await runUntilQuiet(this.store, planners, { now: () => this.nowMs, outside })
+      const { failures } = await runUntilQuiet(this.store, planners, { now: () => this.nowMs, external })
       expect(failures).toEqual([])
       this.nowMs += DAY_MS
     }
@@ -302,12 +302,12 @@ describe.each(settings)('$ledger, $kind, $what: a claim that its consumer holds'
 })
 
 test('an external system keeps what such a claim has, and gets it back afterwards', async () => {
-  const world = new OutsideWorld()
-  await world.create(outsidePool(), outsideClaim('old', { finalizers: [CONSUMER] }))
+  const world = new ExternalWorld()
+  await world.create(externalPool(), externalClaim('old', { finalizers: [CONSUMER] }))
   await world.runOften()
   const before = await world.bindings()
   expect(before.inside).toHaveLength(1)
-  expect((await world.store.delete(outsideClaimRef('old'))).ok).toBe(true)
+  expect((await world.store.delete(externalClaimRef('old'))).ok).toBe(true)
   const { outcomes } = await world.run()
   const outcome = outcomes.get('IPAddressClaim default/old')
   expect(outcome).toMatchObject({ kind: 'held', finalizers: [CONSUMER] })
@@ -316,26 +316,26 @@ test('an external system keeps what such a claim has, and gets it back afterward
   expect(await world.bindings()).toEqual(before)
   const { finalizers = [] } = (await world.claim('old')).metadata
   const left = finalizers.filter((it) => it !== CONSUMER)
-  expect((await world.store.patch(outsideClaimRef('old'), { metadata: { finalizers: left } })).ok).toBe(true)
+  expect((await world.store.patch(externalClaimRef('old'), { metadata: { finalizers: left } })).ok).toBe(true)
   await world.runOften()
-  expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+  expect(await world.bindings()).toEqual({ inside: [], external: [] })
   expect(await world.list(IPAddressClaim)).toEqual([])
 })
 
 test('an external system gets back what such a claim has where our finalizer was taken off the claim', async () => {
-  const world = new OutsideWorld()
-  await world.create(outsidePool(), outsideClaim('old', { finalizers: [CONSUMER] }))
+  const world = new ExternalWorld()
+  await world.create(externalPool(), externalClaim('old', { finalizers: [CONSUMER] }))
   await world.runOften()
-  expect((await world.bindings()).outside).toHaveLength(1)
-  await world.store.patch(outsideClaimRef('old'), { metadata: { finalizers: [CONSUMER] } })
-  expect((await world.store.delete(outsideClaimRef('old'))).ok).toBe(true)
+  expect((await world.bindings()).external).toHaveLength(1)
+  await world.store.patch(externalClaimRef('old'), { metadata: { finalizers: [CONSUMER] } })
+  expect((await world.store.delete(externalClaimRef('old'))).ok).toBe(true)
   await world.runOften()
   // the end of the claim gives the provider no last plan, so all of it is given back before
-  expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+  expect(await world.bindings()).toEqual({ inside: [], external: [] })
   expect((await world.claim('old')).metadata.finalizers).toEqual([CONSUMER])
-  await world.store.patch(outsideClaimRef('old'), { metadata: { finalizers: [] } })
+  await world.store.patch(externalClaimRef('old'), { metadata: { finalizers: [] } })
   await world.runOften()
-  expect([await world.bindings(), await world.list(IPAddressClaim)]).toEqual([{ inside: [], outside: [] }, []])
+  expect([await world.bindings(), await world.list(IPAddressClaim)]).toEqual([{ inside: [], external: [] }, []])
 })
 
 test('finalizers are asked about by name, and the question has to be a function', () => {

@@ -27,7 +27,7 @@ const step = fc.oneof(
 /** The model: who wants an address. Of two addresses there are, as many have one as want one, and the others say that there is none. */
 const wanting = new Set<string>()
 
-test('whatever happens, in the end outside is what is inside, and as many are served as there is room for', async () => {
+test('whatever happens, in the end the external system has what the cluster has, and as many are served as there is room for', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 30, size: 'max' }), async (steps) => {
       const world = new World()
@@ -40,8 +40,8 @@ test('whatever happens, in the end outside is what is inside, and as many are se
       }
       world.ipam.recover()
       await world.runOften()
-      const { inside, outside } = await world.bindings()
-      expect(outside).toEqual(inside)
+      const { inside, external } = await world.bindings()
+      expect(external).toEqual(inside)
       expect(inside).toHaveLength(Math.min(2, wanting.size))
       expect(inside.every((entry) => wanting.has(entry.split(/[. ]/)[1] as string))).toBe(true)
       expect((await world.run()).written, 'a run after that writes nothing').toBe(0)

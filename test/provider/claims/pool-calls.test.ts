@@ -1,10 +1,10 @@
 import type { Json, KubeObject } from 'ipam-kit/crd/meta'
-import type { OutsideAnswer, OutsideCall } from 'ipam-kit/plan'
+import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'
 import { AddressLedger, defineProvider, type PoolPlan, type PoolPlanInput, protectPool } from 'ipam-kit/provider/claims'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
-import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { stored } from '../stored.js'
 import { claim, kinds, pool } from './world.js'
 
@@ -19,7 +19,7 @@ function provider(planPool: (input: Input) => Result, resolved: Json[] = []) {
   return defineProvider({
     name: 'sample',
     pools: [InfobloxPool],
-    outside: { marker: 'kept' },
+    external: { marker: 'kept' },
     ledger: () => new AddressLedger<InfobloxPool>(),
     resolve: ({ poolCalls }) => {
       resolved.push(poolCalls.of('list')?.value ?? null)
@@ -40,17 +40,17 @@ function started(planPool: (input: Input) => Result) {
     planner.observe({ kind: 'present', object: stored(object, metadata) })
   present(pool())
   const plan = (nowMs: number) => planner.plan(POOL, { nowMs })
-  const callOf = (nowMs: number): OutsideCall | undefined => {
-    const effect = plan(nowMs)?.effects.find(({ kind }) => kind === 'outside')
-    return effect?.kind === 'outside' ? effect.call : undefined
+  const callOf = (nowMs: number): ExternalCall | undefined => {
+    const effect = plan(nowMs)?.effects.find(({ kind }) => kind === 'external')
+    return effect?.kind === 'external' ? effect.call : undefined
   }
-  const hear = (call: OutsideCall | undefined, answer: OutsideAnswer, atMs: number) =>
-    planner.hear?.({ call: call as OutsideCall, answer, atMs }) ?? []
-  return { planner, present, plan, callOf, hear }
+  const onResult = (call: ExternalCall | undefined, answer: ExternalResult, atMs: number) =>
+    planner.onResult?.({ call: call as ExternalCall, answer, atMs }) ?? []
+  return { planner, present, plan, callOf, onResult }
 }
 
-const done = (value: Json): OutsideAnswer => ({ ok: true, value })
-const failed = (more: object = {}): OutsideAnswer => ({
+const done = (value: Json): ExternalResult => ({ ok: true, value })
+const failed = (more: object = {}): ExternalResult => ({
   ok: false,
   failure: { message: 'down', retryable: true, ...more },
 })
@@ -65,10 +65,10 @@ describe('a plan for a pool that makes a call', () => {
       seen.push(listed?.value)
       return listed === undefined ? says('asking', { call: LIST }) : says('ready')
     })
-    const asked: OutsideCall[] = []
+    const asked: ExternalCall[] = []
     const result = await runUntilQuiet(store, [planner], {
       now: () => 0,
-      outside: async (call) => {
+      external: async (call) => {
         asked.push(call)
         return done(['10.0.0.1'])
       },
@@ -85,10 +85,10 @@ describe('a plan for a pool that makes a call', () => {
     }))
     expect(marked.plan(0)?.effects).toMatchObject([
       { kind: 'patch', patch: { metadata: { finalizers: ['ipam.cluster.x-k8s.io/ProtectPool'] } } },
-      { kind: 'outside', call: { operation: 'list', key: UID, input: { network: 'a' } } },
+      { kind: 'external', call: { operation: 'list', key: UID, input: { network: 'a' } } },
     ])
     const bare = started(() => says('asking', { call: LIST }))
-    expect(bare.plan(0)?.effects).toMatchObject([{ kind: 'patch', patch: {}, if: { uid: UID } }, { kind: 'outside' }])
+    expect(bare.plan(0)?.effects).toMatchObject([{ kind: 'patch', patch: {}, if: { uid: UID } }, { kind: 'external' }])
   })
 
   test('tells calls of one operation apart by their id', () => {
@@ -99,10 +99,10 @@ describe('a plan for a pool that makes a call', () => {
     })
     const first = run.callOf(0)
     expect(first?.key).toBe(`${UID}/a`)
-    expect(run.hear(first, done(1), 1)).toEqual([POOL])
+    expect(run.onResult(first, done(1), 1)).toEqual([POOL])
     const second = run.callOf(2)
     expect(second?.key).toBe(`${UID}/b`)
-    run.hear(second, done(2), 3)
+    run.onResult(second, done(2), 3)
     expect(run.plan(4)).toMatchObject({ outcome: { kind: 'ready' }, effects: [] })
   })
 
@@ -113,14 +113,14 @@ describe('a plan for a pool that makes a call', () => {
       asked = calls.of('list')?.askedAtMs
       return asked === undefined ? says('asking', { call: LIST }) : says('ready')
     })
-    run.hear(run.callOf(1000), done([]), 9000)
+    run.onResult(run.callOf(1000), done([]), 9000)
     run.plan(9001)
     expect(asked).toBe(1000)
   })
 
   test('an inventory is read again when it is too old', () => {
     const run = started(() => says('ready', { call: { ...LIST, maxAgeSeconds: 60 }, requeueAfterSeconds: 300 }))
-    run.hear(run.callOf(0), done([1]), 500)
+    run.onResult(run.callOf(0), done([1]), 500)
     expect(run.plan(1000)).toMatchObject({ effects: [], requeueAfterSeconds: 59 })
     expect(run.callOf(59_999)).toBeUndefined()
     expect(run.callOf(60_000)).toMatchObject({ operation: 'list' })
@@ -133,13 +133,13 @@ describe('a plan for a pool that makes a call', () => {
       seen.push([listed?.value, listed?.failure?.message, listed?.retryAfterSeconds])
       return says('ready', { call: { ...LIST, maxAgeSeconds: 60 } })
     })
-    run.hear(run.callOf(0), done([1]), 0)
-    run.hear(run.callOf(60_000), failed(), 60_000)
+    run.onResult(run.callOf(0), done([1]), 0)
+    run.onResult(run.callOf(60_000), failed(), 60_000)
     expect(run.plan(61_000)).toMatchObject({ effects: [], requeueAfterSeconds: 4 })
     expect(seen.at(-1)).toEqual([[1], 'down', 4])
-    run.hear(run.callOf(65_000), failed(), 65_000)
+    run.onResult(run.callOf(65_000), failed(), 65_000)
     expect(run.plan(65_000)).toMatchObject({ effects: [], requeueAfterSeconds: 10 })
-    run.hear(run.callOf(75_000), done([2]), 75_000)
+    run.onResult(run.callOf(75_000), done([2]), 75_000)
     run.plan(75_000)
     expect(seen.at(-1)).toEqual([[2], undefined, undefined])
   })
@@ -151,10 +151,10 @@ describe('a plan for a pool that makes a call', () => {
         call: { ...LIST, operation: 'delete', id: isRefused && calls.of('delete', 'b') === undefined ? 'b' : 'a' },
       })
     })
-    run.hear(run.callOf(0), failed({ retryable: false }), 0)
+    run.onResult(run.callOf(0), failed({ retryable: false }), 0)
     const other = run.callOf(1)
     expect(other?.key).toBe(`${UID}/b`)
-    run.hear(other, done(true), 1)
+    run.onResult(other, done(true), 1)
     expect(run.plan(1_000_000)).toEqual(says('ready'))
     run.present(pool('10.21.0.0/30'), { resourceVersion: '9' })
     expect(run.callOf(1_000_001)?.key).toBe(`${UID}/a`)
@@ -166,12 +166,12 @@ describe('a plan for a pool that makes a call', () => {
     )
     const before = run.callOf(0)
     run.present(pool('10.21.0.0/30'), { resourceVersion: '9' })
-    expect(run.hear(before, done([]), 1)).toEqual([POOL])
+    expect(run.onResult(before, done([]), 1)).toEqual([POOL])
     expect(run.plan(2)?.outcome.kind).toBe('asking')
     const again = run.callOf(3)
     run.planner.observe({ kind: 'absent', ref: { ...InfobloxPool.info, namespace: 'default', name: 'lab' }, uid: UID })
     run.present(pool('10.21.0.0/30'), { uid: 'another', resourceVersion: '11' })
-    run.hear(again, done([]), 4)
+    run.onResult(again, done([]), 4)
     expect(run.plan(5)?.outcome.kind).toBe('asking')
   })
 
@@ -180,9 +180,9 @@ describe('a plan for a pool that makes a call', () => {
     const planner = provider(({ calls }) => says('x', calls.of('list') === undefined ? { call: LIST } : {}), told)
     for (const object of [pool(), claim('a')]) planner.observe({ kind: 'present', object: stored(object) })
     planner.plan('IPAddressClaim default/a', { nowMs: 0 })
-    const effect = planner.plan(POOL, { nowMs: 0 })?.effects.find(({ kind }) => kind === 'outside')
-    if (effect?.kind !== 'outside') throw new Error('nothing is asked')
-    expect(planner.hear?.({ call: effect.call, answer: done(['x']), atMs: 0 })).toEqual([
+    const effect = planner.plan(POOL, { nowMs: 0 })?.effects.find(({ kind }) => kind === 'external')
+    if (effect?.kind !== 'external') throw new Error('nothing is asked')
+    expect(planner.onResult?.({ call: effect.call, answer: done(['x']), atMs: 0 })).toEqual([
       POOL,
       'IPAddressClaim default/a',
     ])
@@ -192,7 +192,7 @@ describe('a plan for a pool that makes a call', () => {
 
   test('forgets everything with the planner', () => {
     const run = started(({ calls }) => says('x', calls.of('list') === undefined ? { call: LIST } : {}))
-    run.hear(run.callOf(0), done([]), 0)
+    run.onResult(run.callOf(0), done([]), 0)
     run.planner.reset()
     run.present(pool())
     expect(run.callOf(1)).toMatchObject({ operation: 'list' })
@@ -206,7 +206,7 @@ describe('a mistake in a plan for a pool is refused', () => {
       says('x', {
         effects: [
           {
-            kind: 'outside',
+            kind: 'external',
             call: { operation: 'list', key: 'k', about: { ...InfobloxPool.info, name: 'lab' }, input: {} },
             why: '',
           },
@@ -221,7 +221,7 @@ describe('a mistake in a plan for a pool is refused', () => {
 
   test('a call that was answered, and has no age', () => {
     const run = started(() => says('x', { call: LIST }))
-    run.hear(run.callOf(0), done([]), 0)
+    run.onResult(run.callOf(0), done([]), 0)
     expect(() => run.plan(1)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 

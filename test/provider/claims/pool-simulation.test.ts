@@ -2,11 +2,11 @@ import type { Json, KubeObject } from 'ipam-kit/crd/meta'
 import { isDeleting } from 'ipam-kit/crd/meta'
 import type { Change } from 'ipam-kit/plan'
 import { AddressLedger, defineProvider, type PoolPlan, protectPool } from 'ipam-kit/provider/claims'
-import type { OutsideCaller } from 'ipam-kit/run'
+import type { ExternalCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { ALL_FAULTS, type Dice, EXTERNAL_FAULTS, type Fault, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { share } from '../../setup/depth.js'
 import { kinds, pool, poolRef } from './world.js'
 
@@ -15,12 +15,12 @@ const IDS = ['0', '1', '2']
 const POOLS = ['lab', 'other']
 type Outcome = { readonly kind: string; readonly message: string }
 
-/** @param leaves whether a pool goes without what it has outside */
+/** @param leaves whether a pool goes without what it has in the external system */
 function buffered({ leaves = false } = {}) {
   return defineProvider({
     name: 'buffered',
     pools: [InfobloxPool],
-    outside: { marker: 'kept' },
+    external: { marker: 'kept' },
     ledger: () => new AddressLedger<InfobloxPool>(),
     resolve: () => ({ kind: 'notReady', message: 'not in this test' }),
     ensure: () => ({ kind: 'wait', reason: 'PoolNotReady', message: 'not in this test' }),
@@ -52,7 +52,7 @@ class External {
     this.#keepsMarkers = keepsMarkers
   }
 
-  readonly call: OutsideCaller = async ({ operation, key }) => {
+  readonly call: ExternalCaller = async ({ operation, key }) => {
     const value = (json: Json) => ({ ok: true, value: json }) as const
     if (operation === 'list') return value([...this.records.keys()].filter((marker) => marker.startsWith(`${key}/`)))
     if (operation === 'delete') return value(this.records.delete(key))
@@ -66,8 +66,8 @@ function system(external: External, planner = () => buffered()): SimulatedSystem
   return {
     kinds,
     planner,
-    outside: external.call,
-    outsideReads: ['list'],
+    external: external.call,
+    externalReads: ['list'],
     prepare: async () => {},
     act: async (store: Store, dice: Dice) => {
       const name = dice.pick(POOLS)

@@ -67,9 +67,9 @@ class RefusingWorld extends World {
     const blocks = ledger === 'blocks' ? inClusterBlocks() : undefined
     const provider: Planner<Outcome> = planner ?? blocks ?? inCluster()
     const now = () => this.nowMs
-    const outside = blocks && taskCaller({ store: this.refusing, now, tasks: blocks.tasks })
+    const external = blocks && taskCaller({ store: this.refusing, now, tasks: blocks.tasks })
     const onEvent = (event: EventEffect) => void this.events.push(event)
-    const { failures } = await runUntilQuiet(this.refusing, [provider], { now, outside, onEvent })
+    const { failures } = await runUntilQuiet(this.refusing, [provider], { now, external, onEvent })
     this.nowMs += 1_000_000
     return failures.map(({ key }) => key)
   }
@@ -264,7 +264,7 @@ describe('a controller', () => {
         timers,
         onProblem: (problem) => problems.push(problem),
         onEvent: (event) => void world.events.push(event),
-        outside: blocks && taskCaller({ store: world.refusing, now: () => timers.now(), tasks: blocks.tasks }),
+        external: blocks && taskCaller({ store: world.refusing, now: () => timers.now(), tasks: blocks.tasks }),
       })
       const ended = controller.run()
       await timers.pass(600_000)

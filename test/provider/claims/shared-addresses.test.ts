@@ -1,6 +1,6 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { beforeEach, expect, test } from 'vitest'
-import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
+import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import type { PoolKinds } from '../../../src/provider/claims/rules.js'
 import { isSameRival, SharedAddresses } from '../../../src/provider/claims/shared-addresses.js'
 

@@ -5,9 +5,9 @@ import { unwrap } from 'ipam-kit/errors'
 import type { Change, Planner } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
 import type { Dice, SimulatedSystem, SimulationRules } from 'ipam-kit/testing'
-import { FakeIpam } from '../../../docs/examples/outside-provider/fake-ipam.js'
-import { callerOf } from '../../../docs/examples/outside-provider/outside.js'
-import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
+import { callerOf } from '../../../docs/examples/external-provider/caller.js'
+import { FakeIpam } from '../../../docs/examples/external-provider/fake-ipam.js'
+import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 import { claim, claimRef, kinds, pool } from './world.js'
 
 const NETWORKS = { lab: '10.20.0.0/29', small: '10.30.0.0/30' }
@@ -16,25 +16,25 @@ const PAUSED = 'cluster.x-k8s.io/paused'
 
 export interface SystemOptions {
   readonly planner?: (() => Planner) | undefined
-  /** A system outside that behaves otherwise. */
+  /** A external system that behaves otherwise. */
   readonly ipam?: FakeIpam | undefined
 }
 
 /**
- * The provider of docs/examples/outside-provider, with a system outside that goes wrong as the store does. Always: no two IPAddress objects have one
- * address, and what a claim that lives is Bound to is kept outside. At rest: outside is what is inside, and who waits waits for room.
+ * The provider of docs/examples/external-provider, with a external system that goes wrong as the store does. Always: no two IPAddress objects have one
+ * address, and what a claim that lives is Bound to is kept in the external system. At rest: the external system has what the cluster has, and who waits waits for room.
  */
-export function outsideSystem({ planner = infoblox, ipam = new FakeIpam() }: SystemOptions = {}): SimulatedSystem {
+export function externalSystem({ planner = infoblox, ipam = new FakeIpam() }: SystemOptions = {}): SimulatedSystem {
   for (const network of Object.values(NETWORKS)) ipam.addNetwork(network)
   return {
     kinds,
     planner,
-    outside: callerOf(ipam),
+    external: callerOf(ipam),
     prepare: async (store) => {
       for (const [name, network] of Object.entries(NETWORKS)) unwrap(await store.create(pool(network, name)))
     },
     act,
-    rules: () => new OutsideRules(ipam),
+    rules: () => new ExternalRules(ipam),
   }
 }
 
@@ -46,7 +46,7 @@ async function act(store: Store, dice: Dice): Promise<void> {
   else await store.patch(claimRef(name), { metadata: { annotations: { [PAUSED]: dice.chance(0.5) ? '' : null } } })
 }
 
-class OutsideRules implements SimulationRules {
+class ExternalRules implements SimulationRules {
   readonly #ipam: FakeIpam
   /** The address of each IPAddress, and which have each. */
   readonly #addresses = new Map<string, string>()
@@ -67,18 +67,19 @@ class OutsideRules implements SimulationRules {
     const addresses = (await list(IPAddress)).map((object) => IPAddress.parse(object))
     const claims = (await list(IPAddressClaim)).map((object) => IPAddressClaim.parse(object))
     const inside = addresses.map(({ metadata, spec }) => `default.${metadata.name} ${spec.address}`).sort()
-    const outside = this.#ipam.records.map(({ name, address }) => `${name} ${address}`).sort()
+    const external = this.#ipam.records.map(({ name, address }) => `${name} ${address}`).sort()
     const resting = claims.filter(({ metadata }) => metadata.annotations?.[PAUSED] === undefined)
-    // what is paused may be on its way: what was allocated for it is outside and not inside yet
+    // what is paused may be on its way: what was allocated for it is in the external system and not in the cluster yet
     const paused = new Set(claims.filter((it) => !resting.includes(it)).map(({ metadata }) => metadata.name))
-    // and one that was paused while it was given back is free outside and not inside: whoever has it by now waits
+    // and one that was paused while it was given back is free in the external system and not inside: whoever has it by now waits
     const halfWay = new Set(addresses.filter((it) => paused.has(it.metadata.name)).map(({ spec }) => spec.address))
     const known = (entry: string) => {
       const [name = '', address = ''] = entry.slice('default.'.length).split(' ')
       return !paused.has(name) && !halfWay.has(address)
     }
-    const [left, right] = [inside.filter(known), outside.filter(known)]
-    if (left.join() !== right.join()) return `inside is ${left.join(', ')}; outside is ${right.join(', ')}`
+    const [left, right] = [inside.filter(known), external.filter(known)]
+    if (left.join() !== right.join())
+      return `the cluster has ${left.join(', ')}; the external system has ${right.join(', ')}`
     for (const it of resting) {
       const { name } = it.metadata
       if (isDeleting(it)) return `${name} is still being deleted`
@@ -86,7 +87,7 @@ class OutsideRules implements SimulationRules {
       if (has !== (it.status?.addressRef !== undefined)) return `${name} does not say what it has`
       const network = NETWORKS[it.spec.poolRef.name as keyof typeof NETWORKS]
       const taken = this.#ipam.records.filter((record) => record.network === network).length
-      const isServed = outside.some((entry) => entry.startsWith(`default.${name} `))
+      const isServed = external.some((entry) => entry.startsWith(`default.${name} `))
       if (!has && !isServed && taken < (network.endsWith('/30') ? 2 : 6))
         return `${name} waits, and ${network} has room`
     }
@@ -110,7 +111,9 @@ class OutsideRules implements SimulationRules {
     this.#addresses.set(uid, text)
     const holders = [...this.#addresses].filter(([, held]) => held === text).length
     if (holders > 1) return `${text} was given to ${holders} claims`
-    return this.#isKept(change.object, text) ? undefined : `${text} of a claim that lives is not kept outside`
+    return this.#isKept(change.object, text)
+      ? undefined
+      : `${text} of a claim that lives is not kept in the external system`
   }
 
   #isKept({ metadata }: KubeObject, address: string): boolean {

@@ -1,23 +1,23 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import { type OutsideCaller, type QuietResult, runUntilQuiet } from 'ipam-kit/run'
+import { type ExternalCaller, type QuietResult, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { SimulatedCrash, storeOver } from 'ipam-kit/testing'
-import { FakeIpam } from '../../../docs/examples/outside-provider/fake-ipam.js'
-import { callerOf } from '../../../docs/examples/outside-provider/outside.js'
-import { InfobloxPool } from '../../../docs/examples/outside-provider/pool.js'
-import { infoblox } from '../../../docs/examples/outside-provider/provider.js'
+import { callerOf } from '../../../docs/examples/external-provider/caller.js'
+import { FakeIpam } from '../../../docs/examples/external-provider/fake-ipam.js'
+import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
+import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 
 export const NETWORK = '10.20.0.0/30'
 export const kinds = [IPAddressClaim, IPAddress, Cluster, InfobloxPool].map((model) => model.info)
 
-/** The provider of docs/examples/outside-provider, a store whose clock stands still unless it is moved, and the system outside. */
+/** The provider of docs/examples/external-provider, a store whose clock stands still unless it is moved, and the external system. */
 export class World {
   nowMs = Date.UTC(2026, 0, 1)
   readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })
   readonly ipam = new FakeIpam()
-  readonly outside: OutsideCaller = callerOf(this.ipam)
+  readonly external: ExternalCaller = callerOf(this.ipam)
 
   constructor() {
     this.ipam.addNetwork(NETWORK)
@@ -32,8 +32,8 @@ export class World {
   }
 
   /** A fresh provider until nothing is left to do, on this store and this outside or on some over them. */
-  run({ store = this.store, outside = this.outside, planner = infoblox() } = {}): Promise<QuietResult> {
-    return runUntilQuiet(store, [planner], { now: () => this.nowMs, outside })
+  run({ store = this.store, external = this.external, planner = infoblox() } = {}): Promise<QuietResult> {
+    return runUntilQuiet(store, [planner], { now: () => this.nowMs, external })
   }
 
   async runOften(): Promise<void> {
@@ -55,17 +55,17 @@ export class World {
     return IPAddressClaim.parse(got.value)
   }
 
-  /** Which claim has which address, and which name outside has which: as long as nothing is under way they are the same. */
-  async bindings(): Promise<{ readonly inside: readonly string[]; readonly outside: readonly string[] }> {
+  /** Which claim has which address, and which name in the external system has which: as long as nothing is under way they are the same. */
+  async bindings(): Promise<{ readonly inside: readonly string[]; readonly external: readonly string[] }> {
     const addresses = await this.list(IPAddress)
     return {
       inside: addresses.map(({ metadata, spec }) => `${metadata.namespace}.${metadata.name} ${spec.address}`).sort(),
-      outside: this.ipam.records.map(({ name, address }) => `${name} ${address}`).sort(),
+      external: this.ipam.records.map(({ name, address }) => `${name} ${address}`).sort(),
     }
   }
 }
 
-/** A store and an outside that die at the same moment: at their `at`-th write or call together, before it is done or before its answer is back. */
+/** A store and an external system that die at the same moment: at their `at`-th write or call together, before it is done or before its answer is back. */
 export function dyingAt(world: World, at: number, point: 'before' | 'after') {
   let steps = 0
   const step = async <T>(action: () => Promise<T>): Promise<T> => {
@@ -76,7 +76,7 @@ export function dyingAt(world: World, at: number, point: 'before' | 'after') {
     if (steps === at) throw new SimulatedCrash(`died after step ${at}`)
     return answer
   }
-  const { store, outside } = world
+  const { store, external } = world
   return {
     steps: () => steps,
     store: storeOver(store, {
@@ -85,7 +85,7 @@ export function dyingAt(world: World, at: number, point: 'before' | 'after') {
       patch: (ref, patch, options) => step(() => store.patch(ref, patch, options)),
       delete: (ref, options) => step(() => store.delete(ref, options)),
     }),
-    outside: ((call) => step(() => outside(call))) satisfies OutsideCaller,
+    external: ((call) => step(() => external(call))) satisfies ExternalCaller,
   }
 }
 

@@ -120,7 +120,7 @@ function mayWrite(plan: Plan<ConsumerOutcome>, { owner, claims }: ConsumerInput)
       expect(byName.has(effect.object.metadata.name), 'creates what is not there').toBe(false)
       continue
     }
-    if (effect.kind === 'outside') throw new Error('a consumer calls nobody')
+    if (effect.kind === 'external') throw new Error('a consumer calls nobody')
     if (effect.kind === 'event' || effect.kind === 'absent' || effect.ref.kind === owner.kind) continue
     const claim = byName.get(effect.ref.name) as IPAddressClaim
     expect(effect.if).toEqual({ uid: claim.metadata.uid, resourceVersion: claim.metadata.resourceVersion })

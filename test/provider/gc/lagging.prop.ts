@@ -12,11 +12,11 @@ import { kinds, World } from './world.js'
 
 type Turn =
   | Step
-  | { readonly do: 'hear'; readonly kind: number }
+  | { readonly do: 'onResult'; readonly kind: number }
   | { readonly do: 'echo'; readonly which: number }
   | { readonly do: 'plan'; readonly which: number; readonly during: readonly Turn[] }
 
-const hear = fc.record({ do: fc.constant('hear' as const), kind: fc.nat(kinds.length - 1) })
+const hear = fc.record({ do: fc.constant('onResult' as const), kind: fc.nat(kinds.length - 1) })
 const echo = fc.record({ do: fc.constant('echo' as const), which: fc.nat(200) })
 /** What may happen between two writes of one plan. */
 const during: fc.Arbitrary<Turn> = fc.oneof({ weight: 3, arbitrary: step }, { weight: 3, arbitrary: hear }, echo)
@@ -62,7 +62,7 @@ class Host {
 
   async play(turn: Turn): Promise<void> {
     switch (turn.do) {
-      case 'hear':
+      case 'onResult':
         await this.hear(turn.kind)
         return
       case 'echo': {

@@ -53,7 +53,7 @@ function inShort(effect: Effect): string {
       return 'create'
     case 'event':
       return effect.reason
-    case 'outside':
+    case 'external':
       return effect.call.operation
     case 'absent':
       return `no ${effect.ref.name} with ${effect.uid}`
@@ -305,7 +305,7 @@ describe('who is to be planned again', () => {
     show('box', waiting)
     show('item', { owners: [gone('box')] })
     show('zone', { deleted: true, finalizers: ['orphan'] })
-    expect(['box', 'item', 'zone', 'none'].map((name) => planner.isSummary(keyOf(name)))).toEqual([
+    expect(['box', 'item', 'zone', 'none'].map((name) => planner.isAggregate(keyOf(name)))).toEqual([
       true,
       false,
       true,
@@ -318,7 +318,7 @@ describe('who is to be planned again', () => {
     show('zone', { finalizers: ['orphan'] })
     show('item', { owners: [gone('box'), gone('zone')] })
     expect(plan('item')?.outcome.kind).toBe('kept')
-    expect(planner.isSummary(keyOf('box'))).toBe(false)
+    expect(planner.isAggregate(keyOf('box'))).toBe(false)
   })
 
   test('where an object has both, which no store allows, its dependents are kept', () => {

@@ -269,7 +269,7 @@ describe('what claims want', () => {
       store: world.store,
       planners: [provider],
       timers,
-      outside: taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks }),
+      external: taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks }),
       onProblem: (problem) => {
         throw problem
       },
@@ -322,7 +322,7 @@ test('three processes serve 60 claims of one pool at once, and none of them lead
       store: world.store,
       planners: [provider],
       timers,
-      outside: taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks }),
+      external: taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks }),
       onProblem: (problem) => void problems.push(problem),
     })
   })
@@ -357,12 +357,12 @@ describe('a claim that is deleted', () => {
   function runOnce(provider: InClusterBlocks, meanwhile: () => Promise<unknown> = async () => {}) {
     const call = taskCaller({ store: world.store, now: () => world.nowMs, tasks: provider.tasks })
     return runPlan(provider.plan('IPAddressClaim default/a', { nowMs: world.nowMs }) as Plan, world.store, {
-      outside: async (asked) => {
+      external: async (asked) => {
         await meanwhile()
         return call(asked)
       },
       onChange: (change) => provider.observe(change),
-      onAnswer: (asked, answer) => provider.hear?.({ call: asked, answer, atMs: world.nowMs }),
+      onCallResult: (asked, answer) => provider.onResult?.({ call: asked, answer, atMs: world.nowMs }),
     })
   }
 
@@ -469,9 +469,9 @@ test('a claim gets its row as soon as its pool gives its address again', async (
   await world.patch(poolRef(), { spec: { addresses: ['fd00::2-fd00::9'], prefix: 64 } })
   const timers = new VirtualTimers(world.nowMs)
   const provider = inClusterBlocks()
-  const outside = taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks })
+  const external = taskCaller({ store: world.store, now: () => timers.now(), tasks: provider.tasks })
   const onProblem = (problem: unknown) => expect(problem).toBeUndefined()
-  const controller = new Controller({ store: world.store, planners: [provider], timers, outside, onProblem })
+  const controller = new Controller({ store: world.store, planners: [provider], timers, external, onProblem })
   const running = controller.run()
   await timers.pass(10_000)
   expect([await world.bindings(), await world.rows()]).toEqual([{ 'default/a': '10.0.0.2' }, []])

@@ -28,8 +28,8 @@ export class BlocksWorld extends World {
     if (this.#process === undefined) this.restart()
     const planners = this.#process as readonly [InClusterBlocks, ...Planner[]]
     const [provider] = planners
-    const outside = taskCaller({ store: this.store, now: () => this.nowMs, tasks: provider.tasks })
-    const { failures } = await runUntilQuiet(this.store, planners, { now: () => this.nowMs, outside })
+    const external = taskCaller({ store: this.store, now: () => this.nowMs, tasks: provider.tasks })
+    const { failures } = await runUntilQuiet(this.store, planners, { now: () => this.nowMs, external })
     if (failures.length > 0) throw new Error(JSON.stringify(failures))
   }
 

@@ -398,20 +398,20 @@ describe('a planner wakes', () => {
   test('a new pool before its claims, and one that is protected after them', () => {
     const planner = inCluster()
     const key = 'InClusterIPPool default/pool'
-    expect(planner.isSummary(key)).toBe(false)
+    expect(planner.isAggregate(key)).toBe(false)
     show(planner, claim('web'))
-    expect(planner.isSummary(key)).toBe(true)
+    expect(planner.isAggregate(key)).toBe(true)
     show(planner, pool(['10.0.0.1']))
-    expect(planner.isSummary(key)).toBe(false)
+    expect(planner.isAggregate(key)).toBe(false)
     expect(planner.plan(key, { nowMs: 0 })?.effects[0]).toMatchObject({ patch: { metadata: { finalizers: [/./] } } })
     // also if that is not seen yet: what it takes comes again with every change
-    expect(planner.isSummary(key)).toBe(true)
+    expect(planner.isAggregate(key)).toBe(true)
     const finalizers = ['ipam.cluster.x-k8s.io/ProtectPool']
     planner.observe({
       kind: 'present',
       object: stored(pool(['10.0.0.1']), { uid: 'another', resourceVersion: '99', finalizers }),
     })
-    expect(planner.isSummary(key)).toBe(true)
+    expect(planner.isAggregate(key)).toBe(true)
   })
 
   test('no claim for room in a pool that it no longer waits for', () => {

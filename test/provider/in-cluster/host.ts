@@ -48,7 +48,7 @@ export class Host {
 
   async #plan(store: Store): Promise<void> {
     const keys = [...this.#queue]
-    const key = keys.find((candidate) => !this.planner.isSummary(candidate)) ?? (keys[0] as string)
+    const key = keys.find((candidate) => !this.planner.isAggregate(candidate)) ?? (keys[0] as string)
     this.#queue.delete(key)
     this.#dueMs.delete(key)
     const ended = await runKey(this.planner, key, store, {

@@ -14,7 +14,7 @@ const HEARD = [0, 0, 0, 0, 1, 1, 1, 3]
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('claim' as const), name: fc.constantFrom(...CLAIMS) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('unclaim' as const), name: fc.constantFrom(...CLAIMS) }) },
-  { weight: 14, arbitrary: fc.record({ do: fc.constant('hear' as const), kind: fc.constantFrom(...HEARD) }) },
+  { weight: 14, arbitrary: fc.record({ do: fc.constant('onResult' as const), kind: fc.constantFrom(...HEARD) }) },
   { weight: 10, arbitrary: fc.record({ do: fc.constant('plan' as const), which: fc.nat(5) }) },
 )
 
@@ -96,7 +96,7 @@ test('watches that lag behind lead to no address twice, and in the end to what a
       for (const each of steps) {
         if (each.do === 'claim') await world.store.create(claim(each.name))
         else if (each.do === 'unclaim') await world.store.delete(claimRef(each.name))
-        else if (each.do === 'hear') await controller.hear(each.kind)
+        else if (each.do === 'onResult') await controller.hear(each.kind)
         else await controller.plan(each.which)
         world.nowMs += 1000
         await nothingTwice(world)

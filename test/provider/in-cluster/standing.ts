@@ -83,7 +83,7 @@ export class Leader {
 
   #next(): string | undefined {
     const keys = this.#options.isReversed === true ? [...this.#queue].reverse() : [...this.#queue]
-    return keys.find((key) => !this.planner.isSummary(key)) ?? keys[0]
+    return keys.find((key) => !this.planner.isAggregate(key)) ?? keys[0]
   }
 
   async #run(key: string): Promise<KeyResult<InClusterOutcome>> {

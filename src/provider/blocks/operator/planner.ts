@@ -71,7 +71,7 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<Ope
         ? planBlockOf(name, context, { nowMs }, emptySeconds)
         : planDomainOf(name, context, { nowMs })
     },
-    isSummary: (key) => !key.startsWith('IPBlock '),
+    isAggregate: (key) => !key.startsWith('IPBlock '),
   })
 }
 

@@ -23,7 +23,7 @@ import { handOver, takeBack } from '../rows.js'
 import { blockWatch, poolWatch } from '../watches.js'
 import { handleIn, handleKey, handleWatch, planHandle } from './handles.js'
 import { changedUids, Owners, ownerWatch } from './owners.js'
-import { type LeftAddress, type Verdict, verdictOn } from './verdict.js'
+import { type OrphanedAddress, type Verdict, verdictOn } from './verdict.js'
 
 export interface BlocksSweepOptions {
   /**
@@ -90,7 +90,7 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
       const { owners, hasRows } = objects
       return entry && planHandle(entry, { owners, hasRows, missing: state.owners, graceSeconds }, time)
     },
-    isSummary: () => true,
+    isAggregate: () => true,
   })
 }
 
@@ -223,7 +223,7 @@ function effectsFor({ place, verdict }: Case, { pools }: PlanInput, { nowMs }: P
 }
 
 /** The IPAddress of a name; `unreadable`: it exists, and its address cannot be read. */
-function addressOf(owner: ObjectRef, addresses: CachedObjects<IPAddress> | undefined): LeftAddress {
+function addressOf(owner: ObjectRef, addresses: CachedObjects<IPAddress> | undefined): OrphanedAddress {
   const entry = addresses?.entry(owner)
   if (entry === undefined) return undefined
   return entry.ok && Address.safeParse(entry.value.spec.address, { zone: 'drop' }).ok ? entry.value : 'unreadable'

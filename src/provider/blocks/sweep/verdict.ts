@@ -20,7 +20,7 @@ export type Verdict =
   | { readonly kind: 'missing'; readonly checks: readonly Effect[] }
 
 /** An IPAddress by the name of its claim; `unreadable`: there is one, and what it holds is not known. */
-export type LeftAddress = IPAddress | 'unreadable' | undefined
+export type OrphanedAddress = IPAddress | 'unreadable' | undefined
 
 /**
  * What becomes of a row.
@@ -31,7 +31,7 @@ export type LeftAddress = IPAddress | 'unreadable' | undefined
  * @param owner the owner that the row names
  * @param owners those that are there
  */
-export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, address: LeftAddress): Verdict {
+export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, address: OrphanedAddress): Verdict {
   const { row } = place.entry
   if (!IPAddressClaim.is(owner)) {
     if (owners.isThere(owner, row.uid)) return { kind: 'stays' }

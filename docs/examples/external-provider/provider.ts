@@ -8,7 +8,7 @@ export const infoblox = () =>
   defineProvider({
     name: 'infoblox',
     pools: [InfobloxPool],
-    outside: { marker: 'kept' },
+    external: { marker: 'kept' },
     ledger: () => new AddressLedger<InfobloxPool>(),
 
     resolve({ pool }) {
@@ -17,19 +17,19 @@ export const infoblox = () =>
       return { kind: 'ready', offer: pool.spec.network }
     },
 
-    ensure({ claim, pool, offer: network, answers }) {
-      if (answers.allocate === undefined) {
+    ensure({ claim, pool, offer: network, results }) {
+      if (results.allocate === undefined) {
         const input = { network, name: `${claim.metadata.namespace}.${claim.metadata.name}` }
         return { kind: 'call', operation: 'allocate', input, why: 'the claim has no address' }
       }
-      const address = Address.safeParse(textIn(answers.allocate, 'address'))
+      const address = Address.safeParse(textIn(results.allocate, 'address'))
       if (!address.ok) return { kind: 'wait', reason: 'AllocationFailed', message: 'the answer has no address in it' }
       const { prefix, gateway } = pool.spec
       return { kind: 'address', address: address.value, prefix, gateway, why: `it was allocated in ${network}` }
     },
 
-    release({ answers }) {
-      if (answers.release !== undefined) return { kind: 'done' }
+    release({ results }) {
+      if (results.release !== undefined) return { kind: 'done' }
       return { kind: 'call', operation: 'release', input: {}, why: 'its claim no longer needs it' }
     },
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Three claims of a network with two addresses, in an IPAM product outside: tsx docs/examples/outside-provider/main.ts
+// Three claims of a network with two addresses, in an IPAM product outside: tsx docs/examples/external-provider/main.ts
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { explain } from 'ipam-kit/plan'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
+import { callerOf } from './caller.js'
 import { FakeIpam } from './fake-ipam.js'
-import { callerOf } from './outside.js'
 import { InfobloxPool } from './pool.js'
 import { infoblox } from './provider.js'
 
@@ -29,7 +29,7 @@ for (const name of ['web-0', 'web-1', 'web-2']) {
 }
 
 const run = async (title: string) => {
-  const { outcomes } = await runUntilQuiet(store, [infoblox()], { now: Date.now, outside: callerOf(ipam) })
+  const { outcomes } = await runUntilQuiet(store, [infoblox()], { now: Date.now, external: callerOf(ipam) })
   console.log(`${title}:`)
   for (const [key, outcome] of outcomes)
     console.log('  ' + explain({ outcome, effects: [] }).split('\n')[0] + ` (${key})`)

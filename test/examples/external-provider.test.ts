@@ -1,7 +1,7 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { SimulatedCrash } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { infoblox } from '../../docs/examples/outside-provider/provider.js'
+import { infoblox } from '../../docs/examples/external-provider/provider.js'
 import { addressRef, claim, claimRef, dyingAt, NETWORK, pool, poolRef, World } from '../provider/claims/world.js'
 import { cuts } from '../setup/depth.js'
 
@@ -26,9 +26,9 @@ async function conversation(planner: ReturnType<typeof infoblox>) {
   const key = 'IPAddressClaim default/a'
   /** One plan at a time, and when the one after it wants to be made again. */
   const plan = async (nowMs: number) => {
-    const asked = planner.plan(key, { nowMs })?.effects.find((effect) => effect.kind === 'outside')
-    if (asked?.kind !== 'outside') return { asked: false, again: undefined }
-    planner.hear?.({ call: asked.call, answer: await world.outside(asked.call), atMs: nowMs })
+    const asked = planner.plan(key, { nowMs })?.effects.find((effect) => effect.kind === 'external')
+    if (asked?.kind !== 'external') return { asked: false, again: undefined }
+    planner.onResult?.({ call: asked.call, answer: await world.external(asked.call), atMs: nowMs })
     return { asked: true, again: planner.plan(key, { nowMs })?.requeueAfterSeconds }
   }
   return { plan, show }
@@ -38,7 +38,7 @@ describe('the provider in three verbs', () => {
   test('gives an address, says under which marker, and gives it back', async () => {
     await world.create(claim('a'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], outside: ['default.a 10.20.0.1'] })
+    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], external: ['default.a 10.20.0.1'] })
     expect(await readyOf('a')).toMatchObject({ status: 'True', reason: 'AddressAllocated' })
     const owner = (await world.claim('a')).metadata.uid
     const marker = world.ipam.records[0]?.marker
@@ -49,11 +49,11 @@ describe('the provider in three verbs', () => {
 
     await world.store.delete(claimRef('a'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+    expect(await world.bindings()).toEqual({ inside: [], external: [] })
     expect((await world.store.get(claimRef('a'))).ok).toBe(false)
   })
 
-  test('says why there is none while the outside is down, waits longer each time, and goes on', async () => {
+  test('says why there is none while the external system is down, waits longer each time, and goes on', async () => {
     await world.create(claim('a'))
     world.ipam.inject('down', 'down', 'down')
     const planner = infoblox()
@@ -99,7 +99,7 @@ describe('the provider in three verbs', () => {
     expect(world.ipam.records).toHaveLength(1)
     await world.runOften()
     expect(world.ipam.calls.every((call) => call === world.ipam.calls[0])).toBe(true)
-    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], outside: ['default.a 10.20.0.1'] })
+    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], external: ['default.a 10.20.0.1'] })
   })
 
   test('gives back what a lost answer had given to a claim that was deleted meanwhile', async () => {
@@ -108,7 +108,7 @@ describe('the provider in three verbs', () => {
     await world.run()
     await world.store.delete(claimRef('a'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+    expect(await world.bindings()).toEqual({ inside: [], external: [] })
     expect((await world.store.get(claimRef('a'))).ok).toBe(false)
   })
 
@@ -120,24 +120,24 @@ describe('the provider in three verbs', () => {
     await world.store.delete(claimRef('a'))
     await world.create(claim('a'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], outside: ['default.a 10.20.0.1'] })
+    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], external: ['default.a 10.20.0.1'] })
     await world.store.delete(claimRef('a'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+    expect(await world.bindings()).toEqual({ inside: [], external: [] })
   })
 
-  test('gives back outside what an earlier claim of the name, from another pool, has left', async () => {
+  test('gives back to the external system what an earlier claim of the name, from another pool, has left', async () => {
     await world.create(pool(NETWORK, 'other'), claim('a'))
     await world.run()
     await world.store.patch(claimRef('a'), { metadata: { finalizers: null } })
     await world.store.delete(claimRef('a'))
     await world.create(claim('a', {}, 'other'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], outside: ['default.a 10.20.0.1'] })
+    expect(await world.bindings()).toEqual({ inside: ['default.a 10.20.0.1'], external: ['default.a 10.20.0.1'] })
     expect(world.ipam.calls.map((call) => call.split(' ')[0])).toEqual(['allocate', 'release', 'allocate'])
   })
 
-  test('lets a claim go whose record outside is gone already', async () => {
+  test('lets a claim go whose record in the external system is gone already', async () => {
     await world.create(claim('a'))
     await world.run()
     world.ipam.removeByHand(world.ipam.records[0]?.marker as string)
@@ -159,7 +159,7 @@ describe('the provider in three verbs', () => {
     })
     expect((await world.store.get(addressRef('a'))).ok).toBe(true)
     await world.runOften()
-    expect(await world.bindings()).toEqual({ inside: [], outside: [] })
+    expect(await world.bindings()).toEqual({ inside: [], external: [] })
   })
 
   test('says that the network is full, and serves who waits as soon as there is room', async () => {
@@ -169,7 +169,7 @@ describe('the provider in three verbs', () => {
     await world.store.delete(claimRef('a'))
     await world.run()
     expect((await world.bindings()).inside).toEqual(['default.b 10.20.0.2', 'default.c 10.20.0.1'])
-    expect((await world.bindings()).outside).toEqual((await world.bindings()).inside)
+    expect((await world.bindings()).external).toEqual((await world.bindings()).inside)
   })
 
   test('calls nobody for a pool that can not be used, or for what is paused', async () => {
@@ -186,10 +186,10 @@ describe('the provider in three verbs', () => {
     await world.store.patch(claimRef('b'), { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } })
     await world.store.delete(claimRef('b'))
     await world.run()
-    expect(await world.bindings()).toEqual({ inside: ['default.b 10.20.0.1'], outside: ['default.b 10.20.0.1'] })
+    expect(await world.bindings()).toEqual({ inside: ['default.b 10.20.0.1'], external: ['default.b 10.20.0.1'] })
   })
 
-  test('keeps a pool while a claim of it may have something outside, and lets it go then', async () => {
+  test('keeps a pool while a claim of it may have something in the external system, and lets it go then', async () => {
     await world.create(claim('a'))
     world.ipam.inject('lost-answer')
     await world.run()
@@ -210,15 +210,15 @@ describe('the provider in three verbs', () => {
       const got = await world.store.get(ref)
       if (got.ok) planner.observe({ kind: 'present', object: got.value })
     }
-    const [effect] = planner.plan(key, { nowMs: 0 })!.effects.filter(({ kind }) => kind === 'outside')
-    if (effect?.kind !== 'outside') throw new Error('no call')
-    planner.hear?.({ call: effect.call, answer: { ok: true, value: { address: '10.20.0.1' } }, atMs: 0 })
+    const [effect] = planner.plan(key, { nowMs: 0 })!.effects.filter(({ kind }) => kind === 'external')
+    if (effect?.kind !== 'external') throw new Error('no call')
+    planner.onResult?.({ call: effect.call, answer: { ok: true, value: { address: '10.20.0.1' } }, atMs: 0 })
     const kindsAt = (nowMs: number) => planner.plan(key, { nowMs })!.effects.map(({ kind }) => kind)
     expect(kindsAt(86_400_000)).toContain('create')
     const changed = await world.store.patch(poolRef(), { spec: { gateway: '10.20.0.2' } })
     if (!changed.ok) throw new Error(changed.failure.code)
     planner.observe({ kind: 'present', object: changed.value })
-    expect(kindsAt(0)).toContain('outside')
+    expect(kindsAt(0)).toContain('external')
   })
 })
 
@@ -251,8 +251,8 @@ describe('a provider that dies at any write or call, and comes again, ends in th
       }
       if (index === stage) steps = dying.steps()
       await it.run()
-      const { inside, outside } = await it.bindings()
-      expect(outside, `outside is what is inside, after stage ${index + 1}`).toEqual(inside)
+      const { inside, external } = await it.bindings()
+      expect(external, `the external system has what the cluster has, after stage ${index + 1}`).toEqual(inside)
       states.push(inside)
     }
     return { states, steps, deaths }

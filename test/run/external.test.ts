@@ -1,14 +1,14 @@
 import type { ObjectRef } from 'ipam-kit/crd/meta'
 import {
-  type Answered,
+  type CallResult,
   type Effect,
+  type ExternalResult,
   explain,
   type Outcome,
-  type OutsideAnswer,
   type Plan,
   type Planner,
 } from 'ipam-kit/plan'
-import { Controller, type ControllerProblem, type OutsideCaller, runKey, runPlan, runUntilQuiet } from 'ipam-kit/run'
+import { Controller, type ControllerProblem, type ExternalCaller, runKey, runPlan, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { VirtualTimers } from './virtual-timers.js'
@@ -23,7 +23,7 @@ const kind = {
 const about: ObjectRef = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
 const thing = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { namespace: 'default', name: 'x' } }
 const call = { operation: 'allocate', key: 'p/c', about, input: { network: 'lab' } }
-const ask: Effect = { kind: 'outside', call, why: 'it has none' }
+const ask: Effect = { kind: 'external', call, why: 'it has none' }
 const plan = (...effects: Effect[]): Plan => ({ outcome: { kind: 'test', message: 'a test' }, effects })
 const invalid = (argument: string) => ({ code: 'INVALID_ARGUMENT', context: { argument } })
 const create: Effect = { kind: 'create', object: thing, why: '' }
@@ -33,11 +33,11 @@ const event: Effect = { kind: 'event', about, type: 'Normal', reason: 'Asked', m
 class Asker implements Planner<Outcome & { readonly said?: unknown }> {
   readonly name = 'asker'
   readonly watches = [kind]
-  readonly heard: Answered[] = []
+  readonly heard: CallResult[] = []
   observe = () => ['x']
-  isSummary = () => false
+  isAggregate = () => false
   reset = () => {}
-  hear(answered: Answered): readonly string[] {
+  onResult(answered: CallResult): readonly string[] {
     this.heard.push(answered)
     return ['x']
   }
@@ -48,20 +48,22 @@ class Asker implements Planner<Outcome & { readonly said?: unknown }> {
   }
 }
 
-describe('an outside effect', () => {
+describe('an external effect', () => {
   test('is explained', () => {
-    expect(explain(plan(ask))).toContain('1. ask the outside to allocate for Thing default/x under p/c: it has none')
+    expect(explain(plan(ask))).toContain(
+      '1. ask the external system to allocate for Thing default/x under p/c: it has none',
+    )
   })
 
   test('is carried out after the writes before it, and the answer is handed on', async () => {
     const store = memoryStore({ now: () => 0 })
     const seen: unknown[] = []
     const ended = await runPlan(plan(create, ask, event), store, {
-      outside: async (asked) => {
+      external: async (asked) => {
         seen.push(asked, (await store.get(about)).ok)
         return { ok: true, value: '10.0.0.1' }
       },
-      onAnswer: (asked, answer) => seen.push(asked, answer),
+      onCallResult: (asked, answer) => seen.push(asked, answer),
       onEvent: ({ reason }) => seen.push(reason),
     })
     expect(ended.kind).toBe('done')
@@ -71,52 +73,52 @@ describe('an outside effect', () => {
   test('is not carried out if a write before it was refused', async () => {
     const store = memoryStore({ now: () => 0 })
     await store.create(thing)
-    const outside = () => Promise.reject(new Error('called'))
-    expect((await runPlan(plan(create, ask), store, { outside })).kind).toBe('conflict')
+    const external = () => Promise.reject(new Error('called'))
+    expect((await runPlan(plan(create, ask), store, { external })).kind).toBe('conflict')
   })
 
   test('stops the plan before anything is done where nobody can carry it out, or something comes after it', async () => {
     const store = memoryStore({ now: () => 0 })
-    await expect(runPlan(plan(create, ask), store)).rejects.toMatchObject(invalid('outside'))
-    const outside = async (): Promise<OutsideAnswer> => ({ ok: true, value: null })
-    await expect(runPlan(plan(ask, create), store, { outside })).rejects.toMatchObject(invalid('plan'))
-    await expect(runPlan(plan(ask, ask), store, { outside })).rejects.toMatchObject(invalid('plan'))
+    await expect(runPlan(plan(create, ask), store)).rejects.toMatchObject(invalid('external'))
+    const external = async (): Promise<ExternalResult> => ({ ok: true, value: null })
+    await expect(runPlan(plan(ask, create), store, { external })).rejects.toMatchObject(invalid('plan'))
+    await expect(runPlan(plan(ask, ask), store, { external })).rejects.toMatchObject(invalid('plan'))
     expect((await store.get(about)).ok).toBe(false)
   })
 })
 
 describe('who carries plans out', () => {
-  const answer: OutsideAnswer = { ok: false, failure: { message: 'down', retryable: true } }
-  const outside = async () => answer
+  const answer: ExternalResult = { ok: false, failure: { message: 'down', retryable: true } }
+  const external = async () => answer
 
   test('runKey shows the answer to the planner, with the time, and plans the key again at once', async () => {
     const planner = new Asker()
-    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
+    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, external })
     expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'told', said: answer }, attempts: 2, wakes: [] })
     expect(planner.heard).toEqual([{ call, answer, atMs: 7 }])
   })
 
   test('runKey returns the other keys that an answer wakes', async () => {
     const planner = new Asker()
-    planner.hear = (answered) => {
+    planner.onResult = (answered) => {
       planner.heard.push(answered)
       return ['y', 'x', 'z']
     }
-    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
+    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, external })
     expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'told' }, wakes: ['y', 'z'] })
   })
 
   test('runKey returns a key that asks without end to its queue', async () => {
     const planner = new Asker()
     planner.plan = () => ({ outcome: { kind: 'asking', message: '' }, effects: [ask] })
-    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, outside })
+    const ended = await runKey(planner, 'x', memoryStore({ now: () => 0 }), { now: () => 7, show: () => {}, external })
     expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'asking' }, attempts: 16, wakes: ['x'] })
   })
 
   test('runUntilQuiet goes on from the answer', async () => {
     const store = memoryStore({ now: () => 0, kinds: [kind] })
     await store.create(thing)
-    const { outcomes, written } = await runUntilQuiet(store, [new Asker()], { now: () => 0, outside })
+    const { outcomes, written } = await runUntilQuiet(store, [new Asker()], { now: () => 0, external })
     expect(outcomes.get('x')).toMatchObject({ kind: 'told', said: answer })
     expect(written).toBe(0)
   })
@@ -130,7 +132,7 @@ describe('who carries plans out', () => {
       store,
       planners: [new Asker()],
       timers,
-      outside,
+      external,
       onProblem: (problem) => results.push(problem.kind),
       onResult: ({ outcome }) => {
         results.push(outcome?.kind ?? '')
@@ -145,13 +147,13 @@ describe('who carries plans out', () => {
     const timers = new VirtualTimers()
     const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
     await store.create(thing)
-    let settle: (answer: OutsideAnswer) => void = () => {}
+    let settle: (answer: ExternalResult) => void = () => {}
     const silent = () =>
-      new Promise<OutsideAnswer>((resolve) => {
+      new Promise<ExternalResult>((resolve) => {
         settle = resolve
       })
     const planner = new Asker()
-    const controller = new Controller({ store, planners: [planner], timers, outside: silent, onProblem: () => {} })
+    const controller = new Controller({ store, planners: [planner], timers, external: silent, onProblem: () => {} })
     let hasEnded = false
     const running = controller.run().then(() => {
       hasEnded = true
@@ -172,12 +174,12 @@ describe('who carries plans out', () => {
     await store.create(thing)
     const keys: string[] = []
     const problems: string[] = []
-    const thrown: OutsideCaller = async ({ key }) => {
+    const thrown: ExternalCaller = async ({ key }) => {
       keys.push(key)
       throw new Error('timed out')
     }
     const onProblem = (problem: ControllerProblem) => void problems.push(problem.kind)
-    const controller = new Controller({ store, planners: [new Asker()], timers, outside: thrown, onProblem })
+    const controller = new Controller({ store, planners: [new Asker()], timers, external: thrown, onProblem })
     const running = controller.run()
     await timers.pass(80)
     expect([keys, problems]).toEqual([Array(5).fill('p/c'), Array(5).fill('thrown')])
@@ -188,14 +190,14 @@ describe('who carries plans out', () => {
   test('both refuse to begin with a planner that calls somebody, and nobody to carry that out', async () => {
     const store = memoryStore({ now: () => 0, kinds: [kind] })
     const planners = [new Asker()]
-    await expect(runUntilQuiet(store, planners, { now: () => 0 })).rejects.toMatchObject(invalid('outside'))
+    await expect(runUntilQuiet(store, planners, { now: () => 0 })).rejects.toMatchObject(invalid('external'))
     const options = { store, planners, timers: new VirtualTimers(), onProblem: () => {} }
     expect(() => new Controller(options)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'outside' }) }),
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'external' }) }),
     )
-    const wrong = { ...options, planners: [], outside: 'http://' as never }
+    const wrong = { ...options, planners: [], external: 'http://' as never }
     expect(() => new Controller(wrong)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'outside' }) }),
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'external' }) }),
     )
   })
 })

@@ -1,10 +1,10 @@
-// A kind of pool: which network of the outside system its claims are served from.
+// A kind of pool: which network of the external system its claims are served from.
 import { defineModel, type KubeObject, type Model, objectMetaSchema } from 'ipam-kit/crd/meta'
 import * as z from 'zod'
 
 export interface InfobloxPool extends KubeObject {
   readonly spec: {
-    /** The network as the outside system names it: a CIDR. */
+    /** The network as the external system names it: a CIDR. */
     readonly network: string
     readonly prefix: number
     readonly gateway?: string | undefined

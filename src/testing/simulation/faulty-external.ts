@@ -1,5 +1,5 @@
-import type { OutsideAnswer, OutsideCall } from '../../plan/index.js'
-import type { OutsideCaller } from '../../run/index.js'
+import type { ExternalCall, ExternalResult } from '../../plan/index.js'
+import type { ExternalCaller } from '../../run/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import { type Fault, type FaultSource, STANDING } from './faulty-store.js'
 import type { Network } from './network.js'
@@ -29,16 +29,16 @@ export interface ExternalWorld {
   /** The operations that only read. */
   readonly reads: readonly string[]
   /** The answers to those, for all writers. */
-  readonly answers: Map<string, { readonly answer: OutsideAnswer; readonly atMs: number }[]>
+  readonly answers: Map<string, { readonly answer: ExternalResult; readonly atMs: number }[]>
 }
 
 /** An external system as one writer sees it: as the store, every call takes two turns and may go wrong on the way. */
-export function faultyOutside(
-  outside: OutsideCaller,
+export function faultyExternal(
+  external: ExternalCaller,
   actor: string,
   { scheduler, network, now, reads, answers }: ExternalWorld,
   source: Pick<FaultSource, 'dice' | 'faults' | 'isDead' | 'happened'>,
-): OutsideCaller {
+): ExternalCaller {
   const draw = (isRead: boolean): Fault | undefined => {
     const { kinds, probability } = source.faults()
     const candidates = kinds.filter((kind) => OF_OUTSIDE.has(kind) && (isRead || kind !== 'external-stale-list'))
@@ -50,19 +50,19 @@ export function faultyOutside(
     if (source.isDead()) throw new SimulatedCrash(`was dead before the answer to ${label}`)
   }
   /** Carries a call out, and notes what a read has found. */
-  const done = async (call: OutsideCall): Promise<OutsideAnswer> => {
-    const answer = await outside(call)
+  const done = async (call: ExternalCall): Promise<ExternalResult> => {
+    const answer = await external(call)
     if (!reads.includes(call.operation)) return answer
     const known = answers.get(questionOf(call)) ?? []
     answers.set(questionOf(call), [...known, { answer, atMs: now() }])
     return answer
   }
   /** The oldest answer to a question that may still be given. */
-  const stale = (call: OutsideCall): OutsideAnswer | undefined =>
+  const stale = (call: ExternalCall): ExternalResult | undefined =>
     answers.get(questionOf(call))?.find(({ atMs }) => now() - atMs <= MAX_LIST_DELAY_MS)?.answer
 
-  return async (call: OutsideCall) => {
-    const label = `outside: ${call.operation} ${call.key}`
+  return async (call: ExternalCall) => {
+    const label = `external: ${call.operation} ${call.key}`
     const object = `external ${call.key}`
     await scheduler.turn(actor, label)
     if (source.isDead()) throw new SimulatedCrash(`was dead before ${label}`)
@@ -94,10 +94,10 @@ export function faultyOutside(
   }
 }
 
-function questionOf({ operation, key, input }: OutsideCall): string {
+function questionOf({ operation, key, input }: ExternalCall): string {
   return `${operation} ${key} ${JSON.stringify(input)}`
 }
 
-function unanswered(message: string): OutsideAnswer {
+function unanswered(message: string): ExternalResult {
   return { ok: false, failure: { message, retryable: true } }
 }

@@ -44,7 +44,7 @@ const WORD_BITS = 32n
  *
  * @param free how many of `all` are free
  */
-export function draw(
+export function randomUnit(
   all: Units,
   free: bigint,
   random: Random,

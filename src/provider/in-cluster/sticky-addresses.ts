@@ -1,30 +1,30 @@
-import type { Place } from '../claims/definition.js'
+import type { AddressAndPrefix } from '../claims/definition.js'
 
 /** What was had, of which pool, and by whom. */
-export interface FormerPlace {
+export interface StickyAddress {
   /** `Kind namespace/name`. */
   readonly pool: string
   readonly key: string
-  readonly place: Place
+  readonly place: AddressAndPrefix
 }
 
 /** What is remembered of addresses that have gone, the last one of each pool and key: as many as there is room for, the oldest forgotten first. */
-export class FormerPlaces {
+export class StickyAddresses {
   readonly #limit: number
-  readonly #forgets: (former: FormerPlace) => void
-  readonly #places = new Map<string, FormerPlace>()
+  readonly #forgets: (former: StickyAddress) => void
+  readonly #places = new Map<string, StickyAddress>()
 
   /** @param forgets told of each that is remembered no more */
-  constructor(limit: number, forgets: (former: FormerPlace) => void = () => {}) {
+  constructor(limit: number, forgets: (former: StickyAddress) => void = () => {}) {
     this.#limit = limit
     this.#forgets = forgets
   }
 
-  get(pool: string, key: string): Place | undefined {
+  get(pool: string, key: string): AddressAndPrefix | undefined {
     return this.#places.get(idOf({ pool, key }))?.place
   }
 
-  set(former: FormerPlace): void {
+  set(former: StickyAddress): void {
     const id = idOf(former)
     this.#delete(id)
     this.#places.set(id, former)
@@ -36,7 +36,7 @@ export class FormerPlaces {
   }
 
   /** The oldest first. */
-  entries(): readonly FormerPlace[] {
+  entries(): readonly StickyAddress[] {
     return [...this.#places.values()]
   }
 
@@ -52,6 +52,6 @@ export class FormerPlaces {
   }
 }
 
-function idOf({ pool, key }: Pick<FormerPlace, 'pool' | 'key'>): string {
+function idOf({ pool, key }: Pick<StickyAddress, 'pool' | 'key'>): string {
   return `${pool}\n${key}`
 }

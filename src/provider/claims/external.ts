@@ -2,22 +2,22 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { OutsideAnswer, OutsideFailure } from '../../plan/index.js'
-import type { Answers, OutsideOptions, OutsideRequest } from './definition.js'
+import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 
-/** Annotation of an IPAddress that an outside system has given: the marker under which that system keeps it. */
+/** Annotation of an IPAddress that an external system has given: the marker under which that system keeps it. */
 export const MARKER_ANNOTATION = 'ipam-kit/marker'
 
 /** What was last heard of a call. */
-export interface Heard {
-  readonly answer: OutsideAnswer
+export interface LastResult {
+  readonly answer: ExternalResult
   readonly atMs: number
   /** How often it has failed in a row. */
   readonly failures: number
 }
 
 /** What was heard of the calls for a claim, by operation and marker. */
-export type HeardOf = (operation: string, key: string) => Heard | undefined
+export type ResultOf = (operation: string, key: string) => LastResult | undefined
 
 /** The wait after a first failure, and the longest. */
 const FIRST_WAIT_SECONDS = 5
@@ -26,54 +26,58 @@ const MAX_WAIT_SECONDS = 300
 /** A call that is to be made, and its marker. */
 export interface Asked {
   readonly kind: 'ask'
-  readonly request: OutsideRequest
+  readonly request: CallRequest
   readonly key: string
 }
 
-/** What came of a verb that may ask outside. */
-export type Conversation<T> =
+/** What came of a verb that may call an external system. */
+export type VerbResult<T> =
   | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }
-  | { readonly kind: 'ask'; readonly request: OutsideRequest }
-  | { readonly kind: 'failed'; readonly failure: OutsideFailure; readonly retryAfterSeconds: number | undefined }
+  | { readonly kind: 'ask'; readonly request: CallRequest }
+  | { readonly kind: 'failed'; readonly failure: ExternalFailure; readonly retryAfterSeconds: number | undefined }
 
 /**
  * Asks a verb, and again with each answer that was heard, until it has decided or wants to know something that was not answered.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
  */
-export function converse<T extends { readonly kind: string }>(
-  verb: (answers: Answers) => T | OutsideRequest,
-  heardOf: (operation: string) => Heard | undefined,
+export function resolveCalls<T extends { readonly kind: string }>(
+  verb: (results: CallValues) => T | CallRequest,
+  resultOf: (operation: string) => LastResult | undefined,
   nowMs: number,
-): Conversation<T> {
-  const answers: { [operation: string]: Json } = {}
+): VerbResult<T> {
+  const results: { [operation: string]: Json } = {}
   for (;;) {
-    const said = verb(answers)
-    if (!isRequest(said)) return { kind: 'settled', value: said, hasAsked: Object.keys(answers).length > 0 }
-    const { operation } = said
-    if (Object.hasOwn(answers, operation)) {
+    const result = verb(results)
+    if (!isRequest(result)) return { kind: 'settled', value: result, hasAsked: Object.keys(results).length > 0 }
+    const { operation } = result
+    if (Object.hasOwn(results, operation)) {
       const expected = 'something that was not answered'
       refuse('verb', expected, operation)
     }
-    const heard = heardOf(operation)
-    if (heard === undefined) return { kind: 'ask', request: said }
-    if (!heard.answer.ok) {
-      const { failure } = heard.answer
-      const leftSeconds = failure.retryable ? secondsLeft(heard, failure, nowMs) : undefined
+    const last = resultOf(operation)
+    if (last === undefined) return { kind: 'ask', request: result }
+    if (!last.answer.ok) {
+      const { failure } = last.answer
+      const leftSeconds = failure.retryable ? secondsLeft(last, failure, nowMs) : undefined
       return leftSeconds === 0
-        ? { kind: 'ask', request: said }
+        ? { kind: 'ask', request: result }
         : { kind: 'failed', failure, retryAfterSeconds: leftSeconds }
     }
-    answers[operation] = heard.answer.value
+    results[operation] = last.answer.value
   }
 }
 
-function isRequest(said: { readonly kind: string }): said is OutsideRequest {
-  return said.kind === 'call'
+function isRequest(result: { readonly kind: string }): result is CallRequest {
+  return result.kind === 'call'
 }
 
 /** How long to wait before a call that has failed is tried again, in whole seconds. */
-export function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: OutsideFailure, nowMs: number): number {
+export function secondsLeft(
+  { atMs, failures }: LastResult,
+  { retryAfterSeconds }: ExternalFailure,
+  nowMs: number,
+): number {
   // a header that is no number, or 0: it must not be asked without a pause
   const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
   const waitSeconds = isTold
@@ -87,11 +91,11 @@ export function secondsLeft({ atMs, failures }: Heard, { retryAfterSeconds }: Ou
  * another cluster, is written on it. `undefined` where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
  */
 export function markerOf(
-  outside: OutsideOptions | undefined,
+  external: ExternalOptions | undefined,
   claim: IPAddressClaim,
   { pool, address }: { readonly pool: KubeObject | undefined; readonly address?: IPAddress | undefined },
 ): string | undefined {
-  if (outside?.marker === 'claim') return claim.metadata.uid
+  if (external?.marker === 'claim') return claim.metadata.uid
   const written = address?.metadata.annotations?.[MARKER_ANNOTATION]
   if (written) return written
   return pool?.metadata.uid === undefined ? undefined : `${pool.metadata.uid}/${claim.metadata.uid}`

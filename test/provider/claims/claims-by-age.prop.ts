@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ClaimLine } from '../../../src/provider/claims/claim-line.js'
+import { ClaimsByAge } from '../../../src/provider/claims/claims-by-age.js'
 import { claim } from '../in-cluster/world.js'
 
 const key = fc.integer({ min: 0, max: 12 }).map((number) => `IPAddressClaim default/c${number}`)
@@ -17,7 +17,7 @@ const step = fc.oneof(
 test('claims come oldest first, whoever came and left meanwhile', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const line = new ClaimLine()
+      const line = new ClaimsByAge()
       const model = new Map<string, string>()
       for (const each of steps) {
         if (each.do === 'add') {

@@ -1,10 +1,10 @@
-// The only code that talks to the outside: it carries calls out, and turns what goes wrong into answers.
+// The only code that talks to the external system: it carries calls out, and turns what goes wrong into answers.
 import type { Json } from 'ipam-kit/crd/meta'
-import type { OutsideAnswer } from 'ipam-kit/plan'
-import type { OutsideCaller } from 'ipam-kit/run'
+import type { ExternalResult } from 'ipam-kit/plan'
+import type { ExternalCaller } from 'ipam-kit/run'
 import { ApiError, type FakeIpam } from './fake-ipam.js'
 
-export function callerOf(ipam: FakeIpam): OutsideCaller {
+export function callerOf(ipam: FakeIpam): ExternalCaller {
   return async ({ operation, key, input }) => {
     try {
       if (operation === 'release') return { ok: true, value: { released: await ipam.release(key) } }
@@ -25,7 +25,7 @@ export function callerOf(ipam: FakeIpam): OutsideCaller {
   }
 }
 
-function answerOf({ code, message }: ApiError): OutsideAnswer {
+function answerOf({ code, message }: ApiError): ExternalResult {
   switch (code) {
     case 'down':
     case 'timeout':
