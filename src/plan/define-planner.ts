@@ -3,7 +3,7 @@ import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cach
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
-import type { CallResult, Change, Planner, PlanTime } from './planner.js'
+import type { AnyResult, Change, Planner, PlanTime } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
 /** The watches of a planner, by the names under which it reads them. */
@@ -52,7 +52,7 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   /** The plan for a key; `undefined`: there is nothing under it. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
   /** {@link Planner.onResult}. */
-  readonly onResult?: ((answered: CallResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
+  readonly onResult?: ((answered: AnyResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
   /** {@link Planner.refused}. */
   readonly refused?:
     | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)

@@ -17,7 +17,7 @@ import { Informer } from './informer.js'
 import { assertExternal } from './limits.js'
 import { rankOf } from './rendezvous.js'
 import { type KeyResult, runKey } from './run-key.js'
-import type { ExternalCaller } from './run-plan.js'
+import type { AnyCaller, ExternalCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
 import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
@@ -87,7 +87,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /**
    * Names this process among those that serve the same objects at the same time, for planners whose ledger allows that (blocks): any text that no other of them
    * has. Each process then takes the keys that wait in an order of its own, and after a conflict it leaves a key to the process that was faster, for 1 to

@@ -14,7 +14,7 @@ import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './fifo.js'
 import { assertExternal, assertLimit } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
-import type { ExternalCaller } from './run-plan.js'
+import type { AnyCaller } from './run-plan.js'
 import { UnsettledError } from './settle.js'
 
 export interface Progress {
@@ -33,7 +33,7 @@ export interface RunUntilQuietOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /** Asked directly before every write and every external call: {@link CanWrite}. After a no every plan that has something to write fails. */
   readonly canWrite?: CanWrite | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */

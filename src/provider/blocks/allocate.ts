@@ -155,7 +155,7 @@ class AllocateTask implements GroupedTask {
     // it was tried once more: no other block would do
     if (RangeSet.contains(this.#refused, prefix)) return false
     this.#refused = RangeSet.union(this.#refused, RangeSet.fromPrefixes([prefix]))
-    this.#refusal = { kind: 'notReady', message }
+    this.#refusal = { kind: 'denied', message }
     return true
   }
 

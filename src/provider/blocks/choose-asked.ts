@@ -18,14 +18,14 @@ import {
 } from './choice.js'
 import { addressOfUnit, blockAround, blockSize, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
 import type { PoolView } from './pool-view.js'
-import type { TaskRequest } from './request.js'
+import { isAdoption, outOfRangeOf, type TaskRequest } from './request.js'
 import { stickyKeys } from './sticky-keys.js'
 
 const WHY = 'the address that is asked for'
 
 /** The address that is asked for, also one that is kept back for that. */
 export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
-  for (const isAnywhere of input.request.outOfRange === 'record' ? [false, true] : [false]) {
+  for (const isAnywhere of outOfRangeOf(input.request) === 'record' ? [false, true] : [false]) {
     for (const wanted of pools) {
       const choice = chooseAskedIn(wanted, { asked, isAnywhere }, input)
       if (choice !== undefined) return choice
@@ -106,9 +106,10 @@ function holderOf(
 }
 
 /** Whether a request takes a row over, because it is that of an earlier owner of the same kind and name. */
-function isInherited(row: IPBlockRow, { owner, interface: name, outOfRange }: TaskRequest): boolean {
+function isInherited(row: IPBlockRow, request: TaskRequest): boolean {
+  const { owner, interface: name } = request
   const isNamesake = row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod')
-  return outOfRange !== undefined && isNamesake && row.interface === name
+  return isAdoption(request) && isNamesake && row.interface === name
 }
 
 /** Whether a request takes over the row that has a unit. */

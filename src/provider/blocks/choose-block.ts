@@ -26,7 +26,7 @@ import { refusalOf } from './eligible.js'
 import { blockSize, type Grid } from './grid.js'
 import type { Place } from './known-blocks.js'
 import type { PoolView } from './pool-view.js'
-import type { AllocationRequest } from './request.js'
+import { type AllocationRequest, outOfRangeOf } from './request.js'
 
 type Family = 4 | 6
 
@@ -69,7 +69,7 @@ export function chooseBlock(input: ChoiceInput): Choice {
     return fails({ kind: 'exhausted', message: `no IPv${family} available in ${names}`, family, freeAtMs })
   }
   const message = listed([...notReady, ...unfit, ...withoutFamily], '; ')
-  const kind = request.outOfRange === 'record' && unfit.length === 0 ? 'outOfPool' : 'refused'
+  const kind = outOfRangeOf(request) === 'record' && unfit.length === 0 ? 'outOfPool' : 'refused'
   return fails({ kind: notReady.length > 0 ? 'notReady' : kind, message })
 }
 

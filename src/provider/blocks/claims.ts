@@ -48,9 +48,9 @@ export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
     pools: [IPPool],
     ledger: () => new AddressLedger<IPPool>(),
     wish: ({ claim, pool, families }) => wishOf(claim, pool.metadata.name, families),
-    offer: ({ prefix, gateway }) => ({
-      prefix,
-      gateway: gateway === undefined ? undefined : Address.format(gateway),
+    offer: ({ prefix, subnet, gateway }) => ({
+      prefix: prefix.length === Address.bitsOf(prefix.address.family) ? (subnet ?? prefix).length : prefix.length,
+      gateway: gateway && Address.format(gateway),
     }),
     heldBy,
     planPool: () => ({ outcome: { kind: 'ready', message: 'seen' }, effects: [] }),

@@ -4,13 +4,12 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { refuse } from '../../errors/refuse.js'
 import type {
   Applied,
   CallResult,
   CallTasks,
   Change,
-  ExternalCall,
+  ExternalResult,
   ObjectCache,
   Outcome,
   Plan,
@@ -38,14 +37,14 @@ import { adopt, allocate } from './allocate.js'
 import { AllocateGroup } from './allocate-group.js'
 import { addressOf } from './allocation.js'
 import { BlockBook, type BlockEntry, isBound } from './book.js'
-import { answerOf, type GivenAnswer, type ReleasedAnswer } from './call-answers.js'
+import { answerOf, type BlockCall, type BlockOutcome, DENIALS } from './calls.js'
 import type { BlockProviderDefinition } from './definition.js'
 import { refusalOf } from './eligible.js'
 import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
 import { PoolView } from './pool-view.js'
 import { release } from './release.js'
-import type { AdoptionRequest, AllocationRequest } from './request.js'
+import { type AdoptionRequest, type Allocation, type AllocationRequest, isAdoption } from './request.js'
 import { WantedAddresses } from './wanted.js'
 
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
@@ -55,7 +54,7 @@ export interface BlockProvider<
   R extends Outcome = Outcome,
 > extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   /** What calls are carried out by: hand them to `taskCaller` of `ipam-kit/run`. */
-  readonly tasks: CallTasks
+  readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   /** What is known of pools and blocks, from what this planner was shown. */
   readonly known: KnownBlocks
   /** The ledger of a pool, to look into. Changing it is not for callers. */
@@ -83,7 +82,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 {
   readonly name: string
   readonly watches: readonly KindInfo[]
-  readonly tasks: CallTasks
+  readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   readonly #definition: BlockProviderDefinition<P, L, R>
   readonly #provider: Provider<P, L, R>
   /** The pools by their names in blocks. */
@@ -101,7 +100,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     this.#definition = definition
     this.name = name
     this.#known = new KnownBlocks({ isComplete: true })
-    this.#provider = defineProvider<P, L, PoolView, R>({
+    this.#provider = defineProvider<P, L, PoolView, R, BlockCall, BlockOutcome>({
       name,
       pools,
       poolAnnotations,
@@ -123,14 +122,14 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     })
     this.watches = [...this.#provider.watches, IPBlock.info]
     this.tasks = {
-      taskFor: (call) => this.#taskFor(call),
-      answerOf: (call, outcome, time) => answerOf(call, this.#inWords(call, outcome), time),
-      groupOf: ({ operation, input }) => (operation === 'release' ? undefined : (input as unknown as CallInput).pool),
+      taskFor: ({ input }) => this.#taskFor(input),
+      answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
+      groupOf: ({ input }) => (input.task === 'release' ? undefined : input.pool),
       openGroup: () =>
         new AllocateGroup({
           known: () => this.#known,
-          requestOf: (call) => this.#requestOf(call),
-          answerOf: (call, outcome, nowMs) => answerOf(call, this.#inWords(call, outcome), { nowMs }),
+          requestOf: ({ input }) => this.#requestOf(input),
+          answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
         }),
     }
   }
@@ -177,20 +176,30 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return [...keys, ...waiting]
   }
 
-  onResult(answered: CallResult): readonly string[] {
+  onResult(answered: CallResult<BlockCall, BlockOutcome>): readonly string[] {
     const keys = this.#provider.onResult?.(answered) ?? []
     const { call, answer } = answered
-    const { pool, address } = call.input as unknown as CallInput
+    const { input } = call
     const key = formatRef(call.about)
-    // a claim that is gone waits for nothing
-    if (call.operation !== 'release' && address !== undefined && keys.includes(key)) {
-      if (answer.ok && !DENIALS.has(answer.value)) this.#wanted.forget(key)
-      else this.#wanted.note(key, address)
+    if (input.task === 'allocate') {
+      const [address] = input.request.addresses ?? []
+      const isRefused = !answer.ok || DENIALS[answer.value.kind] !== undefined
+      // a claim that is gone waits for nothing
+      if (address !== undefined && keys.includes(key)) {
+        if (isRefused) this.#wanted.note(key, Address.format(address))
+        else this.#wanted.forget(key)
+      }
+      return keys
     }
-    const ref = this.#pools.get(pool)
-    if (call.operation !== 'release' || !answer.ok || ref === undefined) return keys
+    const ref = this.#pools.get(input.pool)
+    if (!answer.ok || ref === undefined) return keys
     // others may get what it had; a change of its block is no news here, as the task has shown it
-    return [...keys, ...this.#wake(answer.value as ReleasedAnswer), ...this.#provider.retry(ref)]
+    const released = 'allocations' in answer.value ? answer.value.allocations : []
+    return [
+      ...keys,
+      ...this.#wake(released.map(({ address }) => Address.format(address))),
+      ...this.#provider.retry(ref),
+    ]
   }
 
   plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
@@ -317,48 +326,62 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
   }
 
-  #ensure({ claim, pool, ledger, offer: view, results }: EnsureInput<P, L, PoolView>): Ensured {
+  #ensure({
+    claim,
+    pool,
+    ledger,
+    offer: view,
+    results,
+  }: EnsureInput<P, L, PoolView, BlockOutcome>): Ensured<BlockCall> {
     const wish = this.#definition.wish({ claim, pool, ledger, families: [...view.families] })
     if (wish.kind === 'wait') return wish
-    const given = results.allocate as GivenAnswer | undefined
-    if (given !== undefined) {
-      const address = Address.parse(given.address)
-      const gateway = given.gateway === undefined ? undefined : Address.parse(given.gateway)
-      const offer = this.#definition.offer({ address, prefix: given.prefix, gateway }, pool)
-      return { kind: 'address', address, ...offer, why: `it has a row in block ${given.block}` }
+    const given = results.allocate
+    if (given !== undefined && 'allocations' in given) {
+      const [allocation] = given.allocations as [Allocation]
+      const { address, block } = allocation
+      const offer = this.#definition.offer(allocation, pool)
+      return { kind: 'address', address, ...offer, why: `it has a row in block ${block}` }
     }
     const { family, address } = wish
-    const input = {
-      ...callInput(claim, view.name, family),
-      ...(address === undefined ? {} : { address: Address.format(address) }),
-    }
+    const request = { ...this.#requestFor(claim, view.name, family), addresses: address && [address] }
+    const input: BlockCall = { task: 'allocate', pool: view.name, request }
     return { kind: 'call', operation: 'allocate', input, why: 'an address for the claim' }
   }
 
   /** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
-  #confirm({ claim, pool, address, results, isBound: isClaimBound }: ConfirmInput<P, L>): Confirmed {
+  #confirm({
+    claim,
+    pool,
+    address,
+    results,
+    isBound: isClaimBound,
+  }: ConfirmInput<P, L, BlockOutcome>): Confirmed<BlockCall> {
     const { keepsOutOfRange = false } = this.#definition
-    const problem = DENIALS.get(results.confirm)
-    if (problem !== undefined && !(keepsOutOfRange && results.confirm === 'outOfPool')) {
+    const said = results.confirm?.kind
+    const problem = said && DENIALS[said]
+    if (problem !== undefined && !(keepsOutOfRange && said === 'outOfPool')) {
       // what an earlier claim has left is removed, and the claim gets an address of its own
       const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
       return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'stale', message: problem }
     }
-    if (results.confirm !== undefined) return { kind: 'yes' }
+    if (said !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
       return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
     }
     const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
     if (rows.some(({ book, entry }) => Address.equals(addressOf(book, entry), read.value))) return { kind: 'yes' }
-    const input = {
-      ...callInput(claim, this.#nameOf(pool), read.value.family),
-      address: Address.format(read.value),
+    const name = this.#nameOf(pool)
+    const request: AdoptionRequest = {
+      ...this.#requestFor(claim, name, read.value.family),
+      addresses: [read.value],
+      outOfRange: keepsOutOfRange ? 'record' : 'refuse',
     }
+    const input: BlockCall = { task: 'allocate', pool: name, request }
     return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
   }
 
-  #release(input: ReleaseInput<P, L>): Released {
+  #release(input: ReleaseInput<P, L, BlockOutcome>): Released<BlockCall> {
     const { claim, address, isStale, results } = input
     const { uid } = claim.metadata
     const said = this.#definition.mayRelease?.(input)
@@ -368,38 +391,34 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     // nobody else is given it while there is an IPAddress that has it
     if (address !== undefined) return { kind: 'later' }
     if (this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
-    const call = callInput(claim, input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool), 4)
+    const pool = input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool)
+    const call: BlockCall = { task: 'release', pool, request: { owner: { uid } } }
     return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
   }
 
-  #taskFor(call: ExternalCall): Task {
-    const { uid } = call.input as unknown as CallInput
-    if (call.operation === 'release') return release({ owner: { uid } }, this.#known)
+  #requestFor({ metadata }: IPAddressClaim, pool: string, family: 4 | 6): AllocationRequest {
+    const { uid, namespace = '', name } = metadata
+    const owner = { uid: uid as string, name: `${namespace}/${name}`, kind: KIND }
+    return { owner, pools: [pool], families: [family], namespaceLabels: this.#definition.namespaceLabels?.(namespace) }
+  }
+
+  #taskFor(call: BlockCall): Task<BlockOutcome> {
+    if (call.task === 'release') return release(call.request, this.#known)
     const request = this.#requestOf(call)
-    return 'outOfRange' in request ? adopt(request, this.#known) : allocate(request, this.#known)
+    return isAdoption(request) ? adopt(request, this.#known) : allocate(request, this.#known)
   }
 
-  #requestOf({ operation, input }: ExternalCall): AllocationRequest | AdoptionRequest {
-    const { uid, name, pool, family, address } = input as unknown as CallInput
-    if (operation !== 'allocate' && operation !== 'confirm') {
-      const expected = 'allocate, confirm or release'
-      refuse('operation', expected, operation)
-    }
-    const namespaceLabels = this.#definition.namespaceLabels?.(name.slice(0, name.indexOf('/')))
-    const addresses = address === undefined ? undefined : [Address.parse(address)]
-    const owner = { uid, name, kind: KIND }
-    const request = { owner, pools: [pool], families: [family], namespaceLabels }
-    const outOfRange = this.#definition.keepsOutOfRange === true ? 'record' : 'refuse'
-    if (operation === 'confirm') return { ...request, addresses: addresses ?? [], outOfRange }
-    return { ...request, addresses, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }
+  /** The request of a call, with who holds addresses without rows. An address that is adopted has its holder. */
+  #requestOf({ pool, request }: Extract<BlockCall, { task: 'allocate' }>): AllocationRequest | AdoptionRequest {
+    if (isAdoption(request)) return request
+    return { ...request, heldBy: (prefix) => this.#heldBy(pool, request.owner.name, prefix) }
   }
 
-  /** What has become of a call, with the pool as people know it. */
-  #inWords({ input }: ExternalCall, outcome: Outcome): Outcome {
-    const { pool } = input as unknown as CallInput
-    const ref = this.#pools.get(pool)
-    if (this.#definition.ipPoolOf === undefined || ref === undefined) return outcome
-    return { ...outcome, message: outcome.message.replaceAll(pool, formatRef(ref)) }
+  /** The answer to a call, with the pool as people know it. */
+  #answerOf(call: BlockCall, outcome: BlockOutcome, time: PlanTime): ExternalResult<BlockOutcome> {
+    const ref = this.#definition.ipPoolOf && this.#pools.get(call.pool)
+    const message = ref ? outcome.message.replaceAll(call.pool, formatRef(ref)) : outcome.message
+    return answerOf(call, { ...outcome, message }, time)
   }
 
   #heldBy(pool: string, claim: string, prefix: Prefix): string | undefined {
@@ -422,27 +441,6 @@ function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
 
 /** What the owner of a row is, in a row. */
 const KIND = 'IPAddressClaim.ipam.cluster.x-k8s.io'
-
-interface CallInput {
-  readonly uid: string
-  readonly name: string
-  /** As blocks know it. */
-  readonly pool: string
-  readonly family: 4 | 6
-  readonly address?: string
-}
-
-function callInput({ metadata }: IPAddressClaim, pool: string, family: 4 | 6) {
-  const { uid, namespace, name } = metadata
-  return { uid: uid as string, name: `${namespace}/${name}`, pool, family }
-}
-
-/** Why a claim can not have a row for an IPAddress, by what has become of that. */
-const DENIALS: ReadonlyMap<unknown, string> = /* @__PURE__ */ new Map([
-  ['taken', 'its address is that of somebody else'],
-  ['outOfPool', 'its address is not of the pool any more'],
-  ['different', 'the claim has been given another address'],
-])
 
 /** The addresses of a row. */
 function addressesOf({ prefix, object }: BlockBook, { unit, count }: BlockEntry): readonly string[] {

@@ -67,8 +67,16 @@ export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'
   readonly outOfRange: 'record' | 'refuse'
 }
 
-/** What the task for either request reads: with `outOfRange` it adopts. */
-export type TaskRequest = AllocationRequest & Partial<Pick<AdoptionRequest, 'outOfRange'>>
+export type TaskRequest = AllocationRequest | AdoptionRequest
+
+export function isAdoption(request: TaskRequest): request is AdoptionRequest {
+  return 'outOfRange' in request
+}
+
+/** What becomes of an address that no pool gives; `undefined`: the request adopts none. */
+export function outOfRangeOf(request: TaskRequest): AdoptionRequest['outOfRange'] | undefined {
+  return isAdoption(request) ? request.outOfRange : undefined
+}
 
 type Labels = { readonly [key: string]: string }
 

@@ -44,7 +44,7 @@ export interface ClaimInput<P extends KubeObject, L extends ClaimLedger<P>> {
   /** The ledger of the pool. */
   readonly ledger: L
   /** What external systems have said to the calls for the pool. Left out: nothing. */
-  readonly poolCalls?: PoolCallResults | undefined
+  readonly poolCalls?: PoolCallResults<unknown> | undefined
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /**
@@ -259,7 +259,7 @@ function removeStale<P extends KubeObject, L extends ClaimLedger<P>, O>(
   return { outcome: { kind: 'waiting', reason: 'AllocationFailed', message }, effects: [...effects, ...removal] }
 }
 
-const NOTHING_SAID: PoolCallResults = { of: () => undefined }
+const NOTHING_SAID: PoolCallResults<unknown> = { of: () => undefined }
 
 export type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }

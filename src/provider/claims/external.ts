@@ -1,6 +1,6 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import type { Json, KubeObject } from '../../crd/meta/object.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
@@ -10,7 +10,7 @@ export const MARKER_ANNOTATION = 'ipam-kit/marker'
 
 /** What was last heard of a call. */
 export interface LastResult {
-  readonly answer: ExternalResult
+  readonly answer: ExternalResult<unknown>
   readonly atMs: number
   /** How often it has failed in a row. */
   readonly failures: number
@@ -26,14 +26,14 @@ const MAX_WAIT_SECONDS = 300
 /** A call that is to be made, and its marker. */
 export interface Asked {
   readonly kind: 'ask'
-  readonly request: CallRequest
+  readonly request: CallRequest<unknown>
   readonly key: string
 }
 
 /** What came of a verb that may call an external system. */
 export type VerbResult<T> =
   | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }
-  | { readonly kind: 'ask'; readonly request: CallRequest }
+  | { readonly kind: 'ask'; readonly request: CallRequest<unknown> }
   | { readonly kind: 'failed'; readonly failure: ExternalFailure; readonly retryAfterSeconds: number | undefined }
 
 /**
@@ -42,11 +42,11 @@ export type VerbResult<T> =
  * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
  */
 export function resolveCalls<T extends { readonly kind: string }>(
-  verb: (results: CallValues) => T | CallRequest,
+  verb: (results: CallValues<unknown>) => T | CallRequest<unknown>,
   resultOf: (operation: string) => LastResult | undefined,
   nowMs: number,
 ): VerbResult<T> {
-  const results: { [operation: string]: Json } = {}
+  const results: { [operation: string]: unknown } = {}
   for (;;) {
     const result = verb(results)
     if (!isRequest(result)) return { kind: 'settled', value: result, hasAsked: Object.keys(results).length > 0 }
@@ -68,7 +68,7 @@ export function resolveCalls<T extends { readonly kind: string }>(
   }
 }
 
-function isRequest(result: { readonly kind: string }): result is CallRequest {
+function isRequest(result: { readonly kind: string }): result is CallRequest<unknown> {
   return result.kind === 'call'
 }
 

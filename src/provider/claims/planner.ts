@@ -2,7 +2,14 @@ import { phaseOf } from '../../claim/index.js'
 import { type Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import {
+  formatRef,
+  hasFinalizer,
+  isDeleting,
+  type Json,
+  type KubeObject,
+  type ObjectRef,
+} from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type CachedObjects,
@@ -54,9 +61,14 @@ export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R exte
  *
  * @throws IpamError `INVALID_ARGUMENT` for a definition that is none
  */
-export function defineProvider<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
-  definition: ProviderDefinition<P, L, O, R>,
-): Provider<P, L, R> {
+export function defineProvider<
+  P extends KubeObject,
+  L extends ClaimLedger<P>,
+  O,
+  R extends Outcome,
+  I = Json,
+  V = Json,
+>(definition: ProviderDefinition<P, L, O, R, I, V>): Provider<P, L, R> {
   const rules = rulesOf(definition)
   const { pools, ...common } = claimWatches<P>(rules.pools, rules)
   const planner = definePlanner<Planned<R>, Watches, ClaimWork<P, L, O, R>>({
@@ -144,7 +156,7 @@ class ClaimWork<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Out
     return () => ends.flatMap((end) => this.#wakeAll(end()))
   }
 
-  onResult(answered: CallResult): readonly string[] {
+  onResult(answered: CallResult<unknown, unknown>): readonly string[] {
     const key = formatRef(answered.call.about)
     if (!IPAddressClaim.is(answered.call.about)) {
       return this.#pools.get(key)?.calls.onResult(answered) === true ? [key, ...this.#waitingOf(key)] : [key]

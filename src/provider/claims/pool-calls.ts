@@ -1,4 +1,4 @@
-import { type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { type CallResult, type Effect, type ExternalFailure, guard, type Outcome, type Plan } from '../../plan/index.js'
 import type { PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
@@ -7,7 +7,7 @@ import { type LastResult, secondsLeft } from './external.js'
 /** What is known of a call of a pool. */
 interface Known {
   /** The last value, and when it was asked for. */
-  readonly value?: { readonly json: Json; readonly askedAtMs: number } | undefined
+  readonly value?: { readonly of: unknown; readonly askedAtMs: number } | undefined
   /** The last answer, if it was a failure. */
   readonly failed?: LastResult | undefined
 }
@@ -20,7 +20,7 @@ export class PoolCalls {
   readonly #inFlight = new Map<string, number>()
 
   /** What a verb is given. */
-  resultsOf(pool: KubeObject, nowMs: number): PoolCallResults {
+  resultsOf(pool: KubeObject, nowMs: number): PoolCallResults<unknown> {
     return {
       of: (operation, id) => {
         const known = this.#known.get(callKey(operation, markerOf(pool, id)))
@@ -34,7 +34,7 @@ export class PoolCalls {
    *
    * @throws IpamError `INVALID_ARGUMENT`
    */
-  planned<R extends Outcome>({ call, ...plan }: PoolPlan<R>, pool: KubeObject, nowMs: number): Plan<R> {
+  planned<R extends Outcome>({ call, ...plan }: PoolPlan<R, unknown>, pool: KubeObject, nowMs: number): Plan<R> {
     if (plan.effects.some(({ kind }) => kind === 'external')) {
       refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind external')
     }
@@ -54,13 +54,13 @@ export class PoolCalls {
   }
 
   /** Takes an answer in. @returns false: it is not of this pool, or about the pool as it was */
-  onResult({ call, answer, atMs }: CallResult): boolean {
+  onResult({ call, answer, atMs }: CallResult<unknown, unknown>): boolean {
     const key = callKey(call.operation, call.key)
     const askedAtMs = this.#inFlight.get(key)
     if (askedAtMs === undefined) return false
     this.#inFlight.delete(key)
     const { value, failed } = this.#known.get(key) ?? {}
-    if (answer.ok) this.#known.set(key, { value: { json: answer.value, askedAtMs } })
+    if (answer.ok) this.#known.set(key, { value: { of: answer.value, askedAtMs } })
     else this.#known.set(key, { value, failed: { answer, atMs, failures: (failed?.failures ?? 0) + 1 } })
     return true
   }
@@ -89,10 +89,10 @@ export class PoolCalls {
   }
 }
 
-function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult {
+function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult<unknown> {
   const failure = failed && failureOf(failed)
   return {
-    value: value?.json,
+    value: value?.of,
     askedAtMs: value?.askedAtMs,
     failure,
     retryAfterSeconds: failed && leftOf(failed, nowMs),
@@ -132,7 +132,7 @@ function callKey(operation: string, marker: string): string {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertCall({ operation, id, maxAgeSeconds }: PoolCall): void {
+function assertCall({ operation, id, maxAgeSeconds }: PoolCall<unknown>): void {
   if (typeof operation !== 'string' || operation === '') refuse('call.operation', 'a text', operation)
   if (id !== undefined && (typeof id !== 'string' || id === '')) refuse('call.id', 'a text', id)
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 1)) {

@@ -17,7 +17,7 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
 export interface ProviderRules<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>
   extends ClaimRules<P, L, O>,
     Pick<
-      ProviderDefinition<P, L, O, R>,
+      ProviderDefinition<P, L, O, R, unknown, unknown>,
       'name' | 'pools' | 'ledger' | 'planPool' | 'poolAnnotations' | 'memory' | 'sweepAfterSeconds'
     > {}
 
@@ -25,7 +25,7 @@ export interface ProviderRules<P extends KubeObject, L extends ClaimLedger<P>, O
 export interface ClaimRules<P extends KubeObject, L extends ClaimLedger<P>, O>
   extends PoolKinds,
     Pick<
-      ProviderDefinition<P, L, O, Outcome>,
+      ProviderDefinition<P, L, O, Outcome, unknown, unknown>,
       'resolve' | 'ensure' | 'confirm' | 'release' | 'external' | 'holdsAddress'
     > {
   readonly finalizers: ProviderFinalizers
@@ -48,7 +48,7 @@ export interface PoolKinds {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
-  definition: ProviderDefinition<P, L, O, R>,
+  definition: ProviderDefinition<P, L, O, R, unknown, unknown>,
 ): ProviderRules<P, L, O, R> {
   assertDefinition(definition)
   const kinds = definition.pools.map(({ info }) => ({ ...info, group: groupOf(info.apiVersion) }))
@@ -65,7 +65,7 @@ const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertDefinition<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
-  definition: ProviderDefinition<P, L, O, R>,
+  definition: ProviderDefinition<P, L, O, R, unknown, unknown>,
 ): void {
   const { name, pools, finalizers, external, sweepAfterSeconds } = definition ?? {}
   if (!isText(name)) refuse('name', 'a text', name)

@@ -1,15 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
-import { effectivePrefixLength } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
-import {
-  type BlockGift,
-  type BlockHolderQuery,
-  type BlockProvider,
-  type BlockWish,
-  defineBlockProvider,
-} from '../blocks/index.js'
+import { type BlockHolderQuery, type BlockProvider, type BlockWish, defineBlockProvider } from '../blocks/index.js'
 import type { ProviderFinalizers } from '../claims/index.js'
 import { choose } from '../in-cluster/choice.js'
 import { afterGrace, claimName } from '../in-cluster/definition.js'
@@ -69,9 +62,11 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     ipPoolOf,
     wish: (input) => wishOf(input, options),
-    offer: (gift, pool) => {
+    offer: ({ prefix }, pool) => {
       const { gateway } = pool.spec
-      return { prefix: lengthOf(gift, pool), gateway: gateway === undefined || gateway === '' ? undefined : gateway }
+      // a prefix of one address is none of the subnet in which the pool has it
+      const length = isPrefixPool(pool) ? prefix.length : pool.spec.prefix
+      return { prefix: length, gateway: gateway === '' ? undefined : gateway }
     },
     heldBy,
     keepsOutOfRange: true,
@@ -79,13 +74,6 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     planPool: ({ pool, ledger, rows, nowMs }) =>
       planPool({ pool, ledger, rows, ...(poolConditions ? { conditionsAt: { nowMs } } : {}) }),
   })
-}
-
-/** What the IPAddress has as its prefix length. A prefix of one address is none of the subnet in which the pool has it. */
-function lengthOf({ address, prefix }: BlockGift, pool: InClusterPool): number {
-  if (!isPrefixPool(pool)) return pool.spec.prefix
-  const bits = Address.bitsOf(address.family)
-  return effectivePrefixLength(pool.spec) === bits ? bits : prefix
 }
 
 type WishInput = Parameters<

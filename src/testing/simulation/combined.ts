@@ -1,6 +1,6 @@
 import { kindKey } from '../../crd/meta/object.js'
 import {
-  type CallResult,
+  type AnyResult,
   type Change,
   ObjectCache,
   type Plan,
@@ -28,7 +28,7 @@ export class Combined implements Planner {
     return this.#each((planner) => planner.wakes?.(applied) ?? planner.observe(change))
   }
 
-  onResult(answered: CallResult): readonly string[] {
+  onResult(answered: AnyResult): readonly string[] {
     return this.#each((planner) => planner.onResult?.(answered) ?? [])
   }
 

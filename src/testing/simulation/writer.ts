@@ -1,6 +1,6 @@
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { type ExternalCaller, runKey, settle } from '../../run/index.js'
+import { type AnyCaller, runKey, settle } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -48,7 +48,7 @@ export class Writer {
   readonly #planner: Planner
   /** What it watches, by the keys of the kinds. */
   readonly #kinds: readonly string[]
-  readonly #external: ExternalCaller | undefined
+  readonly #external: AnyCaller | undefined
   readonly #queue = new Set<string>()
   /** How many entries of the log there were when this term began. */
   #began = 0
@@ -66,7 +66,7 @@ export class Writer {
   constructor(
     name: string,
     world: WriterWorld,
-    parts: { readonly store: Store; readonly planner: Planner; readonly external: ExternalCaller | undefined },
+    parts: { readonly store: Store; readonly planner: Planner; readonly external: AnyCaller | undefined },
   ) {
     this.name = name
     this.#world = world

@@ -45,7 +45,7 @@ async function give(uid: string, known = new KnownBlocks(), more: Partial<Alloca
   if (ended.kind !== 'done') return `${ended.kind} ${ended.failure.code}`
   const { outcome } = ended
   const texts = 'allocations' in outcome ? outcome.allocations.map(({ address }) => Address.format(address)) : []
-  return outcome.kind === 'notReady' ? `${outcome.kind} ${outcome.message}` : [outcome.kind, ...texts].join(' ')
+  return outcome.kind === 'denied' ? `${outcome.kind} ${outcome.message}` : [outcome.kind, ...texts].join(' ')
 }
 
 describe('a block in which the store takes no row', () => {
@@ -72,7 +72,7 @@ describe('a block in which the store takes no row', () => {
 
   test('where no other has room the outcome says what the store has refused, and not that there is no room', async () => {
     denied = () => true
-    expect(await give('a')).toMatch(/^notReady .*a webhook denies it/)
+    expect(await give('a')).toMatch(/^denied .*a webhook denies it/)
     // each block once
     expect(requests.writes).toBe(4)
     expect(await blocksIn(truth)).toEqual([])
@@ -88,7 +88,7 @@ describe('a block in which the store takes no row', () => {
   test('does not keep others from it, and leaves no doubt', async () => {
     const known = new KnownBlocks()
     denied = () => true
-    expect(await give('a', known)).toMatch(/^notReady .*a webhook denies it/)
+    expect(await give('a', known)).toMatch(/^denied .*a webhook denies it/)
     expect(known.doubts('a')).toEqual([])
     denied = () => false
     expect(await give('b', known)).toBe('allocated 10.0.0.1')
