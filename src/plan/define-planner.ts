@@ -71,6 +71,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
 export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends Planner<O> {
   /** What its functions read: for what a provider offers beside a planner. */
   readonly context: PlannerContext<W, S>
+  share(objects: ObjectCache): void
+  wakes(applied: Applied): readonly string[]
 }
 
 /**

@@ -2,6 +2,7 @@ import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type Applied,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -130,7 +131,7 @@ const CHECK_MS = 10_000
 export class Controller<O extends Outcome = Outcome> {
   readonly #options: ControllerOptions<O>
   /** All that is known, for all planners. */
-  readonly #cache = new ObjectCache()
+  readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #informers: Informer[] = []
   readonly #queue: WorkQueue<O>
   readonly #backoff: Backoff
@@ -259,12 +260,16 @@ export class Controller<O extends Outcome = Outcome> {
     change: Change,
     by: { readonly selection?: Selection; readonly isKept?: boolean; readonly job?: Job<O> },
   ): void {
+    this.#wake(this.#cache.apply(change, by), by.job)
+  }
+
+  #wake(applied: Applied, job?: Job<O>): void {
+    const { change } = applied
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const applied = this.#cache.apply(change, by)
     const news = { id: idOf(change), isNews: applied.isNews }
     for (const planner of this.#options.planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), by.job, news)
+      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), job, news)
     }
   }
 

@@ -2,6 +2,7 @@ import { formatRef, kindKey } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type Applied,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -104,7 +105,7 @@ class Run<O extends Outcome> {
   readonly #planners: readonly Planner<O>[]
   readonly #options: RunUntilQuietOptions
   /** All that is known, for all planners. */
-  readonly #cache = new ObjectCache()
+  readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #selections: readonly Selection[]
   readonly #jobs = new Map<string, Job<O>>()
   readonly #queue = new Fifo<Job<O>>()
@@ -207,8 +208,12 @@ class Run<O extends Outcome> {
 
   /** @param selection whose list has told of the change */
   #show(change: Change, selection?: Selection): void {
+    this.#wake(this.#cache.apply(change, { selection }))
+  }
+
+  #wake(applied: Applied): void {
+    const { change } = applied
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const applied = this.#cache.apply(change, { selection })
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
       for (const key of planner.wakes?.(applied) ?? planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))

@@ -87,8 +87,9 @@ export class KnownBlocks {
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
+  #followed: Delta<BlockBook> | undefined
 
-  /** @param cache where pools and blocks are kept. Only for one that is fed by `followPool` and `followBlock` alone, as the cache tells each change once */
+  /** @param cache where pools and blocks are: with the cache of a host, {@link followPool} and {@link followBlock} are called for each change of it */
   constructor({ isComplete = false }: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     this.isComplete = isComplete
     this.#cache = cache
@@ -112,6 +113,7 @@ export class KnownBlocks {
     const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
     if (pool !== undefined) this.followPool(pool, nowMs)
     if (block !== undefined) this.followBlock(block, nowMs)
+    this.#cache.announce(applied)
     return !applied.isStale
   }
 
@@ -209,8 +211,8 @@ export class KnownBlocks {
    * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be done it knows all the same, also of tasks that go on with this
    * one. What was read before is read again.
    */
-  anew(): KnownBlocks {
-    const known = new KnownBlocks({ isComplete: this.isComplete })
+  anew(cache = new ObjectCache()): KnownBlocks {
+    const known = new KnownBlocks({ isComplete: this.isComplete }, cache)
     known.#underWay = this.#underWay
     for (const name of this.written) known.written.add(name)
     return known
@@ -312,11 +314,14 @@ export class KnownBlocks {
     for (const { object } of this.#blocks.unreadable()) this.#markUnreadable(view, object.metadata.name)
   }
 
-  /** Takes a change in that the cache has taken in. */
-  followBlock({ ref: { name }, before, now, wasKnown }: Delta<BlockBook>, nowMs: number): void {
+  /** Takes a change in that the cache has taken in. @returns false: it was taken in before, as that of a task */
+  followBlock(delta: Delta<BlockBook>, nowMs: number): boolean {
+    const { ref, before, now, wasKnown } = delta
+    const { name } = ref
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     // a watch tells what the answer to a write has told before
-    if (now !== undefined && now === before) return
+    if (this.#followed === delta || (now !== undefined && now === before)) return false
+    this.#followed = delta
     const version = now?.object.metadata.resourceVersion
     const sent = this.#underWay.get(name)
     if (sent !== undefined) this.#setUnderWay(name, (each) => each.version === version)
@@ -325,6 +330,7 @@ export class KnownBlocks {
       this.written.delete(name)
     } else if (now.ok) this.#noteWriter(now.value, before !== undefined || (wasKnown && !this.isComplete), sent)
     this.#noteAll(name)
+    return true
   }
 
   /** Notes whether this process has written a block last, or another one. */

@@ -2,21 +2,27 @@ import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
-import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import type {
-  Applied,
-  CallResult,
-  CallTasks,
-  Change,
-  ExternalResult,
+import type { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import type { Model } from '../../crd/meta/model.js'
+import { formatRef, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import {
+  type Applied,
+  type CallResult,
+  type CallTasks,
+  type Change,
+  type Delta,
+  type ExternalResult,
+  modelWatch,
   ObjectCache,
-  Outcome,
-  Plan,
-  Planner,
-  PlanTime,
-  Refusal,
-  Task,
+  type Outcome,
+  type Parsed,
+  type Plan,
+  type Planner,
+  type PlanTime,
+  type Refusal,
+  type Selection,
+  type Task,
+  type Watch,
 } from '../../plan/index.js'
 import { controllersOf, isControlledBy } from '../claims/address-object.js'
 import {
@@ -36,16 +42,18 @@ import {
 import { adopt, allocate } from './allocate.js'
 import { AllocateGroup } from './allocate-group.js'
 import { addressOf } from './allocation.js'
-import { BlockBook, type BlockEntry, isBound } from './book.js'
+import { type BlockBook, type BlockEntry, isBound } from './book.js'
 import { answerOf, type BlockCall, type BlockOutcome, DENIALS } from './calls.js'
 import type { BlockProviderDefinition } from './definition.js'
 import { refusalOf } from './eligible.js'
 import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
+import { PoolReading } from './pool-reading.js'
 import { PoolView } from './pool-view.js'
 import { release } from './release.js'
 import { type AdoptionRequest, type Allocation, type AllocationRequest, isAdoption } from './request.js'
 import { WantedAddresses } from './wanted.js'
+import { blockWatch, poolWatch } from './watches.js'
 
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
 export interface BlockProvider<
@@ -81,25 +89,26 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   implements BlockProvider<P, L, R>
 {
   readonly name: string
-  readonly watches: readonly KindInfo[]
+  readonly watches: readonly Selection[]
   readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   readonly #definition: BlockProviderDefinition<P, L, R>
   readonly #provider: Provider<P, L, R>
+  /** How the pools of each kind are read: as blocks know them. */
+  readonly #poolWatches: ReadonlyMap<string, Watch<PoolReading>>
   /** The pools by their names in blocks. */
   readonly #pools = new Map<string, ObjectRef>()
-  /** The names in blocks of the pools, by how people know them. */
-  readonly #names = new Map<string, string>()
   /** The claims that wait for a pool to be ready. */
   readonly #waiting = new Set<string>()
   /** The claims that were refused the address that they ask for. */
   readonly #wanted = new WantedAddresses()
-  #known: KnownBlocks
+  #objects = new ObjectCache()
+  #known = new KnownBlocks({ isComplete: true })
 
   constructor(definition: BlockProviderDefinition<P, L, R>) {
     const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds, holdsAddress } = definition
     this.#definition = definition
     this.name = name
-    this.#known = new KnownBlocks({ isComplete: true })
+    this.#poolWatches = new Map(pools.map((model) => [model.info.kind, poolWatchOf(model, definition.ipPoolOf)]))
     this.#provider = defineProvider<P, L, PoolView, R, BlockCall, BlockOutcome>({
       name,
       pools,
@@ -121,6 +130,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
         definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
     })
     this.watches = [...this.#provider.watches, IPBlock.info]
+    this.share(this.#objects)
     this.tasks = {
       taskFor: ({ input }) => this.#taskFor(input),
       answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
@@ -143,30 +153,35 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 
   share(objects: ObjectCache): void {
-    this.#provider.share?.(objects)
+    this.#provider.share(objects)
+    this.#objects = objects
+    this.#known = this.#known.anew(objects)
+    // each version of a pool is read when it comes
+    for (const watch of this.#poolWatches.values()) objects.open(watch)
   }
 
   observe(change: Change): readonly string[] {
-    return this.#take(change, () => this.#provider.observe(change))
+    return this.wakes(this.#objects.apply(change))
   }
 
   wakes(applied: Applied): readonly string[] {
     const { change } = applied
-    return this.#take(change, () => this.#provider.wakes?.(applied) ?? this.#provider.observe(change))
+    const block = applied.deltaFor(blockWatch)
+    if (block !== undefined) return this.#wakeForBlock(block)
+    if (change.kind === 'absent' && IPAddressClaim.is(change.ref)) this.#wanted.forget(formatRef(change.ref))
+    for (const watch of this.#poolWatches.values()) {
+      const pool = applied.deltaFor(watch)
+      if (pool !== undefined) return this.#wakeForPool(pool, applied)
+    }
+    return this.#provider.wakes(applied)
   }
 
-  /** @param take has the inner provider take the change in */
-  #take(change: Change, take: () => readonly string[]): readonly string[] {
-    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
-    if (IPBlock.is(ref)) return this.#observeBlock(change, ref.name)
-    if (change.kind === 'absent' && IPAddressClaim.is(ref)) this.#wanted.forget(formatRef(ref))
-    if (!this.#definition.pools.some((model) => model.is(ref))) return take()
-    const pool = this.#ipPoolIn(change, ref)
-    const name = this.#noteName(ref, pool)
+  #wakeForPool(delta: Delta<PoolReading>, applied: Applied): readonly string[] {
+    const name = nameIn(delta.now) ?? nameIn(delta.before) ?? delta.ref.name
+    this.#pools.set(name, delta.ref)
     const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
-    const inBlocks = asIPPool(change, name, pool)
-    if (inBlocks !== undefined) this.#known.observe(inBlocks, { nowMs: 0 })
-    const keys = take()
+    this.#known.followPool({ ...delta, ref: { ...delta.ref, name } }, 0)
+    const keys = this.#provider.wakes(applied)
     // what was said of addresses went by what the pool gave before
     if (this.#spaceOf(name) !== had) this.#provider.invalidate(keys)
     // a pool becomes ready by its status, which means nothing to the life of claims
@@ -232,19 +247,19 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 
   reset(): void {
     this.#provider.reset()
-    this.#known = this.#known.anew()
     this.#waiting.clear()
     this.#wanted.clear()
     this.#pools.clear()
-    this.#names.clear()
+    // until a host shares its own
+    this.share(new ObjectCache())
   }
 
-  #observeBlock(change: Change, name: string): readonly string[] {
-    const before = this.#known.book(name)
-    this.#known.observe(change, { nowMs: 0 })
-    if (!(before instanceof BlockBook)) return []
-    const after = this.#known.book(name)
-    const has = new Set(after instanceof BlockBook ? after.entries.filter(isBound).map(rowText) : [])
+  #wakeForBlock(delta: Delta<BlockBook>): readonly string[] {
+    const { before: had, now } = delta
+    // what a task has written is no news here
+    if (!this.#known.followBlock(delta, 0) || had?.ok !== true) return []
+    const before = had.value
+    const has = new Set(now?.ok === true ? now.value.entries.filter(isBound).map(rowText) : [])
     const gone = before.entries.filter((entry) => isBound(entry) && !has.has(rowText(entry)))
     if (gone.length === 0) return []
     const { domain } = before.object.spec
@@ -264,27 +279,6 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return keys
   }
 
-  /** The pool of a change as blocks know it; `undefined`: it is gone, or can not be read. */
-  #ipPoolIn(change: Change, ref: ObjectRef): KubeObject | undefined {
-    const { ipPoolOf, pools } = this.#definition
-    if (change.kind === 'absent') return undefined
-    if (ipPoolOf === undefined) return change.object
-    const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
-    return read?.ok ? ipPoolOf(read.value) : undefined
-  }
-
-  /** The name in blocks of a pool, as far as it is known. */
-  #noteName(ref: ObjectRef, pool: KubeObject | undefined): string | undefined {
-    const shown = formatRef(ref)
-    const own = this.#definition.ipPoolOf === undefined ? ref.name : undefined
-    const name = pool?.metadata.name ?? own ?? this.#names.get(shown)
-    if (name !== undefined) {
-      this.#names.set(shown, name)
-      this.#pools.set(name, ref)
-    }
-    return name
-  }
-
   /** How many rows there are of a pool. O(blocks that are known). */
   #countRows(pool: P): number {
     const name = this.#nameOf(pool)
@@ -298,17 +292,18 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 
   #nameOf(pool: P): string {
-    return this.#names.get(formatRef(refOf(pool))) ?? pool.metadata.name
+    const watch = this.#poolWatches.get(pool.kind)
+    return (watch && nameIn(this.#objects.open(watch).entry(pool.metadata))) ?? pool.metadata.name
   }
 
   /** Whether a pool gives anything, and why not. */
-  #readiness(name: string | undefined): string | undefined {
-    const pool = name === undefined ? undefined : this.#known.pool(name)
+  #readiness(name: string): string | undefined {
+    const pool = this.#known.pool(name)
     return pool instanceof PoolView ? `${pool.problem} ${[...pool.families].join()}` : undefined
   }
 
-  #spaceOf(name: string | undefined): PoolView['space'] {
-    const pool = name === undefined ? undefined : this.#known.pool(name)
+  #spaceOf(name: string): PoolView['space'] {
+    const pool = this.#known.pool(name)
     return pool instanceof PoolView ? pool.space : undefined
   }
 
@@ -428,11 +423,26 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 }
 
-/** What a change of a pool is to blocks, if it is anything to them. */
-function asIPPool(change: Change, name: string | undefined, pool: KubeObject | undefined): Change | undefined {
-  if (change.kind === 'present') return pool && { ...change, object: pool }
-  const { apiVersion, kind } = IPPool.info
-  return name === undefined ? undefined : { ...change, ref: { apiVersion, kind, name } }
+/** How a pool of a provider is read. One that has no form of its own in blocks is an IPPool, and read as all parts of the process read it. */
+function poolWatchOf<P extends KubeObject>(
+  model: Model<P>,
+  ipPoolOf: ((pool: P) => IPPool) | undefined,
+): Watch<PoolReading> {
+  if (ipPoolOf === undefined) return poolWatch
+  const { parse, ...watch } = modelWatch(model)
+  return {
+    ...watch,
+    indexes: {},
+    parse: (object, before) => {
+      const read = parse(object, undefined)
+      return read.ok ? { ok: true, value: new PoolReading(ipPoolOf(read.value), before) } : read
+    },
+  }
+}
+
+/** The name of a pool in blocks. */
+function nameIn(pool: Parsed<PoolReading> | undefined): string | undefined {
+  return pool?.ok === true ? pool.value.object.metadata.name : undefined
 }
 
 function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {

@@ -12,6 +12,7 @@ import {
 } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import {
+  type Applied,
   type CachedObjects,
   type CallResult,
   type Delta,
@@ -45,6 +46,8 @@ import { type ClaimWatches, claimWatches, keyOf, type SeenAddress } from './watc
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
+  share(objects: ObjectCache): void
+  wakes(applied: Applied): readonly string[]
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
   /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */

@@ -1,6 +1,7 @@
 import { kindKey } from '../../crd/meta/object.js'
 import {
   type AnyResult,
+  type Applied,
   type Change,
   ObjectCache,
   type Plan,
@@ -14,7 +15,13 @@ export class Combined implements Planner {
   readonly name = 'combined'
   readonly watches: readonly Selection[]
   readonly #planners: readonly Planner[]
-  readonly #objects = new ObjectCache()
+  /** The keys that wait because of what a task has found out: told with the result of its call. */
+  readonly #announced = new Set<string>()
+  readonly #objects = new ObjectCache({
+    onAnnounced: (applied) => {
+      for (const key of this.#wake(applied)) this.#announced.add(key)
+    },
+  })
 
   constructor(planners: readonly Planner[]) {
     this.#planners = planners
@@ -24,12 +31,13 @@ export class Combined implements Planner {
   }
 
   observe(change: Change): readonly string[] {
-    const applied = this.#objects.apply(change)
-    return this.#each((planner) => planner.wakes?.(applied) ?? planner.observe(change))
+    return this.#wake(this.#objects.apply(change))
   }
 
   onResult(answered: AnyResult): readonly string[] {
-    return this.#each((planner) => planner.onResult?.(answered) ?? [])
+    const keys = new Set([...this.#announced, ...this.#each((planner) => planner.onResult?.(answered) ?? [])])
+    this.#announced.clear()
+    return [...keys]
   }
 
   plan(key: string, time: PlanTime): Plan | undefined {
@@ -50,11 +58,16 @@ export class Combined implements Planner {
   reset(): void {
     for (const planner of this.#planners) planner.reset()
     this.#objects.clear()
+    this.#announced.clear()
     this.#share()
   }
 
   #share(): void {
     for (const planner of this.#planners) planner.share?.(this.#objects)
+  }
+
+  #wake(applied: Applied): readonly string[] {
+    return this.#each((planner) => planner.wakes?.(applied) ?? planner.observe(applied.change))
   }
 
   #each(keys: (planner: Planner) => readonly string[]): readonly string[] {
