@@ -16,9 +16,9 @@ import type {
   TaskTime,
 } from '../../plan/index.js'
 import { allocateBeside, type GroupedTask, type SharedWrite } from './allocate.js'
-import { BlockBook } from './book.js'
 import type { BlockCall, BlockOutcome } from './calls.js'
 import type { KnownBlocks } from './known-blocks.js'
+import { ParsedBlock } from './parsed-block.js'
 import type { TaskRequest } from './request.js'
 
 type AllocateCall = ExternalCall<Extract<BlockCall, { readonly task: 'allocate' }>>
@@ -35,7 +35,7 @@ interface Seat {
 /** What several tasks write to one block. */
 interface BlockWrite {
   /** As it is stored; `undefined`: it is made. */
-  readonly stored: BlockBook | undefined
+  readonly stored: ParsedBlock | undefined
   effect: Effect
   /** As the write will leave it. */
   object: IPBlock
@@ -172,8 +172,8 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
     const name = blockOf(effect)
     const known = this.#options.known()
     if (name === undefined) return () => {}
-    const before = known.book(name)
-    const stored = before instanceof BlockBook ? before : undefined
+    const before = known.block(name)
+    const stored = before instanceof ParsedBlock ? before : undefined
     const write = writes.get(name)
     const object = resultOf(effect, write?.object ?? stored?.object)
     if (write === undefined) writes.set(name, { stored, effect, object })
@@ -181,7 +181,7 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
       write.object = object
       write.effect = combined(write, effect)
     }
-    const assumed = BlockBook.parse(object)
+    const assumed = ParsedBlock.parse(object)
     return assumed.ok ? known.assume(assumed.value) : () => {}
   }
 }

@@ -17,9 +17,9 @@ import type {
 import type { Allocation } from './request.js'
 
 /** What a claim wants of a pool. */
-export type BlockWish =
+export type ClaimRequest =
   /** Any address of a family, or this one and no other. */
-  | { readonly kind: 'wish'; readonly family: 4 | 6; readonly address?: Address | undefined }
+  | { readonly kind: 'request'; readonly family: 4 | 6; readonly address?: Address | undefined }
   /** Nothing that the pool could give: the claim waits, and says why. */
   | Extract<Ensured, { readonly kind: 'wait' }>
 
@@ -67,9 +67,9 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   /** The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims. */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
   /** What a claim wants of a pool, of which these families can be given. */
-  wish(
+  request(
     input: Pick<EnsureInput<P, L, unknown>, 'claim' | 'pool' | 'ledger'> & { readonly families: readonly (4 | 6)[] },
-  ): BlockWish
+  ): ClaimRequest
   /** What goes with an address into its IPAddress. */
   offer(allocation: Allocation, pool: P): Pick<Offer, 'prefix' | 'gateway'>
   /** Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1) to O(log n), it is asked for each unit that is free. */

@@ -7,7 +7,7 @@ export {
   FAMILY_ANNOTATION,
   type PoolSeen,
 } from './claims.js'
-export type { BlockHolderQuery, BlockProviderDefinition, BlockWish } from './definition.js'
+export type { BlockHolderQuery, BlockProviderDefinition, ClaimRequest } from './definition.js'
 export { poolsFor } from './eligible.js'
 export { KnownBlocks, type KnownBlocksOptions } from './known-blocks.js'
 export type { OperatorOutcome } from './operator/outcome.js'

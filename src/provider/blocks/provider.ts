@@ -42,12 +42,12 @@ import {
 import { adopt, allocate } from './allocate.js'
 import { AllocateGroup } from './allocate-group.js'
 import { addressOf } from './allocation.js'
-import { type BlockBook, type BlockEntry, isBound } from './book.js'
 import { answerOf, type BlockCall, type BlockOutcome, DENIALS } from './calls.js'
 import type { BlockProviderDefinition } from './definition.js'
 import { refusalOf } from './eligible.js'
 import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
+import { type BlockEntry, isBound, type ParsedBlock } from './parsed-block.js'
 import { PoolReading } from './pool-reading.js'
 import { PoolView } from './pool-view.js'
 import { release } from './release.js'
@@ -254,7 +254,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     this.share(new ObjectCache())
   }
 
-  #wakeForBlock(delta: Delta<BlockBook>): readonly string[] {
+  #wakeForBlock(delta: Delta<ParsedBlock>): readonly string[] {
     const { before: had, now } = delta
     // what a task has written is no news here
     if (!this.#known.followBlock(delta, 0) || had?.ok !== true) return []
@@ -268,8 +268,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     const claims = gone.filter(({ row }) => row.kind === KIND)
     const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
     this.#provider.invalidate(losers)
-    const heirs = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
-    return [...losers, ...heirs, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
+    const successors = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
+    return [...losers, ...successors, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
   }
 
   /** Addresses are somebody's no more: those who ask for them ask again. */
@@ -283,9 +283,9 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   #countRows(pool: P): number {
     const name = this.#nameOf(pool)
     let rows = 0
-    for (const book of this.#known.books()) {
-      for (const entry of book.entries) {
-        if (isBound(entry) && (entry.row.pool ?? book.object.spec.pool) === name) rows++
+    for (const parsed of this.#known.blocks()) {
+      for (const entry of parsed.entries) {
+        if (isBound(entry) && (entry.row.pool ?? parsed.object.spec.pool) === name) rows++
       }
     }
     return rows
@@ -328,8 +328,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     offer: view,
     results,
   }: EnsureInput<P, L, PoolView, BlockOutcome>): Ensured<BlockCall> {
-    const wish = this.#definition.wish({ claim, pool, ledger, families: [...view.families] })
-    if (wish.kind === 'wait') return wish
+    const wanted = this.#definition.request({ claim, pool, ledger, families: [...view.families] })
+    if (wanted.kind === 'wait') return wanted
     const given = results.allocate
     if (given !== undefined && 'allocations' in given) {
       const [allocation] = given.allocations as [Allocation]
@@ -337,7 +337,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       const offer = this.#definition.offer(allocation, pool)
       return { kind: 'address', address, ...offer, why: `it has a row in block ${block}` }
     }
-    const { family, address } = wish
+    const { family, address } = wanted
     const request = { ...this.#requestFor(claim, view.name, family), addresses: address && [address] }
     const input: BlockCall = { task: 'allocate', pool: view.name, request }
     return { kind: 'call', operation: 'allocate', input, why: 'an address for the claim' }
@@ -365,7 +365,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
     }
     const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
-    if (rows.some(({ book, entry }) => Address.equals(addressOf(book, entry), read.value))) return { kind: 'yes' }
+    if (rows.some(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), read.value))) return { kind: 'yes' }
     const name = this.#nameOf(pool)
     const request: AdoptionRequest = {
       ...this.#requestFor(claim, name, read.value.family),
@@ -453,7 +453,7 @@ function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
 const KIND = 'IPAddressClaim.ipam.cluster.x-k8s.io'
 
 /** The addresses of a row. */
-function addressesOf({ prefix, object }: BlockBook, { unit, count }: BlockEntry): readonly string[] {
+function addressesOf({ prefix, object }: ParsedBlock, { unit, count }: BlockEntry): readonly string[] {
   const { allocationPrefixLength } = object.spec
   return Array.from({ length: count }, (_, nth) =>
     Address.format(addressOfUnit(prefix, allocationPrefixLength, unit + nth)),

@@ -122,9 +122,9 @@ test.prop([scenario])('every call of a group gets an address of its own, and its
   if (given.length === calls) expect(requests.writes).toBeLessThanOrEqual(1 + 3 + 2 * races.length)
   // what the group was shown of its own rows is what is stored
   const stored = await knownOf(below)
-  for (const book of stored.books()) {
-    const own = known.book(book.name)
-    expect(typeof own === 'object' && 'object' in own ? own.object.spec : undefined).toEqual(book.object.spec)
+  for (const parsed of stored.blocks()) {
+    const own = known.block(parsed.name)
+    expect(typeof own === 'object' && 'object' in own ? own.object.spec : undefined).toEqual(parsed.object.spec)
   }
   expect(known.pool('blue')).toMatchObject({ name: pool.metadata.name })
   const candidates = [known, stored].map((each) => {

@@ -116,7 +116,7 @@ describe('a block in which the store takes no row', () => {
     expect(answers.map(({ ok }) => ok)).toEqual([false, true, true])
     // the one that is refused, and one for the two others: what was not sent leaves no doubt
     expect(requests.writes).toBe(2)
-    expect(['poison', 'a', 'b'].map((name) => known.doubts(name))).toEqual([[], [], []])
+    expect(['poison', 'a', 'b'].map((name) => known.unconfirmed(name))).toEqual([[], [], []])
   })
 
   test('is not chosen for other calls because one asks for an address of it', async () => {
@@ -142,12 +142,12 @@ describe('a block in which the store takes no row', () => {
 })
 
 test('what a step has assumed is taken back when a call throws', () => {
-  const before = known.book(FIRST)
+  const before = known.block(FIRST)
   const throwing = group(() => {
     throw new Error('a fault')
   })
   throwing.lead(throwing.join(callOf('a')))
   throwing.join(callOf('no', '192.168.0.1'))
   expect(() => throwing.next({ nowMs: now(), conflicts: 0 })).toThrow('a fault')
-  expect(known.book(FIRST)).toBe(before)
+  expect(known.block(FIRST)).toBe(before)
 })

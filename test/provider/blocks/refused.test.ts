@@ -89,7 +89,7 @@ describe('a block in which the store takes no row', () => {
     const known = new KnownBlocks()
     denied = () => true
     expect(await give('a', known)).toMatch(/^denied .*a webhook denies it/)
-    expect(known.doubts('a')).toEqual([])
+    expect(known.unconfirmed('a')).toEqual([])
     denied = () => false
     expect(await give('b', known)).toBe('allocated 10.0.0.1')
     expect(await give('a', known)).toBe('allocated 10.0.0.2')

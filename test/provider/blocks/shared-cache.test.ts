@@ -59,7 +59,7 @@ describe.each(readers)('the tasks of %s', (_, make) => {
     const planner = share(make())
     const [block] = await blocksIn(store)
     objects.apply({ kind: 'present', object: block as IPBlock })
-    expect(planner.known.book(FIRST)).toMatchObject({ object: { metadata: { name: FIRST } } })
+    expect(planner.known.block(FIRST)).toMatchObject({ object: { metadata: { name: FIRST } } })
   })
 
   test('tell the other planners of the host what they have written, at once', async () => {

@@ -15,9 +15,9 @@ import {
   type PlanTime,
   type Watches,
 } from '../../../plan/index.js'
-import { type BlockBook, isBound } from '../book.js'
 import type { Place } from '../known-blocks.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
+import { isBound, type ParsedBlock } from '../parsed-block.js'
 import type { PoolReading } from '../pool-reading.js'
 import { handOver, takeBack } from '../rows.js'
 import { blockWatch, poolWatch } from '../watches.js'
@@ -106,7 +106,7 @@ interface SweepState {
 
 interface SweepObjects {
   readonly pools: CachedObjects<PoolReading>
-  readonly blocks: CachedObjects<BlockBook>
+  readonly blocks: CachedObjects<ParsedBlock>
   readonly handles?: CachedObjects<IPHandle>
   readonly addresses?: CachedObjects<IPAddress>
 }
@@ -176,16 +176,16 @@ function planRows(name: string, input: PlanInput, time: PlanTime): Plan<Operator
 
 /** The rows that something is to be done about now, and how long it is until the next one. */
 function findCases(
-  book: BlockBook,
+  parsed: ParsedBlock,
   { owners, addresses, state, graceSeconds }: PlanInput,
   { nowMs }: PlanTime,
 ): { readonly cases: readonly Case[]; readonly waitMs: number | undefined } {
-  const before = state.missing.get(book.name)
+  const before = state.missing.get(parsed.name)
   const missing = new Map<number, number>()
   const cases: Case[] = []
   let waitMs: number | undefined
-  for (const entry of book.entries) {
-    const place = { book, entry }
+  for (const entry of parsed.entries) {
+    const place = { parsed, entry }
     const owner = isBound(entry) ? owners.refOf(entry.row) : undefined
     if (owner === undefined) continue
     const verdict = verdictOn(place, owner, owners, addressOf(owner, addresses))
@@ -197,13 +197,13 @@ function findCases(
     if (verdict.kind !== 'missing' || (leftMs <= 0 && before?.has(sequence) === true)) cases.push({ place, verdict })
     else waitMs = Math.min(waitMs ?? Number.POSITIVE_INFINITY, Math.max(leftMs, 1))
   }
-  if (missing.size === 0) state.missing.delete(book.name)
-  else state.missing.set(book.name, missing)
+  if (missing.size === 0) state.missing.delete(parsed.name)
+  else state.missing.set(parsed.name, missing)
   return { cases, waitMs }
 }
 
 /** They take turns, so that a row which the store refuses keeps no other row from going. */
-function nextOf({ name }: BlockBook, cases: readonly Case[], { turns }: SweepState): Case | undefined {
+function nextOf({ name }: ParsedBlock, cases: readonly Case[], { turns }: SweepState): Case | undefined {
   const turn = turns.get(name) ?? -1
   const next = cases.find(({ place }) => place.entry.unit > turn) ?? cases[0]
   if (next === undefined) turns.delete(name)
@@ -212,11 +212,11 @@ function nextOf({ name }: BlockBook, cases: readonly Case[], { turns }: SweepSta
 }
 
 function effectsFor({ place, verdict }: Case, { pools }: PlanInput, { nowMs }: PlanTime): readonly Effect[] {
-  const { book, entry } = place
+  const { parsed, entry } = place
   const { owner } = entry.row
   if (verdict.kind === 'heir')
     return [verdict.check, handOver(place, verdict.uid, { nowMs, why: `${owner} was made anew` })]
-  const rules = pools.get(entry.row.pool ?? book.object.spec.pool)?.object.spec
+  const rules = pools.get(entry.row.pool ?? parsed.object.spec.pool)?.object.spec
   const isStray = verdict.kind === 'stray'
   const why = isStray ? `${owner} has another address` : `its owner ${owner} is gone`
   return [...(isStray ? [verdict.check] : verdict.checks), takeBack(place, rules, { nowMs, why })]

@@ -61,8 +61,8 @@ export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, addres
   return { kind: 'missing', checks }
 }
 
-function hasAddress({ book, entry }: Place, { spec }: IPAddress): boolean {
+function hasAddress({ parsed, entry }: Place, { spec }: IPAddress): boolean {
   const own = Address.safeParse(spec.address, { zone: 'drop' })
-  const first = addressOfUnit(book.prefix, book.object.spec.allocationPrefixLength, entry.unit)
+  const first = addressOfUnit(parsed.prefix, parsed.object.spec.allocationPrefixLength, entry.unit)
   return own.ok && Address.equals(own.value, first)
 }
