@@ -4,7 +4,7 @@ import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
-import type { CallResult, Planner, PlanTime } from './planner.js'
+import type { AnyResult, Planner, PlanTime } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
 /** The watches of a planner, by the names under which it reads them. */
@@ -55,7 +55,7 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   /** The plan for a key; `undefined`: there is nothing under it. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
   /** {@link Planner.onResult}. */
-  readonly onResult?: ((answered: CallResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
+  readonly onResult?: ((answered: AnyResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
   /** {@link Planner.refused}. */
   readonly refused?:
     | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)
@@ -74,6 +74,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
 export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends Planner<O> {
   /** What its functions read: for what a provider offers beside a planner. */
   readonly context: PlannerContext<W, S>
+  share(objects: ObjectCache): void
+  wakes(applied: Applied): readonly string[]
 }
 
 /**

@@ -103,8 +103,12 @@ export interface EventEffect {
   readonly message: string
 }
 
-/** A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is reached is between the provider and its host. */
-export interface ExternalCall {
+/**
+ * A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is reached is between the provider and its host.
+ *
+ * `I` is what is asked: JSON for an external system, a typed value for a part of the same process.
+ */
+export interface ExternalCall<I = Json> {
   /** What is asked for: `allocate`, `release`. */
   readonly operation: string
   /**
@@ -114,8 +118,12 @@ export interface ExternalCall {
   readonly key: string
   /** The object that it is for. */
   readonly about: ObjectRef
-  readonly input: Json
+  readonly input: I
 }
+
+/** A call as a host hands it on: what it asks is known to the planner and to the caller. */
+// biome-ignore lint/suspicious/noExplicitAny: it differs
+export type AnyCall = ExternalCall<any>
 
 /**
  * Asks an external system. It is the last effect of its plan, but for events: the answer is shown to the planner, and what comes next is planned from it.
@@ -125,7 +133,7 @@ export interface ExternalCall {
  */
 export interface ExternalEffect {
   readonly kind: 'external'
-  readonly call: ExternalCall
+  readonly call: AnyCall
   readonly why: string
   /** What the call asks for, as the object that has it when the call succeeds. A planner reserves it as if it were about to be created, until the call has ended. */
   readonly pending?: KubeObject | undefined

@@ -24,6 +24,7 @@ export {
 } from './define-planner.js'
 export {
   type AbsentEffect,
+  type AnyCall,
   addFinalizer,
   type CreateEffect,
   type DeleteEffect,
@@ -59,6 +60,6 @@ export {
 } from './field-guards.js'
 export { type Applied, type ApplyOptions, isOlderVersion, type ListChanges, ObjectCache } from './object-cache.js'
 export { explain, explainEffect, type Outcome, type Plan } from './plan.js'
-export type { CallResult, ExternalFailure, ExternalResult, Planner, PlanTime } from './planner.js'
+export type { AnyResult, CallResult, ExternalFailure, ExternalResult, Planner, PlanTime } from './planner.js'
 export type { Selection, TrimmedObject, WholeObject } from './selection.js'
 export type { Step, Task, TaskQuery, TaskRefusal, TaskTime } from './task.js'

@@ -60,10 +60,16 @@ export type ListChanges =
  * A change costs O(selections of its kind x their indexes), whatever the number of objects.
  */
 export class ObjectCache {
+  readonly #onAnnounced: ((applied: Applied) => void) | undefined
   /** By kind, then by selection. */
   readonly #kinds = new Map<string, Map<string, Collection>>()
   readonly #functions = new Map<object, number>()
   #clock = 0
+
+  /** @param onAnnounced of the host: has its planners take in what another part of the process has found out, and applied: {@link announce} */
+  constructor({ onAnnounced }: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
+    this.#onAnnounced = onAnnounced
+  }
 
   /** How many changes were taken in: a moment, for {@link ApplyOptions.since}. */
   get clock(): number {
@@ -94,6 +100,11 @@ export class ObjectCache {
     }
     this.#clock = at
     return { change, isNews, isStale, deltaFor: <T>(watch: AnyWatch<T>) => deltas.get(watch) as Delta<T> | undefined }
+  }
+
+  /** Tells the host of a change that another part of the process has applied, such as a task at its write: the watch that tells it later tells nothing new. */
+  announce(applied: Applied): void {
+    this.#onAnnounced?.(applied)
   }
 
   /**

@@ -6,16 +6,20 @@ import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
 
 /** What an external system has said to a call: the other way, beside a {@link Change}, in which something becomes known. */
-export interface CallResult {
-  readonly call: ExternalCall
-  readonly answer: ExternalResult
+export interface CallResult<I = Json, V = Json> {
+  readonly call: ExternalCall<I>
+  readonly answer: ExternalResult<V>
   /** When, in milliseconds since 1970. */
   readonly atMs: number
 }
 
-/** The answer to an {@link ExternalCall}. */
-export type ExternalResult =
-  | { readonly ok: true; readonly value: Json }
+/** A result as a host hands it on. */
+// biome-ignore lint/suspicious/noExplicitAny: what is asked and answered differs
+export type AnyResult = CallResult<any, any>
+
+/** The answer to an {@link ExternalCall}. `V` is what it says. */
+export type ExternalResult<V = Json> =
+  | { readonly ok: true; readonly value: V }
   | { readonly ok: false; readonly failure: ExternalFailure }
 
 /** Why an external system has not done what it was asked for, or why that is not known: a time-out is a failure that is retryable. */
@@ -80,7 +84,7 @@ export interface Planner<O extends Outcome = Outcome> {
    *
    * @returns the keys to plan again
    */
-  onResult?(answered: CallResult): readonly string[]
+  onResult?(answered: AnyResult): readonly string[]
   /** The plan for a key, or `undefined` if there is nothing under it any more. */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**

@@ -2,6 +2,7 @@ import { type KindInfo, kindKey, objectKey, refOf } from '../crd/meta/object.js'
 import { ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type Applied,
   type ApplyOptions,
   type Change,
   type EventEffect,
@@ -21,7 +22,7 @@ import { assertExternal } from './limits.js'
 import { rankOf } from './rendezvous.js'
 import { Resync } from './resync.js'
 import { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
-import type { ExternalCaller } from './run-plan.js'
+import type { AnyCaller, ExternalCaller } from './run-plan.js'
 import { settle } from './settle.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
 import type { Timers } from './timers.js'
@@ -84,7 +85,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /**
    * Names this process among those that serve the same objects at the same time, for planners whose ledger allows that (blocks): any text that no other of them
    * has. Each process then takes the keys that wait in an order of its own, and after a conflict it leaves a key to the process that was faster, for 1 to
@@ -130,7 +131,7 @@ const CHECK_MS = 10_000
 export class Controller<O extends Outcome = Outcome> {
   readonly #options: ControllerOptions<O>
   /** All that is known, for all planners. */
-  readonly #cache = new ObjectCache()
+  readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #informers: Informer[] = []
   readonly #queue: WorkQueue<O>
   readonly #backoff: Backoff
@@ -263,12 +264,16 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** @param by what has found it out: the watch of a selection, or a job */
   #show(change: Change, by: ApplyOptions & { readonly job?: Job<O> }): void {
+    this.#wake(this.#cache.apply(change, by), by.job)
+  }
+
+  #wake(applied: Applied, job?: Job<O>): void {
+    const { change } = applied
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const applied = this.#cache.apply(change, by)
     const news = { id: idOf(change), isNews: applied.isNews }
     for (const planner of this.#options.planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), by.job, news)
+      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), job, news)
     }
   }
 

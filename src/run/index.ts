@@ -10,6 +10,7 @@ export {
 export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } from './leader-election.js'
 export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
 export {
+  type AnyCaller,
   type DoneRun,
   type ExternalCaller,
   type RunPlanOptions,

@@ -4,7 +4,7 @@ import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { assertLimit } from './limits.js'
 import { eventOf, refusalOf } from './refusal.js'
-import { type ExternalCaller, type RunPlanOptions, runPlan } from './run-plan.js'
+import { type AnyCaller, type RunPlanOptions, runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
 
 export interface RunKeyOptions {
@@ -21,7 +21,7 @@ export interface RunKeyOptions {
   readonly clock?: (() => number) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of the plan to external systems, for a planner that has such ({@link Planner.onResult}). */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /** Asked directly before every write and every external call: {@link CanWrite}. After a no the key has failed, and nothing more is sent for it. */
   readonly canWrite?: CanWrite | undefined
   /** Called with each plan, before anything of it is done. */

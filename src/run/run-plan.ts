@@ -1,8 +1,10 @@
-import { formatRef, type ObjectRef, objectKey } from '../crd/meta/object.js'
+import { formatRef, type Json, type ObjectRef, objectKey } from '../crd/meta/object.js'
 import { failure } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
   type AbsentEffect,
+  type AnyCall,
+  type AnyResult,
   assertFieldGuards,
   type Change,
   type Effect,
@@ -26,15 +28,19 @@ import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
  * waits for it, and with that the lease is kept. After the limit it is not known what was done: that is a failure that is retryable, and the same call is made
  * again under the same key.
  */
-export type ExternalCaller = (call: ExternalCall) => Promise<ExternalResult>
+export type ExternalCaller<I = Json, V = Json> = (call: ExternalCall<I>) => Promise<ExternalResult<V>>
+
+/** A caller as a host uses it. */
+// biome-ignore lint/suspicious/noExplicitAny: what is asked and answered differs
+export type AnyCaller = ExternalCaller<any, any>
 
 export interface RunPlanOptions {
   /** Asked directly before every write and every external call. A no ends the plan there, as `failed`: `STORE_WRITE_WITHHELD`. Left out: always. */
   readonly canWrite?: CanWrite | undefined
   /** Carries out `external` effects. A plan that has one is refused where this is missing. */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /** Receives the answer to an `external` effect: show it to the planner. */
-  readonly onCallResult?: ((call: ExternalCall, answer: ExternalResult) => void) | undefined
+  readonly onCallResult?: ((call: AnyCall, answer: AnyResult['answer']) => void) | undefined
   /** Receives the events of the plan. Left out: they are dropped, as they are never the only record. */
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**

@@ -2,6 +2,7 @@ import { formatRef, kindKey } from '../crd/meta/object.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
+  type Applied,
   type ApplyOptions,
   type Change,
   type EventEffect,
@@ -15,7 +16,7 @@ import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './fifo.js'
 import { assertExternal, assertLimit } from './limits.js'
 import { type KeyResult, runKey } from './run-key.js'
-import type { ExternalCaller } from './run-plan.js'
+import type { AnyCaller } from './run-plan.js'
 import { UnsettledError } from './settle.js'
 
 export interface Progress {
@@ -34,7 +35,7 @@ export interface RunUntilQuietOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /** Asked directly before every write and every external call: {@link CanWrite}. After a no every plan that has something to write fails. */
   readonly canWrite?: CanWrite | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
@@ -107,7 +108,7 @@ class Run<O extends Outcome> {
   readonly #planners: readonly Planner<O>[]
   readonly #options: RunUntilQuietOptions
   /** All that is known, for all planners. */
-  readonly #cache = new ObjectCache()
+  readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #selections: readonly Selection[]
   readonly #jobs = new Map<string, Job<O>>()
   readonly #queue = new Fifo<Job<O>>()
@@ -211,8 +212,12 @@ class Run<O extends Outcome> {
   }
 
   #show(change: Change, options: ApplyOptions): void {
+    this.#wake(this.#cache.apply(change, options))
+  }
+
+  #wake(applied: Applied): void {
+    const { change } = applied
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const applied = this.#cache.apply(change, options)
     for (const planner of this.#planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
       for (const key of planner.wakes?.(applied) ?? planner.observe(change)) this.#enqueue(this.#jobOf(planner, key))

@@ -1,17 +1,17 @@
 import { describe } from '../errors/index.js'
-import type { CallGroup, CallTasks, Change, ExternalResult } from '../plan/index.js'
+import type { CallGroup, CallTasks, Change, ExternalResult, Outcome } from '../plan/index.js'
 import type { Store } from '../store/index.js'
 import { problemOf } from './refusal.js'
 import type { ExternalCaller } from './run-plan.js'
 import { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
 import { type TaskTurns, taskTurns } from './task-turns.js'
 
-export interface TaskCallerOptions
+export interface TaskCallerOptions<I, O extends Outcome, V>
   extends Pick<RunTaskOptions, 'now' | 'canWrite' | 'pause' | 'maxConflicts' | 'maxSettles'> {
   readonly store: Store
   /** How its tasks wait for each other. Default: {@link taskTurns} of its own. */
   readonly turns?: TaskTurns | undefined
-  readonly tasks: CallTasks
+  readonly tasks: CallTasks<I, O, V>
   /** Receives every change that a task learns of: show it to the planners that have these kinds. */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
 }
@@ -21,9 +21,9 @@ export interface TaskCallerOptions
  * arrive while its task is at work join that task. A call that the store refuses, or does not answer, is a failure that is retryable: the planner
  * makes the call again after a while.
  */
-export function taskCaller(options: TaskCallerOptions): ExternalCaller {
+export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
   const { store, tasks, turns = taskTurns(), ...limits } = options
-  const groups = new Map<string, CallGroup>()
+  const groups = new Map<string, CallGroup<I, V>>()
   return async (call) => {
     const key = tasks.groupOf?.(call)
     if (key === undefined || tasks.openGroup === undefined) {
@@ -55,14 +55,14 @@ export function taskCaller(options: TaskCallerOptions): ExternalCaller {
 const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }
 
 /** A fault of the group. */
-const UNANSWERED: ExternalResult = {
+const UNANSWERED: ExternalResult<never> = {
   ok: false,
   failure: { message: 'its group has ended without an answer', retryable: true },
 }
 
 const NOT_REFUSED: ReadonlySet<string> = new Set(['STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN', 'STORE_WRITE_WITHHELD'])
 
-function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): ExternalResult {
+function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): ExternalResult<never> {
   // what others write meanwhile is soon over; what the store refuses is tried after longer and longer waits
   const isRace = NOT_REFUSED.has(failure.code)
   const message = isRace ? describe(failure) : `could not write what it is to have: ${problemOf(failure)}`

@@ -2,29 +2,32 @@ import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
 import type {
+  CallGroup,
   Change,
   Effect,
   ExternalCall,
   ExternalResult,
   MergePatchEffect,
   Outcome,
+  PlanTime,
   Step,
-  Task,
   TaskQuery,
   TaskRefusal,
   TaskTime,
 } from '../../plan/index.js'
 import { allocateBeside, type GroupedTask, type SharedWrite } from './allocate.js'
-import { BlockBook } from './book.js'
+import type { BlockCall, BlockOutcome } from './calls.js'
 import type { KnownBlocks } from './known-blocks.js'
-import type { AllocationRequest } from './request.js'
+import { ParsedBlock } from './parsed-block.js'
+import type { TaskRequest } from './request.js'
+
+type AllocateCall = ExternalCall<Extract<BlockCall, { readonly task: 'allocate' }>>
 
 /** A call that waits for its row. */
 interface Seat {
-  readonly call: ExternalCall
-  readonly request: AllocationRequest
+  readonly call: AllocateCall
   readonly task: GroupedTask
-  answer: ExternalResult | undefined
+  answer: ExternalResult<BlockOutcome> | undefined
   /** What it has added to the write that was sent last. */
   sent: Effect | undefined
 }
@@ -32,7 +35,7 @@ interface Seat {
 /** What several tasks write to one block. */
 interface BlockWrite {
   /** As it is stored; `undefined`: it is made. */
-  readonly stored: BlockBook | undefined
+  readonly stored: ParsedBlock | undefined
   effect: Effect
   /** As the write will leave it. */
   object: IPBlock
@@ -41,8 +44,8 @@ interface BlockWrite {
 export interface AllocateGroupOptions {
   /** What is known now: after a reset of the planner it is another one. */
   readonly known: () => KnownBlocks
-  readonly requestOf: (call: ExternalCall) => AllocationRequest
-  readonly answerOf: (call: ExternalCall, outcome: Outcome, nowMs: number) => ExternalResult
+  readonly requestOf: (call: AllocateCall) => TaskRequest
+  readonly answerOf: (call: AllocateCall, outcome: BlockOutcome, time: PlanTime) => ExternalResult<BlockOutcome>
 }
 
 /**
@@ -51,7 +54,7 @@ export interface AllocateGroupOptions {
  * Each call has an `allocate` task of its own that decides. While one chooses, it is shown the rows that those before it are about to write, and prefers their
  * block. The tasks do not know of each other otherwise: what becomes of the write each of them learns from the block. A step is O(calls * rows of a block).
  */
-export class AllocateGroup implements Task<Outcome> {
+export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
   readonly #options: AllocateGroupOptions
   readonly #seats = new Set<Seat>()
   readonly #shared: SharedWrite = { prefix: undefined }
@@ -67,11 +70,10 @@ export class AllocateGroup implements Task<Outcome> {
     return this.#seats.size
   }
 
-  join(call: ExternalCall): Seat {
+  join(call: AllocateCall): Seat {
     const { known, requestOf } = this.#options
-    const request = requestOf(call)
-    const task = allocateBeside(request, known(), this.#shared)
-    const seat = { call, request, task, answer: undefined, sent: undefined }
+    const task = allocateBeside(requestOf(call), known(), this.#shared)
+    const seat = { call, task, answer: undefined, sent: undefined }
     this.#seats.add(seat)
     return seat
   }
@@ -129,7 +131,7 @@ export class AllocateGroup implements Task<Outcome> {
       seat.sent = undefined
       const step = seat.task.next(time)
       if (step.kind === 'done') {
-        seat.answer = this.#options.answerOf(seat.call, step.outcome, time.nowMs)
+        seat.answer = this.#options.answerOf(seat.call, step.outcome, time)
         if (seat === this.#leader) return ANSWERED
       } else if (step.kind === 'get') refs.push(...step.refs)
       else if (step.kind === 'write') {
@@ -159,9 +161,9 @@ export class AllocateGroup implements Task<Outcome> {
   }
 
   /** Has the tasks after it prefer the block of a write. One that is made for an address that is asked for may be refused, and is wanted by no other task. */
-  #share(effect: Effect, { request }: Seat): void {
+  #share(effect: Effect, { call }: Seat): void {
     const block = blockOf(effect)
-    if (block === undefined || (effect.kind === 'create' && request.addresses !== undefined)) return
+    if (block === undefined || (effect.kind === 'create' && call.input.request.addresses !== undefined)) return
     this.#shared.prefix ??= parseBlockName(block)?.prefix
   }
 
@@ -170,8 +172,8 @@ export class AllocateGroup implements Task<Outcome> {
     const name = blockOf(effect)
     const known = this.#options.known()
     if (name === undefined) return () => {}
-    const before = known.book(name)
-    const stored = before instanceof BlockBook ? before : undefined
+    const before = known.block(name)
+    const stored = before instanceof ParsedBlock ? before : undefined
     const write = writes.get(name)
     const object = resultOf(effect, write?.object ?? stored?.object)
     if (write === undefined) writes.set(name, { stored, effect, object })
@@ -179,7 +181,7 @@ export class AllocateGroup implements Task<Outcome> {
       write.object = object
       write.effect = combined(write, effect)
     }
-    const assumed = BlockBook.parse(object)
+    const assumed = ParsedBlock.parse(object)
     return assumed.ok ? known.assume(assumed.value) : () => {}
   }
 }

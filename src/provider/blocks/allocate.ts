@@ -5,19 +5,19 @@ import { parseBlockName } from '../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskRefusal, TaskTime } from '../../plan/index.js'
 import { addressOf, allocationOf } from './allocation.js'
-import { BlockBook, type BlockEntry } from './book.js'
 import type { Choice } from './choice.js'
 import { chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
+import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { AllocationOutcome } from './outcome.js'
+import { type BlockEntry, ParsedBlock } from './parsed-block.js'
 import { PoolView } from './pool-view.js'
-import { RefusedBlocks } from './refused-blocks.js'
-import { type AllocationRequest, assertRequest } from './request.js'
+import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
 import { changeRow, fence, isRowOf, nextSequence, undoGiving } from './rows.js'
-import { isOldPool, Shown } from './shown.js'
 
 type Family = 4 | 6
 
@@ -27,7 +27,7 @@ const MOST_REFUSED = 4
 /** What may be wrong with one block, and not with another. */
 const OF_ONE_BLOCK: ReadonlySet<string> = new Set(['STORE_INVALID', 'STORE_OBJECT_TOO_LARGE'])
 /** So many of the blocks that the status of a pool says are full are looked into before it is believed. */
-const MOST_DOUBTED = 8
+const MOST_RECHECKED = 8
 /** What may be so no longer, where who says it is not shown changes. */
 const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'notReady']
 
@@ -46,6 +46,18 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
   return new AllocateTask(request, known)
 }
 
+/**
+ * Writes rows for addresses that an owner has already: as {@link allocate} of these addresses.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function adopt(request: AdoptionRequest, known: KnownBlocks): Task<AllocationOutcome> {
+  assertRequest(request)
+  const { outOfRange } = request
+  if (outOfRange !== 'record' && outOfRange !== 'refuse') refuse('outOfRange', 'record or refuse', outOfRange)
+  return new AllocateTask(request, known)
+}
+
 /** The block that tasks of one group are about to write together, while they choose. */
 export interface SharedWrite {
   prefix: Prefix | undefined
@@ -57,8 +69,8 @@ export interface GroupedTask extends Task<AllocationOutcome> {
   notSent(effect: Effect): void
 }
 
-/** As {@link allocate}, for a group whose tasks write together. */
-export function allocateBeside(request: AllocationRequest, known: KnownBlocks, shared: SharedWrite): GroupedTask {
+/** As {@link allocate} or {@link adopt}, for a group whose tasks write together. */
+export function allocateBeside(request: TaskRequest, known: KnownBlocks, shared: SharedWrite): GroupedTask {
   return new AllocateTask(request, known, shared)
 }
 
@@ -75,7 +87,7 @@ interface Sent {
 }
 
 class AllocateTask implements GroupedTask {
-  readonly #request: AllocationRequest
+  readonly #request: TaskRequest
   /** What the tasks of this process know together. */
   readonly #common: KnownBlocks
   /** What this one goes by: the same, or only what it was shown itself, where that has to be so. */
@@ -87,36 +99,46 @@ class AllocateTask implements GroupedTask {
   readonly #sent = new Map<string, Sent>()
   /** The rows that this task has added, as block and number, and what was remembered there before. */
   readonly #added = new Map<string, readonly BlockEntry[]>()
-  readonly #shown = new Shown()
+  readonly #observed = new ObservedObjects()
   /** The blocks in which another writer was faster. */
   #contended: RangeSet.RangeSet = RangeSet.empty
-  /** The blocks in which the store takes no row: others are asked first. */
-  readonly #refused = new RefusedBlocks(MOST_REFUSED)
+  /** The blocks in which the store takes no row: a webhook denies it, or the object is too large. */
+  #refused: RangeSet.RangeSet = RangeSet.empty
+  #refusals = 0
+  /** What the store has said of the last of them. */
+  #refusal: AllocationOutcome | undefined
   #failed: AllocationOutcome | undefined
-  /** What was sent last, and whether something was on its way to its block already. */
-  #last: { readonly effect: Effect; readonly block: string; readonly wasInDoubt: boolean } | undefined
+  /** What was sent last, and whether something was in flight to its block already. `prefix`: that of the block, if a row is added. */
+  #last:
+    | {
+        readonly effect: Effect
+        readonly block: string
+        readonly prefix: Prefix | undefined
+        readonly wasUnconfirmed: boolean
+      }
+    | undefined
   #hasLookedAgain = false
   /** The families for which some of the blocks were looked into that a status says are full. */
-  readonly #doubted = new Set<Family>()
+  readonly #rechecked = new Set<Family>()
   #takesTurns = false
   #nowMs = 0
   /** How much was known when the last step began. */
   #since = 0
   #conflicts = 0
 
-  constructor(request: AllocationRequest, known: KnownBlocks, shared?: SharedWrite) {
+  constructor(request: TaskRequest, known: KnownBlocks, shared?: SharedWrite) {
     this.#request = request
     this.#shared = shared
     this.#common = known
     this.#known = known
-    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#shown) : undefined
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#observed) : undefined
   }
 
   observe(change: Change): void {
     const isSo = this.#common.observe(change, { nowMs: this.#nowMs, since: this.#since })
     // another task of this process has met it since
     if (!isSo) return
-    this.#shown.note(change)
+    this.#observed.note(change)
     this.#handle?.observe(change)
     if (this.#known !== this.#common) this.#known.observe(change, { nowMs: this.#nowMs })
   }
@@ -126,21 +148,26 @@ class AllocateTask implements GroupedTask {
     if (node !== undefined) for (const known of this.#bothKnown) known.noteNode(node)
   }
 
-  refused({ effect, code }: TaskRefusal): boolean {
-    const isCertain = this.#forget(effect)
-    if (!isCertain || !OF_ONE_BLOCK.has(code) || this.#refused.blockOf(effect) === undefined) return false
-    return this.#refused.add()
+  refused({ effect, code, message }: TaskRefusal): boolean {
+    if (!this.#forget(effect)) return false
+    const prefix = this.#last?.prefix
+    if (prefix === undefined || !OF_ONE_BLOCK.has(code) || ++this.#refusals > MOST_REFUSED) return false
+    // it was tried once more: no other block would do
+    if (RangeSet.contains(this.#refused, prefix)) return false
+    this.#refused = RangeSet.union(this.#refused, RangeSet.fromPrefixes([prefix]))
+    this.#refusal = { kind: 'denied', message }
+    return true
   }
 
   notSent(effect: Effect): void {
     this.#forget(effect)
   }
 
-  /** Nothing of what was sent last was done, nor comes later. @returns false: something else may still be on its way to that block */
+  /** Nothing of what was sent last was done, nor comes later. @returns false: something else may still be in flight to that block */
   #forget(effect: Effect): boolean {
     const last = this.#last
     // of what was sent before for the same version it is still not known what has become
-    if (last?.effect !== effect || last.wasInDoubt) return false
+    if (last?.effect !== effect || last.wasUnconfirmed) return false
     this.#sent.delete(last.block)
     for (const known of this.#bothKnown) known.noteRefused(last.block, this.#identity)
     return true
@@ -153,7 +180,7 @@ class AllocateTask implements GroupedTask {
     this.#conflicts = conflicts
     this.#since = this.#common.clock
     const { pools: names, families } = this.#request
-    const unknown = names.filter((name) => isOldPool(name, this.#known, this.#shown, nowMs))
+    const unknown = names.filter((name) => isOldPool(name, this.#known, this.#observed, nowMs))
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
     const node = this.#nodeToList()
     if (node !== undefined) {
@@ -167,14 +194,18 @@ class AllocateTask implements GroupedTask {
     const left = this.#reviewHandle()
     if (left !== undefined) return left
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
-    for (const { name, version } of this.#known.doubts(this.#request.owner.uid, { name: this.#request.interface })) {
+    for (const { name, version } of this.#known.unconfirmed(this.#request.owner.uid, {
+      name: this.#request.interface,
+    })) {
       if (!this.#sent.has(name)) this.#sent.set(name, { version })
     }
-    const doubtful = this.#review()
+    const unconfirmed = this.#review()
     const places = families.map((family) => this.#placeOf(family))
-    if (this.#failed !== undefined) return this.#undo(places, this.#failed, doubtful)
+    if (this.#failed !== undefined) return this.#undo(places, this.#failed, unconfirmed)
     // nobody is told that he has what somebody else may have been given since
-    const old = places.flatMap((place) => (place === undefined || this.#wasShown(place.book.name) ? [] : [place.book]))
+    const old = places.flatMap((place) =>
+      place === undefined || this.#wasShown(place.parsed.name) ? [] : [place.parsed],
+    )
     if (old.length > 0) {
       return { kind: 'get', refs: old.map(({ name }) => blockRef(name)), why: 'whether the owner still has it' }
     }
@@ -183,36 +214,33 @@ class AllocateTask implements GroupedTask {
     if (unasked.length > 0) return { kind: 'get', refs: unasked, why: 'whether the owner has what it asks for' }
     const missing = families.filter((_, index) => places[index] === undefined)
     if (differing !== undefined || missing.length === 0) {
-      if (doubtful !== undefined) return write(fence(doubtful))
+      if (unconfirmed !== undefined) return write(fence(unconfirmed))
       if (differing !== undefined) return this.#end(places, differing)
       const given = places as Place[]
       return this.#renew(given) ?? this.#settle(given) ?? this.#end(given, this.#success(given))
     }
     // nothing is written before there is room for all
-    const choices = missing.map((family) => this.#choose(family, doubtful))
+    const choices = missing.map((family) => this.#choose(family, unconfirmed))
     const failed = choices.find((choice) => choice.kind === 'fails')
     if (failed !== undefined) {
       // what the owner has already may be where only its handle says
       if (this.#handle?.isKnown === false) return readHandle(this.#handle)
       const again = this.#lookAgain(failed.outcome)
       if (again !== undefined) return again
-      // the store is to say itself what is wrong with the blocks that have room
-      if (this.#refused.retry()) return this.next(time)
-      this.#failed = failed.outcome
-      return this.#undo(places, failed.outcome, doubtful)
+      this.#failed = this.#refusal ?? failed.outcome
+      return this.#undo(places, this.#failed, unconfirmed)
     }
     const unread = choices.filter((choice) => choice.kind === 'read').map(({ block }) => blockRef(block))
     if (unread.length > 0) return { kind: 'get', refs: unread, why: 'they may have room' }
     const writes = choices.filter((choice) => choice.kind === 'write')
-    const choice = writes.find(({ block }) => block === doubtful?.name) ?? (writes[0] as (typeof writes)[number])
-    if (doubtful !== undefined && doubtful.name !== choice.block) return write(fence(doubtful))
+    const choice = writes.find(({ block }) => block === unconfirmed?.name) ?? (writes[0] as (typeof writes)[number])
+    if (unconfirmed !== undefined && unconfirmed.name !== choice.block) return write(fence(unconfirmed))
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
     const turn = turnAt(block, time)
     if (turn !== undefined) return turn
-    this.#refused.tries(choice)
-    this.#noteLast(choice.effect, block)
+    this.#noteLast(choice.effect, block, prefix)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
     return write(choice.effect)
@@ -223,8 +251,8 @@ class AllocateTask implements GroupedTask {
     return new Set([this.#common, this.#known])
   }
 
-  #noteLast(effect: Effect, block: string): void {
-    this.#last = { effect, block, wasInDoubt: this.#sent.has(block) }
+  #noteLast(effect: Effect, block: string, prefix?: Prefix): void {
+    this.#last = { effect, block, prefix, wasUnconfirmed: this.#sent.has(block) }
   }
 
   #noteSent(block: string, sent: Pick<SentRow, 'prefix' | 'version' | 'sequence'>, isBound = true): void {
@@ -238,7 +266,7 @@ class AllocateTask implements GroupedTask {
   }
 
   #wasShown(block: string): boolean {
-    return this.#shown.has(IPBlock.info, block)
+    return this.#observed.has(IPBlock.info, block)
   }
 
   /** Before who does not know all says that there is no room, it looks once more, and goes by nothing that it was not shown itself. */
@@ -247,23 +275,23 @@ class AllocateTask implements GroupedTask {
     const { pools } = this.#request
     const fresh = this.#hasLookedAgain
       ? undefined
-      : this.#known.fresh(pools, (kind, name) => this.#shown.has(kind, name))
+      : this.#known.fresh(pools, (kind, name) => this.#observed.has(kind, name))
     this.#hasLookedAgain = true
     if (fresh !== undefined) {
       this.#known = fresh
       // where something was sent to is looked at too: it may have been done, or may yet be
       const sent = [...this.#sent.keys()].filter((name) => !this.#wasShown(name))
-      const old = pools.filter((name) => !this.#shown.has(IPPool.info, name))
+      const old = pools.filter((name) => !this.#observed.has(IPPool.info, name))
       return { kind: 'get', refs: [...old.map(poolRef), ...sent.map(blockRef)], why: 'that may have changed' }
     }
-    if (outcome.kind !== 'exhausted' || this.#doubted.has(outcome.family)) return undefined
-    this.#doubted.add(outcome.family)
+    if (outcome.kind !== 'exhausted' || this.#rechecked.has(outcome.family)) return undefined
+    this.#rechecked.add(outcome.family)
     // where no operator runs, what the status of a pool says may be of long ago
     const doubted = pools.flatMap((name) => {
       const pool = this.#known.pool(name)
-      return pool instanceof PoolView ? pool.fullBlocks(outcome.family, MOST_DOUBTED) : []
+      return pool instanceof PoolView ? pool.fullBlocks(outcome.family, MOST_RECHECKED) : []
     })
-    const refs = doubted.filter((name) => this.#known.book(name) === undefined).map(blockRef)
+    const refs = doubted.filter((name) => this.#known.block(name) === undefined).map(blockRef)
     return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'they may have room by now' }
   }
 
@@ -278,7 +306,7 @@ class AllocateTask implements GroupedTask {
       (['container', 'mac'] as const).some((field) => wanted[field] !== undefined && wanted[field] !== row[field]),
     )
     if (place === undefined) return undefined
-    const { name, prefix, version, object } = place.book
+    const { name, prefix, version, object } = place.parsed
     const sequence = nextSequence(object, this.#nowMs)
     const why = `${owner.name} has another container or MAC`
     const effect = changeRow(place, wanted, { nowMs: this.#nowMs, why })
@@ -289,15 +317,15 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * What somebody who has died has sent to give it back may still be on its way: until this process has written the block it is not said that the owner has
+   * What somebody who has died has sent to give it back may still be in flight: until this process has written the block it is not said that the owner has
    * it. Where there are containers that was for one before, and `#renew` has kept it off.
    */
   #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
-    const place = places.find(({ book }) => !this.#common.written.has(book.name))
+    const place = places.find(({ parsed }) => !this.#common.written.has(parsed.name))
     if (place === undefined || this.#request.container !== undefined) return undefined
-    const { book } = place
-    this.#sent.set(book.name, { version: book.version, isFence: true })
-    return write(fence(book))
+    const { parsed } = place
+    this.#sent.set(parsed.name, { version: parsed.version, isFence: true })
+    return write(fence(parsed))
   }
 
   /** The node whose blocks have to be known, and are not: where the blocks of a pool belong to nodes. */
@@ -315,38 +343,38 @@ class AllocateTask implements GroupedTask {
    *
    * @returns a block of which that is not known: it has the version for which it was sent, and while it has, it may still be done
    */
-  #review(): BlockBook | undefined {
-    let doubtful: BlockBook | undefined
+  #review(): ParsedBlock | undefined {
+    let unconfirmed: ParsedBlock | undefined
     for (const [name, { version, sequence, replaced, isFence }] of this.#sent) {
-      const book = this.#known.book(name)
-      if (!(book instanceof BlockBook)) continue
-      const isOwn = book.entries.some(({ row }) => row.sequence === sequence && row.uid === this.#request.owner.uid)
+      const parsed = this.#known.block(name)
+      if (!(parsed instanceof ParsedBlock)) continue
+      const isOwn = parsed.entries.some(({ row }) => row.sequence === sequence && row.uid === this.#request.owner.uid)
       if (isOwn) {
         if (replaced !== undefined) this.#added.set(`${name} ${sequence}`, replaced)
-      } else if (version !== undefined && book.version === version) {
-        doubtful ??= book
+      } else if (version !== undefined && parsed.version === version) {
+        unconfirmed ??= parsed
         continue
       } else if (isFence === true) this.#common.written.add(name)
-      else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([book.prefix]))
+      else this.#contended = RangeSet.union(this.#contended, RangeSet.fromPrefixes([parsed.prefix]))
       this.#sent.delete(name)
     }
-    return doubtful
+    return unconfirmed
   }
 
   /** The row that the owner has of a family, whichever of the pools it is of. */
   #placeOf(family: Family): Place | undefined {
     const { owner, interface: name, pools } = this.#request
     const asked = this.#request.addresses?.find((address) => address.family === family)
-    const places = this.#known.rowsOf(owner.uid).filter(({ book, entry }) => {
-      if (book.prefix.address.family !== family || !isRowOf(entry, owner.uid, name)) return false
-      const pool = entry.row.pool ?? book.object.spec.pool
+    const places = this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
+      if (parsed.prefix.address.family !== family || !isRowOf(entry, owner.uid, name)) return false
+      const pool = entry.row.pool ?? parsed.object.spec.pool
       if (!pools.includes(pool)) return false
       // of one of that name that was there before, in another domain
       const view = this.#known.pool(pool)
-      return !(view instanceof PoolView) || view.object.spec.domain === book.object.spec.domain
+      return !(view instanceof PoolView) || view.object.spec.domain === parsed.object.spec.domain
     })
     // one that an attempt has left beside it is not what is asked for
-    const wanted = asked && places.find(({ book, entry }) => Address.equals(addressOf(book, entry), asked))
+    const wanted = asked && places.find(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), asked))
     return wanted ?? places[0]
   }
 
@@ -357,7 +385,7 @@ class AllocateTask implements GroupedTask {
     const wrong = allocations.find(({ family, address, count }, nth) => {
       const asked = this.#request.addresses?.find((each) => each.family === family)
       if (asked !== undefined && !Address.equals(asked, address)) return true
-      const length = (found[nth] as Place).book.object.spec.allocationPrefixLength
+      const length = (found[nth] as Place).parsed.object.spec.allocationPrefixLength
       return count !== unitsWanted(this.#request, family, length)
     })
     if (wrong === undefined) return undefined
@@ -390,19 +418,19 @@ class AllocateTask implements GroupedTask {
   #undo(
     places: readonly (Place | undefined)[],
     outcome: AllocationOutcome,
-    doubtful: BlockBook | undefined,
+    unconfirmed: ParsedBlock | undefined,
   ): Step<AllocationOutcome> {
     for (const place of places) {
-      const replaced = place && this.#added.get(`${place.book.name} ${place.entry.row.sequence}`)
+      const replaced = place && this.#added.get(`${place.parsed.name} ${place.entry.row.sequence}`)
       if (place === undefined || replaced === undefined) continue
-      const { name, prefix, version } = place.book
+      const { name, prefix, version } = place.parsed
       const effect = undoGiving(place, replaced, `not all of it can be given: ${outcome.message}`)
       this.#noteLast(effect, name)
       // whoever is given the same next is not to lose it to this, should it come late
       this.#noteSent(name, { prefix, version, sequence: place.entry.row.sequence }, false)
       return write(effect)
     }
-    return doubtful === undefined ? this.#end(places, outcome) : write(fence(doubtful))
+    return unconfirmed === undefined ? this.#end(places, outcome) : write(fence(unconfirmed))
   }
 
   /** What the handle names that was not looked at yet, and what can not be told without it. */
@@ -414,7 +442,7 @@ class AllocateTask implements GroupedTask {
     const names = [interfaceKey(this.#request.interface)]
     const refs = handle.unread(names)
     if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have something there' }
-    for (const { name, version } of handle.takeSuspects(names, this.#known)) this.#sent.set(name, { version })
+    for (const { name, version } of handle.takeInFlight(names, this.#known)) this.#sent.set(name, { version })
     return undefined
   }
 
@@ -437,7 +465,7 @@ class AllocateTask implements GroupedTask {
     if (!handle.isKnown) return readHandle(handle)
     const name = interfaceKey(this.#request.interface)
     const blocks = handle.blocksWith(name, this.#known)
-    for (const place of places) if (place !== undefined) blocks.add(place.book.name)
+    for (const place of places) if (place !== undefined) blocks.add(place.parsed.name)
     const note = handle.write(new Map([[name, blocks]]), this.#request.owner, { conflicts: this.#conflicts })
     return note === undefined ? { kind: 'done', outcome } : write(note)
   }
@@ -452,7 +480,7 @@ class AllocateTask implements GroupedTask {
     return [...named, ...sent]
   }
 
-  #choose(family: Family, doubtful: BlockBook | undefined): Choice {
+  #choose(family: Family, unconfirmed: ParsedBlock | undefined): Choice {
     const pools: PoolView[] = []
     const problems: string[] = []
     for (const name of this.#request.pools) {
@@ -466,11 +494,11 @@ class AllocateTask implements GroupedTask {
       pools,
       problems,
       known: this.#known,
-      doubtful,
+      unconfirmed,
       left: (domain) => this.#leftIn(domain),
       beside: this.#shared?.prefix,
       contended: this.#contended,
-      refused: this.#refused.set,
+      refused: this.#refused,
       nowMs: this.#nowMs,
       takesTurns: this.#takesTurns,
     })

@@ -1,17 +1,17 @@
 import type { Address } from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { subnetOf } from '../../crd/ipam-kit/space.js'
-import type { BlockBook, BlockEntry } from './book.js'
 import { addressOfUnit } from './grid.js'
 import type { KnownBlocks, Place } from './known-blocks.js'
+import type { BlockEntry, ParsedBlock } from './parsed-block.js'
 import { PoolView } from './pool-view.js'
 import type { Allocation } from './request.js'
 
 /** What a row gives its owner, with what goes with it. */
-export function allocationOf({ book, entry }: Place, known: KnownBlocks): Allocation {
-  const { spec } = book.object
+export function allocationOf({ parsed, entry }: Place, known: KnownBlocks): Allocation {
+  const { spec } = parsed.object
   const { unit, count, row } = entry
-  const address = addressOf(book, entry)
+  const address = addressOf(parsed, entry)
   const pool = row.pool ?? spec.pool
   const view = known.pool(pool)
   const subnet = view instanceof PoolView && view.space !== undefined ? subnetOf(view.space, address) : undefined
@@ -25,12 +25,12 @@ export function allocationOf({ book, entry }: Place, known: KnownBlocks): Alloca
     subnet: subnet?.prefix,
     gateway: subnet?.gateway,
     pool,
-    block: book.name,
+    block: parsed.name,
     sequence: row.sequence,
   }
 }
 
 /** The first address that a row has. */
-export function addressOf({ prefix, object }: BlockBook, { unit }: BlockEntry): Address {
+export function addressOf({ prefix, object }: ParsedBlock, { unit }: BlockEntry): Address {
   return addressOfUnit(prefix, object.spec.allocationPrefixLength, unit)
 }

@@ -23,7 +23,7 @@ export function busyOf({
   readonly nowMs: number
   readonly takesTurns: boolean
 }): Busy {
-  const own = known.underWayAt(nowMs)
+  const own = known.inFlightAt(nowMs)
   const others = known.othersAt(nowMs)
   const met = RangeSet.union(contended, own)
   const setOf = (blocks: readonly OthersBlock[]) => RangeSet.fromPrefixes(blocks.map(({ prefix }) => prefix))

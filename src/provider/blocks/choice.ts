@@ -2,19 +2,19 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import type * as RangeSet from '../../cidr/nouns/range-set.js'
 import { listed } from '../../errors/listed.js'
 import type { Effect } from '../../plan/index.js'
-import type { BlockBook, BlockEntry } from './book.js'
 import { addressOfUnit, type Grid } from './grid.js'
 import type { KnownBlocks } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
+import type { BlockEntry, ParsedBlock } from './parsed-block.js'
 import type { PoolView } from './pool-view.js'
-import type { AllocationRequest } from './request.js'
+import type { AllocationRequest, TaskRequest } from './request.js'
 import { entriesAt, firstSequence, giveUnits, makeBlock, type NewRow, nextSequence } from './rows.js'
 import { stickyKeys } from './sticky-keys.js'
 
 type Family = 4 | 6
 
 export interface ChoiceInput {
-  readonly request: AllocationRequest
+  readonly request: TaskRequest
   readonly family: Family
   /** Those of the request that are known, in its order. */
   readonly pools: readonly PoolView[]
@@ -22,7 +22,7 @@ export interface ChoiceInput {
   readonly problems: readonly string[]
   readonly known: KnownBlocks
   /** A block for whose version something was sent that may still be done: it is taken first. */
-  readonly doubtful: BlockBook | undefined
+  readonly unconfirmed: ParsedBlock | undefined
   /** Where something that was sent may still make a block: taken before others. */
   readonly left: (domain: string) => readonly Prefix.Prefix[]
   /** The block that tasks beside this one are about to write: a row there needs no write of its own. */
@@ -109,18 +109,18 @@ export function make(
 export function give(
   {
     pool,
-    book,
+    parsed,
     unit,
     size,
-  }: { readonly pool: PoolView; readonly book: BlockBook; readonly unit: number; readonly size: Size },
+  }: { readonly pool: PoolView; readonly parsed: ParsedBlock; readonly unit: number; readonly size: Size },
   { request, nowMs }: ChoiceInput,
   why: string,
 ): Choice {
   const row = rowOf(request, size)
-  const ofPool = book.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
-  const effect = giveUnits(book, unit, ofPool, { nowMs, why })
-  const { name, prefix, version, object } = book
-  const replaced = entriesAt(book, unit, size.count)
+  const ofPool = parsed.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
+  const effect = giveUnits(parsed, unit, ofPool, { nowMs, why })
+  const { name, prefix, version, object } = parsed
+  const replaced = entriesAt(parsed, unit, size.count)
   return { kind: 'write', effect, block: name, prefix, version, sequence: nextSequence(object, nowMs), replaced }
 }
 
@@ -149,7 +149,7 @@ export function namesOf(pools: readonly Wanted[]): string {
   )
 }
 
-export function isOfGrid({ object, prefix }: BlockBook, grid: Grid): boolean {
+export function isOfGrid({ object, prefix }: ParsedBlock, grid: Grid): boolean {
   const { blockPrefixLength, allocationPrefixLength } = grid
   return prefix.length === blockPrefixLength && object.spec.allocationPrefixLength === allocationPrefixLength
 }
@@ -180,8 +180,8 @@ export function mayBind({ name, object }: PoolView, family: Family, { known, req
   const { affinity } = object.spec
   if (affinity === undefined || request.node === undefined) return false
   const own = known
-    .booksOfNode(request.node.name)
-    .filter((book) => book.object.spec.pool === name && book.prefix.address.family === family)
+    .blocksOfNode(request.node.name)
+    .filter((parsed) => parsed.object.spec.pool === name && parsed.prefix.address.family === family)
   return own.length < (affinity.maxBlocksPerNode ?? Number.POSITIVE_INFINITY)
 }
 

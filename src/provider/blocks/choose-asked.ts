@@ -3,7 +3,6 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import type { IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
-import { BlockBook, isBound } from './book.js'
 import {
   type Choice,
   type ChoiceInput,
@@ -17,16 +16,16 @@ import {
   type Wanted,
 } from './choice.js'
 import { addressOfUnit, blockAround, blockSize, type Grid, type UnitRange, unitOf, unitsWithin } from './grid.js'
+import { isBound, ParsedBlock } from './parsed-block.js'
 import type { PoolView } from './pool-view.js'
-import type { AllocationRequest } from './request.js'
+import { isAdoption, outOfRangeOf, type TaskRequest } from './request.js'
 import { stickyKeys } from './sticky-keys.js'
 
 const WHY = 'the address that is asked for'
 
 /** The address that is asked for, also one that is kept back for that. */
 export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
-  const { keepsOutOfRange = false } = input.request
-  for (const isAnywhere of keepsOutOfRange ? [false, true] : [false]) {
+  for (const isAnywhere of outOfRangeOf(input.request) === 'record' ? [false, true] : [false]) {
     for (const wanted of pools) {
       const choice = chooseAskedIn(wanted, { asked, isAnywhere }, input)
       if (choice !== undefined) return choice
@@ -51,34 +50,34 @@ function chooseAskedIn(
   const isUnit = Address.equals(addressOfUnit(prefix, grid.allocationPrefixLength, unit), asked)
   const fits = isUnit && last < blockSize(grid) && (!size.isAligned || unit % size.count === 0)
   const name = blockName(pool.object.spec.domain, prefix)
-  const book = input.known.book(name)
-  const isLeft = input.request.inherits === true && book instanceof BlockBook && isLeftTo(input.request, book, unit)
+  const parsed = input.known.block(name)
+  const isLeft = parsed instanceof ParsedBlock && isLeftTo(input.request, parsed, unit)
   // what somebody has stays what it is when the pool gives it no more
   if (!isLeft && !(fits && (isAnywhere || isGivenTo(pool, prefix, grid, { first: unit, last })))) return undefined
   // who keeps what the pool does not give has no row where there can be none
   const notReady = (message: string, mayPass = false) =>
     isAnywhere && !mayPass ? undefined : fails({ kind: 'notReady', message })
-  const stranger = pool.strangerOver(prefix)
-  if (stranger !== undefined) {
-    return notReady(`block ${stranger} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`)
+  const offGrid = pool.offGridOver(prefix)
+  if (offGrid !== undefined) {
+    return notReady(`block ${offGrid} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`)
   }
-  if (book === undefined) return { kind: 'read', block: name }
+  if (parsed === undefined) return { kind: 'read', block: name }
   const by = holderBeside({ prefix, grid, unit, size }, input.request)
   if (by !== undefined) return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by })
-  if (book === 'absent') return make({ pool, grid, prefix, name, unit, size, isAnywhere }, input, WHY)
-  if (!(book instanceof BlockBook)) return notReady(book.unreadable)
-  if (!book.isOpen || !isOfGrid(book, grid)) {
-    const isOn = isOfGrid(book, grid)
-    const why = book.problems[0] ?? (isOn ? 'it is being deleted' : 'its units are not those of the domain')
-    return notReady(`block ${name} can not be used: ${why}`, isOn && book.problems.length === 0)
+  if (parsed === 'absent') return make({ pool, grid, prefix, name, unit, size, isAnywhere }, input, WHY)
+  if (!(parsed instanceof ParsedBlock)) return notReady(parsed.unreadable)
+  if (!parsed.isOpen || !isOfGrid(parsed, grid)) {
+    const isOn = isOfGrid(parsed, grid)
+    const why = parsed.problems[0] ?? (isOn ? 'it is being deleted' : 'its units are not those of the domain')
+    return notReady(`block ${name} can not be used: ${why}`, isOn && parsed.problems.length === 0)
   }
-  const holder = holderOf(book, { first: unit, last }, pool, input)
+  const holder = holderOf(parsed, { first: unit, last }, pool, input)
   if (holder !== undefined) {
     const by = holder.row.owner
     const freeAtMs = holder.untilMs === Number.POSITIVE_INFINITY ? undefined : holder.untilMs
     return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by, freeAtMs })
   }
-  return give({ pool, book, unit, size }, input, WHY)
+  return give({ pool, parsed, unit, size }, input, WHY)
 }
 
 /** Whether all of some units of a block are given by a pool, if they are asked for. */
@@ -90,29 +89,31 @@ function isGivenTo(pool: PoolView, prefix: Prefix.Prefix, grid: Grid, { first, l
 
 /** Who has one of some units, or keeps it from others. */
 function holderOf(
-  book: BlockBook,
+  parsed: ParsedBlock,
   { first, last }: { readonly first: number; readonly last: number },
   pool: PoolView,
   { request, nowMs }: ChoiceInput,
 ) {
   const keys = keysOf(pool, request)
   for (let unit = first; unit <= last; unit++) {
-    const entry = book.at(unit)
+    const entry = parsed.at(unit)
     if (entry === undefined || entry.untilMs <= nowMs) continue
-    if (request.inherits === true && isNamesake(entry.row, request)) continue
+    if (isInherited(entry.row, request)) continue
     if (entry.row.state === 'held' && stickyKeys(entry.row).some((key) => keys.includes(key))) continue
     return entry
   }
   return undefined
 }
 
-/** Whether a row is that of an owner of the same kind and name. */
-function isNamesake(row: IPBlockRow, { owner, interface: name }: AllocationRequest): boolean {
-  return row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod') && row.interface === name
+/** Whether a request takes a row over, because it is that of an earlier owner of the same kind and name. */
+function isInherited(row: IPBlockRow, request: TaskRequest): boolean {
+  const { owner, interface: name } = request
+  const isNamesake = row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod')
+  return isAdoption(request) && isNamesake && row.interface === name
 }
 
-/** Whether an owner of the same kind and name has a unit. */
-function isLeftTo(request: AllocationRequest, book: BlockBook, unit: number): boolean {
-  const entry = book.at(unit)
-  return entry !== undefined && entry.unit === unit && isBound(entry) && isNamesake(entry.row, request)
+/** Whether a request takes over the row that has a unit. */
+function isLeftTo(request: TaskRequest, parsed: ParsedBlock, unit: number): boolean {
+  const entry = parsed.at(unit)
+  return entry !== undefined && entry.unit === unit && isBound(entry) && isInherited(entry.row, request)
 }

@@ -3,7 +3,6 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { blockName } from '../../crd/ipam-kit/block-name.js'
 import type { IPBlockRow, IPBlockSpec } from '../../crd/ipam-kit/ip-block.js'
 import { listed } from '../../errors/listed.js'
-import { BlockBook, type BlockEntry } from './book.js'
 import { type Busy, busyOf } from './busy-blocks.js'
 import {
   type Choice,
@@ -25,8 +24,9 @@ import { chooseAsked } from './choose-asked.js'
 import { refusalOf } from './eligible.js'
 import { blockSize, type Grid } from './grid.js'
 import type { Place } from './known-blocks.js'
+import { type BlockEntry, ParsedBlock } from './parsed-block.js'
 import type { PoolView } from './pool-view.js'
-import type { AllocationRequest } from './request.js'
+import { type AllocationRequest, outOfRangeOf } from './request.js'
 
 type Family = 4 | 6
 
@@ -69,7 +69,7 @@ export function chooseBlock(input: ChoiceInput): Choice {
     return fails({ kind: 'exhausted', message: `no IPv${family} available in ${names}`, family, freeAtMs })
   }
   const message = listed([...notReady, ...unfit, ...withoutFamily], '; ')
-  const kind = request.keepsOutOfRange === true && unfit.length === 0 ? 'outOfPool' : 'refused'
+  const kind = outOfRangeOf(request) === 'record' && unfit.length === 0 ? 'outOfPool' : 'refused'
   return fails({ kind: notReady.length > 0 ? 'notReady' : kind, message })
 }
 
@@ -101,23 +101,23 @@ function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
 
 /** What the pool keeps for an owner that comes again and may give to it, what was released last first. */
 function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[] {
-  const { known, request, family, doubtful, refused } = input
+  const { known, request, family, unconfirmed, refused } = input
   const { affinity, domain } = pool.object.spec
   // a pool that borrows nothing may route each block to its node alone
   const isElsewhere = ({ node }: IPBlockSpec) =>
     affinity?.borrow === false && request.node !== undefined && node !== undefined && node !== request.node.name
   const isUsable = (place: Place) => {
-    const { book } = place
-    const { spec } = book.object
+    const { parsed } = place
+    const { spec } = parsed.object
     return (
-      book.prefix.address.family === family &&
-      book.isOpen &&
-      isOfGrid(book, grid) &&
+      parsed.prefix.address.family === family &&
+      parsed.isOpen &&
+      isOfGrid(parsed, grid) &&
       spec.domain === domain &&
       poolOf(place) === pool.name &&
       !isElsewhere(spec) &&
-      (doubtful === undefined || doubtful === book) &&
-      !RangeSet.contains(refused, book.prefix)
+      (unconfirmed === undefined || unconfirmed === parsed) &&
+      !RangeSet.contains(refused, parsed.prefix)
     )
   }
   const places = keysOf(pool, request).flatMap((key) => known.keptFor(key))
@@ -132,13 +132,13 @@ function byRelease({ entry: { row: a } }: Place, { entry: { row: b } }: Place): 
 
 /** What was released last and is just what is wanted. */
 function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: readonly Place[]): Choice | undefined {
-  for (const { book, entry } of kept) {
+  for (const { parsed, entry } of kept) {
     if (entry.count !== size.count || (size.isAligned && entry.unit % size.count !== 0)) continue
-    const units = pool.unitsOf(book.prefix, book.name)
+    const units = pool.unitsOf(parsed.prefix, parsed.name)
     const isGiven = units.some(({ first, last }) => first <= entry.unit && last >= entry.unit + entry.count - 1)
     if (!isGiven) continue
-    if (holderBeside({ prefix: book.prefix, grid, unit: entry.unit, size }, input.request) !== undefined) continue
-    return give({ pool, book, unit: entry.unit, size }, input, WHY_KEPT)
+    if (holderBeside({ prefix: parsed.prefix, grid, unit: entry.unit, size }, input.request) !== undefined) continue
+    return give({ pool, parsed, unit: entry.unit, size }, input, WHY_KEPT)
   }
   return undefined
 }
@@ -151,25 +151,25 @@ function chooseAmongKept(
   { withFree }: { readonly withFree: boolean },
 ): Choice | undefined {
   const entries = new Set(kept.map(({ entry }) => entry))
-  for (const book of new Set(kept.map((place) => place.book))) {
-    const isHeldBeside = heldIn(book.prefix, grid, input.request)
-    const unit = chooseUnit(book, {
-      units: pool.unitsOf(book.prefix, book.name),
+  for (const parsed of new Set(kept.map((place) => place.parsed))) {
+    const isHeldBeside = heldIn(parsed.prefix, grid, input.request)
+    const unit = chooseUnit(parsed, {
+      units: pool.unitsOf(parsed.prefix, parsed.name),
       ...size,
       order: 'lowest',
       nowMs: input.nowMs,
       isKept: (entry) => entries.has(entry),
-      isHeld: (unit) => isHeldBeside?.(unit) === true || !(withFree || entries.has(book.at(unit) as BlockEntry)),
+      isHeld: (unit) => isHeldBeside?.(unit) === true || !(withFree || entries.has(parsed.at(unit) as BlockEntry)),
     })
-    if (unit !== undefined) return give({ pool, book, unit, size }, input, WHY_KEPT)
+    if (unit !== undefined) return give({ pool, parsed, unit, size }, input, WHY_KEPT)
   }
   return undefined
 }
 
 const WHY_KEPT = 'it was kept for this owner'
 
-function poolOf({ book, entry }: Place): string {
-  return entry.row.pool ?? book.object.spec.pool
+function poolOf({ parsed, entry }: Place): string {
+  return entry.row.pool ?? parsed.object.spec.pool
 }
 
 /** The next one that is free. */
@@ -181,17 +181,17 @@ function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
     const name = blockName(domain, prefix)
     if (tried.has(name)) continue
     tried.add(name)
-    const book = known.book(name)
-    if (book === undefined || book === 'absent' || (book instanceof BlockBook && isOfGrid(book, grid))) {
+    const parsed = known.block(name)
+    if (parsed === undefined || parsed === 'absent' || (parsed instanceof ParsedBlock && isOfGrid(parsed, grid))) {
       const isHeld = heldIn(prefix, grid, input.request)
-      const wish = { units: pool.unitsOf(prefix, name), ...size, order, nowMs, isHeld }
-      const unit = chooseUnit(book instanceof BlockBook ? book : undefined, wish)
+      const query = { units: pool.unitsOf(prefix, name), ...size, order, nowMs, isHeld }
+      const unit = chooseUnit(parsed instanceof ParsedBlock ? parsed : undefined, query)
       if (unit !== undefined) {
-        if (book === undefined) return { kind: 'read', block: name }
+        if (parsed === undefined) return { kind: 'read', block: name }
         const why = `the next one of pool ${pool.name} that is free`
-        return book === 'absent'
+        return parsed === 'absent'
           ? make({ pool, grid, prefix, name, unit, size }, input, why)
-          : give({ pool, book, unit, size }, input, why)
+          : give({ pool, parsed, unit, size }, input, why)
       }
     }
   }
@@ -200,15 +200,15 @@ function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | 
 
 /** The blocks to try, in their order, some of them more than once. O(blocks) for all of them. */
 function* blocksToTry(pool: PoolView, family: Family, input: ChoiceInput): IterableIterator<Prefix.Prefix> {
-  const { known, request, doubtful, left, nowMs, refused: beside } = input
+  const { known, request, unconfirmed, left, nowMs, refused: beside } = input
   const busy = busyOf(input)
-  const isFit = (book: BlockBook | undefined) =>
-    book !== undefined &&
-    book.prefix.address.family === family &&
-    book.object.spec.domain === pool.object.spec.domain &&
-    pool.unitsOf(book.prefix, book.name).length > 0 &&
-    !RangeSet.contains(beside, book.prefix)
-  if (doubtful !== undefined && isFit(doubtful)) yield doubtful.prefix
+  const isFit = (parsed: ParsedBlock | undefined) =>
+    parsed !== undefined &&
+    parsed.prefix.address.family === family &&
+    parsed.object.spec.domain === pool.object.spec.domain &&
+    pool.unitsOf(parsed.prefix, parsed.name).length > 0 &&
+    !RangeSet.contains(beside, parsed.prefix)
+  if (unconfirmed !== undefined && isFit(unconfirmed)) yield unconfirmed.prefix
   const { beside: shared } = input
   const isShared = shared?.address.family === family && isBlockOf(pool, shared) && !RangeSet.contains(beside, shared)
   if (isShared && request.node === undefined) yield shared
@@ -219,7 +219,7 @@ function* blocksToTry(pool: PoolView, family: Family, input: ChoiceInput): Itera
   const { affinity } = pool.object.spec
   const { node } = request
   if (affinity !== undefined && node !== undefined) {
-    const own = known.booksOfNode(node.name).filter((book) => book.object.spec.pool === pool.name && isFit(book))
+    const own = known.blocksOfNode(node.name).filter((parsed) => parsed.object.spec.pool === pool.name && isFit(parsed))
     const ordered = own.toSorted((left, right) => Prefix.compare(left.prefix, right.prefix))
     for (const { prefix } of ordered) if (!RangeSet.contains(busy.met, prefix)) yield prefix
     for (const { prefix } of ordered) yield prefix

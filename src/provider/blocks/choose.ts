@@ -1,8 +1,8 @@
-import type { BlockBook, BlockEntry } from './book.js'
 import type { UnitRange } from './grid.js'
+import type { BlockEntry, ParsedBlock } from './parsed-block.js'
 
 /** Which units of a block are wanted. */
-export interface UnitWish {
+export interface UnitQuery {
   /** What of the block may be given, in order. */
   readonly units: readonly UnitRange[]
   /** How many in a row. */
@@ -18,32 +18,32 @@ export interface UnitWish {
 }
 
 /** The first of the units that are to be given, if the block has such. O(units of the block). */
-export function chooseUnit(book: BlockBook | undefined, wish: UnitWish): number | undefined {
-  const { isHeld } = wish
-  if (book === undefined) return lowest((unit) => isHeld?.(unit) !== true, wish, 0)
-  if (!book.isOpen) return undefined
-  const { order, count } = wish
-  const isFree = (unit: number) => isFreeUnit(book, unit, wish) && isHeld?.(unit) !== true
+export function chooseUnit(parsed: ParsedBlock | undefined, query: UnitQuery): number | undefined {
+  const { isHeld } = query
+  if (parsed === undefined) return lowest((unit) => isHeld?.(unit) !== true, query, 0)
+  if (!parsed.isOpen) return undefined
+  const { order, count } = query
+  const isFree = (unit: number) => isFreeUnit(parsed, unit, query) && isHeld?.(unit) !== true
   if (order === 'next') {
-    const from = (book.object.spec.last ?? -1) + 1
-    return lowest(isFree, wish, from) ?? lowest(isFree, wish, 0)
+    const from = (parsed.object.spec.last ?? -1) + 1
+    return lowest(isFree, query, from) ?? lowest(isFree, query, 0)
   }
   if (order === 'leastRecentlyReleased' && count === 1) {
-    const fresh = lowest((unit) => book.at(unit) === undefined && isHeld?.(unit) !== true, wish, 0)
-    return fresh ?? longestFree(book, wish)
+    const fresh = lowest((unit) => parsed.at(unit) === undefined && isHeld?.(unit) !== true, query, 0)
+    return fresh ?? longestFree(parsed, query)
   }
-  return lowest(isFree, wish, 0)
+  return lowest(isFree, query, 0)
 }
 
 /** Whether the one that asks may have a unit now. */
-function isFreeUnit(book: BlockBook, unit: number, { nowMs, isKept }: UnitWish): boolean {
-  const entry = book.at(unit)
+function isFreeUnit(parsed: ParsedBlock, unit: number, { nowMs, isKept }: UnitQuery): boolean {
+  const entry = parsed.at(unit)
   return entry === undefined || entry.untilMs <= nowMs || isKept?.(entry) === true
 }
 
-function longestFree(book: BlockBook, { units, nowMs, isHeld }: UnitWish): number | undefined {
+function longestFree(parsed: ParsedBlock, { units, nowMs, isHeld }: UnitQuery): number | undefined {
   let best: { readonly unit: number; readonly released: string } | undefined
-  for (const { unit, count, row, untilMs } of book.entries) {
+  for (const { unit, count, row, untilMs } of parsed.entries) {
     if (untilMs > nowMs) continue
     const released = row.released ?? ''
     if (best !== undefined && released >= best.released) continue
@@ -61,7 +61,7 @@ function unitIn(units: readonly UnitRange[], from: number, to: number): number |
 
 function lowest(
   isFree: (unit: number) => boolean,
-  { units, count, isAligned }: UnitWish,
+  { units, count, isAligned }: UnitQuery,
   from: number,
 ): number | undefined {
   const step = isAligned ? count : 1

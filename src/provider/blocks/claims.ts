@@ -3,7 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { Outcome } from '../../plan/index.js'
 import { AddressLedger, type ProviderFinalizers } from '../claims/index.js'
-import type { BlockHolderQuery, BlockWish } from './definition.js'
+import type { BlockHolderQuery, ClaimRequest } from './definition.js'
 import { type BlockProvider, defineBlockProvider } from './provider.js'
 
 /** Annotation of a claim: `4` or `6`, which family it wants of a pool that has both. */
@@ -47,10 +47,10 @@ export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
     name: 'block-claims',
     pools: [IPPool],
     ledger: () => new AddressLedger<IPPool>(),
-    wish: ({ claim, pool, families }) => wishOf(claim, pool.metadata.name, families),
-    offer: ({ prefix, gateway }) => ({
-      prefix,
-      gateway: gateway === undefined ? undefined : Address.format(gateway),
+    request: ({ claim, pool, families }) => requestOf(claim, pool.metadata.name, families),
+    offer: ({ prefix, subnet, gateway }) => ({
+      prefix: prefix.length === Address.bitsOf(prefix.address.family) ? (subnet ?? prefix).length : prefix.length,
+      gateway: gateway && Address.format(gateway),
     }),
     heldBy,
     planPool: () => ({ outcome: { kind: 'ready', message: 'seen' }, effects: [] }),
@@ -64,16 +64,16 @@ function heldBy({ prefix, claim, ledger }: BlockHolderQuery<AddressLedger<IPPool
   return ledger.othersHolding({ metadata: { namespace, name }, spec: { address } })[0]
 }
 
-function wishOf({ metadata }: IPAddressClaim, pool: string, families: readonly (4 | 6)[]): BlockWish {
+function requestOf({ metadata }: IPAddressClaim, pool: string, families: readonly (4 | 6)[]): ClaimRequest {
   const wait = (message: string) => ({ kind: 'wait', reason: 'AllocationFailed', message }) as const
   const family = familyOf(metadata.annotations?.[FAMILY_ANNOTATION], pool, families)
   if (typeof family === 'string') return wait(family)
   const asked = metadata.annotations?.[ADDRESS_ANNOTATION]
-  if (asked === undefined) return { kind: 'wish', family }
+  if (asked === undefined) return { kind: 'request', family }
   const address = Address.safeParse(asked)
   if (!address.ok) return wait(`${ADDRESS_ANNOTATION}: ${JSON.stringify(asked)} is not an address`)
   if (address.value.family !== family) return wait(`${ADDRESS_ANNOTATION}: ${asked} is not IPv${family}`)
-  return { kind: 'wish', family, address: address.value }
+  return { kind: 'request', family, address: address.value }
 }
 
 /** The family that a claim wants, or why that is not known. */

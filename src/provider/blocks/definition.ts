@@ -14,21 +14,14 @@ import type {
   Released,
   ReleaseInput,
 } from '../claims/index.js'
+import type { Allocation } from './request.js'
 
 /** What a claim wants of a pool. */
-export type BlockWish =
+export type ClaimRequest =
   /** Any address of a family, or this one and no other. */
-  | { readonly kind: 'wish'; readonly family: 4 | 6; readonly address?: Address | undefined }
+  | { readonly kind: 'request'; readonly family: 4 | 6; readonly address?: Address | undefined }
   /** Nothing that the pool could give: the claim waits, and says why. */
   | Extract<Ensured, { readonly kind: 'wait' }>
-
-/** What a claim was given. */
-export interface BlockGift {
-  readonly address: Address
-  /** The length of the prefix that was given; of an address, that of its subnet, or of all of it. */
-  readonly prefix: number
-  readonly gateway: Address | undefined
-}
 
 /** Who asks whether an address is held by somebody who has no row for it. */
 export interface BlockHolderQuery<L> {
@@ -74,11 +67,11 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   /** The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims. */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
   /** What a claim wants of a pool, of which these families can be given. */
-  wish(
+  request(
     input: Pick<EnsureInput<P, L, unknown>, 'claim' | 'pool' | 'ledger'> & { readonly families: readonly (4 | 6)[] },
-  ): BlockWish
+  ): ClaimRequest
   /** What goes with an address into its IPAddress. */
-  offer(gift: BlockGift, pool: P): Pick<Offer, 'prefix' | 'gateway'>
+  offer(allocation: Allocation, pool: P): Pick<Offer, 'prefix' | 'gateway'>
   /** Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1) to O(log n), it is asked for each unit that is free. */
   heldBy?(query: BlockHolderQuery<L>): string | undefined
   /**
@@ -87,7 +80,7 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
    */
   readonly keepsOutOfRange?: boolean | undefined
   /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */
-  mayRelease?(input: ReleaseInput<P, L>): Extract<Released, { readonly kind: 'done' | 'wait' }>
+  mayRelease?(input: Omit<ReleaseInput<P, L>, 'results'>): Extract<Released, { readonly kind: 'done' | 'wait' }>
   /** The affairs of a pool itself. */
   planPool(input: BlockPoolPlanInput<P, L>): Plan<R>
 }

@@ -5,9 +5,9 @@ import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
 import { type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { type Change, type Effect, patchObject } from '../../plan/index.js'
-import { BlockBook } from './book.js'
 import { blockRef, type Known, type KnownBlocks, type Place } from './known-blocks.js'
-import type { Shown } from './shown.js'
+import type { ObservedObjects } from './observed-objects.js'
+import { ParsedBlock } from './parsed-block.js'
 
 /** Whose handle it is. */
 export interface HandleOwner {
@@ -21,14 +21,14 @@ export type HandleBlocks = ReadonlyMap<string, ReadonlySet<string>>
 
 /**
  * The handle of an owner, as one task sees it: it reads it anew, and each block that it names, whatever was known before. What it names was written there by an
- * attempt that may have died, with a row for the block still on its way.
+ * attempt that may have died, with a row for the block still in flight.
  */
 export class OwnerHandle {
   readonly ref: ObjectRef
   readonly #uid: string
   #known: Known<IPHandle>
-  readonly #shown: Shown
-  /** The blocks in which nobody else has anything on its way: this task has put them into the handle, or looked at them. */
+  readonly #observed: ObservedObjects
+  /** The blocks in which nobody else has anything in flight: this task has put them into the handle, or looked at them. */
   readonly #own = new Set<string>()
   /** The blocks that it did not name before this task. */
   readonly #fresh = new Set<string>()
@@ -44,14 +44,14 @@ export class OwnerHandle {
     | undefined
 
   /**
-   * @param shown what the task was shown
+   * @param observed what the task was shown
    * @throws IpamError `INVALID_ARGUMENT`
    */
-  constructor(uid: string, shown: Shown) {
+  constructor(uid: string, observed: ObservedObjects) {
     const { apiVersion, kind } = IPHandle.info
     this.ref = { apiVersion, kind, name: handleName(uid) }
     this.#uid = uid
-    this.#shown = shown
+    this.#observed = observed
   }
 
   observe(change: Change): void {
@@ -111,22 +111,26 @@ export class OwnerHandle {
   /** The blocks of an interface that have to stay in the handle: those with a row of it, whatever pool it is of, and those that can not be read. */
   blocksWith(interfaceName: string, known: KnownBlocks): Set<string> {
     const rows = known.rowsOf(this.#uid).filter(({ entry }) => isOf(entry, interfaceName))
-    const withRows = new Set(rows.map(({ book }) => book.name))
-    return new Set(this.#blocksOf(interfaceName).filter((name) => withRows.has(name) || isUnreadable(known.book(name))))
+    const withRows = new Set(rows.map(({ parsed }) => parsed.name))
+    return new Set(
+      this.#blocksOf(interfaceName).filter((name) => withRows.has(name) || isUnreadable(known.block(name))),
+    )
   }
 
   /** A block that it names for one of some interfaces and that can not be read. */
   unreadable(interfaces: readonly string[], known: KnownBlocks): string | undefined {
     for (const name of interfaces.flatMap((each) => this.#blocksOf(each))) {
-      const book = known.book(name)
-      if (isUnreadable(book)) return book.unreadable
+      const parsed = known.block(name)
+      if (isUnreadable(parsed)) return parsed.unreadable
     }
     return undefined
   }
 
   /** The blocks of some interfaces that the task was not shown yet. */
   unread(interfaces: readonly string[]): readonly ObjectRef[] {
-    const names = interfaces.flatMap((name) => this.#left(name)).filter((name) => !this.#shown.has(IPBlock.info, name))
+    const names = interfaces
+      .flatMap((name) => this.#left(name))
+      .filter((name) => !this.#observed.has(IPBlock.info, name))
     return [...new Set(names)].map(blockRef)
   }
 
@@ -134,18 +138,18 @@ export class OwnerHandle {
    * The blocks of some interfaces into which an attempt before this one may still write a row of the owner, each given once: they are then the affair of the
    * task.
    */
-  takeSuspects(interfaces: readonly string[], known: KnownBlocks): readonly BlockBook[] {
+  takeInFlight(interfaces: readonly string[], known: KnownBlocks): readonly ParsedBlock[] {
     const rows = known.rowsOf(this.#uid)
-    const suspects: BlockBook[] = []
+    const inFlight: ParsedBlock[] = []
     for (const name of interfaces) {
       for (const block of this.#left(name)) {
-        const book = known.book(block)
-        if (!(book instanceof BlockBook)) continue
+        const parsed = known.block(block)
+        if (!(parsed instanceof ParsedBlock)) continue
         this.#own.add(block)
-        if (!rows.some((place) => place.book === book && isOf(place.entry, name))) suspects.push(book)
+        if (!rows.some((place) => place.parsed === parsed && isOf(place.entry, name))) inFlight.push(parsed)
       }
     }
-    return suspects
+    return inFlight
   }
 
   /** Where in a domain an attempt before this one may still make a block. */
@@ -233,8 +237,8 @@ export function interfaceKey(name: string | undefined): string {
   return name ?? ''
 }
 
-function isUnreadable(book: Known<BlockBook>): book is { readonly unreadable: string } {
-  return typeof book === 'object' && 'unreadable' in book
+function isUnreadable(parsed: Known<ParsedBlock>): parsed is { readonly unreadable: string } {
+  return typeof parsed === 'object' && 'unreadable' in parsed
 }
 
 function isOf({ row }: Place['entry'], interfaceName: string): boolean {

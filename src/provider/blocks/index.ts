@@ -1,4 +1,4 @@
-export { allocate } from './allocate.js'
+export { adopt, allocate } from './allocate.js'
 export {
   ADDRESS_ANNOTATION,
   type BlockClaims,
@@ -7,7 +7,7 @@ export {
   FAMILY_ANNOTATION,
   type PoolSeen,
 } from './claims.js'
-export type { BlockGift, BlockHolderQuery, BlockProviderDefinition, BlockWish } from './definition.js'
+export type { BlockHolderQuery, BlockProviderDefinition, ClaimRequest } from './definition.js'
 export { poolsFor } from './eligible.js'
 export { KnownBlocks, type KnownBlocksOptions } from './known-blocks.js'
 export type { OperatorOutcome } from './operator/outcome.js'
@@ -15,6 +15,6 @@ export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.j
 export type { AllocationOutcome } from './outcome.js'
 export { type BlockProvider, defineBlockProvider } from './provider.js'
 export { type ReleaseOutcome, release } from './release.js'
-export type { Allocation, AllocationRequest, BlockOwner, ReleaseRequest } from './request.js'
+export type { AdoptionRequest, Allocation, AllocationRequest, BlockOwner, ReleaseRequest } from './request.js'
 export { type BlocksSweepOptions, blocksSweep } from './sweep/planner.js'
 export { type BlocksWatch, type BlocksWatchOptions, blocksWatch } from './watch.js'

@@ -5,7 +5,7 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo, ObjectRef } from '../../crd/meta/object.js'
 import { type CachedObjects, type Change, type Delta, ObjectCache, type Step, type TaskTime } from '../../plan/index.js'
-import { BlockBook, type BlockEntry, isBound } from './book.js'
+import { type BlockEntry, isBound, ParsedBlock } from './parsed-block.js'
 import type { PoolReading } from './pool-reading.js'
 import { PoolView } from './pool-view.js'
 import { stickyKeys } from './sticky-keys.js'
@@ -16,7 +16,7 @@ export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefine
 
 /** A row, and the block that it is in. */
 export interface Place {
-  readonly book: BlockBook
+  readonly parsed: ParsedBlock
   readonly entry: BlockEntry
 }
 
@@ -75,20 +75,21 @@ export class KnownBlocks {
   readonly written = new Set<string>()
   readonly #cache: ObjectCache
   readonly #pools: CachedObjects<PoolReading>
-  readonly #blocks: CachedObjects<BlockBook>
+  readonly #blocks: CachedObjects<ParsedBlock>
   readonly #views = new Map<string, PoolView>()
   /** Blocks as a write that is being prepared will leave them. */
-  readonly #assumed = new Map<string, BlockBook>()
+  readonly #assumed = new Map<string, ParsedBlock>()
   readonly #listedNodes = new Set<string>()
   /** When pools were shown last, by those who are not shown all. */
   readonly #poolsAtMs = new Map<string, number>()
   /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
-  #underWay = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
+  #inFlight = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
+  #followed: Delta<ParsedBlock> | undefined
 
-  /** @param cache where pools and blocks are kept. Only for one that is fed by `followPool` and `followBlock` alone, as the cache tells each change once */
+  /** @param cache where pools and blocks are: with the cache of a host, {@link followPool} and {@link followBlock} are called for each change of it */
   constructor({ isComplete = false }: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     this.isComplete = isComplete
     this.#cache = cache
@@ -112,6 +113,7 @@ export class KnownBlocks {
     const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
     if (pool !== undefined) this.followPool(pool, nowMs)
     if (block !== undefined) this.followBlock(block, nowMs)
+    this.#cache.announce(applied)
     return !applied.isStale
   }
 
@@ -121,7 +123,7 @@ export class KnownBlocks {
   }
 
   /** A block by its name. */
-  book(name: string): Known<BlockBook> {
+  block(name: string): Known<ParsedBlock> {
     return this.#assumed.get(name) ?? this.#blocks.get(name) ?? this.#lack(this.#blocks, name)
   }
 
@@ -146,13 +148,13 @@ export class KnownBlocks {
   }
 
   /** The blocks that are bound to a node. */
-  booksOfNode(node: string): readonly BlockBook[] {
-    return this.#booksBy('node', node).filter(({ object }) => object.spec.node === node)
+  blocksOfNode(node: string): readonly ParsedBlock[] {
+    return this.#blocksBy('node', node).filter(({ object }) => object.spec.node === node)
   }
 
   /** Every block that is known. */
-  *books(): IterableIterator<BlockBook> {
-    for (const book of this.#blocks) if (!this.#assumed.has(book.name)) yield book
+  *blocks(): IterableIterator<ParsedBlock> {
+    for (const parsed of this.#blocks) if (!this.#assumed.has(parsed.name)) yield parsed
     yield* this.#assumed.values()
   }
 
@@ -201,7 +203,7 @@ export class KnownBlocks {
     // pools take in what is there already
     for (const name of this.#blockNames()) copy(IPBlock.info, this.#blocks, name)
     for (const name of this.#views.keys()) copy(IPPool.info, this.#pools, name)
-    for (const [name, sent] of this.#underWay) known.#underWay.set(name, sent)
+    for (const [name, sent] of this.#inFlight) known.#inFlight.set(name, sent)
     return known
   }
 
@@ -209,19 +211,19 @@ export class KnownBlocks {
    * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be done it knows all the same, also of tasks that go on with this
    * one. What was read before is read again.
    */
-  anew(): KnownBlocks {
-    const known = new KnownBlocks({ isComplete: this.isComplete })
-    known.#underWay = this.#underWay
+  anew(cache = new ObjectCache()): KnownBlocks {
+    const known = new KnownBlocks({ isComplete: this.isComplete }, cache)
+    known.#inFlight = this.#inFlight
     for (const name of this.written) known.written.add(name)
     return known
   }
 
   /** What was sent for an owner and may still be done, as far as is known: for which version of which block. */
-  doubts(
+  unconfirmed(
     uid: string,
     interfaceName?: { readonly name: string | undefined },
   ): readonly { readonly name: string; readonly version: string | undefined }[] {
-    return [...this.#underWay].flatMap(([name, sent]) =>
+    return [...this.#inFlight].flatMap(([name, sent]) =>
       sent
         .filter((each) => each.uid === uid && (interfaceName === undefined || each.interface === interfaceName.name))
         .map(({ version }) => ({ name, version })),
@@ -230,24 +232,24 @@ export class KnownBlocks {
 
   /** A task is about to write a block. */
   noteSent(name: string, sent: SentRow, { nowMs }: { readonly nowMs: number }): void {
-    const others = this.#underWay.get(name)?.filter((each) => !isOfSame(each, sent)) ?? []
-    this.#underWay.set(name, [...others, { ...sent, atMs: nowMs }])
+    const others = this.#inFlight.get(name)?.filter((each) => !isOfSame(each, sent)) ?? []
+    this.#inFlight.set(name, [...others, { ...sent, atMs: nowMs }])
   }
 
   /** The store has not taken what was sent for an owner, and nothing of it comes later. */
   noteRefused(name: string, owner: Pick<SentRow, 'uid' | 'interface'>): void {
-    this.#setUnderWay(name, (sent) => !isOfSame(sent, owner))
+    this.#setInFlight(name, (sent) => !isOfSame(sent, owner))
   }
 
-  #setUnderWay(name: string, stays: (sent: SentRow) => boolean): void {
-    const left = this.#underWay.get(name)?.filter(stays) ?? []
-    if (left.length === 0) this.#underWay.delete(name)
-    else this.#underWay.set(name, left)
+  #setInFlight(name: string, stays: (sent: SentRow) => boolean): void {
+    const left = this.#inFlight.get(name)?.filter(stays) ?? []
+    if (left.length === 0) this.#inFlight.delete(name)
+    else this.#inFlight.set(name, left)
   }
 
   /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
-  underWayAt(nowMs: number): RangeSet.RangeSet {
-    const lately = [...this.#underWay.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
+  inFlightAt(nowMs: number): RangeSet.RangeSet {
+    const lately = [...this.#inFlight.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
     return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
   }
 
@@ -265,12 +267,12 @@ export class KnownBlocks {
    *
    * @returns takes that back: call it before anything else is shown
    */
-  assume(assumed: BlockBook): () => void {
+  assume(assumed: ParsedBlock): () => void {
     const { name } = assumed
     const before = this.#assumed.get(name)
-    const replace = (book: BlockBook | undefined) => {
-      if (book === undefined) this.#assumed.delete(name)
-      else this.#assumed.set(name, book)
+    const replace = (parsed: ParsedBlock | undefined) => {
+      if (parsed === undefined) this.#assumed.delete(name)
+      else this.#assumed.set(name, parsed)
       this.#noteAll(name)
     }
     replace(assumed)
@@ -308,48 +310,52 @@ export class KnownBlocks {
     // what the status said before of blocks that are not known is not so any more
     if (!this.isComplete) view.forget()
     else if (!hasChanged) return
-    for (const book of this.books()) this.#note(view, book)
+    for (const parsed of this.blocks()) this.#note(view, parsed)
     for (const { object } of this.#blocks.unreadable()) this.#markUnreadable(view, object.metadata.name)
   }
 
-  /** Takes a change in that the cache has taken in. */
-  followBlock({ ref: { name }, before, now, wasKnown }: Delta<BlockBook>, nowMs: number): void {
+  /** Takes a change in that the cache has taken in. @returns false: it was taken in before, as that of a task */
+  followBlock(delta: Delta<ParsedBlock>, nowMs: number): boolean {
+    const { ref, before, now, wasKnown } = delta
+    const { name } = ref
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     // a watch tells what the answer to a write has told before
-    if (now !== undefined && now === before) return
+    if (this.#followed === delta || (now !== undefined && now === before)) return false
+    this.#followed = delta
     const version = now?.object.metadata.resourceVersion
-    const sent = this.#underWay.get(name)
-    if (sent !== undefined) this.#setUnderWay(name, (each) => each.version === version)
+    const sent = this.#inFlight.get(name)
+    if (sent !== undefined) this.#setInFlight(name, (each) => each.version === version)
     if (now === undefined) {
       this.#others.delete(name)
       this.written.delete(name)
     } else if (now.ok) this.#noteWriter(now.value, before !== undefined || (wasKnown && !this.isComplete), sent)
     this.#noteAll(name)
+    return true
   }
 
   /** Notes whether this process has written a block last, or another one. */
-  #noteWriter(book: BlockBook, wasKnown: boolean, sent: readonly SentRow[] | undefined): void {
-    const { name } = book
+  #noteWriter(parsed: ParsedBlock, wasKnown: boolean, sent: readonly SentRow[] | undefined): void {
+    const { name } = parsed
     const other = this.#others.get(name)
-    if (sent?.some((each) => isDone(each, book))) {
+    if (sent?.some((each) => isDone(each, parsed))) {
       if (other !== undefined) other.isLast = false
-      if (sent.some((each) => each.isBound && isDone(each, book))) this.written.add(name)
-    } else if (this.#isNews(book, wasKnown)) {
+      if (sent.some((each) => each.isBound && isDone(each, parsed))) this.written.add(name)
+    } else if (this.#isNews(parsed, wasKnown)) {
       this.#others.delete(name)
-      this.#others.set(name, { prefix: book.prefix, atMs: this.#nowMs, isLast: true })
+      this.#others.set(name, { prefix: parsed.prefix, atMs: this.#nowMs, isLast: true })
     }
   }
 
   /** Brings the pools up to date with what is known of a block. */
   #noteAll(name: string): void {
-    const book = this.book(name)
-    if (book instanceof BlockBook) for (const pool of this.pools()) this.#note(pool, book)
-    else if (typeof book === 'object') for (const pool of this.pools()) this.#markUnreadable(pool, name)
+    const parsed = this.block(name)
+    if (parsed instanceof ParsedBlock) for (const pool of this.pools()) this.#note(pool, parsed)
+    else if (typeof parsed === 'object') for (const pool of this.pools()) this.#markUnreadable(pool, name)
     else this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
   }
 
   /** Whether a block was written lately: what is seen for the first time may be old. */
-  #isNews({ object }: BlockBook, wasKnown: boolean): boolean {
+  #isNews({ object }: ParsedBlock, wasKnown: boolean): boolean {
     if (wasKnown) return true
     return this.isComplete && Date.parse(object.metadata.creationTimestamp ?? '') + OTHERS_MS > this.#nowMs
   }
@@ -367,20 +373,20 @@ export class KnownBlocks {
     if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix, block)
   }
 
-  #note(pool: PoolView, book: BlockBook): void {
-    if (pool.object.spec.domain === book.object.spec.domain) pool.note(book, this.#nowMs)
+  #note(pool: PoolView, parsed: ParsedBlock): void {
+    if (pool.object.spec.domain === parsed.object.spec.domain) pool.note(parsed, this.#nowMs)
   }
 
   /** The blocks under a key of an index; a block that is assumed may have nothing to do with the key. */
-  #booksBy(index: string, key: string): readonly BlockBook[] {
+  #blocksBy(index: string, key: string): readonly ParsedBlock[] {
     const known = this.#blocks.by(index, key)
     if (this.#assumed.size === 0) return known
     return [...known.filter(({ name }) => !this.#assumed.has(name)), ...this.#assumed.values()]
   }
 
   #places(index: string, key: string, isWanted: (entry: BlockEntry) => boolean): readonly Place[] {
-    const places = this.#booksBy(index, key).flatMap((book) =>
-      book.entries.filter(isWanted).map((entry) => ({ book, entry })),
+    const places = this.#blocksBy(index, key).flatMap((parsed) =>
+      parsed.entries.filter(isWanted).map((entry) => ({ parsed, entry })),
     )
     return places.sort((left, right) => left.entry.row.sequence - right.entry.row.sequence)
   }
@@ -412,7 +418,7 @@ function isOfSame(left: Pick<SentRow, 'uid' | 'interface'>, right: Pick<SentRow,
 }
 
 /** Whether it was this that has changed a block, as far as can be seen. */
-function isDone({ uid, sequence, isBound: isWanted }: SentRow, { entries }: BlockBook): boolean {
+function isDone({ uid, sequence, isBound: isWanted }: SentRow, { entries }: ParsedBlock): boolean {
   return (
     entries.some((entry) => isBound(entry) && entry.row.uid === uid && entry.row.sequence === sequence) === isWanted
   )

@@ -22,5 +22,7 @@ export type AllocationOutcome =
   | { readonly kind: 'different'; readonly message: string; readonly allocations: readonly Allocation[] }
   /** No pool can be used: each says why. Again when a pool changes. */
   | { readonly kind: 'notReady'; readonly message: string }
+  /** The store takes no row in any block that has room: a webhook denies it, or the object is too large. */
+  | { readonly kind: 'denied'; readonly message: string }
   /** Pools are not for this owner, or can not give what is asked for at all. */
   | { readonly kind: 'refused'; readonly message: string }

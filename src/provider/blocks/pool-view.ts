@@ -7,11 +7,11 @@ import type { IPPool, IPPoolFamilyStatus } from '../../crd/ipam-kit/ip-pool.js'
 import type { PoolSpace } from '../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../crd/meta/object.js'
 import { list } from '../../errors/quote.js'
-import type { BlockBook } from './book.js'
 import { chooseUnit } from './choose.js'
 import { DueTimes } from './due-times.js'
 import { blockAround, type Grid, type UnitRange, unitsWithin } from './grid.js'
 import { firstTexts, MarkedBlocks } from './marked-blocks.js'
+import type { ParsedBlock } from './parsed-block.js'
 import type { PoolReading } from './pool-reading.js'
 
 type Address = Address.Address
@@ -52,7 +52,7 @@ interface FamilyView {
   /** The blocks of `full` that have something again at some time, by name. */
   readonly due: DueTimes<Prefix>
   /** The blocks that do not lie on the grid, by name: nothing is given where they are. */
-  readonly strangers: Map<string, Prefix>
+  readonly offGrid: Map<string, Prefix>
   /** The number of the last row of each block that is known, where the order of the pool asks for it. */
   readonly sequences: Map<string, { readonly prefix: Prefix; readonly sequence: number }>
   /** Where the status says that the last one was given: for who knows no blocks. */
@@ -154,34 +154,34 @@ export class PoolView {
   }
 
   /** Takes a block in, as it is now. */
-  note(book: BlockBook, nowMs: number): void {
-    const { prefix, name, object } = book
+  note(parsed: ParsedBlock, nowMs: number): void {
+    const { prefix, name, object } = parsed
     const view = this.#families.get(prefix.address.family)
     if (view === undefined) return
     if (view.grid.blockPrefixLength !== prefix.length) {
-      view.strangers.set(name, prefix)
+      view.offGrid.set(name, prefix)
       return
     }
     const units = this.unitsOf(prefix, name)
     if (units.length === 0) return
     this.#units.set(name, units)
     view.bound.mark(prefix, object.spec.node !== undefined)
-    const hasRoom = this.hasRoomIn(book, nowMs)
+    const hasRoom = this.hasRoomIn(parsed, nowMs)
     view.full.mark(prefix, !hasRoom)
     view.due.delete(name)
-    const atMs = hasRoom || !book.isOpen ? Number.POSITIVE_INFINITY : firstEnd(book, units)
+    const atMs = hasRoom || !parsed.isOpen ? Number.POSITIVE_INFINITY : firstEnd(parsed, units)
     if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, atMs, prefix)
     if (this.object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
   }
 
   /** Whether the pool has something to give in a block. */
-  hasRoomIn(book: BlockBook, nowMs: number): boolean {
-    const units = this.unitsOf(book.prefix, book.name)
-    return chooseUnit(book, { units, count: 1, isAligned: false, order: 'lowest', nowMs }) !== undefined
+  hasRoomIn(parsed: ParsedBlock, nowMs: number): boolean {
+    const units = this.unitsOf(parsed.prefix, parsed.name)
+    return chooseUnit(parsed, { units, count: 1, isAligned: false, order: 'lowest', nowMs }) !== undefined
   }
 
   /** Whether the pool has something to give in a block that was noted. O(log n), amortised. */
-  knowsRoomIn({ prefix, name }: BlockBook, nowMs: number): boolean {
+  knowsRoomIn({ prefix, name }: ParsedBlock, nowMs: number): boolean {
     const view = this.#families.get(prefix.address.family)
     if (view === undefined || !this.#units.has(name)) return false
     this.#expire(view, nowMs)
@@ -192,7 +192,7 @@ export class PoolView {
   noteAbsent(prefix: Prefix, name: string): void {
     this.#units.delete(name)
     const view = this.#families.get(prefix.address.family)
-    view?.strangers.delete(name)
+    view?.offGrid.delete(name)
     if (view === undefined || view.grid.blockPrefixLength !== prefix.length) return
     view.due.delete(name)
     view.sequences.delete(name)
@@ -205,7 +205,7 @@ export class PoolView {
     const view = this.#families.get(prefix.address.family)
     if (view === undefined) return
     if (view.grid.blockPrefixLength === prefix.length) view.full.mark(prefix, true)
-    else view.strangers.set(name, prefix)
+    else view.offGrid.set(name, prefix)
   }
 
   /** The block of its domain in which an address lies, by name; `undefined`: it has none of that family. */
@@ -227,9 +227,9 @@ export class PoolView {
   }
 
   /** A block that lies off the grid over one that lies on it: what is in use of that, nobody can tell. */
-  strangerOver(prefix: Prefix): string | undefined {
-    const strangers = this.#families.get(prefix.address.family)?.strangers ?? []
-    for (const [name, stranger] of strangers) if (Prefix.overlaps(stranger, prefix)) return name
+  offGridOver(prefix: Prefix): string | undefined {
+    const offGrid = this.#families.get(prefix.address.family)?.offGrid ?? []
+    for (const [name, other] of offGrid) if (Prefix.overlaps(other, prefix)) return name
     return undefined
   }
 
@@ -251,7 +251,7 @@ export class PoolView {
     this.#expire(view, nowMs)
     const { free, unbound } = this.#restOf(view)
     const rest = withBound ? free : unbound
-    const strange = RangeSet.fromPrefixes([...view.strangers.values()].map((prefix) => onGrid(prefix, view.grid)))
+    const strange = RangeSet.fromPrefixes([...view.offGrid.values()].map((prefix) => onGrid(prefix, view.grid)))
     const unwanted = RangeSet.union(beside, strange)
     const wanted = RangeSet.isEmpty(unwanted) ? rest : RangeSet.subtract(rest, unwanted)
     const last = this.object.spec.order === 'lowest' ? undefined : (lastOf(view) ?? view.hinted)
@@ -321,7 +321,7 @@ export class PoolView {
         bound: new MarkedBlocks(),
         due: new DueTimes(),
         sequences: new Map(),
-        strangers: new Map(),
+        offGrid: new Map(),
         hinted: undefined,
         rest: undefined,
         hints: undefined,
@@ -336,7 +336,7 @@ export function hasFamily({ spec }: IPPool, family: Family): boolean {
 }
 
 /** When the first of some units that somebody has or waits for is free. */
-function firstEnd({ entries }: BlockBook, units: readonly UnitRange[]): number {
+function firstEnd({ entries }: ParsedBlock, units: readonly UnitRange[]): number {
   let firstMs = Number.POSITIVE_INFINITY
   for (const { unit, count, untilMs } of entries) {
     if (untilMs < firstMs && units.some(({ first, last }) => first < unit + count && last >= unit)) firstMs = untilMs

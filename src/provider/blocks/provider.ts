@@ -2,22 +2,27 @@ import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
-import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { refuse } from '../../errors/refuse.js'
-import type {
-  Applied,
-  CallResult,
-  CallTasks,
-  Change,
-  ExternalCall,
+import type { IPPool } from '../../crd/ipam-kit/ip-pool.js'
+import type { Model } from '../../crd/meta/model.js'
+import { formatRef, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import {
+  type Applied,
+  type CallResult,
+  type CallTasks,
+  type Change,
+  type Delta,
+  type ExternalResult,
+  modelWatch,
   ObjectCache,
-  Outcome,
-  Plan,
-  Planner,
-  PlanTime,
-  Refusal,
-  Task,
+  type Outcome,
+  type Parsed,
+  type Plan,
+  type Planner,
+  type PlanTime,
+  type Refusal,
+  type Selection,
+  type Task,
+  type Watch,
 } from '../../plan/index.js'
 import { controllersOf, isControlledBy } from '../claims/address-object.js'
 import {
@@ -34,19 +39,21 @@ import {
   type Resolved,
   type UnreadableOutcome,
 } from '../claims/index.js'
-import { allocate } from './allocate.js'
+import { adopt, allocate } from './allocate.js'
 import { AllocateGroup } from './allocate-group.js'
 import { addressOf } from './allocation.js'
-import { BlockBook, type BlockEntry, isBound } from './book.js'
-import { answerOf, type GivenAnswer, type ReleasedAnswer } from './call-answers.js'
+import { answerOf, type BlockCall, type BlockOutcome, DENIALS } from './calls.js'
 import type { BlockProviderDefinition } from './definition.js'
 import { refusalOf } from './eligible.js'
 import { addressOfUnit } from './grid.js'
 import { KnownBlocks } from './known-blocks.js'
+import { type BlockEntry, isBound, type ParsedBlock } from './parsed-block.js'
+import { PoolReading } from './pool-reading.js'
 import { PoolView } from './pool-view.js'
 import { release } from './release.js'
-import type { AllocationRequest } from './request.js'
+import { type AdoptionRequest, type Allocation, type AllocationRequest, isAdoption } from './request.js'
 import { WantedAddresses } from './wanted.js'
+import { blockWatch, poolWatch } from './watches.js'
 
 /** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
 export interface BlockProvider<
@@ -55,7 +62,7 @@ export interface BlockProvider<
   R extends Outcome = Outcome,
 > extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   /** What calls are carried out by: hand them to `taskCaller` of `ipam-kit/run`. */
-  readonly tasks: CallTasks
+  readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   /** What is known of pools and blocks, from what this planner was shown. */
   readonly known: KnownBlocks
   /** The ledger of a pool, to look into. Changing it is not for callers. */
@@ -82,26 +89,27 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   implements BlockProvider<P, L, R>
 {
   readonly name: string
-  readonly watches: readonly KindInfo[]
-  readonly tasks: CallTasks
+  readonly watches: readonly Selection[]
+  readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   readonly #definition: BlockProviderDefinition<P, L, R>
   readonly #provider: Provider<P, L, R>
+  /** How the pools of each kind are read: as blocks know them. */
+  readonly #poolWatches: ReadonlyMap<string, Watch<PoolReading>>
   /** The pools by their names in blocks. */
   readonly #pools = new Map<string, ObjectRef>()
-  /** The names in blocks of the pools, by how people know them. */
-  readonly #names = new Map<string, string>()
   /** The claims that wait for a pool to be ready. */
   readonly #waiting = new Set<string>()
   /** The claims that were refused the address that they ask for. */
   readonly #wanted = new WantedAddresses()
-  #known: KnownBlocks
+  #objects = new ObjectCache()
+  #known = new KnownBlocks({ isComplete: true })
 
   constructor(definition: BlockProviderDefinition<P, L, R>) {
     const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds, holdsAddress } = definition
     this.#definition = definition
     this.name = name
-    this.#known = new KnownBlocks({ isComplete: true })
-    this.#provider = defineProvider<P, L, PoolView, R>({
+    this.#poolWatches = new Map(pools.map((model) => [model.info.kind, poolWatchOf(model, definition.ipPoolOf)]))
+    this.#provider = defineProvider<P, L, PoolView, R, BlockCall, BlockOutcome>({
       name,
       pools,
       poolAnnotations,
@@ -122,15 +130,16 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
         definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
     })
     this.watches = [...this.#provider.watches, IPBlock.info]
+    this.share(this.#objects)
     this.tasks = {
-      taskFor: (call) => this.#taskFor(call),
-      answerOf: (call, outcome, time) => answerOf(call, this.#inWords(call, outcome), time),
-      groupOf: ({ operation, input }) => (operation === 'release' ? undefined : (input as unknown as CallInput).pool),
+      taskFor: ({ input }) => this.#taskFor(input),
+      answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
+      groupOf: ({ input }) => (input.task === 'release' ? undefined : input.pool),
       openGroup: () =>
         new AllocateGroup({
           known: () => this.#known,
-          requestOf: (call) => this.#requestOf(call),
-          answerOf: (call, outcome, nowMs) => answerOf(call, this.#inWords(call, outcome), { nowMs }),
+          requestOf: ({ input }) => this.#requestOf(input),
+          answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
         }),
     }
   }
@@ -144,30 +153,35 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 
   share(objects: ObjectCache): void {
-    this.#provider.share?.(objects)
+    this.#provider.share(objects)
+    this.#objects = objects
+    this.#known = this.#known.anew(objects)
+    // each version of a pool is read when it comes
+    for (const watch of this.#poolWatches.values()) objects.open(watch)
   }
 
   observe(change: Change): readonly string[] {
-    return this.#take(change, () => this.#provider.observe(change))
+    return this.wakes(this.#objects.apply(change))
   }
 
   wakes(applied: Applied): readonly string[] {
     const { change } = applied
-    return this.#take(change, () => this.#provider.wakes?.(applied) ?? this.#provider.observe(change))
+    const block = applied.deltaFor(blockWatch)
+    if (block !== undefined) return this.#wakeForBlock(block)
+    if (change.kind === 'absent' && IPAddressClaim.is(change.ref)) this.#wanted.forget(formatRef(change.ref))
+    for (const watch of this.#poolWatches.values()) {
+      const pool = applied.deltaFor(watch)
+      if (pool !== undefined) return this.#wakeForPool(pool, applied)
+    }
+    return this.#provider.wakes(applied)
   }
 
-  /** @param take has the inner provider take the change in */
-  #take(change: Change, take: () => readonly string[]): readonly string[] {
-    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
-    if (IPBlock.is(ref)) return this.#observeBlock(change, ref.name)
-    if (change.kind === 'absent' && IPAddressClaim.is(ref)) this.#wanted.forget(formatRef(ref))
-    if (!this.#definition.pools.some((model) => model.is(ref))) return take()
-    const pool = this.#ipPoolIn(change, ref)
-    const name = this.#noteName(ref, pool)
+  #wakeForPool(delta: Delta<PoolReading>, applied: Applied): readonly string[] {
+    const name = nameIn(delta.now) ?? nameIn(delta.before) ?? delta.ref.name
+    this.#pools.set(name, delta.ref)
     const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
-    const inBlocks = asIPPool(change, name, pool)
-    if (inBlocks !== undefined) this.#known.observe(inBlocks, { nowMs: 0 })
-    const keys = take()
+    this.#known.followPool({ ...delta, ref: { ...delta.ref, name } }, 0)
+    const keys = this.#provider.wakes(applied)
     // what was said of addresses went by what the pool gave before
     if (this.#spaceOf(name) !== had) this.#provider.invalidate(keys)
     // a pool becomes ready by its status, which means nothing to the life of claims
@@ -177,20 +191,30 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return [...keys, ...waiting]
   }
 
-  onResult(answered: CallResult): readonly string[] {
+  onResult(answered: CallResult<BlockCall, BlockOutcome>): readonly string[] {
     const keys = this.#provider.onResult?.(answered) ?? []
     const { call, answer } = answered
-    const { pool, address } = call.input as unknown as CallInput
+    const { input } = call
     const key = formatRef(call.about)
-    // a claim that is gone waits for nothing
-    if (call.operation !== 'release' && address !== undefined && keys.includes(key)) {
-      if (answer.ok && !DENIALS.has(answer.value)) this.#wanted.forget(key)
-      else this.#wanted.note(key, address)
+    if (input.task === 'allocate') {
+      const [address] = input.request.addresses ?? []
+      const isRefused = !answer.ok || DENIALS[answer.value.kind] !== undefined
+      // a claim that is gone waits for nothing
+      if (address !== undefined && keys.includes(key)) {
+        if (isRefused) this.#wanted.note(key, Address.format(address))
+        else this.#wanted.forget(key)
+      }
+      return keys
     }
-    const ref = this.#pools.get(pool)
-    if (call.operation !== 'release' || !answer.ok || ref === undefined) return keys
+    const ref = this.#pools.get(input.pool)
+    if (!answer.ok || ref === undefined) return keys
     // others may get what it had; a change of its block is no news here, as the task has shown it
-    return [...keys, ...this.#wake(answer.value as ReleasedAnswer), ...this.#provider.retry(ref)]
+    const released = 'allocations' in answer.value ? answer.value.allocations : []
+    return [
+      ...keys,
+      ...this.#wake(released.map(({ address }) => Address.format(address))),
+      ...this.#provider.retry(ref),
+    ]
   }
 
   plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
@@ -223,19 +247,19 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 
   reset(): void {
     this.#provider.reset()
-    this.#known = this.#known.anew()
     this.#waiting.clear()
     this.#wanted.clear()
     this.#pools.clear()
-    this.#names.clear()
+    // until a host shares its own
+    this.share(new ObjectCache())
   }
 
-  #observeBlock(change: Change, name: string): readonly string[] {
-    const before = this.#known.book(name)
-    this.#known.observe(change, { nowMs: 0 })
-    if (!(before instanceof BlockBook)) return []
-    const after = this.#known.book(name)
-    const has = new Set(after instanceof BlockBook ? after.entries.filter(isBound).map(rowText) : [])
+  #wakeForBlock(delta: Delta<ParsedBlock>): readonly string[] {
+    const { before: had, now } = delta
+    // what a task has written is no news here
+    if (!this.#known.followBlock(delta, 0) || had?.ok !== true) return []
+    const before = had.value
+    const has = new Set(now?.ok === true ? now.value.entries.filter(isBound).map(rowText) : [])
     const gone = before.entries.filter((entry) => isBound(entry) && !has.has(rowText(entry)))
     if (gone.length === 0) return []
     const { domain } = before.object.spec
@@ -244,8 +268,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     const claims = gone.filter(({ row }) => row.kind === KIND)
     const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
     this.#provider.invalidate(losers)
-    const heirs = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
-    return [...losers, ...heirs, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
+    const successors = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
+    return [...losers, ...successors, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
   }
 
   /** Addresses are somebody's no more: those who ask for them ask again. */
@@ -255,51 +279,31 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return keys
   }
 
-  /** The pool of a change as blocks know it; `undefined`: it is gone, or can not be read. */
-  #ipPoolIn(change: Change, ref: ObjectRef): KubeObject | undefined {
-    const { ipPoolOf, pools } = this.#definition
-    if (change.kind === 'absent') return undefined
-    if (ipPoolOf === undefined) return change.object
-    const read = pools.find((model) => model.is(ref))?.safeParse(change.object)
-    return read?.ok ? ipPoolOf(read.value) : undefined
-  }
-
-  /** The name in blocks of a pool, as far as it is known. */
-  #noteName(ref: ObjectRef, pool: KubeObject | undefined): string | undefined {
-    const shown = formatRef(ref)
-    const own = this.#definition.ipPoolOf === undefined ? ref.name : undefined
-    const name = pool?.metadata.name ?? own ?? this.#names.get(shown)
-    if (name !== undefined) {
-      this.#names.set(shown, name)
-      this.#pools.set(name, ref)
-    }
-    return name
-  }
-
   /** How many rows there are of a pool. O(blocks that are known). */
   #countRows(pool: P): number {
     const name = this.#nameOf(pool)
     let rows = 0
-    for (const book of this.#known.books()) {
-      for (const entry of book.entries) {
-        if (isBound(entry) && (entry.row.pool ?? book.object.spec.pool) === name) rows++
+    for (const parsed of this.#known.blocks()) {
+      for (const entry of parsed.entries) {
+        if (isBound(entry) && (entry.row.pool ?? parsed.object.spec.pool) === name) rows++
       }
     }
     return rows
   }
 
   #nameOf(pool: P): string {
-    return this.#names.get(formatRef(refOf(pool))) ?? pool.metadata.name
+    const watch = this.#poolWatches.get(pool.kind)
+    return (watch && nameIn(this.#objects.open(watch).entry(pool.metadata))) ?? pool.metadata.name
   }
 
   /** Whether a pool gives anything, and why not. */
-  #readiness(name: string | undefined): string | undefined {
-    const pool = name === undefined ? undefined : this.#known.pool(name)
+  #readiness(name: string): string | undefined {
+    const pool = this.#known.pool(name)
     return pool instanceof PoolView ? `${pool.problem} ${[...pool.families].join()}` : undefined
   }
 
-  #spaceOf(name: string | undefined): PoolView['space'] {
-    const pool = name === undefined ? undefined : this.#known.pool(name)
+  #spaceOf(name: string): PoolView['space'] {
+    const pool = this.#known.pool(name)
     return pool instanceof PoolView ? pool.space : undefined
   }
 
@@ -317,48 +321,62 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
   }
 
-  #ensure({ claim, pool, ledger, offer: view, results }: EnsureInput<P, L, PoolView>): Ensured {
-    const wish = this.#definition.wish({ claim, pool, ledger, families: [...view.families] })
-    if (wish.kind === 'wait') return wish
-    const given = results.allocate as GivenAnswer | undefined
-    if (given !== undefined) {
-      const address = Address.parse(given.address)
-      const gateway = given.gateway === undefined ? undefined : Address.parse(given.gateway)
-      const offer = this.#definition.offer({ address, prefix: given.prefix, gateway }, pool)
-      return { kind: 'address', address, ...offer, why: `it has a row in block ${given.block}` }
+  #ensure({
+    claim,
+    pool,
+    ledger,
+    offer: view,
+    results,
+  }: EnsureInput<P, L, PoolView, BlockOutcome>): Ensured<BlockCall> {
+    const wanted = this.#definition.request({ claim, pool, ledger, families: [...view.families] })
+    if (wanted.kind === 'wait') return wanted
+    const given = results.allocate
+    if (given !== undefined && 'allocations' in given) {
+      const [allocation] = given.allocations as [Allocation]
+      const { address, block } = allocation
+      const offer = this.#definition.offer(allocation, pool)
+      return { kind: 'address', address, ...offer, why: `it has a row in block ${block}` }
     }
-    const { family, address } = wish
-    const input = {
-      ...callInput(claim, view.name, family),
-      ...(address === undefined ? {} : { address: Address.format(address) }),
-    }
+    const { family, address } = wanted
+    const request = { ...this.#requestFor(claim, view.name, family), addresses: address && [address] }
+    const input: BlockCall = { task: 'allocate', pool: view.name, request }
     return { kind: 'call', operation: 'allocate', input, why: 'an address for the claim' }
   }
 
   /** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
-  #confirm({ claim, pool, address, results, isBound: isClaimBound }: ConfirmInput<P, L>): Confirmed {
+  #confirm({
+    claim,
+    pool,
+    address,
+    results,
+    isBound: isClaimBound,
+  }: ConfirmInput<P, L, BlockOutcome>): Confirmed<BlockCall> {
     const { keepsOutOfRange = false } = this.#definition
-    const problem = DENIALS.get(results.confirm)
-    if (problem !== undefined && !(keepsOutOfRange && results.confirm === 'outOfPool')) {
+    const said = results.confirm?.kind
+    const problem = said && DENIALS[said]
+    if (problem !== undefined && !(keepsOutOfRange && said === 'outOfPool')) {
       // what an earlier claim has left is removed, and the claim gets an address of its own
       const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
       return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'stale', message: problem }
     }
-    if (results.confirm !== undefined) return { kind: 'yes' }
+    if (said !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
       return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
     }
     const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
-    if (rows.some(({ book, entry }) => Address.equals(addressOf(book, entry), read.value))) return { kind: 'yes' }
-    const input = {
-      ...callInput(claim, this.#nameOf(pool), read.value.family),
-      address: Address.format(read.value),
+    if (rows.some(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), read.value))) return { kind: 'yes' }
+    const name = this.#nameOf(pool)
+    const request: AdoptionRequest = {
+      ...this.#requestFor(claim, name, read.value.family),
+      addresses: [read.value],
+      outOfRange: keepsOutOfRange ? 'record' : 'refuse',
     }
+    const input: BlockCall = { task: 'allocate', pool: name, request }
     return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
   }
 
-  #release(input: ReleaseInput<P, L>): Released {
+  #release(input: ReleaseInput<P, L, BlockOutcome>): Released<BlockCall> {
     const { claim, address, isStale, results } = input
     const { uid } = claim.metadata
     const said = this.#definition.mayRelease?.(input)
@@ -368,40 +386,34 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     // nobody else is given it while there is an IPAddress that has it
     if (address !== undefined) return { kind: 'later' }
     if (this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
-    const call = callInput(claim, input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool), 4)
+    const pool = input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool)
+    const call: BlockCall = { task: 'release', pool, request: { owner: { uid } } }
     return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
   }
 
-  #taskFor(call: ExternalCall): Task {
-    const { uid } = call.input as unknown as CallInput
-    if (call.operation === 'release') return release({ owner: { uid } }, this.#known)
-    return allocate(this.#requestOf(call), this.#known)
+  #requestFor({ metadata }: IPAddressClaim, pool: string, family: 4 | 6): AllocationRequest {
+    const { uid, namespace = '', name } = metadata
+    const owner = { uid: uid as string, name: `${namespace}/${name}`, kind: KIND }
+    return { owner, pools: [pool], families: [family], namespaceLabels: this.#definition.namespaceLabels?.(namespace) }
   }
 
-  #requestOf({ operation, input }: ExternalCall): AllocationRequest {
-    const { uid, name, pool, family, address } = input as unknown as CallInput
-    if (operation !== 'allocate' && operation !== 'confirm') {
-      const expected = 'allocate, confirm or release'
-      refuse('operation', expected, operation)
-    }
-    const namespaceLabels = this.#definition.namespaceLabels?.(name.slice(0, name.indexOf('/')))
-    const addresses = address === undefined ? undefined : [Address.parse(address)]
-    const owner = { uid, name, kind: KIND }
-    const request = { owner, pools: [pool], families: [family], addresses, namespaceLabels }
-    // whoever had the name of the claim before is gone; and what it has it has by an IPAddress already
-    if (operation === 'confirm') {
-      const { keepsOutOfRange } = this.#definition
-      return { ...request, inherits: true, keepsOutOfRange }
-    }
-    return { ...request, heldBy: (prefix) => this.#heldBy(pool, name, prefix) }
+  #taskFor(call: BlockCall): Task<BlockOutcome> {
+    if (call.task === 'release') return release(call.request, this.#known)
+    const request = this.#requestOf(call)
+    return isAdoption(request) ? adopt(request, this.#known) : allocate(request, this.#known)
   }
 
-  /** What has become of a call, with the pool as people know it. */
-  #inWords({ input }: ExternalCall, outcome: Outcome): Outcome {
-    const { pool } = input as unknown as CallInput
-    const ref = this.#pools.get(pool)
-    if (this.#definition.ipPoolOf === undefined || ref === undefined) return outcome
-    return { ...outcome, message: outcome.message.replaceAll(pool, formatRef(ref)) }
+  /** The request of a call, with who holds addresses without rows. An address that is adopted has its holder. */
+  #requestOf({ pool, request }: Extract<BlockCall, { task: 'allocate' }>): AllocationRequest | AdoptionRequest {
+    if (isAdoption(request)) return request
+    return { ...request, heldBy: (prefix) => this.#heldBy(pool, request.owner.name, prefix) }
+  }
+
+  /** The answer to a call, with the pool as people know it. */
+  #answerOf(call: BlockCall, outcome: BlockOutcome, time: PlanTime): ExternalResult<BlockOutcome> {
+    const ref = this.#definition.ipPoolOf && this.#pools.get(call.pool)
+    const message = ref ? outcome.message.replaceAll(call.pool, formatRef(ref)) : outcome.message
+    return answerOf(call, { ...outcome, message }, time)
   }
 
   #heldBy(pool: string, claim: string, prefix: Prefix): string | undefined {
@@ -411,11 +423,26 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 }
 
-/** What a change of a pool is to blocks, if it is anything to them. */
-function asIPPool(change: Change, name: string | undefined, pool: KubeObject | undefined): Change | undefined {
-  if (change.kind === 'present') return pool && { ...change, object: pool }
-  const { apiVersion, kind } = IPPool.info
-  return name === undefined ? undefined : { ...change, ref: { apiVersion, kind, name } }
+/** How a pool of a provider is read. One that has no form of its own in blocks is an IPPool, and read as all parts of the process read it. */
+function poolWatchOf<P extends KubeObject>(
+  model: Model<P>,
+  ipPoolOf: ((pool: P) => IPPool) | undefined,
+): Watch<PoolReading> {
+  if (ipPoolOf === undefined) return poolWatch
+  const { parse, ...watch } = modelWatch(model)
+  return {
+    ...watch,
+    indexes: {},
+    parse: (object, before) => {
+      const read = parse(object, undefined)
+      return read.ok ? { ok: true, value: new PoolReading(ipPoolOf(read.value), before) } : read
+    },
+  }
+}
+
+/** The name of a pool in blocks. */
+function nameIn(pool: Parsed<PoolReading> | undefined): string | undefined {
+  return pool?.ok === true ? pool.value.object.metadata.name : undefined
 }
 
 function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
@@ -425,29 +452,8 @@ function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
 /** What the owner of a row is, in a row. */
 const KIND = 'IPAddressClaim.ipam.cluster.x-k8s.io'
 
-interface CallInput {
-  readonly uid: string
-  readonly name: string
-  /** As blocks know it. */
-  readonly pool: string
-  readonly family: 4 | 6
-  readonly address?: string
-}
-
-function callInput({ metadata }: IPAddressClaim, pool: string, family: 4 | 6) {
-  const { uid, namespace, name } = metadata
-  return { uid: uid as string, name: `${namespace}/${name}`, pool, family }
-}
-
-/** Why a claim can not have a row for an IPAddress, by what has become of that. */
-const DENIALS: ReadonlyMap<unknown, string> = /* @__PURE__ */ new Map([
-  ['taken', 'its address is that of somebody else'],
-  ['outOfPool', 'its address is not of the pool any more'],
-  ['different', 'the claim has been given another address'],
-])
-
 /** The addresses of a row. */
-function addressesOf({ prefix, object }: BlockBook, { unit, count }: BlockEntry): readonly string[] {
+function addressesOf({ prefix, object }: ParsedBlock, { unit, count }: BlockEntry): readonly string[] {
   const { allocationPrefixLength } = object.spec
   return Array.from({ length: count }, (_, nth) =>
     Address.format(addressOfUnit(prefix, allocationPrefixLength, unit + nth)),

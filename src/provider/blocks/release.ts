@@ -4,15 +4,15 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../plan/index.js'
 import { allocationOf } from './allocation.js'
-import { BlockBook, isBound } from './book.js'
 import { unitOf } from './grid.js'
 import { OwnerHandle } from './handle.js'
 import { blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
+import { isOldPool, ObservedObjects } from './observed-objects.js'
+import { isBound, ParsedBlock } from './parsed-block.js'
 import { PoolView } from './pool-view.js'
 import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
 import { fence, takeBack } from './rows.js'
-import { isOldPool, Shown } from './shown.js'
 
 export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
@@ -50,11 +50,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   readonly #handle: OwnerHandle | undefined
   /** The blocks that this task writes. */
   readonly #sent = new Set<string>()
-  readonly #shown = new Shown()
+  readonly #observed = new ObservedObjects()
   /** Whether there was a handle when it was first read. */
   #hasHandle = false
   /** Blocks into which an earlier attempt may still write, and their version then. */
-  readonly #suspects = new Map<string, string | undefined>()
+  readonly #inFlight = new Map<string, string | undefined>()
   #nowMs = 0
   /** How much was known when the last step began. */
   #since = 0
@@ -62,14 +62,14 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   constructor(request: ReleaseRequest, known: KnownBlocks) {
     this.#request = request
     this.#known = known
-    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#shown) : undefined
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#observed) : undefined
   }
 
   observe(change: Change): void {
     const isSo = this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
     // another task of this process has met it since
     if (!isSo) return
-    this.#shown.note(change)
+    this.#observed.note(change)
     this.#handle?.observe(change)
   }
 
@@ -82,8 +82,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     this.#nowMs = nowMs
     this.#since = this.#known.clock
     // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
-    for (const { name, version } of this.#doubts()) {
-      if (!this.#sent.has(name)) this.#suspects.set(name, version)
+    for (const { name, version } of this.#unconfirmed()) {
+      if (!this.#sent.has(name)) this.#inFlight.set(name, version)
     }
     const left = this.#reviewHandle(conflicts)
     if (left !== undefined) return left
@@ -92,11 +92,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const [place] = this.#places()
     if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
-    if (isOldPool(allocation.pool, this.#known, this.#shown, nowMs)) {
+    if (isOldPool(allocation.pool, this.#known, this.#observed, nowMs)) {
       return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
     }
     const pool = this.#known.pool(allocation.pool)
-    const { name, prefix, version } = place.book
+    const { name, prefix, version } = place.parsed
     const { uid, sequence, interface: interfaceName } = place.entry.row
     const turn = turnAt(name, time)
     if (turn !== undefined) return turn
@@ -109,9 +109,9 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     return write(effect)
   }
 
-  #doubts(): ReturnType<KnownBlocks['doubts']> {
+  #unconfirmed(): ReturnType<KnownBlocks['unconfirmed']> {
     const { owner, interface: name } = this.#request
-    return this.#known.doubts(owner.uid, name === undefined ? undefined : { name })
+    return this.#known.unconfirmed(owner.uid, name === undefined ? undefined : { name })
   }
 
   /** What the handle names that was not looked at yet. */
@@ -127,8 +127,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     }
     const refs = handle.unread(this.#interfaces(handle))
     if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have something there' }
-    for (const { name, version } of handle.takeSuspects(this.#interfaces(handle), this.#known)) {
-      this.#suspects.set(name, version)
+    for (const { name, version } of handle.takeInFlight(this.#interfaces(handle), this.#known)) {
+      this.#inFlight.set(name, version)
     }
     return undefined
   }
@@ -141,10 +141,10 @@ class ReleaseTask implements Task<ReleaseOutcome> {
 
   /** The end, when nothing comes later and the handle says no more than what the owner has. */
   #end(conflicts: number): Step<ReleaseOutcome> {
-    for (const [name, version] of this.#suspects) {
-      const book = this.#known.book(name)
-      if (book instanceof BlockBook && book.version === version) return write(fence(book))
-      this.#suspects.delete(name)
+    for (const [name, version] of this.#inFlight) {
+      const parsed = this.#known.block(name)
+      if (parsed instanceof ParsedBlock && parsed.version === version) return write(fence(parsed))
+      this.#inFlight.delete(name)
     }
     const note = this.#handle && this.#noteIn(this.#handle, conflicts)
     if (note !== undefined) return write(note)
@@ -172,7 +172,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
       const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
       return domain === undefined ? undefined : this.#list(domain)
     }
-    const missing = [...new Set(blocks as string[])].filter((name) => !this.#shown.has(IPBlock.info, name))
+    const missing = [...new Set(blocks as string[])].filter((name) => !this.#observed.has(IPBlock.info, name))
     if (missing.length === 0) return undefined
     return { kind: 'get', refs: missing.map(blockRef), why: 'the block of the address' }
   }
@@ -200,13 +200,13 @@ class ReleaseTask implements Task<ReleaseOutcome> {
 
   #places(): readonly Place[] {
     const { owner, interface: name, container, address, sequence, pools } = this.#request
-    return this.#known.rowsOf(owner.uid).filter(({ book, entry }) => {
+    return this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
       const { row } = entry
       if (name !== undefined && row.interface !== name) return false
       if (container !== undefined && row.container !== container) return false
       if (sequence !== undefined && row.sequence !== sequence) return false
-      if (pools !== undefined && !pools.includes(row.pool ?? book.object.spec.pool)) return false
-      return address === undefined || entryHas(book, entry, address)
+      if (pools !== undefined && !pools.includes(row.pool ?? parsed.object.spec.pool)) return false
+      return address === undefined || entryHas(parsed, entry, address)
     })
   }
 
@@ -233,9 +233,9 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (address === undefined) return undefined
     for (const pool of this.#known.pools()) {
       if (pools !== undefined && !pools.includes(pool.name)) continue
-      const book = this.#known.book(pool.blockAt(address) ?? '')
-      if (!(book instanceof BlockBook)) continue
-      const entry = book.at(unitOf(book.prefix, book.object.spec.allocationPrefixLength, address))
+      const parsed = this.#known.block(pool.blockAt(address) ?? '')
+      if (!(parsed instanceof ParsedBlock)) continue
+      const entry = parsed.at(unitOf(parsed.prefix, parsed.object.spec.allocationPrefixLength, address))
       if (entry !== undefined && isBound(entry) && entry.row.uid !== owner.uid) return entry.row.owner
     }
     return undefined
@@ -252,12 +252,12 @@ function keyOf({ block, address }: Allocation): string {
   return `${block} ${Address.format(address)}`
 }
 
-function entryHas({ prefix, object }: BlockBook, { unit, count }: Place['entry'], address: Address.Address): boolean {
+function entryHas({ prefix, object }: ParsedBlock, { unit, count }: Place['entry'], address: Address.Address): boolean {
   if (!containsAddress(prefix, address)) return false
   const at = unitOf(prefix, object.spec.allocationPrefixLength, address)
   return at >= unit && at < unit + count
 }
 
-function containsAddress(prefix: BlockBook['prefix'], address: Address.Address): boolean {
+function containsAddress(prefix: ParsedBlock['prefix'], address: Address.Address): boolean {
   return prefix.address.family === address.family && Prefix.contains(prefix, address)
 }

@@ -35,17 +35,6 @@ export interface AllocationRequest {
   /** These, and no others. At most one of a family. */
   readonly addresses?: readonly Address.Address[] | undefined
   /**
-   * Whether an address of `addresses` may be that of an owner of this kind and name with another uid: one that is gone, as two of one name are never there at a
-   * time. Default false.
-   */
-  readonly inherits?: boolean | undefined
-  /**
-   * Whether an address of `addresses` may be one that no pool of the request gives: the owner has it in another way already, as a claim by its IPAddress, and gets a
-   * row in the block in which it lies all the same. Of a family that the pool has; where the pool gives prefixes, the first address of one; with `count`, all in one
-   * block: else `outOfPool`. A block that is made for it is none of a node. Default false.
-   */
-  readonly keepsOutOfRange?: boolean | undefined
-  /**
    * Whether an IPHandle says in which blocks the owner has something: so that who does not know all blocks finds it, also after a death. Costs a write, or a read.
    * Default false.
    */
@@ -59,6 +48,33 @@ export interface AllocationRequest {
   readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
   /** So many in a row of each family. Not with `prefixLengths`. Default 1. */
   readonly count?: number | undefined
+}
+
+/**
+ * Asks for rows for addresses that the owner has already without a row, as a claim by its IPAddress. A row of an earlier owner of the same kind and name becomes the
+ * row of this one: two owners of one name do not exist at the same time.
+ */
+export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'> {
+  readonly addresses: readonly Address.Address[]
+  /**
+   * What becomes of an address that no pool of the request gives:
+   *
+   * - `refuse`: `outOfPool`, unless an earlier owner of the name has a row for it
+   * - `record`: it gets a row in its block, if its family is one of the pool. Where the pool gives prefixes it has to be the first address of one, and with `count`
+   *   all of it has to lie in one block: else `outOfPool`. A block that is made for it belongs to no node
+   */
+  readonly outOfRange: 'record' | 'refuse'
+}
+
+export type TaskRequest = AllocationRequest | AdoptionRequest
+
+export function isAdoption(request: TaskRequest): request is AdoptionRequest {
+  return 'outOfRange' in request
+}
+
+/** What becomes of an address that no pool gives; `undefined`: the request adopts none. */
+export function outOfRangeOf(request: TaskRequest): AdoptionRequest['outOfRange'] | undefined {
+  return isAdoption(request) ? request.outOfRange : undefined
 }
 
 type Labels = { readonly [key: string]: string }

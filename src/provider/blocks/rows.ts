@@ -3,8 +3,8 @@ import type { IPBlock, IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import type { IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_SECONDS, ROWS_FINALIZER } from '../../crd/ipam-kit/names.js'
 import { type CreateEffect, type PatchEffect, patchObject } from '../../plan/index.js'
-import { type BlockBook, type BlockEntry, isBound } from './book.js'
 import type { Place } from './known-blocks.js'
+import { type BlockEntry, isBound, type ParsedBlock } from './parsed-block.js'
 
 /** A row to be, without its number. */
 export type NewRow = Omit<IPBlockRow, 'sequence' | 'state' | 'released' | 'until'>
@@ -29,13 +29,13 @@ interface WriteOptions {
 }
 
 /** Some units for an owner, in a block that is there. */
-export function giveUnits(book: BlockBook, unit: number, row: NewRow, { nowMs, why }: WriteOptions): PatchEffect {
-  const { object } = book
+export function giveUnits(parsed: ParsedBlock, unit: number, row: NewRow, { nowMs, why }: WriteOptions): PatchEffect {
+  const { object } = parsed
   const count = row.count ?? 1
   const sequence = nextSequence(object, nowMs)
   const rows: { [unit: string]: unknown } = {}
   // what is remembered of who had them before
-  for (const entry of entriesAt(book, unit, count)) rows[entry.key] = null
+  for (const entry of entriesAt(parsed, unit, count)) rows[entry.key] = null
   const before = object.spec.rows[unit]
   const now = { ...withoutUndefined(row), sequence }
   rows[unit] = before === undefined ? now : { ...nulls(before), ...now }
@@ -77,14 +77,14 @@ export function makeBlock(
  * @param rules those of the pool of the row; `undefined`: it is gone
  */
 export function takeBack(
-  { book, entry }: Place,
+  { parsed, entry }: Place,
   rules: Pick<IPPoolSpec, 'sticky' | 'reuseAfterSeconds' | 'order'> | undefined,
   { nowMs, why }: WriteOptions,
 ): PatchEffect {
   const isRemembered =
     rules !== undefined &&
     (rules.sticky !== undefined || rules.reuseAfterSeconds > 0 || rules.order === 'leastRecentlyReleased')
-  const patch = (row: unknown) => patchBlock(book.object, { rows: { [entry.key]: row } }, why)
+  const patch = (row: unknown) => patchBlock(parsed.object, { rows: { [entry.key]: row } }, why)
   if (!isRemembered) return patch(null)
   const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
   // a store that knows nothing of limits may have a pool with more: a row with a time that none has would close the block
@@ -100,17 +100,17 @@ export function takeBack(
  *
  * @param replaced what was remembered
  */
-export function undoGiving({ book, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
-  let { sequence } = book.object.spec
+export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
+  let { sequence } = parsed.object.spec
   const rows: { [key: string]: unknown } = { [entry.key]: null }
   for (const { key, unit, count, row } of replaced) {
     // of several units others may have got some meanwhile: two rows over one unit would close the block
-    if (entriesAt(book, unit, count).some((other) => other !== entry)) continue
+    if (entriesAt(parsed, unit, count).some((other) => other !== entry)) continue
     sequence++
     const kept = { ...row, sequence }
     rows[key] = key === entry.key ? { ...nulls(entry.row), ...kept } : kept
   }
-  return patchBlock(book.object, { sequence, rows }, why)
+  return patchBlock(parsed.object, { sequence, rows }, why)
 }
 
 /** Writes another uid to a row: its owner was made anew, and has what it had. */
@@ -120,23 +120,23 @@ export function handOver(place: Place, uid: string, options: WriteOptions): Patc
 
 /** Changes what a row says of its owner. It has a number of its own then: what was said of the one before, and comes late, does not concern it. */
 export function changeRow(
-  { book, entry }: Place,
+  { parsed, entry }: Place,
   fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
   { nowMs, why }: WriteOptions,
 ): PatchEffect {
-  const sequence = nextSequence(book.object, nowMs)
-  return patchBlock(book.object, { sequence, rows: { [entry.key]: { ...fields, sequence } } }, why)
+  const sequence = nextSequence(parsed.object, nowMs)
+  return patchBlock(parsed.object, { sequence, rows: { [entry.key]: { ...fields, sequence } } }, why)
 }
 
 /** The entries that have some of these units. */
-export function entriesAt(book: BlockBook, unit: number, count: number): readonly BlockEntry[] {
-  return book.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
+export function entriesAt(parsed: ParsedBlock, unit: number, count: number): readonly BlockEntry[] {
+  return parsed.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
 }
 
 /** Changes nothing but the version of a block: what was sent for the version of before can not be done any more. */
-export function fence(book: BlockBook): PatchEffect {
-  const sequence = book.object.spec.sequence + 1
-  return patchBlock(book.object, { sequence }, 'nothing that was sent for it before comes later')
+export function fence(parsed: ParsedBlock): PatchEffect {
+  const sequence = parsed.object.spec.sequence + 1
+  return patchBlock(parsed.object, { sequence }, 'nothing that was sent for it before comes later')
 }
 
 function patchBlock(object: IPBlock, spec: object, why: string): PatchEffect {

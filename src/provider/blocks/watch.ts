@@ -1,4 +1,4 @@
-import { type Delta, definePlanner, type Planner } from '../../plan/index.js'
+import { definePlanner, type Planner } from '../../plan/index.js'
 import { KnownBlocks } from './known-blocks.js'
 import { blockWatch, poolWatch } from './watches.js'
 
@@ -25,24 +25,23 @@ export interface BlocksWatch extends Planner<never> {
  * // { kind: 'done', outcome: { kind: 'notReady', message: 'there is no pool blue' } }
  */
 export function blocksWatch({ now }: BlocksWatchOptions): BlocksWatch {
-  const watches = { pools: poolWatch, blocks: blockWatch }
-  const follow = ({ ref, before, now: entry }: Delta<unknown>, { state: known }: { readonly state: KnownBlocks }) => {
-    const uid = before?.object.metadata.uid
-    known.observe(entry === undefined ? { kind: 'absent', ref, uid } : { kind: 'present', object: entry.object }, {
-      nowMs: now(),
-    })
-    return []
-  }
   const planner = definePlanner<never, typeof watches, KnownBlocks>({
     name: 'blocks-watch',
     watches,
-    // tasks show what they read to it at once, and other planners must still be told of that: it has a cache of its own
-    state: (_, before) => before?.anew() ?? new KnownBlocks({ isComplete: true }),
+    state: (cache, before) => before?.anew(cache) ?? new KnownBlocks({ isComplete: true }, cache),
     wakes: {
-      pools: follow,
-      blocks: follow,
+      pools: (delta, { state }) => {
+        state.followPool(delta, now())
+        return []
+      },
+      blocks: (delta, { state }) => {
+        state.followBlock(delta, now())
+        return []
+      },
     },
     plan: () => undefined,
   })
   return Object.defineProperty(planner, 'known', { get: () => planner.context.state }) as typeof planner & BlocksWatch
 }
+
+const watches = { pools: poolWatch, blocks: blockWatch }

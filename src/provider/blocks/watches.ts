@@ -2,7 +2,7 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
-import { BlockBook } from './book.js'
+import { ParsedBlock } from './parsed-block.js'
 import { type PoolReading, readPool } from './pool-reading.js'
 import { stickyKeys } from './sticky-keys.js'
 
@@ -16,9 +16,9 @@ export const poolWatch: Watch<PoolReading> = {
   indexes: { domain: ({ object }) => [object.spec.domain] },
 }
 
-export const blockWatch: Watch<BlockBook> = {
+export const blockWatch: Watch<ParsedBlock> = {
   ...IPBlock.info,
-  parse: (object) => BlockBook.parse(object),
+  parse: (object) => ParsedBlock.parse(object),
   indexes: {
     domain: ({ object }) => [object.spec.domain],
     grid: ({ object: { spec }, prefix }) => [

@@ -25,7 +25,7 @@ export class CallResults {
   }
 
   /** Takes an answer in, or drops one that is about what was so before: the verb asks again, under the same key. */
-  onResult(claim: string, { call, answer, atMs }: CallResult): void {
+  onResult(claim: string, { call, answer, atMs }: CallResult<unknown, unknown>): void {
     const outdated = this.#inFlight.get(claim)
     this.end(claim)
     if (outdated === 'all' || (outdated === 'refusal' && !answer.ok)) return

@@ -182,7 +182,7 @@ function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfir
   const { claim, pool, ledger } = input
   if (rules.confirm === undefined || pool === undefined) return undefined
   const key = markerOf(rules.external, claim, { pool }) ?? ''
-  const confirmed = askVerb<Confirmed>(planning, key, (results) =>
+  const confirmed = askVerb<Confirmed<unknown>>(planning, key, (results) =>
     rules.confirm!({ claim, pool, address, ledger, isBound: isBound(claim), key, results, nowMs: time.nowMs }),
   )
   if (confirmed.kind === 'ask') return confirmed
@@ -213,7 +213,7 @@ function findAddress(planning: Planning): Found {
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
   const key = markerOf(rules.external, claim, { pool }) ?? ''
   const { offer } = resolved
-  const ensured = askVerb<Ensured>(planning, key, (results) =>
+  const ensured = askVerb<Ensured<unknown>>(planning, key, (results) =>
     rules.ensure({ claim, pool, ledger, poolCalls, offer, key, results, former, nowMs: time.nowMs }),
   )
   if (ensured.kind === 'ask') return ensured

@@ -12,9 +12,16 @@ import type { ExternalFailure, Outcome, Plan } from '../../plan/index.js'
  * something changes.
  *
  * `P` are the pools as their models read them, `L` the ledger, `O` what `resolve` hands to `ensure`, `R` what a plan
- * for a pool comes to.
+ * for a pool comes to. `I` is what calls ask, and `V` what they are answered: JSON, but for calls to a part of the same process.
  */
-export interface ProviderDefinition<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome> {
+export interface ProviderDefinition<
+  P extends KubeObject,
+  L extends ClaimLedger<P>,
+  O,
+  R extends Outcome,
+  I = Json,
+  V = Json,
+> {
   /** Tells it from other providers in logs and metrics. */
   readonly name: string
   /** The kinds of pools that it serves, all that `spec.poolRef` of a claim may name. */
@@ -26,20 +33,20 @@ export interface ProviderDefinition<P extends KubeObject, L extends ClaimLedger<
   /** A ledger for one pool, empty, before the pool itself was seen. */
   ledger(): L
   /** What a pool offers to a claim. Asked only while the pool is there, can be read and is not being deleted. */
-  resolve(input: ResolveInput<P, L>): Resolved<O>
+  resolve(input: ResolveInput<P, L, V>): Resolved<O>
   /** An address for a claim that has none. The ledger holds it from the moment it is written. */
-  ensure(input: EnsureInput<P, L, O>): Ensured
+  ensure(input: EnsureInput<P, L, O, V>): Ensured<I>
   /**
    * Whether a claim may be Bound to an IPAddress that was there before: left by an earlier claim of its name, restored, or written by a plan that was cut; and
    * whether one that is Bound may stay so. Left out: it may, if the ledger knows nobody else who has the address. For ledgers that know more than what IPAddress
    * objects say.
    */
-  confirm?(input: ConfirmInput<P, L>): Confirmed
+  confirm?(input: ConfirmInput<P, L, V>): Confirmed<I>
   /**
    * Whether the address of a claim that is being deleted may go now. Left out: at once. Asked also for a claim without an IPAddress that has our finalizer: an
    * external system may have given it an address of which nobody has heard.
    */
-  release?(input: ReleaseInput<P, L>): Released
+  release?(input: ReleaseInput<P, L, V>): Released<I>
   /**
    * Whether a finalizer on a claim that is being deleted says that the address is still in use: while the claim has such a finalizer, its IPAddress stays, and
    * its address is given to no other claim. Asked for each finalizer but that of this provider and those of the garbage collector (`foregroundDeletion`, `orphan`).
@@ -54,7 +61,7 @@ export interface ProviderDefinition<P extends KubeObject, L extends ClaimLedger<
    * The affairs of a pool itself: its finalizer, its status, and what it has in external systems. It may make one call at a time, and is asked again with the
    * result.
    */
-  planPool(input: PoolPlanInput<P, L>): PoolPlan<R>
+  planPool(input: PoolPlanInput<P, L, V>): PoolPlan<R, I>
   /** The annotations of a pool that mean something to its ledger and its claims, as its spec does. */
   readonly poolAnnotations?: readonly string[] | undefined
   /** What the provider keeps in mind beyond one claim and one pool. Belongs to one planner. */
@@ -121,7 +128,7 @@ export interface ExternalOptions {
 }
 
 /** A call that a verb wants to be made, and to be asked again with its answer. */
-export interface CallRequest {
+export interface CallRequest<I = Json> {
   readonly kind: 'call'
   /**
    * What is asked for. The answer is found under this name; a verb may make several calls one after the other, of different names. A successful answer stays valid
@@ -129,7 +136,7 @@ export interface CallRequest {
    * dropped, and the call is made again under the same key.
    */
   readonly operation: string
-  readonly input: Json
+  readonly input: I
   /** Why, in words: `explain` repeats it. */
   readonly why: string
   /** The address that the call asks for, where the provider has chosen it: `pending` in the ledger until the call has ended. */
@@ -137,7 +144,7 @@ export interface CallRequest {
 }
 
 /** What external systems have said to the calls of a verb, by operation. Only what was done is here: failures never come to a verb. */
-export type CallValues = { readonly [operation: string]: Json }
+export type CallValues<V = Json> = { readonly [operation: string]: V }
 
 /** The finalizers that a provider puts on objects. */
 export interface ProviderFinalizers {
@@ -165,12 +172,12 @@ export interface ClaimLedger<P extends KubeObject> {
   othersHolding(address: IPAddress): readonly string[]
 }
 
-export interface ResolveInput<P, L> {
+export interface ResolveInput<P, L, V = Json> {
   readonly claim: IPAddressClaim
   readonly pool: P
   readonly ledger: L
   /** What external systems have said to the calls of `planPool`: an inventory that all claims of the pool share. New results have waiting claims planned again. */
-  readonly poolCalls: PoolCallResults
+  readonly poolCalls: PoolCallResults<V>
 }
 
 /** What a pool offers to a claim. */
@@ -179,12 +186,12 @@ export type Resolved<O> =
   /** The claim waits with the reason PoolNotReady until the pool changes. */
   | { readonly kind: 'notReady'; readonly message: string }
 
-export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
+export interface EnsureInput<P, L, O, V = Json> extends ResolveInput<P, L, V> {
   /** What `resolve` has found. */
   readonly offer: O
   /** The marker of the calls for this claim: the uids of pool and claim, or that of the claim. */
   readonly key: string
-  readonly results: CallValues
+  readonly results: CallValues<V>
   /**
    * What this very claim had of the pool before somebody removed its IPAddress. Not known after a restart. A provider gives it again if it is free:
    * whoever uses the address does not know that the object was gone.
@@ -197,7 +204,7 @@ export interface EnsureInput<P, L, O> extends ResolveInput<P, L> {
 export type AddressAndPrefix = Pick<IPAddressSpec, 'address' | 'prefix'>
 
 /** What a claim without an address gets. */
-export type Ensured =
+export type Ensured<I = Json> =
   /** This address, or this prefix. */
   | (Offer & {
       readonly kind: 'address'
@@ -211,7 +218,7 @@ export type Ensured =
       readonly message: string
       readonly retryAfterSeconds?: number | undefined
     }
-  | CallRequest
+  | CallRequest<I>
 
 /** Why a claim has no address, as the condition Ready says it. */
 export type WaitReason = 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
@@ -225,7 +232,7 @@ export interface Offer {
   readonly gateway?: string | undefined
 }
 
-export interface ConfirmInput<P, L> {
+export interface ConfirmInput<P, L, V = Json> {
   readonly claim: IPAddressClaim
   readonly pool: P
   /** The IPAddress of the name of the claim. */
@@ -235,20 +242,20 @@ export interface ConfirmInput<P, L> {
   readonly isBound: boolean
   /** The marker of the calls for this claim. */
   readonly key: string
-  readonly results: CallValues
+  readonly results: CallValues<V>
   readonly nowMs: number
 }
 
 /** Whether an IPAddress that is there is the claim's. */
-export type Confirmed =
+export type Confirmed<I = Json> =
   | { readonly kind: 'yes' }
   /** The claim waits, with the reason AllocationFailed, until something changes. */
   | { readonly kind: 'no'; readonly message: string }
   /** An earlier claim has left it, and its address is not even that one's any more: it is removed. Of a claim that is Bound to it: as `no`. */
   | { readonly kind: 'stale'; readonly message: string }
-  | CallRequest
+  | CallRequest<I>
 
-export interface ReleaseInput<P, L> {
+export interface ReleaseInput<P, L, V = Json> {
   readonly claim: IPAddressClaim
   /** `undefined` if it is gone. */
   readonly pool: P | undefined
@@ -259,44 +266,44 @@ export interface ReleaseInput<P, L> {
   readonly ledger: L
   /** The marker of the calls that have given the address; `undefined` where neither pool nor address tells it. */
   readonly key: string | undefined
-  readonly results: CallValues
+  readonly results: CallValues<V>
   readonly nowMs: number
 }
 
 /** Whether an address may go. */
-export type Released =
+export type Released<I = Json> =
   | { readonly kind: 'done' }
   /** Not yet: look again after so many whole seconds, from 1. */
   | { readonly kind: 'wait'; readonly remainingSeconds: number }
   /** It may, and what the claim has is given back after that: the claim stays, and the verb is asked again when its IPAddress has gone. */
   | { readonly kind: 'later' }
-  | CallRequest
+  | CallRequest<I>
 
-export interface PoolPlanInput<P, L> {
+export interface PoolPlanInput<P, L, V = Json> {
   readonly pool: P
   readonly ledger: L
   /** How many claims of the pool have our finalizer. Counted while the pool is being deleted, else 0. */
   readonly claims: number
   /** The results of the calls that were made for the pool. */
-  readonly calls: PoolCallResults
+  readonly calls: PoolCallResults<V>
   readonly nowMs: number
 }
 
 /** A plan for a pool, and the call that is made when its effects are done. */
-export interface PoolPlan<R extends Outcome> extends Plan<R> {
+export interface PoolPlan<R extends Outcome, I = Json> extends Plan<R> {
   /**
    * Write down what it is for before: the effects of a plan are done before its call, so a crash leaves the note, and the call is made again under the same key.
    * A call that has failed is made when its time has come, one that was refused for good when the pool changes; until then the plan is carried out without it.
    */
-  readonly call?: PoolCall | undefined
+  readonly call?: PoolCall<I> | undefined
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */
-export interface PoolCall {
+export interface PoolCall<I = Json> {
   readonly operation: string
   /** Tells calls of one operation apart: a number, an address, a uid. Up to the provider, without blanks. */
   readonly id?: string | undefined
-  readonly input: Json
+  readonly input: I
   /** Why, in words: `explain` repeats it. */
   readonly why: string
   /** The address that the call asks for or deletes: `pending` in the ledger until the call has ended, so that no claim is given it. */
@@ -312,14 +319,14 @@ export interface PoolCall {
  * What external systems have said to the calls for a pool. Nothing of it is known after a restart, or when the spec of the pool has changed. A result is kept as long
  * as each plan of `planPool` reads it or returns its call; a failure also until its call can be made again.
  */
-export interface PoolCallResults {
+export interface PoolCallResults<V = Json> {
   /** Of the last call of an operation and id; `undefined`: none was answered. */
-  of(operation: string, id?: string): PoolCallResult | undefined
+  of(operation: string, id?: string): PoolCallResult<V> | undefined
 }
 
-export interface PoolCallResult {
+export interface PoolCallResult<V = Json> {
   /** What the last call that went well has answered. */
-  readonly value: Json | undefined
+  readonly value: V | undefined
   /**
    * When that call was made, in milliseconds since 1970. The value may be as old as that: what was made after it may be missing in a list, and what was deleted
    * may still be there.

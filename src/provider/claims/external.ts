@@ -1,6 +1,6 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import type { Json, KubeObject } from '../../crd/meta/object.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
@@ -10,7 +10,7 @@ export const MARKER_ANNOTATION = 'ipam-kit/marker'
 
 /** What was last heard of a call. */
 export interface LastResult {
-  readonly answer: ExternalResult
+  readonly answer: ExternalResult<unknown>
   readonly atMs: number
   /** How often it has failed in a row. */
   readonly failures: number
@@ -26,7 +26,7 @@ const MAX_WAIT_SECONDS = 300
 /** A call that is to be made, and its marker. */
 export interface Asked {
   readonly kind: 'ask'
-  readonly request: CallRequest
+  readonly request: CallRequest<unknown>
   readonly key: string
 }
 
@@ -44,15 +44,15 @@ export type VerbResult<T> =
  */
 export function resolveCalls<T extends { readonly kind: string }>(
   key: string,
-  verb: (results: CallValues) => T,
+  verb: (results: CallValues<unknown>) => T,
   resultOf: ResultOf | undefined,
   nowMs: number,
-): VerbResult<Exclude<T, CallRequest>> {
-  const results: { [operation: string]: Json } = {}
+): VerbResult<Exclude<T, CallRequest<unknown>>> {
+  const results: { [operation: string]: unknown } = {}
   for (;;) {
     const result = verb(results)
     if (!isRequest(result)) {
-      const value = result as Exclude<T, CallRequest>
+      const value = result as Exclude<T, CallRequest<unknown>>
       return { kind: 'settled', value, hasAsked: Object.keys(results).length > 0 }
     }
     const { operation } = result
@@ -68,7 +68,7 @@ export function resolveCalls<T extends { readonly kind: string }>(
   }
 }
 
-function isRequest(result: { readonly kind: string }): result is CallRequest {
+function isRequest(result: { readonly kind: string }): result is CallRequest<unknown> {
   return result.kind === 'call'
 }
 

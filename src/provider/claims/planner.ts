@@ -2,12 +2,21 @@ import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import { isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import {
+  formatRef,
+  hasFinalizer,
+  isDeleting,
+  type Json,
+  type KubeObject,
+  type ObjectRef,
+} from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import {
+  type Applied,
   type CallResult,
   type Delta,
   definePlanner,
+  type ObjectCache,
   type Outcome,
   type Plan,
   type Planner,
@@ -36,6 +45,8 @@ import { claimWatches, type SeenAddress } from './watches.js'
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
+  share(objects: ObjectCache): void
+  wakes(applied: Applied): readonly string[]
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
   /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */
@@ -52,9 +63,14 @@ export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R exte
  *
  * @throws IpamError `INVALID_ARGUMENT` for a definition that is none
  */
-export function defineProvider<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
-  definition: ProviderDefinition<P, L, O, R>,
-): Provider<P, L, R> {
+export function defineProvider<
+  P extends KubeObject,
+  L extends ClaimLedger<P>,
+  O,
+  R extends Outcome,
+  I = Json,
+  V = Json,
+>(definition: ProviderDefinition<P, L, O, R, I, V>): Provider<P, L, R> {
   const rules = rulesOf(definition)
   const { pools, ...common } = claimWatches(rules)
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
@@ -122,7 +138,7 @@ class ClaimWork {
     return () => ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))
   }
 
-  onResult(result: CallResult): readonly string[] {
+  onResult(result: CallResult<unknown, unknown>): readonly string[] {
     const key = formatRef(result.call.about)
     if (!IPAddressClaim.is(result.call.about)) {
       if (this.#pools.get(key)?.calls.onResult(result) !== true) return [key]

@@ -31,7 +31,7 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
   /** The ledger of the pool. */
   readonly ledger: L
   /** What external systems have said to the calls for the pool. Left out: nothing. */
-  readonly poolCalls?: PoolCallResults | undefined
+  readonly poolCalls?: PoolCallResults<unknown> | undefined
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /**
@@ -57,8 +57,8 @@ export interface Planning {
 export function askVerb<T extends { readonly kind: string }>(
   { input, time }: Planning,
   key: string | undefined,
-  verb: (results: CallValues) => T,
-): VerbResult<Exclude<T, CallRequest>> {
+  verb: (results: CallValues<unknown>) => T,
+): VerbResult<Exclude<T, CallRequest<unknown>>> {
   return resolveCalls(key ?? '', verb, input.resultOf, time.nowMs)
 }
 

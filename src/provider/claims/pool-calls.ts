@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { groupOf, type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { groupOf, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { type CallResult, type Effect, guard, type Outcome, type Plan } from '../../plan/index.js'
 import type { Offer, PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
@@ -9,7 +9,7 @@ import { type LastResult, retryAfter } from './external.js'
 /** What is known of a call of a pool. */
 interface Known {
   /** The last value, and when it was asked for. */
-  readonly value?: { readonly json: Json; readonly askedAtMs: number } | undefined
+  readonly value?: { readonly of: unknown; readonly askedAtMs: number } | undefined
   /** The last answer, if it was a failure. */
   readonly failed?: LastResult | undefined
 }
@@ -22,7 +22,7 @@ export class PoolCalls {
   readonly #inFlight = new Map<string, number>()
 
   /** What a verb is given. @param reads collects what it reads */
-  resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults {
+  resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults<unknown> {
     return {
       of: (operation, id) => {
         const key = callKey(operation, markerOf(pool, id))
@@ -38,7 +38,11 @@ export class PoolCalls {
    *
    * @throws IpamError `INVALID_ARGUMENT`
    */
-  plan<R extends Outcome>(pool: KubeObject, nowMs: number, planPool: (calls: PoolCallResults) => PoolPlan<R>): Plan<R> {
+  plan<R extends Outcome>(
+    pool: KubeObject,
+    nowMs: number,
+    planPool: (calls: PoolCallResults<unknown>) => PoolPlan<R, unknown>,
+  ): Plan<R> {
     const used = new Set<string>()
     const { call, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
     if (call !== undefined) used.add(callKey(call.operation, markerOf(pool, call.id)))
@@ -70,13 +74,13 @@ export class PoolCalls {
   }
 
   /** Takes an answer in. @returns false: it is not of this pool, or about the pool as it was */
-  onResult({ call, answer, atMs }: CallResult): boolean {
+  onResult({ call, answer, atMs }: CallResult<unknown, unknown>): boolean {
     const key = callKey(call.operation, call.key)
     const askedAtMs = this.#inFlight.get(key)
     if (askedAtMs === undefined) return false
     this.#inFlight.delete(key)
     const { value, failed } = this.#known.get(key) ?? {}
-    if (answer.ok) this.#known.set(key, { value: { json: answer.value, askedAtMs } })
+    if (answer.ok) this.#known.set(key, { value: { of: answer.value, askedAtMs } })
     else this.#known.set(key, { value, failed: { answer, atMs, failures: (failed?.failures ?? 0) + 1 } })
     return true
   }
@@ -105,10 +109,10 @@ export class PoolCalls {
   }
 }
 
-function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult {
+function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult<unknown> {
   const failure = failed?.answer.ok === false ? failed.answer.failure : undefined
   const retryAfterSeconds = failed && retryAfter(failed, nowMs)
-  return { value: value?.json, askedAtMs: value?.askedAtMs, failure, retryAfterSeconds }
+  return { value: value?.of, askedAtMs: value?.askedAtMs, failure, retryAfterSeconds }
 }
 
 /** Nothing is asked for a pool that is another one by now. A patch of the pool for its version says so already. */
@@ -143,7 +147,7 @@ function callKey(operation: string, marker: string): string {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertCall({ operation, id, maxAgeSeconds }: PoolCall): void {
+function assertCall({ operation, id, maxAgeSeconds }: PoolCall<unknown>): void {
   if (typeof operation !== 'string' || operation === '') refuse('call.operation', 'a text', operation)
   if (id !== undefined && (typeof id !== 'string' || id === '')) refuse('call.id', 'a text', id)
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 1)) {

@@ -46,7 +46,7 @@ export function planBeforeRelease(
   const { claim, ledger } = input
   const pool = isStale ? (input.addressPool ?? input.pool) : input.pool
   const key = markerOf(rules.external, claim, { pool, address })
-  const released = askVerb<Released>(planning, key, (results) =>
+  const released = askVerb<Released<unknown>>(planning, key, (results) =>
     rules.release === undefined
       ? { kind: 'done' }
       : rules.release({ claim, pool, address, isStale, ledger, key, results, nowMs: time.nowMs }),

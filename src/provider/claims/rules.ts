@@ -13,7 +13,7 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
   address: PROTECT_ADDRESS_FINALIZER,
 }
 
-type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome>
+type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome, unknown, unknown>
 
 /**
  * A definition that was checked, with its defaults filled in. The types of its pools, its ledger and its offers are checked where it is defined: the life of
@@ -41,8 +41,8 @@ export interface PoolKinds {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome>(
-  of: ProviderDefinition<P, L, O, R>,
+export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome, I, V>(
+  of: ProviderDefinition<P, L, O, R, I, V>,
 ): ProviderRules {
   const definition = of as unknown as AnyDefinition
   assertDefinition(definition)

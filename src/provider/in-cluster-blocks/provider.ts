@@ -1,15 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
-import { effectivePrefixLength } from '../../crd/in-cluster/space.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
-import {
-  type BlockGift,
-  type BlockHolderQuery,
-  type BlockProvider,
-  type BlockWish,
-  defineBlockProvider,
-} from '../blocks/index.js'
+import { type BlockHolderQuery, type BlockProvider, type ClaimRequest, defineBlockProvider } from '../blocks/index.js'
 import type { ProviderFinalizers } from '../claims/index.js'
 import { choose } from '../in-cluster/choice.js'
 import { afterGrace, claimName } from '../in-cluster/definition.js'
@@ -68,10 +61,12 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     holdsAddress,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     ipPoolOf,
-    wish: (input) => wishOf(input, options),
-    offer: (gift, pool) => {
+    request: (input) => requestOf(input, options),
+    offer: ({ prefix }, pool) => {
       const { gateway } = pool.spec
-      return { prefix: lengthOf(gift, pool), gateway: gateway === undefined || gateway === '' ? undefined : gateway }
+      // a prefix of one address is none of the subnet in which the pool has it
+      const length = isPrefixPool(pool) ? prefix.length : pool.spec.prefix
+      return { prefix: length, gateway: gateway === '' ? undefined : gateway }
     },
     heldBy,
     keepsOutOfRange: true,
@@ -81,30 +76,26 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
   })
 }
 
-/** What the IPAddress has as its prefix length. A prefix of one address is none of the subnet in which the pool has it. */
-function lengthOf({ address, prefix }: BlockGift, pool: InClusterPool): number {
-  if (!isPrefixPool(pool)) return pool.spec.prefix
-  const bits = Address.bitsOf(address.family)
-  return effectivePrefixLength(pool.spec) === bits ? bits : prefix
-}
-
-type WishInput = Parameters<
-  Parameters<typeof defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>>[0]['wish']
+type RequestInput = Parameters<
+  Parameters<typeof defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>>[0]['request']
 >[0]
 
 /** What is kept for the claim, or what it requests, or any. */
-function wishOf({ claim, pool, ledger, families }: WishInput, { requestedAddress }: InClusterBlocksOptions): BlockWish {
+function requestOf(
+  { claim, pool, ledger, families }: RequestInput,
+  { requestedAddress }: InClusterBlocksOptions,
+): ClaimRequest {
   const name = formatRef(refOf(pool))
   // a pool that can be used has one, whatever it gives of it
   const family = families[0] as 4 | 6
   const annotation = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
   const requested = annotation === undefined ? undefined : claim.metadata.annotations?.[annotation]
   const preallocated = ledger.keptFor(claimName(claim))
-  if (requested === undefined && preallocated === undefined) return { kind: 'wish', family }
+  if (requested === undefined && preallocated === undefined) return { kind: 'request', family }
   const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes: { preallocated, requested } })
   switch (choice.kind) {
     case 'offer':
-      return { kind: 'wish', family, address: choice.offer.address }
+      return { kind: 'request', family, address: choice.offer.address }
     case 'refused':
       return { kind: 'wait', reason: 'AllocationFailed', message: choice.message }
     case 'exhausted':

@@ -9,7 +9,7 @@ import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/objec
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { type BlockClaims, blockClaims, blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
-import { type ExternalCaller, taskCaller } from '../../run/index.js'
+import { type AnyCaller, taskCaller } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Combined } from './combined.js'
 import type { Dice } from './dice.js'
@@ -41,7 +41,7 @@ export function blockClaimsSystem(): SimulatedSystem {
       claims.set(planner, own)
       return planner
     },
-    externalOf: (planner, store, options): ExternalCaller => {
+    externalOf: (planner, store, options): AnyCaller => {
       return taskCaller({ store, ...options, tasks: (claims.get(planner) as BlockClaims).tasks })
     },
     prepare: async (store) => {

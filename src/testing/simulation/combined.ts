@@ -1,4 +1,4 @@
-import type { Applied, CallResult, Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
+import type { AnyResult, Applied, Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
 
 /** Several planners that run in one process on one cache, as one planner: each key has the place of its planner before it. */
 export class Combined implements Planner {
@@ -23,7 +23,7 @@ export class Combined implements Planner {
     return this.#each((planner) => planner.observe(change))
   }
 
-  onResult(answered: CallResult): readonly string[] {
+  onResult(answered: AnyResult): readonly string[] {
     return this.#each((planner) => planner.onResult?.(answered) ?? [])
   }
 

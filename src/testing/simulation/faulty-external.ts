@@ -1,5 +1,5 @@
-import type { ExternalCall, ExternalResult } from '../../plan/index.js'
-import type { ExternalCaller } from '../../run/index.js'
+import type { AnyCall, AnyResult } from '../../plan/index.js'
+import type { AnyCaller } from '../../run/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import { type Fault, type FaultSource, STANDING } from './faulty-store.js'
 import type { Network } from './network.js'
@@ -29,16 +29,16 @@ export interface ExternalWorld {
   /** The operations that only read. */
   readonly reads: readonly string[]
   /** The answers to those, for all writers. */
-  readonly answers: Map<string, { readonly answer: ExternalResult; readonly atMs: number }[]>
+  readonly answers: Map<string, { readonly answer: AnyResult['answer']; readonly atMs: number }[]>
 }
 
 /** An external system as one writer sees it: as the store, every call takes two turns and may go wrong on the way. */
 export function faultyExternal(
-  external: ExternalCaller,
+  external: AnyCaller,
   actor: string,
   { scheduler, network, now, reads, answers }: ExternalWorld,
   source: Pick<FaultSource, 'dice' | 'faults' | 'isDead' | 'happened'>,
-): ExternalCaller {
+): AnyCaller {
   const draw = (isRead: boolean): Fault | undefined => {
     const { kinds, probability } = source.faults()
     const candidates = kinds.filter((kind) => OF_OUTSIDE.has(kind) && (isRead || kind !== 'external-stale-list'))
@@ -50,7 +50,7 @@ export function faultyExternal(
     if (source.isDead()) throw new SimulatedCrash(`was dead before the answer to ${label}`)
   }
   /** Carries a call out, and notes what a read has found. */
-  const done = async (call: ExternalCall): Promise<ExternalResult> => {
+  const done = async (call: AnyCall): Promise<AnyResult['answer']> => {
     const answer = await external(call)
     if (!reads.includes(call.operation)) return answer
     const known = answers.get(questionOf(call)) ?? []
@@ -58,10 +58,10 @@ export function faultyExternal(
     return answer
   }
   /** The oldest answer to a question that may still be given. */
-  const stale = (call: ExternalCall): ExternalResult | undefined =>
+  const stale = (call: AnyCall): AnyResult['answer'] | undefined =>
     answers.get(questionOf(call))?.find(({ atMs }) => now() - atMs <= MAX_LIST_DELAY_MS)?.answer
 
-  return async (call: ExternalCall) => {
+  return async (call: AnyCall) => {
     const label = `external: ${call.operation} ${call.key}`
     const object = `external ${call.key}`
     await scheduler.turn(actor, label)
@@ -94,10 +94,10 @@ export function faultyExternal(
   }
 }
 
-function questionOf({ operation, key, input }: ExternalCall): string {
+function questionOf({ operation, key, input }: AnyCall): string {
   return `${operation} ${key} ${JSON.stringify(input)}`
 }
 
-function unanswered(message: string): ExternalResult {
+function unanswered(message: string): AnyResult['answer'] {
   return { ok: false, failure: { message, retryable: true } }
 }

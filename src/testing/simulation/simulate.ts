@@ -2,7 +2,7 @@ import type { KindInfo } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { type ExternalCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
+import { type AnyCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
 import { type ExternalWorld, faultyExternal } from './faulty-external.js'
@@ -23,11 +23,11 @@ export interface SimulatedSystem {
    * The external system that planners call, if they call one: shared by all writers. It is to keep what it does under the key of the call. Calls go
    * wrong as those to the store do.
    */
-  readonly external?: ExternalCaller | undefined
+  readonly external?: AnyCaller | undefined
   /** The operations of `external` that only read: with the fault `external-stale-list` they are answered with what was so up to 5 s before. */
   readonly externalReads?: readonly string[] | undefined
   /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
-  readonly externalOf?: ((planner: Planner, store: Store, options: ExternalOptions) => ExternalCaller) | undefined
+  readonly externalOf?: ((planner: Planner, store: Store, options: ExternalOptions) => AnyCaller) | undefined
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */

@@ -1,6 +1,13 @@
 import { kindKey } from '../../crd/meta/object.js'
-import { type ApplyOptions, type Change, ObjectCache, type Planner, type Selection } from '../../plan/index.js'
-import { type ExternalCaller, runKey, settle } from '../../run/index.js'
+import {
+  type Applied,
+  type ApplyOptions,
+  type Change,
+  ObjectCache,
+  type Planner,
+  type Selection,
+} from '../../plan/index.js'
+import { type AnyCaller, runKey, settle } from '../../run/index.js'
 import type { ListQuery, Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -46,9 +53,9 @@ export class Writer {
   readonly #world: WriterWorld
   readonly #store: Store
   readonly #planner: Planner
-  readonly #cache = new ObjectCache()
+  readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #watches: readonly Selection[]
-  readonly #external: ExternalCaller | undefined
+  readonly #external: AnyCaller | undefined
   readonly #queue = new Set<string>()
   /** How many entries of the log there were when this term began. */
   #began = 0
@@ -66,7 +73,7 @@ export class Writer {
   constructor(
     name: string,
     world: WriterWorld,
-    parts: { readonly store: Store; readonly planner: Planner; readonly external: ExternalCaller | undefined },
+    parts: { readonly store: Store; readonly planner: Planner; readonly external: AnyCaller | undefined },
   ) {
     this.name = name
     this.#world = world
@@ -245,8 +252,11 @@ export class Writer {
   }
 
   #show(change: Change, options: ApplyOptions = {}): void {
-    const applied = this.#cache.apply(change, options)
-    for (const key of this.#planner.wakes?.(applied) ?? this.#planner.observe(change)) this.#queue.add(key)
+    this.#wake(this.#cache.apply(change, options))
+  }
+
+  #wake(applied: Applied): void {
+    for (const key of this.#planner.wakes?.(applied) ?? this.#planner.observe(applied.change)) this.#queue.add(key)
   }
 
   #ring(): void {

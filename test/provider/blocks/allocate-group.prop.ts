@@ -10,15 +10,15 @@ import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { expect } from 'vitest'
 import { AllocateGroup } from '../../../src/provider/blocks/allocate-group.js'
-import { answerOf } from '../../../src/provider/blocks/call-answers.js'
+import { answerOf, type BlockCall, type BlockOutcome } from '../../../src/provider/blocks/calls.js'
 import { blockStore, blocksIn, countingStore, poolIn, request } from './world.js'
 
 const now = () => 0
-const callOf = (uid: string): ExternalCall => ({
+const callOf = (uid: string): ExternalCall<Extract<BlockCall, { readonly task: 'allocate' }>> => ({
   operation: 'allocate',
   key: uid,
   about: { apiVersion: 'v1', kind: 'Claim', namespace: 'ns', name: uid },
-  input: {},
+  input: { task: 'allocate', pool: 'blue', request: request(uid) },
 })
 
 /** Calls for owners by uid, carried out as those of one process. */
@@ -30,13 +30,13 @@ function callerOn(store: Store, known: KnownBlocks, requestOf: (uid: string) => 
       taskFor: () => {
         throw new Error('calls of a group have no task of their own')
       },
-      answerOf: (call, outcome, time) => answerOf(call, outcome, time),
+      answerOf: ({ input }, outcome: BlockOutcome, time) => answerOf(input, outcome, time),
       groupOf: () => 'blue',
       openGroup: () =>
         new AllocateGroup({
           known: () => known,
           requestOf: ({ key }) => requestOf(key),
-          answerOf: (call, outcome, nowMs) => answerOf(call, outcome, { nowMs }),
+          answerOf: ({ input }, outcome, time) => answerOf(input, outcome, time),
         }),
     },
   })
@@ -107,7 +107,9 @@ test.prop([scenario])('every call of a group gets an address of its own, and its
   const rows = await rowsIn(below)
   const mine = rows.filter((row) => row.startsWith('now-'))
   const given = answers.flatMap((answer, nth) =>
-    answer.ok ? [`now-${nth} ${(answer.value as { address: string }).address}`] : [],
+    answer.ok && 'allocations' in answer.value
+      ? answer.value.allocations.map(({ address }) => `now-${nth} ${Address.format(address)}`)
+      : [],
   )
   expect([...mine].sort()).toEqual([...given].sort())
   const addresses = rows.map((row) => row.slice(row.indexOf(' ') + 1))
@@ -120,9 +122,9 @@ test.prop([scenario])('every call of a group gets an address of its own, and its
   if (given.length === calls) expect(requests.writes).toBeLessThanOrEqual(1 + 3 + 2 * races.length)
   // what the group was shown of its own rows is what is stored
   const stored = await knownOf(below)
-  for (const book of stored.books()) {
-    const own = known.book(book.name)
-    expect(typeof own === 'object' && 'object' in own ? own.object.spec : undefined).toEqual(book.object.spec)
+  for (const parsed of stored.blocks()) {
+    const own = known.block(parsed.name)
+    expect(typeof own === 'object' && 'object' in own ? own.object.spec : undefined).toEqual(parsed.object.spec)
   }
   expect(known.pool('blue')).toMatchObject({ name: pool.metadata.name })
   const candidates = [known, stored].map((each) => {

@@ -2,8 +2,10 @@ import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import {
+  type AdoptionRequest,
   type AllocationOutcome,
   type AllocationRequest,
+  adopt,
   allocate,
   KnownBlocks,
   poolsFor,
@@ -25,6 +27,13 @@ beforeEach(() => {
 
 async function give(wanted: AllocationRequest, known = new KnownBlocks()): Promise<AllocationOutcome> {
   const ended = await runTask(allocate(wanted, known), store, { now: () => nowMs })
+  if (ended.kind !== 'done') throw new Error(JSON.stringify(ended))
+  return ended.outcome
+}
+
+async function take(wanted: AllocationRequest, text: string, known = new KnownBlocks()): Promise<AllocationOutcome> {
+  const adoption: AdoptionRequest = { ...wanted, addresses: [Address.parse(text)], outOfRange: 'record' }
+  const ended = await runTask(adopt(adoption, known), store, { now: () => nowMs })
   if (ended.kind !== 'done') throw new Error(JSON.stringify(ended))
   return ended.outcome
 }
@@ -112,8 +121,7 @@ describe('an allocation', () => {
 
   test('of an address that its owner has already may be one that the pool does not give', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.0.1', exclude: ['10.0.0.8'] }] })
-    const ask = (uid: string, text: string, more?: Partial<AllocationRequest>) =>
-      give(request(uid, { addresses: [Address.parse(text)], keepsOutOfRange: true, ...more }))
+    const ask = (uid: string, text: string, more?: Partial<AllocationRequest>) => take(request(uid, more), text)
     for (const [uid, text] of Object.entries({ a: '10.0.0.1', b: '10.0.0.8', c: '10.9.9.9', d: '10.0.0.7' })) {
       expect(texts(await ask(uid, text))).toEqual([text])
       expect(await ask('late', text)).toMatchObject({ kind: 'taken', by: `ns/${uid}` })
@@ -136,24 +144,32 @@ describe('an allocation', () => {
   test('of such an address is of the pool that gives it, where one does', async () => {
     await poolIn(store, 'near', { subnets: [{ cidr: '10.0.0.0/24' }], domain: 'near' })
     await poolIn(store, 'far', { subnets: [{ cidr: '10.9.9.0/24' }], domain: 'far' })
-    const addresses = [Address.parse('10.9.9.9')]
-    const given = await give(request('a', { pools: ['near', 'far'], addresses, keepsOutOfRange: true }))
+    const given = await take(request('a', { pools: ['near', 'far'] }), '10.9.9.9')
     expect(given).toMatchObject({ kind: 'allocated', allocations: [{ pool: 'far' }] })
   })
 
   test('of several such addresses in a row is one of a single block, or none', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
-    const ask = (uid: string, text: string) =>
-      give(request(uid, { addresses: [Address.parse(text)], count: 4, keepsOutOfRange: true }))
+    const ask = (uid: string, text: string) => take(request(uid, { count: 4 }), text)
     expect(texts(await ask('a', '10.9.9.12'))).toEqual(['10.9.9.12'])
     for (const text of ['10.9.9.30', '10.0.0.14']) expect(await ask('b', text)).toMatchObject({ kind: 'outOfPool' })
     expect(texts(await give(request('c')))).toEqual(['10.0.0.1'])
   })
 
+  test('of an address takes over the row of an earlier owner of its name, and of nobody else', async () => {
+    await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
+    await give(request('first', { owner: { uid: 'first', name: 'ns/web' } }))
+    const namesake = request('second', { owner: { uid: 'second', name: 'ns/web' } })
+    const asked = { ...namesake, addresses: [Address.parse('10.0.0.1')] }
+    expect(await give(asked)).toMatchObject({ kind: 'taken', by: 'ns/web' })
+    expect(await take(request('other'), '10.0.0.1')).toMatchObject({ kind: 'taken', by: 'ns/web' })
+    expect(texts(await take(namesake, '10.0.0.1'))).toEqual(['10.0.0.1'])
+    expect((await blocksIn(store)).map(({ spec }) => spec.rows)).toMatchObject([{ 1: { uid: 'second' } }])
+  })
+
   test('of such an address waits for a block that is going', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
-    const ask = (uid: string, text: string) =>
-      give(request(uid, { addresses: [Address.parse(text)], keepsOutOfRange: true }))
+    const ask = (uid: string, text: string) => take(request(uid), text)
     await ask('a', '10.9.9.9')
     const [block] = await blocksIn(store)
     const { apiVersion, kind } = IPBlock.info
@@ -166,10 +182,9 @@ describe('an allocation', () => {
 
   test('of such an address makes no block for a node', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24' }], affinity: { by: 'node', maxBlocksPerNode: 1, borrow: false } })
-    const ask = (uid: string, more: Partial<AllocationRequest> = {}) =>
-      give(request(uid, { node: { name: 'n1' }, ...more }))
-    await ask('a', { addresses: [Address.parse('10.9.9.9')], keepsOutOfRange: true })
-    expect(texts(await ask('b'))).toEqual(['10.0.0.1'])
+    const node = { name: 'n1' }
+    await take(request('a', { node }), '10.9.9.9')
+    expect(texts(await give(request('b', { node })))).toEqual(['10.0.0.1'])
     expect((await blocksIn(store)).map(({ spec }) => [spec.cidr, spec.node])).toEqual([
       ['10.0.0.0/28', 'n1'],
       ['10.9.9.0/28', undefined],
@@ -178,8 +193,7 @@ describe('an allocation', () => {
 
   test('of such a prefix is one of those that its domain has, or none', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24' }] }, { ipv4: { blockPrefixLength: 24, allocationPrefixLength: 28 } })
-    const ask = (uid: string, text: string) =>
-      give(request(uid, { addresses: [Address.parse(text)], keepsOutOfRange: true }))
+    const ask = (uid: string, text: string) => take(request(uid), text)
     expect(texts(await ask('a', '10.9.9.16'))).toEqual(['10.9.9.16'])
     expect(await ask('b', '10.9.9.17')).toMatchObject({ kind: 'outOfPool' })
   })
@@ -321,8 +335,7 @@ describe('blocks of nodes', () => {
 
   test('are those of a node too where what it keeps is of the pool', async () => {
     await blue(spec({ maxBlocksPerNode: 1 }))
-    const kept = { addresses: [Address.parse('10.0.0.20')], keepsOutOfRange: true }
-    expect(texts(await give({ ...at('n1', 'a'), ...kept }, await all()))).toEqual(['10.0.0.20'])
+    expect(texts(await take(at('n1', 'a'), '10.0.0.20', await all()))).toEqual(['10.0.0.20'])
     expect((await blocksIn(store))[0]?.spec.node).toBe('n1')
   })
 

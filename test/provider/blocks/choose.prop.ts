@@ -1,8 +1,8 @@
 import { fc, test } from '@fast-check/vitest'
 import { API_VERSION, type IPBlockRow } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect } from 'vitest'
-import { BlockBook } from '../../../src/provider/blocks/book.js'
-import { chooseUnit, type UnitWish } from '../../../src/provider/blocks/choose.js'
+import { chooseUnit, type UnitQuery } from '../../../src/provider/blocks/choose.js'
+import { ParsedBlock } from '../../../src/provider/blocks/parsed-block.js'
 
 const SIZE = 16
 const NOW = 1_000_000
@@ -47,7 +47,7 @@ const units = fc
     return ranges.filter(({ first, last }) => first <= last)
   })
 
-function bookOf(found: { readonly [unit: string]: IPBlockRow }, last: number | undefined): BlockBook {
+function bookOf(found: { readonly [unit: string]: IPBlockRow }, last: number | undefined): ParsedBlock {
   const spec = {
     cidr: '10.0.0.0/28',
     domain: 'default',
@@ -57,14 +57,14 @@ function bookOf(found: { readonly [unit: string]: IPBlockRow }, last: number | u
     ...(last === undefined ? {} : { last }),
     rows: found,
   }
-  const book = BlockBook.parse({
+  const parsed = ParsedBlock.parse({
     apiVersion: API_VERSION,
     kind: 'IPBlock',
     metadata: { name: 'default-4-0a000000-28' },
     spec,
   })
-  if (!book.ok) throw new Error(book.problem)
-  return book.value
+  if (!parsed.ok) throw new Error(parsed.problem)
+  return parsed.value
 }
 
 /** Which units can be given, by looking at each of them. */
@@ -78,7 +78,7 @@ function freeUnits(found: { readonly [unit: string]: IPBlockRow }): boolean[] {
 }
 
 /** Where a wish could be met, in order. */
-function starts(free: readonly boolean[], { units: given, count, isAligned }: UnitWish): number[] {
+function starts(free: readonly boolean[], { units: given, count, isAligned }: UnitQuery): number[] {
   const found: number[] = []
   for (let start = 0; start + count <= SIZE; start++) {
     if (isAligned && start % count !== 0) continue
@@ -96,21 +96,21 @@ const wish = fc.record({
 
 describe('the unit that is chosen in a block', () => {
   test.prop([rows, wish])('is the lowest of those that are free', (found, { units: given, count, isAligned }) => {
-    const wanted: UnitWish = { units: given, count, isAligned, order: 'lowest', nowMs: NOW }
+    const wanted: UnitQuery = { units: given, count, isAligned, order: 'lowest', nowMs: NOW }
     expect(chooseUnit(bookOf(found, undefined), wanted)).toBe(starts(freeUnits(found), wanted)[0])
   })
 
   test.prop([rows, wish, fc.integer({ min: 0, max: SIZE - 1 })])(
     'is the next one behind the last',
     (found, { units: given, count, isAligned }, last) => {
-      const wanted: UnitWish = { units: given, count, isAligned, order: 'next', nowMs: NOW }
+      const wanted: UnitQuery = { units: given, count, isAligned, order: 'next', nowMs: NOW }
       const all = starts(freeUnits(found), wanted)
       expect(chooseUnit(bookOf(found, last), wanted)).toBe(all.find((start) => start > last) ?? all[0])
     },
   )
 
   test.prop([rows, units])('is one that was never given, else the one that is free the longest', (found, given) => {
-    const wanted: UnitWish = { units: given, count: 1, isAligned: false, order: 'leastRecentlyReleased', nowMs: NOW }
+    const wanted: UnitQuery = { units: given, count: 1, isAligned: false, order: 'leastRecentlyReleased', nowMs: NOW }
     const all = starts(freeUnits(found), wanted)
     const rowAt = (unit: number) =>
       Object.entries(found).find(([start, { count = 1 }]) => Number(start) <= unit && unit < Number(start) + count)?.[1]

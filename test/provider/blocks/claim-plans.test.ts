@@ -1,12 +1,14 @@
+import { Address } from 'ipam-kit/cidr'
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { ExternalCall, ExternalResult, Plan, Planner } from 'ipam-kit/plan'
+import type { AnyCall, AnyResult, Plan, Planner } from 'ipam-kit/plan'
 import { type BlockClaims, blockClaims, blocksOperator } from 'ipam-kit/provider/blocks'
 import { runPlan, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { request } from './world.js'
 
 const models = [IPAddressClaim, IPAddress, Cluster, IPDomain, IPPool, IPBlock]
 const now = () => 1_000_000
@@ -55,7 +57,7 @@ function deeds({ effects }: Plan): readonly string[] {
   return effects.map((effect) => (effect.kind === 'external' ? effect.call.operation : effect.kind))
 }
 
-function callOf({ effects }: Plan): ExternalCall {
+function callOf({ effects }: Plan): AnyCall {
   const [external] = effects
   if (external?.kind !== 'external') throw new Error('nobody is asked')
   return external.call
@@ -195,7 +197,8 @@ test.each([
   [{ kind: 'refused', message: 'it has no IPv6' }, undefined],
 ] as const)('what has become of a task is the reason of its claim: %j', (outcome, reason) => {
   const { tasks } = blockClaims()
-  const call = { operation: 'allocate', key: 'k', about: claimRef, input: {} }
+  const input = { task: 'allocate', pool: 'blue', request: request('a') } as const
+  const call = { operation: 'allocate', key: 'k', about: claimRef, input }
   expect(tasks.answerOf(call, outcome, { nowMs: now() })).toEqual({
     ok: false,
     failure: {
@@ -210,15 +213,18 @@ test.each([
 test('an answer for a claim that has gone meanwhile is not kept: nothing is woken for it later', async () => {
   const claims = blockClaims()
   await show(claims)
-  const onResult = (name: string, operation: string, answer: ExternalResult) => {
-    const input = { pool: 'blue', family: 4, uid: name, name: `default/${name}`, address: '10.0.0.7' }
+  const address = Address.parse('10.0.0.7')
+  const onResult = (name: string, operation: string, answer: AnyResult['answer']) => {
+    const input = { task: operation, pool: 'blue', request: request(name, { addresses: [address] }) }
     return claims.onResult?.({
       call: { operation, key: name, about: { ...claimRef, name }, input },
       answer,
       atMs: now(),
     })
   }
-  const taken: ExternalResult = { ok: false, failure: { message: 'taken', retryable: true } }
+  const taken: AnyResult['answer'] = { ok: false, failure: { message: 'taken', retryable: true } }
   expect([onResult('gone', 'allocate', taken), onResult('a', 'allocate', taken)]).toEqual([[], [key]])
-  expect(onResult('z', 'release', { ok: true, value: ['10.0.0.7'] })).toEqual([key])
+  expect(
+    onResult('z', 'release', { ok: true, value: { kind: 'released', message: '', allocations: [{ address }] } }),
+  ).toEqual([key])
 })

@@ -1,9 +1,8 @@
 import { Address } from 'ipam-kit/cidr'
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
-import type { JsonObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import type { ExternalResult, Outcome, Planner } from 'ipam-kit/plan'
+import type { AnyResult, Outcome, Planner } from 'ipam-kit/plan'
 import { allocate, blockClaims, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { Controller, runTask, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -205,7 +204,7 @@ describe('claims on blocks', () => {
       unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: row } } }))
     await change({ owner: 'default/pod', uid: 'pod', kind: null })
     await timers.pass(5_000)
-    expect(await state('a')).toBe('AllocationFailed: its address is that of somebody else')
+    expect(await state('a')).toBe('AllocationFailed: its address is that of another owner')
     unwrap(await store.patch(of('IPBlock', block?.metadata.name ?? ''), { spec: { rows: { 1: null } } }))
     await timers.pass(1_000)
     expect(await state('a')).toBe('10.0.0.1/24')
@@ -230,7 +229,7 @@ describe('claims on blocks', () => {
     unwrap(await store.create({ apiVersion, kind, metadata, spec }))
     await claim('b')
     await run()
-    expect(await state('b')).toBe('AllocationFailed: its address is that of somebody else')
+    expect(await state('b')).toBe('AllocationFailed: its address is that of another owner')
     expect((await store.get(of('IPAddress', 'b'))).ok).toBe(true)
   })
 
@@ -336,20 +335,30 @@ describe('claims on blocks', () => {
     const claims = blockClaims()
     claims.observe({ kind: 'present', object: unwrap(await store.get(of('IPPool', 'blue'))) })
     claims.observe({ kind: 'present', object: unwrap(await store.get(of('IPAddressClaim', 'c'))) })
-    const onResult = (operation: string, name: string, input: JsonObject, answer: ExternalResult) => {
-      const call = { operation, key: 'k', about: of('IPAddressClaim', name), input: { pool: 'blue', ...input } }
+    const onResult = (operation: string, name: string, addresses: readonly string[], answer: AnyResult['answer']) => {
+      const request = { addresses: addresses.map((text) => Address.parse(text)) }
+      const call = {
+        operation,
+        key: 'k',
+        about: of('IPAddressClaim', name),
+        input: { task: operation, pool: 'blue', request },
+      }
       return claims.onResult?.({ call, answer, atMs: nowMs })
     }
     const taken = { ok: false, failure: { message: 'in use', retryable: true } } as const
-    onResult('allocate', 'c', { address: '10.0.0.9' }, taken)
-    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.8'] })).toEqual([])
-    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual(['IPAddressClaim default/c'])
-    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
-    onResult('allocate', 'c', { address: '10.0.0.9' }, taken)
-    onResult('allocate', 'c', { address: '10.0.0.7' }, taken)
-    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.9'] })).toEqual([])
+    const released = (text: string): AnyResult['answer'] => ({
+      ok: true,
+      value: { kind: 'released', message: '', allocations: [{ address: Address.parse(text) }] },
+    })
+    onResult('allocate', 'c', ['10.0.0.9'], taken)
+    expect(onResult('release', 'a', [], released('10.0.0.8'))).toEqual([])
+    expect(onResult('release', 'a', [], released('10.0.0.9'))).toEqual(['IPAddressClaim default/c'])
+    expect(onResult('release', 'a', [], released('10.0.0.9'))).toEqual([])
+    onResult('allocate', 'c', ['10.0.0.9'], taken)
+    onResult('allocate', 'c', ['10.0.0.7'], taken)
+    expect(onResult('release', 'a', [], released('10.0.0.9'))).toEqual([])
     claims.observe({ kind: 'absent', ref: of('IPAddressClaim', 'c') })
-    expect(onResult('release', 'a', {}, { ok: true, value: ['10.0.0.7'] })).toEqual([])
+    expect(onResult('release', 'a', [], released('10.0.0.7'))).toEqual([])
   })
 
   test('are not served by a pool for some namespaces while nobody says what namespaces there are', async () => {
@@ -391,7 +400,7 @@ describe('claims on blocks', () => {
     await claim('b')
     await leave('b', '10.0.0.1')
     await run()
-    expect(await state('b')).toBe('AllocationFailed: its address is that of somebody else')
+    expect(await state('b')).toBe('AllocationFailed: its address is that of another owner')
     expect((await store.get(of('IPAddress', 'b'))).ok).toBe(true)
     expect(await rows()).toEqual(['default/a uid-2'])
   })

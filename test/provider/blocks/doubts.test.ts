@@ -47,7 +47,7 @@ async function addressesOf(uid: string): Promise<readonly string[]> {
   )
 }
 
-/** What becomes of each write in turn; after the last of them all are done. `late`: it is on its way, and not answered. */
+/** What becomes of each write in turn; after the last of them all are done. `late`: it is in flight, and not answered. */
 type Fate = 'late' | 'invalid' | 'io' | 'done'
 
 /** A store in front of the real one. */
@@ -92,7 +92,7 @@ describe('a write that is refused says nothing of one before it for the same blo
       kind: 'failed',
       failure: { code: 'STORE_INVALID' },
     })
-    expect(known.doubts('a').map(({ name }) => name)).toEqual([FIRST])
+    expect(known.unconfirmed('a').map(({ name }) => name)).toEqual([FIRST])
     expect(await give('a', known)).toBe('allocated 10.0.0.2')
     expect(await arrive()).toBe(false)
     expect(await addressesOf('a')).toEqual([`${FIRST} 2`])
@@ -103,7 +103,7 @@ describe('a write that is refused says nothing of one before it for the same blo
     const { store: bad, arrive } = fated('late', 'io', 'invalid')
     expect(await start(allocate(request('a'), known), bad)).toMatchObject({ failure: { code: 'STORE_IO' } })
     expect(await start(allocate(request('a'), known), bad)).toMatchObject({ failure: { code: 'STORE_INVALID' } })
-    expect(known.doubts('a').map(({ name }) => name)).toEqual([FIRST])
+    expect(known.unconfirmed('a').map(({ name }) => name)).toEqual([FIRST])
     await run(release({ owner: { uid: 'a' }, pools: ['blue'] }, known))
     expect(await arrive()).toBe(false)
     expect(await addressesOf('a')).toEqual([])
@@ -121,7 +121,7 @@ describe('a write that is refused says nothing of one before it for the same blo
     // it writes the same version of the same block
     const asked = request(uid, { ...more, addresses: [Address.parse('10.0.0.9')] })
     expect((await start(allocate(asked, known), fated(fate, fate).store)).kind).toBe('failed')
-    expect(known.doubts('a', { name: undefined }).map(({ name }) => name)).toEqual([FIRST])
+    expect(known.unconfirmed('a', { name: undefined }).map(({ name }) => name)).toEqual([FIRST])
     await run(release({ owner: { uid: 'a' }, pools: ['blue'] }, known))
     expect(await arrive()).toBe(false)
   })
@@ -136,7 +136,7 @@ describe('a write that is refused says nothing of one before it for the same blo
     expect(await arrive()).toBe(false)
     const outcome = await run(allocate(request('a'), known), fated('invalid').store)
     expect(textOf(outcome)).toBe('allocated 10.0.0.32')
-    expect(known.doubts('a')).toEqual([])
+    expect(known.unconfirmed('a')).toEqual([])
   })
 })
 
@@ -194,7 +194,7 @@ describe('a block that may still be made', () => {
   test('is made by the next task for that owner, also after it was seen that it is not there', async () => {
     const ref = { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name: 'default-4-0a000000-28' }
     known.observe({ kind: 'absent', ref, confirmed: true }, { nowMs })
-    expect(known.doubts('a')).toEqual([{ name: ref.name, version: undefined }])
+    expect(known.unconfirmed('a')).toEqual([{ name: ref.name, version: undefined }])
     expect(await give('a', known)).toBe('allocated 10.0.0.1')
     expect(await bad.arrive()).toBe(false)
     expect(await addressesOf('a')).toEqual(['default-4-0a000000-28 1'])

@@ -66,7 +66,7 @@ function dyingStore(operation: 'create' | 'patch', kind: string) {
           : store.patch(ref, patch, options),
     }),
     arrive: async () => {
-      if (late === undefined) throw new Error('nothing is on its way')
+      if (late === undefined) throw new Error('nothing is in flight')
       return (await late()).ok
     },
   }
@@ -206,7 +206,7 @@ describe('a process that has died', () => {
     expect(await ownersIn()).toEqual([`${FIRST} 1: a`, `${SECOND} 0: b`])
   })
 
-  test('with a row on its way: it does not arrive any more when another block was taken', async () => {
+  test('with a row in flight: it does not arrive any more when another block was taken', async () => {
     await run(give('b'))
     const arrive = await dieGiving('patch', 'IPBlock')
     await reshape({ subnets: [{ cidr: '10.0.0.16/28' }] })
@@ -216,7 +216,7 @@ describe('a process that has died', () => {
     expect(await handlesIn()).toEqual({ 'uid-a': { '': [SECOND] }, 'uid-b': { '': [FIRST] } })
   })
 
-  test('with a row on its way: it does not arrive any more when all was given back', async () => {
+  test('with a row in flight: it does not arrive any more when all was given back', async () => {
     await run(give('b'))
     const arrive = await dieGiving('patch', 'IPBlock')
     expect((await run(take('a'))).kind).toBe('nothing')
@@ -225,7 +225,7 @@ describe('a process that has died', () => {
     expect(await handlesIn()).toEqual({ 'uid-b': { '': [FIRST] } })
   })
 
-  test('with a row on its way: nor when the answer is that there is nothing', async () => {
+  test('with a row in flight: nor when the answer is that there is nothing', async () => {
     await run(give('b'))
     const arrive = await dieGiving('patch', 'IPBlock')
     await reshape({ subnets: [{ cidr: '10.0.0.16/32' }] })
@@ -271,7 +271,7 @@ describe('a handle', () => {
     expect(await ownersIn()).toEqual([])
   })
 
-  test('is written before each row, so that a deletion that was on its way does not take it away', async () => {
+  test('is written before each row, so that a deletion that was in flight does not take it away', async () => {
     await run(give('a'))
     let late: (() => Promise<{ readonly ok: boolean }>) | undefined
     const dying = storeOver(store, {
@@ -349,7 +349,7 @@ test('an attempt whose handle is made by another one looks at what that names', 
   expect(await ownersIn()).toHaveLength(1)
 })
 
-test('a handle that names the same block is still that of another attempt, with a row on its way', async () => {
+test('a handle that names the same block is still that of another attempt, with a row in flight', async () => {
   await run(give('b'))
   const known = new KnownBlocks()
   const dying = dyingStore('patch', 'IPBlock')

@@ -229,7 +229,7 @@ describe('the container of an owner', () => {
 })
 
 describe('what somebody who has died has sent', () => {
-  /** Who gives back, and dies while that is on its way. @returns lets it arrive */
+  /** Who gives back, and dies while that is in flight. @returns lets it arrive */
   async function dying(uid: string): Promise<() => Promise<boolean>> {
     let arrive: (() => ReturnType<Store['patch']>) | undefined
     const lost = storeOver(store, {
@@ -461,7 +461,7 @@ describe('what can not be read', () => {
 })
 
 describe('a task that has failed', () => {
-  /** The first write is on its way and not answered, the second one is refused. */
+  /** The first write is in flight and not answered, the second one is refused. */
   function failing(kind: 'patch' | 'create') {
     let late: (() => Promise<{ readonly ok: boolean }>) | undefined
     let writes = 0
@@ -515,7 +515,7 @@ describe('a task that has failed', () => {
       patch: async () => fail('STORE_INVALID', { object: 'x', path: '', problem: 'denied' }),
     })
     await runTask(allocate(request('b'), known), denied, { now: () => nowMs })
-    expect([known.doubts('a').length, known.doubts('b').length]).toEqual([1, 0])
+    expect([known.unconfirmed('a').length, known.unconfirmed('b').length]).toEqual([1, 0])
     await run(allocate(request('a'), known))
     expect(await arrive()).toBe(false)
     expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(1)
@@ -526,9 +526,9 @@ describe('a task that has failed', () => {
     await give('z', known)
     const { store: bad } = failing('patch')
     await runTask(allocate(request('a', { interface: 'net1' }), known), bad, { now: () => nowMs })
-    const doubts = (name: string | undefined) => known.doubts('a', { name }).map((doubt) => doubt.name)
-    expect([doubts('net1'), doubts('net2'), doubts(undefined)]).toEqual([[FIRST], [], []])
-    expect(known.doubts('a')).toHaveLength(1)
+    const unconfirmed = (name: string | undefined) => known.unconfirmed('a', { name }).map((sent) => sent.name)
+    expect([unconfirmed('net1'), unconfirmed('net2'), unconfirmed(undefined)]).toEqual([[FIRST], [], []])
+    expect(known.unconfirmed('a')).toHaveLength(1)
   })
 
   test('keeps others from its block for a while only', async () => {
@@ -662,10 +662,10 @@ describe('tasks that know together', () => {
     const outcome = await amid(allocate(request('a', { pools: ['both'], families }), known), late)
     expect(textOf(outcome)).toBe('allocated 10.8.0.1 fd08::1')
     expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(2)
-    expect([await late(), known.book(ref.name) === 'absent']).toEqual([false, false])
+    expect([await late(), known.block(ref.name) === 'absent']).toEqual([false, false])
     // asked for since then it is believed
     expect(known.observe({ kind: 'absent', ref, confirmed: true }, { nowMs })).toBe(true)
-    expect(known.book(ref.name)).toBe('absent')
+    expect(known.block(ref.name)).toBe('absent')
   })
 
   test('nor an address twice to one owner', async () => {

@@ -320,10 +320,10 @@ describe('the operator', () => {
     unwrap(await store.delete(poolRef()))
     await operate()
     expect((await store.get(poolRef())).ok).toBe(true)
-    await operate(blocksOperator({ lingerSeconds: 0 }))
+    await operate(blocksOperator({ terminationGraceSeconds: 0 }))
     expect((await store.get(poolRef())).ok).toBe(false)
-    for (const lingerSeconds of [-1, Number.NaN, 86_401])
-      expect(() => blocksOperator({ lingerSeconds })).toThrow('lingerSeconds')
+    for (const terminationGraceSeconds of [-1, Number.NaN, 86_401])
+      expect(() => blocksOperator({ terminationGraceSeconds })).toThrow('terminationGraceSeconds')
   })
 
   test('goes on with a pool that asks for another grid later, and says that it stays on the one it has', async () => {
@@ -601,7 +601,7 @@ describe('a block that can not be read', () => {
     expect(conditionsOf(await pool('aaa'))).toMatchObject({ Ready: 'False PoolNotReady' })
   })
 
-  test('is a stranger where its name is not of the grid, and none of the domain where it is no name', async () => {
+  test('is a offGrid where its name is not of the grid, and none of the domain where it is no name', async () => {
     const { apiVersion, kind } = IPBlock.info
     const bad = { cidr: 'all', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 1, rows: {} }
     unwrap(await store.create({ apiVersion, kind, metadata: { name: 'what' }, spec: bad }))

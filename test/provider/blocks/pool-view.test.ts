@@ -1,7 +1,7 @@
 import { Prefix } from 'ipam-kit/cidr'
 import { API_VERSION, blockName, type IPBlockRow, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect, test } from 'vitest'
-import { BlockBook } from '../../../src/provider/blocks/book.js'
+import { ParsedBlock } from '../../../src/provider/blocks/parsed-block.js'
 import { PoolReading } from '../../../src/provider/blocks/pool-reading.js'
 import { PoolView } from '../../../src/provider/blocks/pool-view.js'
 
@@ -13,10 +13,10 @@ function view(spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>): PoolView
   return new PoolView(new PoolReading(pool))
 }
 
-function book(cidr: string, rows: { readonly [unit: string]: IPBlockRow }): BlockBook {
+function book(cidr: string, rows: { readonly [unit: string]: IPBlockRow }): ParsedBlock {
   const name = blockName('default', Prefix.parse(cidr))
   const spec = { cidr, domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 9, rows }
-  const read = BlockBook.parse({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name }, spec })
+  const read = ParsedBlock.parse({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name }, spec })
   if (!read.ok) throw new Error(read.problem)
   return read.value
 }
@@ -56,7 +56,7 @@ describe('a block that is full', () => {
 
 test('what a block has of a pool is kept while the block is there, and only if it has something', () => {
   const pool = view({ subnets: [{ cidr: '10.0.0.0/27' }] })
-  const unitsOf = ({ prefix, name }: BlockBook) => pool.unitsOf(prefix, name)
+  const unitsOf = ({ prefix, name }: ParsedBlock) => pool.unitsOf(prefix, name)
   const [inside, outside] = [book('10.0.0.0/28', {}), book('10.0.1.0/28', {})]
   expect(unitsOf(inside)).not.toBe(unitsOf(inside))
   pool.note(inside, NOW)

@@ -1,14 +1,14 @@
 import { Address } from 'ipam-kit/cidr'
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { ExternalCall, ExternalResult, Outcome } from 'ipam-kit/plan'
+import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'
 import { allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { type ExternalCaller, runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { AllocateGroup } from '../../../src/provider/blocks/allocate-group.js'
-import { answerOf } from '../../../src/provider/blocks/call-answers.js'
+import { AllocateGroup, type AllocateGroupOptions } from '../../../src/provider/blocks/allocate-group.js'
+import { answerOf, type BlockCall, type BlockOutcome } from '../../../src/provider/blocks/calls.js'
 import { blockStore, blocksIn, countingStore, poolIn, type Requests, request } from './world.js'
 
 const now = () => 1_000_000
@@ -21,7 +21,7 @@ let code: 'STORE_IO' | 'STORE_INVALID'
 let store: Store
 let requests: Requests
 let known: KnownBlocks
-let caller: ExternalCaller
+let caller: ExternalCaller<AllocateCall, BlockOutcome>
 
 beforeEach(async () => {
   truth = blockStore()
@@ -51,7 +51,8 @@ beforeEach(async () => {
     taskFor: () => {
       throw new Error('calls of a group have no task of their own')
     },
-    answerOf: (call: ExternalCall, outcome: Outcome) => answerOf(call, outcome, { nowMs: now() }),
+    answerOf: ({ input }: ExternalCall<AllocateCall>, outcome: BlockOutcome) =>
+      answerOf(input, outcome, { nowMs: now() }),
   }
   caller = taskCaller({
     store,
@@ -60,26 +61,27 @@ beforeEach(async () => {
   })
 })
 
-function group(answerOf: (call: ExternalCall, outcome: Outcome) => ExternalResult): AllocateGroup {
-  const requestOf = ({ key, input }: ExternalCall) => {
-    const { address, pools = ['blue'] } = input as { readonly address?: string; readonly pools?: readonly string[] }
-    return request(key, { pools, ...(address && { addresses: [Address.parse(address)] }) })
-  }
-  return new AllocateGroup({ known: () => known, requestOf, answerOf })
+function group(answerOf: AllocateGroupOptions['answerOf']): AllocateGroup {
+  return new AllocateGroup({ known: () => known, requestOf: ({ input }) => input.request, answerOf })
 }
 
-const callOf = (uid: string, input: { readonly [field: string]: string | string[] } = {}): ExternalCall => ({
+type AllocateCall = Extract<BlockCall, { readonly task: 'allocate' }>
+
+const callOf = (uid: string, address?: string): ExternalCall<AllocateCall> => ({
   operation: 'allocate',
   key: uid,
   about: { apiVersion: 'v1', kind: 'Claim', namespace: 'ns', name: uid },
-  input,
+  input: {
+    task: 'allocate',
+    pool: 'blue',
+    request: request(uid, address === undefined ? {} : { addresses: [Address.parse(address)] }),
+  },
 })
 
-const textOf = (answer: ExternalResult) =>
-  answer.ok ? (answer.value as { readonly address: string }).address : answer.failure.message
+const textOf = (answer: ExternalResult<BlockOutcome>) => (answer.ok ? answer.value.message : answer.failure.message)
 
 /** It asks for an address of a block that is not there yet. */
-const poison = callOf('poison', { address: '10.0.0.200' })
+const poison = callOf('poison', '10.0.0.200')
 const isPoisoned = (name: string) => name !== FIRST
 
 describe('a block in which the store takes no row', () => {
@@ -100,7 +102,9 @@ describe('a block in which the store takes no row', () => {
         calls.splice(before, 0, poison)
         const answers = await Promise.all(calls.map(caller))
         expect(answers.map(({ ok }) => ok)).toEqual(calls.map(({ key }) => key !== poison.key))
-        expect(textOf(answers[before] as ExternalResult)).toMatch(/403: exceeded quota|a webhook denies it/)
+        expect(textOf(answers[before] as ExternalResult<BlockOutcome>)).toMatch(
+          /403: exceeded quota|a webhook denies it/,
+        )
       }
       expect((await blocksIn(truth)).map(({ metadata }) => metadata.name)).toEqual([FIRST])
     },
@@ -112,7 +116,7 @@ describe('a block in which the store takes no row', () => {
     expect(answers.map(({ ok }) => ok)).toEqual([false, true, true])
     // the one that is refused, and one for the two others: what was not sent leaves no doubt
     expect(requests.writes).toBe(2)
-    expect(['poison', 'a', 'b'].map((name) => known.doubts(name))).toEqual([[], [], []])
+    expect(['poison', 'a', 'b'].map((name) => known.unconfirmed(name))).toEqual([[], [], []])
   })
 
   test('is not chosen for other calls because one asks for an address of it', async () => {
@@ -138,12 +142,12 @@ describe('a block in which the store takes no row', () => {
 })
 
 test('what a step has assumed is taken back when a call throws', () => {
-  const before = known.book(FIRST)
+  const before = known.block(FIRST)
   const throwing = group(() => {
     throw new Error('a fault')
   })
   throwing.lead(throwing.join(callOf('a')))
-  throwing.join(callOf('no', { address: '192.168.0.1' }))
+  throwing.join(callOf('no', '192.168.0.1'))
   expect(() => throwing.next({ nowMs: now(), conflicts: 0 })).toThrow('a fault')
-  expect(known.book(FIRST)).toBe(before)
+  expect(known.block(FIRST)).toBe(before)
 })

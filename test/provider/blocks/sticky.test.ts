@@ -103,7 +103,7 @@ describe.each(FAMILIES)('what is kept in IPv%i', (family) => {
       for (let n = 0; n < 4; n++) await tried.ask(`v${n}`, same(`v${n}`, {}))
       await tried.ask('rest', { count: 4 })
       for (let n = 0; n < 4; n++) await tried.giveBack(`v${n}`)
-      expect(await tried.ask('stranger', { count: 9 })).toBe('exhausted')
+      expect(await tried.ask('offGrid', { count: 9 })).toBe('exhausted')
       expect(await tried.ask('v4', same('v4', want))).toBe(0)
     })
 
@@ -115,7 +115,7 @@ describe.each(FAMILIES)('what is kept in IPv%i', (family) => {
       expect(await tried.ask('rest', rest)).toBe(4)
       for (const uid of ['v0', 'v1']) await tried.giveBack(uid)
       tried.nowMs += 59_000
-      expect(await tried.ask('stranger', want)).toBe('exhausted')
+      expect(await tried.ask('offGrid', want)).toBe('exhausted')
       expect(await tried.ask('v2', same('v2', want))).toBe(0)
     })
 
@@ -124,7 +124,7 @@ describe.each(FAMILIES)('what is kept in IPv%i', (family) => {
       await tried.pool({ sticky })
       await tried.ask('v0', same('v0', { count: 16 }))
       await tried.giveBack('v0')
-      expect(await tried.ask('stranger')).toBe('exhausted')
+      expect(await tried.ask('offGrid')).toBe('exhausted')
       expect(await tried.ask('v1', same('v1', {}))).toBe(0)
     })
   })

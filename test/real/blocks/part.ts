@@ -120,7 +120,7 @@ async function writeOn(
 function operatorOn(store: Store): Controller<OperatorOutcome> {
   return new Controller({
     store,
-    planners: [blocksOperator({ emptySeconds: 1, lingerSeconds: 1 })],
+    planners: [blocksOperator({ emptySeconds: 1, terminationGraceSeconds: 1 })],
     timers,
     onProblem: (problem) => {
       // others write what it has read: it tries again

@@ -1,12 +1,12 @@
 import { ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
 import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
 import { deleteObject, type Effect, type Plan, removeFinalizer } from '../../../plan/index.js'
-import type { BlockBook } from '../book.js'
+import type { ParsedBlock } from '../parsed-block.js'
 import type { OperatorOutcome } from './outcome.js'
 
 /** What a plan for a block is made from. */
 export interface BlockInput {
-  readonly book: BlockBook
+  readonly parsed: ParsedBlock
   /** Since when it is seen empty, in this version. */
   readonly emptySinceMs: number | undefined
   /** How long it may be empty. */
@@ -17,7 +17,7 @@ export interface BlockInput {
 }
 
 /** Whether nobody has anything in a block, and nothing in it is kept or waits. */
-export function isEmpty({ entries }: BlockBook, nowMs: number): boolean {
+export function isEmpty({ entries }: ParsedBlock, nowMs: number): boolean {
   return entries.every(({ untilMs }) => untilMs <= nowMs)
 }
 
@@ -26,15 +26,15 @@ export function isEmpty({ entries }: BlockBook, nowMs: number): boolean {
  * deletion is for the version that was seen to be empty, and nobody adds a row to a block that is being deleted.
  */
 export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
-  const { book, emptySinceMs, emptySeconds, isNeeded, nowMs } = input
-  const { object } = book
-  if (!isEmpty(book, nowMs)) {
-    const rows = book.entries.filter(({ untilMs }) => untilMs > nowMs).length
+  const { parsed, emptySinceMs, emptySeconds, isNeeded, nowMs } = input
+  const { object } = parsed
+  if (!isEmpty(parsed, nowMs)) {
+    const rows = parsed.entries.filter(({ untilMs }) => untilMs > nowMs).length
     const message = `${rows} rows`
-    if (isDeleting(object)) return { outcome: { kind: 'kept', message }, effects: [], ...again(book, nowMs) }
-    const [problem] = book.problems
+    if (isDeleting(object)) return { outcome: { kind: 'kept', message }, effects: [], ...again(parsed, nowMs) }
+    const [problem] = parsed.problems
     if (problem !== undefined) return { outcome: { kind: 'broken', message: problem }, effects: [] }
-    return { outcome: { kind: 'ready', message }, effects: [], ...again(book, nowMs) }
+    return { outcome: { kind: 'ready', message }, effects: [], ...again(parsed, nowMs) }
   }
   if (isDeleting(object)) {
     const effects: Effect[] = hasFinalizer(object, ROWS_FINALIZER)
@@ -56,7 +56,7 @@ export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
 }
 
 /** When something in it that was given back is free. */
-function again({ entries }: BlockBook, nowMs: number): { readonly requeueAfterSeconds?: number } {
+function again({ entries }: ParsedBlock, nowMs: number): { readonly requeueAfterSeconds?: number } {
   const times = entries.map(({ untilMs }) => untilMs).filter((ms) => ms > nowMs && ms !== Number.POSITIVE_INFINITY)
   if (times.length === 0) return {}
   return { requeueAfterSeconds: Math.ceil((Math.max(...times) - nowMs) / 1000) }

@@ -3,7 +3,7 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import type { FamilyGrid } from '../../../crd/ipam-kit/grid.js'
 import type { IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
 import type { CachedObjects } from '../../../plan/index.js'
-import type { BlockBook } from '../book.js'
+import type { ParsedBlock } from '../parsed-block.js'
 import { gridKey } from '../watches.js'
 
 type Family = 4 | 6
@@ -18,10 +18,10 @@ interface Unreadable {
 
 /** The blocks of a domain at the moment of a plan. Each question costs O(blocks of the domain) at most. */
 export class DomainBlocks {
-  readonly #blocks: CachedObjects<BlockBook>
+  readonly #blocks: CachedObjects<ParsedBlock>
   readonly #domain: string
 
-  constructor(blocks: CachedObjects<BlockBook>, domain: string) {
+  constructor(blocks: CachedObjects<ParsedBlock>, domain: string) {
     this.#blocks = blocks
     this.#domain = domain
   }
@@ -41,8 +41,8 @@ export class DomainBlocks {
 
   /** The grid on which the blocks of a family lie. */
   gridOf(family: Family): FamilyGrid | undefined {
-    const book = this.#find(({ prefix }) => prefix.address.family === family)
-    return book && gridOf(book)
+    const parsed = this.#find(({ prefix }) => prefix.address.family === family)
+    return parsed && gridOf(parsed)
   }
 
   /** A block that cannot be read and lies on none of the grids of the others: its grid is not known. */
@@ -59,22 +59,24 @@ export class DomainBlocks {
     })
     const areAllOnGrid = onGrid.reduce((sum, count) => sum + count, 0) === this.size
     const wanted = ({ address }: Prefix.Prefix) => (address.family === 4 ? spec.ipv4 : spec.ipv6)
-    const isOff = (each: BlockBook) => {
+    const isOff = (each: ParsedBlock) => {
       const [has, wants] = [gridOf(each), wanted(each.prefix)]
       return (
         has.blockPrefixLength !== wants.blockPrefixLength || has.allocationPrefixLength !== wants.allocationPrefixLength
       )
     }
-    const book = areAllOnGrid ? undefined : this.#find(isOff)
-    return book?.name ?? this.unreadable.find(({ prefix }) => prefix.length !== wanted(prefix).blockPrefixLength)?.name
+    const parsed = areAllOnGrid ? undefined : this.#find(isOff)
+    return (
+      parsed?.name ?? this.unreadable.find(({ prefix }) => prefix.length !== wanted(prefix).blockPrefixLength)?.name
+    )
   }
 
-  #find(isWanted: (book: BlockBook) => boolean): BlockBook | undefined {
-    for (const book of this.#blocks.each('domain', this.#domain)) if (isWanted(book)) return book
+  #find(isWanted: (parsed: ParsedBlock) => boolean): ParsedBlock | undefined {
+    for (const parsed of this.#blocks.each('domain', this.#domain)) if (isWanted(parsed)) return parsed
     return undefined
   }
 }
 
-function gridOf({ prefix, object }: BlockBook): FamilyGrid {
+function gridOf({ prefix, object }: ParsedBlock): FamilyGrid {
   return { blockPrefixLength: prefix.length, allocationPrefixLength: object.spec.allocationPrefixLength }
 }

@@ -13,8 +13,8 @@ import {
   type PlannerContext,
   type PlanTime,
 } from '../../../plan/index.js'
-import { BlockBook } from '../book.js'
 import { KnownBlocks } from '../known-blocks.js'
+import { ParsedBlock } from '../parsed-block.js'
 import type { PoolReading } from '../pool-reading.js'
 import { PoolView } from '../pool-view.js'
 import { blockWatch, domainWatch, poolWatch } from '../watches.js'
@@ -35,7 +35,7 @@ export interface BlocksOperatorOptions {
    * How long a pool that is being deleted stays at least, in seconds, from 0 to 86,400: whoever is not shown changes of pools looks at one again after 30 s, and
    * may give something of it until then. Default 60.
    */
-  readonly lingerSeconds?: number | undefined
+  readonly terminationGraceSeconds?: number | undefined
 }
 
 /**
@@ -47,8 +47,8 @@ export interface BlocksOperatorOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<OperatorOutcome> {
-  const { emptySeconds = 60, lingerSeconds = 60 } = options
-  for (const [name, seconds] of Object.entries({ emptySeconds, lingerSeconds })) {
+  const { emptySeconds = 60, terminationGraceSeconds = 60 } = options
+  for (const [name, seconds] of Object.entries({ emptySeconds, terminationGraceSeconds })) {
     if (!(seconds >= 0 && seconds <= 86_400)) refuse(name, 'seconds, 0 to 86400', seconds)
   }
   return definePlanner<OperatorOutcome, OperatorWatches, OperatorState>({
@@ -66,7 +66,7 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<Ope
       const { state } = context
       state.nowMs = Math.max(state.nowMs, nowMs)
       const [kind, name = ''] = key.split(' ')
-      if (kind === 'IPPool') return planPoolOf(name, context, { nowMs }, lingerSeconds)
+      if (kind === 'IPPool') return planPoolOf(name, context, { nowMs }, terminationGraceSeconds)
       return kind === 'IPBlock'
         ? planBlockOf(name, context, { nowMs }, emptySeconds)
         : planDomainOf(name, context, { nowMs })
@@ -98,8 +98,8 @@ interface OperatorState {
 
 /** Since when blocks are empty, of those that are still there. A state that has not been told of any block knows no better than the one before it. */
 function emptyIn({ empty, known }: OperatorState): Iterable<[string, Empty]> {
-  const knowsNone = known.books().next().done === true
-  return [...empty].filter(([name]) => knowsNone || known.book(name) instanceof BlockBook)
+  const knowsNone = known.blocks().next().done === true
+  return [...empty].filter(([name]) => knowsNone || known.block(name) instanceof ParsedBlock)
 }
 
 type Context = PlannerContext<OperatorWatches, OperatorState>
@@ -130,7 +130,7 @@ function wakeForPool(delta: Delta<PoolReading>, { cache, state }: Context): read
   return keys
 }
 
-function wakeForBlock(delta: Delta<BlockBook>, context: Context): readonly string[] {
+function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): readonly string[] {
   if (delta.now !== undefined && delta.now === delta.before) return []
   const { state } = context
   const { name } = delta.ref
@@ -138,7 +138,7 @@ function wakeForBlock(delta: Delta<BlockBook>, context: Context): readonly strin
   if (delta.now?.ok !== true) state.empty.delete(name)
   const places = [placeOf(name, delta.before), placeOf(name, delta.now)].filter((place) => place !== undefined)
   const domains = new Set(places.map(({ domain }) => domain))
-  const books = [readable(delta.before), readable(delta.now)].filter((book) => book !== undefined)
+  const books = [readable(delta.before), readable(delta.now)].filter((parsed) => parsed !== undefined)
   const isForAll = delta.before?.ok === false || delta.now?.ok === false
   const pools = concerned(name, { places, books, isForAll }, context)
   for (const pool of pools) state.usages.get(pool.slice(pool.indexOf(' ') + 1))?.touch(name)
@@ -146,14 +146,14 @@ function wakeForBlock(delta: Delta<BlockBook>, context: Context): readonly strin
     `IPBlock ${name}`,
     ...[...domains].map((domain) => `IPDomain ${domain}`),
     ...pools,
-    ...books.flatMap((book) => takeKept(groupOf(book), state)).filter((key) => key !== `IPBlock ${name}`),
+    ...books.flatMap((parsed) => takeKept(groupOf(parsed), state)).filter((key) => key !== `IPBlock ${name}`),
   ]
 }
 
 /** The keys of the pools for which a change of a block means something. */
 function concerned(
   name: string,
-  change: { readonly places: readonly Place[]; readonly books: readonly BlockBook[]; readonly isForAll: boolean },
+  change: { readonly places: readonly Place[]; readonly books: readonly ParsedBlock[]; readonly isForAll: boolean },
   { cache, state }: Context,
 ): ReadonlySet<string> {
   const { places, books, isForAll } = change
@@ -181,7 +181,7 @@ function planPoolOf(
   name: string,
   { cache, state }: Context,
   time: PlanTime,
-  lingerSeconds: number,
+  terminationGraceSeconds: number,
 ): Plan<OperatorOutcome> | undefined {
   const view = state.known.pool(name)
   if (view === undefined || view === 'absent') return undefined
@@ -199,7 +199,7 @@ function planPoolOf(
       usage: memo.at(view, cache.blocks, time.nowMs),
       blocks,
       overlapping: overlapping(view, cache),
-      lingerSeconds,
+      terminationGraceSeconds,
     },
     time,
   )
@@ -214,14 +214,14 @@ function planBlockOf(
   const entry = context.cache.blocks.entry(name)
   if (entry === undefined) return undefined
   if (!entry.ok) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
-  const book = entry.value
-  const emptySinceMs = isEmpty(book, nowMs) ? sinceWhenEmpty(book, context, nowMs) : undefined
+  const parsed = entry.value
+  const emptySinceMs = isEmpty(parsed, nowMs) ? sinceWhenEmpty(parsed, context, nowMs) : undefined
   if (emptySinceMs === undefined) context.state.empty.delete(name)
-  const isNeeded = emptySinceMs !== undefined && keepIfNeeded(book, context)
-  return planBlock({ book, emptySinceMs, emptySeconds, isNeeded, nowMs })
+  const isNeeded = emptySinceMs !== undefined && keepIfNeeded(parsed, context)
+  return planBlock({ parsed, emptySinceMs, emptySeconds, isNeeded, nowMs })
 }
 
-function sinceWhenEmpty({ name, version }: BlockBook, { state: { empty } }: Context, nowMs: number): number {
+function sinceWhenEmpty({ name, version }: ParsedBlock, { state: { empty } }: Context, nowMs: number): number {
   const known = empty.get(name)
   if (known !== undefined && known.version === version) return known.sinceMs
   empty.set(name, { version, sinceMs: nowMs })
@@ -232,22 +232,22 @@ function sinceWhenEmpty({ name, version }: BlockBook, { state: { empty } }: Cont
  * Whether an empty block stays: its pool gives addresses, no block of the pool and family that is in use has room, and it is the first by name of those that are
  * empty. One that stays is looked at again when another block of the pool changes. O(blocks of the pool).
  */
-function keepIfNeeded(book: BlockBook, { cache, state }: Context): boolean {
-  const pool = state.known.pool(book.object.spec.pool)
-  if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasRoom(book, pool, state.nowMs)) return false
-  for (const other of cache.blocks.each('pool', groupOf(book))) {
-    const comesFirst = other !== book && (!isEmpty(other, state.nowMs) || other.name < book.name)
+function keepIfNeeded(parsed: ParsedBlock, { cache, state }: Context): boolean {
+  const pool = state.known.pool(parsed.object.spec.pool)
+  if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasRoom(parsed, pool, state.nowMs)) return false
+  for (const other of cache.blocks.each('pool', groupOf(parsed))) {
+    const comesFirst = other !== parsed && (!isEmpty(other, state.nowMs) || other.name < parsed.name)
     if (comesFirst && hasRoom(other, pool, state.nowMs)) return false
   }
-  const kept = state.kept.get(groupOf(book)) ?? new Set()
-  state.kept.set(groupOf(book), kept.add(book.name))
+  const kept = state.kept.get(groupOf(parsed)) ?? new Set()
+  state.kept.set(groupOf(parsed), kept.add(parsed.name))
   return true
 }
 
 /** Whether a pool can give something in a block to any owner. A block of a node is for that node alone, and the node may never come back. */
-function hasRoom(book: BlockBook, pool: PoolView, nowMs: number): boolean {
-  const { domain, node } = book.object.spec
-  return node === undefined && pool.object.spec.domain === domain && pool.knowsRoomIn(book, nowMs)
+function hasRoom(parsed: ParsedBlock, pool: PoolView, nowMs: number): boolean {
+  const { domain, node } = parsed.object.spec
+  return node === undefined && pool.object.spec.domain === domain && pool.knowsRoomIn(parsed, nowMs)
 }
 
 /** Takes out the empty blocks that are kept for a pool and family: they may not be needed any more. @returns their keys */
@@ -258,7 +258,7 @@ function takeKept(group: string, { kept }: OperatorState): readonly string[] {
 }
 
 /** The blocks of one pool and family. */
-function groupOf({ prefix, object }: BlockBook): string {
+function groupOf({ prefix, object }: ParsedBlock): string {
   return `${prefix.address.family} ${object.spec.pool}`
 }
 
@@ -305,12 +305,12 @@ interface Place {
 }
 
 /** Where a block lies: of one that cannot be read its name says so. `undefined`: it does not exist, or does not have the name of a block. */
-function placeOf(name: string, entry: Parsed<BlockBook> | undefined): Place | undefined {
+function placeOf(name: string, entry: Parsed<ParsedBlock> | undefined): Place | undefined {
   if (entry === undefined) return undefined
   return entry.ok ? { domain: entry.value.object.spec.domain, prefix: entry.value.prefix } : parseBlockName(name)
 }
 
 /** The pools that have rows in a block. */
-function poolsIn({ entries, object }: BlockBook): readonly string[] {
+function poolsIn({ entries, object }: ParsedBlock): readonly string[] {
   return entries.map(({ row }) => row.pool ?? object.spec.pool)
 }

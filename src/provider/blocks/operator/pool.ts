@@ -34,7 +34,7 @@ export interface PoolInput {
   /** The pools of the domain that have addresses in common with it. */
   readonly overlapping: readonly string[]
   /** How long it stays at least when it is being deleted. */
-  readonly lingerSeconds: number
+  readonly terminationGraceSeconds: number
 }
 
 /**
@@ -210,15 +210,15 @@ function overlap(names: readonly string[]): ConditionUpdate {
   return { type: 'Overlaps', status: 'True', reason: 'OverlappingPools', message }
 }
 
-/** A pool on its way out gives nothing more, and goes when nothing of it is bound. */
-function planEnd({ view, usage, blocks, lingerSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
+/** A pool in flight out gives nothing more, and goes when nothing of it is bound. */
+function planEnd({ view, usage, blocks, terminationGraceSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
   const { status: before, metadata } = pool
   const unreadable = blocks.unreadable[0]?.name
   // whoever knows it from a while ago may give something of it yet; of one that was never taken in nobody has
   const wasTaken = before?.ipv4 !== undefined || before?.ipv6 !== undefined
   const deletedMs = !wasTaken ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
-  const restSeconds = Math.ceil((deletedMs - time.nowMs) / 1000 + lingerSeconds)
+  const restSeconds = Math.ceil((deletedMs - time.nowMs) / 1000 + terminationGraceSeconds)
   const rest = restSeconds > 0 ? { requeueAfterSeconds: restSeconds } : undefined
   // whoever has something in a block may have it of this pool, wherever the block lies: pools may have shrunk
   const reasons = [

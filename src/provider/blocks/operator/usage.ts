@@ -4,8 +4,8 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import type { IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import type { CachedObjects } from '../../../plan/index.js'
-import { type BlockBook, isBound } from '../book.js'
 import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
+import { isBound, type ParsedBlock } from '../parsed-block.js'
 import type { PoolHints, PoolView } from '../pool-view.js'
 
 type Family = 4 | 6
@@ -48,12 +48,12 @@ export class PoolUsages {
   }
 
   /** What the pool has at a time. O(blocks that have something of it). */
-  at(pool: PoolView, blocks: CachedObjects<BlockBook>, nowMs: number): PoolUsage {
+  at(pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): PoolUsage {
     if (pool.space !== this.#space || this.#changed === undefined) {
       this.#space = pool.space
       this.#usages.clear()
       const { domain } = pool.object.spec
-      for (const book of blocks.each('domain', domain)) this.#set(book.name, usageOf(book, pool, nowMs))
+      for (const parsed of blocks.each('domain', domain)) this.#set(parsed.name, usageOf(parsed, pool, nowMs))
       for (const { object } of blocks.unreadable())
         this.#set(object.metadata.name, this.#usageOf(object.metadata.name, pool, blocks, nowMs))
     } else for (const name of this.#changed) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
@@ -64,7 +64,7 @@ export class PoolUsages {
     return new PoolUsage(pool, [...this.#usages.values()])
   }
 
-  #usageOf(name: string, pool: PoolView, blocks: CachedObjects<BlockBook>, nowMs: number): Usage | undefined {
+  #usageOf(name: string, pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): Usage | undefined {
     const entry = blocks.entry(name)
     const { domain } = pool.object.spec
     if (entry?.ok === true)
@@ -137,14 +137,14 @@ function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): Usage
   return { family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }
 }
 
-function usageOf(book: BlockBook, pool: PoolView, nowMs: number): Usage {
-  const { family } = book.prefix.address
-  const { spec } = book.object
-  const given = pool.unitsOf(book.prefix, book.name)
+function usageOf(parsed: ParsedBlock, pool: PoolView, nowMs: number): Usage {
+  const { family } = parsed.prefix.address
+  const { spec } = parsed.object
+  const given = pool.unitsOf(parsed.prefix, parsed.name)
   let [allocated, outOfRange, cooling, busy] = [0, 0, 0, 0]
   let dueMs = Number.POSITIVE_INFINITY
   let reserved: readonly UnitRange[] | undefined
-  for (const entry of book.entries) {
+  for (const entry of parsed.entries) {
     const { unit, count, row, untilMs } = entry
     if (untilMs <= nowMs) continue
     const inGiven = overlap(given, unit, count)
@@ -157,16 +157,16 @@ function usageOf(book: BlockBook, pool: PoolView, nowMs: number): Usage {
       allocated += count
       // what is reserved in the block is not looked for while every row is of what anybody may get
       if (inGiven === count) continue
-      reserved ??= reservedIn(book, pool)
+      reserved ??= reservedIn(parsed, pool)
       outOfRange += count - inGiven - overlap(reserved, unit, count)
     }
   }
   // nothing is given in a block that is being deleted, or that has rows which contradict each other
-  if (!book.isOpen) busy = countOf(given)
+  if (!parsed.isOpen) busy = countOf(given)
   return { family, allocated, outOfRange, cooling, busy, dueMs }
 }
 
-function reservedIn({ prefix, object }: BlockBook, { space }: PoolView): readonly UnitRange[] {
+function reservedIn({ prefix, object }: ParsedBlock, { space }: PoolView): readonly UnitRange[] {
   return space === undefined ? [] : unitsWithin(space.reserved, prefix, object.spec.allocationPrefixLength)
 }
 

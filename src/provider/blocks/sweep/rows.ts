@@ -2,18 +2,18 @@ import * as Address from '../../../cidr/nouns/address.js'
 import type { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import type { IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
 import type { Absences, CachedObjects, Effect, Plan, PlanTime } from '../../../plan/index.js'
-import { type BlockBook, isBound } from '../book.js'
 import type { Place } from '../known-blocks.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
+import { isBound, type ParsedBlock } from '../parsed-block.js'
 import type { PoolReading } from '../pool-reading.js'
 import { handOver, takeBack } from '../rows.js'
+import { type Decision, decisionOn } from './decision.js'
 import type { Owners } from './owners.js'
-import { type Verdict, verdictOn } from './verdict.js'
 
 /** What the sweep reads, and what it remembers beside that. */
 export interface Sweep {
   readonly pools: CachedObjects<PoolReading>
-  readonly blocks: CachedObjects<BlockBook>
+  readonly blocks: CachedObjects<ParsedBlock>
   readonly handles: CachedObjects<IPHandle> | undefined
   readonly addresses: CachedObjects<IPAddress> | undefined
   readonly owners: Owners
@@ -26,7 +26,7 @@ export interface Sweep {
 /** A row that something is to be done about. */
 interface Case {
   readonly place: Place
-  readonly verdict: Exclude<Verdict, { readonly kind: 'stays' }>
+  readonly decision: Exclude<Decision, { readonly kind: 'stays' }>
 }
 
 /** Takes back the rows of a block whose owners are gone, one in a plan: each has the version of the block as its condition. */
@@ -34,9 +34,9 @@ export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<
   const entry = sweep.blocks.entry(name)
   if (entry?.ok === false) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
   const cases = entry === undefined ? [] : casesIn(entry.value, sweep)
-  const missing = cases.filter(({ verdict }) => verdict.kind === 'missing').map(sequenceOf)
+  const missing = cases.filter(({ decision }) => decision.kind === 'missing').map(sequenceOf)
   const { due, requeueAfterSeconds } = sweep.absences.look(name, missing, nowMs)
-  const ready = cases.filter((each) => each.verdict.kind !== 'missing' || due.has(sequenceOf(each)))
+  const ready = cases.filter((each) => each.decision.kind !== 'missing' || due.has(sequenceOf(each)))
   const next = nextOf(name, ready, sweep)
   if (entry === undefined) return undefined
   if (next !== undefined) {
@@ -53,15 +53,15 @@ export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<
   return { outcome, effects: [], requeueAfterSeconds }
 }
 
-function casesIn(book: BlockBook, { owners, addresses }: Sweep): readonly Case[] {
-  return book.entries.flatMap((entry) => {
+function casesIn(parsed: ParsedBlock, { owners, addresses }: Sweep): readonly Case[] {
+  return parsed.entries.flatMap((entry) => {
     const owner = isBound(entry) ? owners.refOf(entry.row) : undefined
     if (owner === undefined) return []
     const address = addresses?.entry(owner)
     const isReadable = address?.ok === true && Address.safeParse(address.value.spec.address, { zone: 'drop' }).ok
-    const place = { book, entry }
-    const verdict = verdictOn(place, owner, owners, isReadable ? address.value : address && 'unreadable')
-    return verdict.kind === 'stays' ? [] : [{ place, verdict }]
+    const place = { parsed, entry }
+    const decision = decisionOn(place, owner, owners, isReadable ? address.value : address && 'unreadable')
+    return decision.kind === 'stays' ? [] : [{ place, decision }]
   })
 }
 
@@ -78,13 +78,13 @@ function nextOf(name: string, cases: readonly Case[], { turns }: Sweep): Case | 
   return next
 }
 
-function effectsFor({ place, verdict }: Case, { pools }: Sweep, nowMs: number): readonly Effect[] {
-  const { book, entry } = place
+function effectsFor({ place, decision }: Case, { pools }: Sweep, nowMs: number): readonly Effect[] {
+  const { parsed, entry } = place
   const { owner } = entry.row
-  if (verdict.kind === 'heir')
-    return [verdict.check, handOver(place, verdict.uid, { nowMs, why: `${owner} was made anew` })]
-  const rules = pools.get(entry.row.pool ?? book.object.spec.pool)?.object.spec
-  const isStray = verdict.kind === 'stray'
-  const why = isStray ? `${owner} has another address` : `its owner ${owner} is gone`
-  return [...(isStray ? [verdict.check] : verdict.checks), takeBack(place, rules, { nowMs, why })]
+  if (decision.kind === 'successor')
+    return [decision.check, handOver(place, decision.uid, { nowMs, why: `${owner} was made anew` })]
+  const rules = pools.get(entry.row.pool ?? parsed.object.spec.pool)?.object.spec
+  const isSurplus = decision.kind === 'surplus'
+  const why = isSurplus ? `${owner} has another address` : `its owner ${owner} is gone`
+  return [...(isSurplus ? [decision.check] : decision.checks), takeBack(place, rules, { nowMs, why })]
 }

@@ -7,7 +7,7 @@ import type { KnownBlocks } from './known-blocks.js'
 const MOST_POOL_AGE_MS = 30_000
 
 /** The objects that one task was shown: what it knows of others it has from tasks before it, and may be old. */
-export class Shown {
+export class ObservedObjects {
   readonly #keys = new Set<string>()
 
   note(change: Change): void {
@@ -20,9 +20,9 @@ export class Shown {
 }
 
 /** Whether a pool is not known to a task, or only as it was a while ago. */
-export function isOldPool(name: string, known: KnownBlocks, shown: Shown, nowMs: number): boolean {
+export function isOldPool(name: string, known: KnownBlocks, observed: ObservedObjects, nowMs: number): boolean {
   if (known.pool(name) === undefined) return true
-  if (known.isComplete || shown.has(IPPool.info, name)) return false
+  if (known.isComplete || observed.has(IPPool.info, name)) return false
   return known.poolAgeMs(name, nowMs) > MOST_POOL_AGE_MS
 }
 

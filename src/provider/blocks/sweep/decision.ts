@@ -9,13 +9,13 @@ import type { Place } from '../known-blocks.js'
 import { type Owners, ownerAbsent } from './owners.js'
 
 /** What is to be done about a row. */
-export type Verdict =
+export type Decision =
   /** Its owner is there, or it can not be told. */
   | { readonly kind: 'stays' }
   /** Its owner has something else: it goes, if the check holds. */
-  | { readonly kind: 'stray'; readonly check: Effect }
+  | { readonly kind: 'surplus'; readonly check: Effect }
   /** Its owner was made anew, and goes on with what it had. */
-  | { readonly kind: 'heir'; readonly uid: string; readonly check: Effect }
+  | { readonly kind: 'successor'; readonly uid: string; readonly check: Effect }
   /** Its owner is not there: if that stays so, the row goes, if the checks hold. */
   | { readonly kind: 'missing'; readonly checks: readonly Effect[] }
 
@@ -31,7 +31,7 @@ export type OrphanedAddress = IPAddress | 'unreadable' | undefined
  * @param owner the owner that the row names
  * @param owners those that are there
  */
-export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, address: OrphanedAddress): Verdict {
+export function decisionOn(place: Place, owner: ObjectRef, owners: Owners, address: OrphanedAddress): Decision {
   const { row } = place.entry
   if (!IPAddressClaim.is(owner)) {
     if (owners.isThere(owner, row.uid)) return { kind: 'stays' }
@@ -46,12 +46,12 @@ export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, addres
   if (uid === row.uid) {
     const isOther = address !== undefined && !isSame && !isDeleting(address)
     if (!isOther || !isControlledBy(address, { metadata: { uid } })) return { kind: 'stays' }
-    return { kind: 'stray', check: guard(address, 'the claim has this address, and not the other one') }
+    return { kind: 'surplus', check: guard(address, 'the claim has this address, and not the other one') }
   }
   if (address !== undefined && isSame) {
     // one that is nobody's goes first, and one that is not its yet is adopted, or removed: that is the affair of the provider of claims
     if (uid === undefined || !isControlledBy(address, { metadata: { uid } })) return { kind: 'stays' }
-    return { kind: 'heir', uid, check: guard(address, 'the claim of this name has adopted it') }
+    return { kind: 'successor', uid, check: guard(address, 'the claim of this name has adopted it') }
   }
   const checks = ownerAbsent(owner, row.uid, 'what a claim has is taken back only if it is gone')
   const { apiVersion, kind } = IPAddress.info
@@ -63,8 +63,8 @@ export function verdictOn(place: Place, owner: ObjectRef, owners: Owners, addres
   return { kind: 'missing', checks: [...checks, ...others] }
 }
 
-function hasAddress({ book, entry }: Place, { spec }: IPAddress): boolean {
+function hasAddress({ parsed, entry }: Place, { spec }: IPAddress): boolean {
   const own = Address.safeParse(spec.address, { zone: 'drop' })
-  const first = addressOfUnit(book.prefix, book.object.spec.allocationPrefixLength, entry.unit)
+  const first = addressOfUnit(parsed.prefix, parsed.object.spec.allocationPrefixLength, entry.unit)
   return own.ok && Address.equals(own.value, first)
 }

@@ -23,7 +23,7 @@ export interface BlockEntry {
 }
 
 /** A block as it is searched: an IPBlock, read once. Immutable. */
-export class BlockBook {
+export class ParsedBlock {
   readonly object: IPBlock
   readonly prefix: Prefix.Prefix
   readonly size: number
@@ -60,7 +60,7 @@ export class BlockBook {
     this.problems = problems
   }
 
-  static parse(object: KubeObject): ParseResult<BlockBook> {
+  static parse(object: KubeObject): ParseResult<ParsedBlock> {
     const read = IPBlock.safeParse(object)
     if (!read.ok) return { ok: false, problem: describe(read.failure) }
     const { cidr, domain, allocationPrefixLength } = read.value.spec
@@ -73,7 +73,7 @@ export class BlockBook {
     }
     const size = blockSize({ blockPrefixLength: prefix.value.length, allocationPrefixLength })
     if (!(size >= 1 && size <= 1024)) return refuse(`a block of ${size} units`)
-    return { ok: true, value: new BlockBook(read.value, prefix.value) }
+    return { ok: true, value: new ParsedBlock(read.value, prefix.value) }
   }
 
   get name(): string {
