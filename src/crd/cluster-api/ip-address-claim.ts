@@ -4,9 +4,9 @@ import type { KubeObject } from '../meta/object.js'
 import {
   type Condition,
   conditionSchema,
+  kubeSchema,
   type LegacyCondition,
   legacyConditionSchema,
-  objectMetaSchema,
 } from '../meta/schema.js'
 import { claimVersions } from './claim-versions.js'
 import { API_VERSION } from './names.js'
@@ -33,10 +33,7 @@ export interface IPAddressClaimStatus {
     | undefined
 }
 
-const schema: z.ZodType<IPAddressClaim> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPAddressClaim> = kubeSchema({
   spec: z.looseObject({
     clusterName: z.string().optional(),
     poolRef: poolReferenceSchema,

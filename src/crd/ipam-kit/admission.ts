@@ -2,10 +2,11 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { ipamError } from '../../errors/index.js'
 import {
   type Admission,
+  type AdmissionOf,
   allowed,
   assertOperation,
   type FieldValidationOptions,
-  invalid,
+  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -17,16 +18,12 @@ import { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './gri
 import type { IPBlock } from './ip-block.js'
 import { IPDomain } from './ip-domain.js'
 import { IPPool, type IPPoolSpec } from './ip-pool.js'
-import { GROUP, MAX_NAME_LENGTH } from './names.js'
+import { MAX_NAME_LENGTH } from './names.js'
 import { poolOf, rowsOfPool } from './rows.js'
 import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
 
 /** What an admission webhook is asked about a pool. What it does not know of others may be left out, and is not looked at then. */
-export type IPPoolAdmissionRequest = (
-  | { readonly operation: 'CREATE'; readonly object: IPPool }
-  | { readonly operation: 'UPDATE'; readonly object: IPPool; readonly oldObject: IPPool }
-  | { readonly operation: 'DELETE'; readonly oldObject: IPPool }
-) & {
+export type IPPoolAdmissionRequest = AdmissionOf<IPPool> & {
   /** The domain of the pool. Left out: there is none yet. */
   readonly domain?: IPDomain | undefined
   /** Pools of any domain, this one among them or not. */
@@ -134,16 +131,6 @@ function judgeIPDomain(request: IPDomainAdmissionRequest): Admission {
     ...gridProblemErrors(4, spec.ipv4),
     ...gridProblemErrors(6, spec.ipv6),
   ])
-}
-
-/** The refusal with these errors, or the acceptance with these warnings, which are looked for in that case only. */
-export function verdict(
-  object: KubeObject,
-  errors: readonly FieldError[],
-  warnings: () => readonly string[] = () => [],
-): Admission {
-  if (errors.length === 0) return allowed(warnings())
-  return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
 }
 
 /** Whether two specs say the same. */

@@ -1,14 +1,16 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import {
   type Admission,
+  type AdmissionOf,
   allowed,
   assertOperation,
   type FieldValidationOptions,
+  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { isSame, ofName, verdict } from './admission.js'
+import { isSame, ofName } from './admission.js'
 import { blockName } from './block-name.js'
 import { gridProblem } from './grid.js'
 import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
@@ -18,11 +20,7 @@ import { type PlacedRow, placedRows, unitsOf } from './rows.js'
 import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
 
 /** What an admission webhook is asked about a block. */
-export type IPBlockAdmissionRequest = (
-  | { readonly operation: 'CREATE'; readonly object: IPBlock }
-  | { readonly operation: 'UPDATE'; readonly object: IPBlock; readonly oldObject: IPBlock }
-  | { readonly operation: 'DELETE'; readonly oldObject: IPBlock }
-) & {
+export type IPBlockAdmissionRequest = AdmissionOf<IPBlock> & {
   /** The domain of the block. Left out: whether the block is on its grid is not looked at. */
   readonly domain?: IPDomain | undefined
 }

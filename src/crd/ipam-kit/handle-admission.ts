@@ -1,20 +1,19 @@
 import {
   type Admission,
+  type AdmissionOf,
   allowed,
   assertOperation,
   type FieldValidationOptions,
+  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { isSame, verdict } from './admission.js'
+import { isSame } from './admission.js'
 import { handleName, IPHandle } from './ip-handle.js'
 
 /** What an admission webhook is asked about a handle. */
-export type IPHandleAdmissionRequest =
-  | { readonly operation: 'CREATE'; readonly object: IPHandle }
-  | { readonly operation: 'UPDATE'; readonly object: IPHandle; readonly oldObject: IPHandle }
-  | { readonly operation: 'DELETE'; readonly oldObject: IPHandle }
+export type IPHandleAdmissionRequest = AdmissionOf<IPHandle>
 
 /**
  * Whether a handle is one: it has the name of the uid of its owner ({@link handleName}), and stays with that owner. It may go at any time: one that is lost costs

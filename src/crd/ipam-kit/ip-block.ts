@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema, timestamp } from '../meta/schema.js'
+import { kubeSchema, timestamp } from '../meta/schema.js'
 import { API_VERSION } from './names.js'
 import { blockVersions } from './versions.js'
 
@@ -77,10 +77,7 @@ const row: z.ZodType<IPBlockRow> = z.looseObject({
   until: timestamp().optional(),
 })
 
-const schema: z.ZodType<IPBlock> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPBlock> = kubeSchema({
   spec: z.looseObject({
     cidr: z.string(),
     domain: z.string(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { type Condition, conditionSchema, objectMetaSchema } from '../meta/schema.js'
+import { type Condition, conditionSchema, kubeSchema } from '../meta/schema.js'
 import { type FamilyGrid, gridSchema } from './grid.js'
 import { API_VERSION } from './names.js'
 import { domainVersions } from './versions.js'
@@ -24,10 +24,7 @@ export interface IPDomainStatus {
   readonly conditions?: readonly Condition[] | undefined
 }
 
-const schema: z.ZodType<IPDomain> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPDomain> = kubeSchema({
   spec: z.looseObject({ ipv4: gridSchema, ipv6: gridSchema }),
   status: z.looseObject({ conditions: z.array(conditionSchema).optional() }).optional(),
 })

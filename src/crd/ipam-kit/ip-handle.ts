@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ipamError } from '../../errors/index.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { kubeSchema } from '../meta/schema.js'
 import { API_VERSION } from './names.js'
 import { handleVersions } from './versions.js'
 
@@ -29,10 +29,7 @@ export interface IPHandleSpec {
   readonly blocks: { readonly [interfaceName: string]: readonly string[] }
 }
 
-const schema: z.ZodType<IPHandle> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPHandle> = kubeSchema({
   spec: z.looseObject({
     owner: z.string(),
     uid: z.string(),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type LabelSelector, labelSelectorSchema } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
-import { type Condition, conditionSchema, objectMetaSchema } from '../meta/schema.js'
+import { type Condition, conditionSchema, kubeSchema } from '../meta/schema.js'
 import { type FamilyGrid, type FamilyGridWish, gridWishSchema } from './grid.js'
 import { API_VERSION, DEFAULT_DOMAIN } from './names.js'
 import { poolVersions } from './versions.js'
@@ -129,10 +129,7 @@ const familyStatus: z.ZodType<IPPoolFamilyStatus> = z.looseObject({
   last: count,
 })
 
-const schema: z.ZodType<IPPool> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPPool> = kubeSchema({
   spec: z.looseObject({
     domain: z.string().default(DEFAULT_DOMAIN),
     subnets: z.array(

@@ -26,6 +26,12 @@ export interface FieldValidationOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined
 }
 
+/** What an admission webhook is asked about an object. */
+export type AdmissionOf<T> =
+  | { readonly operation: 'CREATE'; readonly object: T }
+  | { readonly operation: 'UPDATE'; readonly object: T; readonly oldObject: T }
+  | { readonly operation: 'DELETE'; readonly oldObject: T }
+
 /** A request to admit an object, as far as its fields go. */
 interface FieldRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
@@ -74,6 +80,16 @@ function unknownIn(model: Pick<CrdModel<KubeObject>, 'unknownFields'>, { status:
 export function invalid(groupKind: string, name: string, errors: readonly FieldError[]): Admission {
   const message = `${groupKind} ${goQuote(name)} is invalid: ${formatFieldErrors(errors)}`
   return { allowed: false, code: 422, message, errors }
+}
+
+/** The acceptance if there is no field error, with what deserves to be told, and the refusal that lists them otherwise. */
+export function verdict(
+  { kind, apiVersion, metadata }: KubeObject,
+  errors: readonly FieldError[],
+  warnings: () => readonly string[] = () => [],
+): Admission {
+  if (errors.length === 0) return allowed(warnings())
+  return invalid(`${kind}.${groupOf(apiVersion)}`, metadata.name, errors)
 }
 
 /** The refusal that is no more than its field errors: that of a webhook that returns them as they are. */

@@ -46,6 +46,12 @@ export const objectMetaSchema: z.ZodType<ObjectMeta> = z.looseObject({
   ownerReferences: z.array(ownerReferenceSchema).optional(),
 })
 
+/** The schema of a kind: what all objects have, and these fields. */
+// @__NO_SIDE_EFFECTS__
+export function kubeSchema<S extends z.ZodRawShape>(fields: S) {
+  return z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: objectMetaSchema, ...fields })
+}
+
 export const conditionSchema: z.ZodType<Condition> = z.looseObject({
   type: z.string().min(1),
   status: z.enum(['True', 'False', 'Unknown']),

@@ -1,10 +1,11 @@
 import * as Address from '../../cidr/nouns/address.js'
 import {
   type Admission,
+  type AdmissionOf,
   allowed,
   assertOperation,
   type FieldValidationOptions,
-  invalid,
+  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -14,14 +15,11 @@ import { entryProblem, isAddressOrEmpty, isInBounds, sizeProblem } from './entri
 import { IPAddress } from './ip-address.js'
 import { IPClaim } from './ip-claim.js'
 import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from './ip-pool.js'
-import { GROUP, REQUESTED_ADDRESS_ANNOTATION } from './names.js'
+import { REQUESTED_ADDRESS_ANNOTATION } from './names.js'
 import { type ObjectReference, shownReference } from './references.js'
 
 /** What an admission webhook is asked about an object of one kind. */
-export type Metal3AdmissionRequest<T extends IPPool | IPClaim | IPAddress> =
-  | { readonly operation: 'CREATE'; readonly object: T }
-  | { readonly operation: 'UPDATE'; readonly object: T; readonly oldObject: T }
-  | { readonly operation: 'DELETE'; readonly oldObject: T }
+export type Metal3AdmissionRequest<T extends IPPool | IPClaim | IPAddress> = AdmissionOf<T>
 
 const NOT_AN_ADDRESS = 'is not a valid IP address'
 const EMPTY = 'cannot be empty'
@@ -110,10 +108,6 @@ function judgeIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
     errors.push(invalidField('spec.claim', shownReference(after.claim), MODIFIED))
   }
   return verdict(object, errors)
-}
-
-function verdict(object: KubeObject, errors: readonly FieldError[]): Admission {
-  return errors.length === 0 ? allowed() : invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
 }
 
 /** What of a pool never changes. */

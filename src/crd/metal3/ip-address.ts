@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { kubeSchema } from '../meta/schema.js'
 import { API_VERSION } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
 import { addressVersions } from './versions.js'
@@ -22,10 +22,7 @@ export interface IPAddressSpec {
   readonly dnsServers?: readonly string[] | undefined
 }
 
-const schema: z.ZodType<IPAddress> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPAddress> = kubeSchema({
   spec: z.looseObject({
     claim: objectReferenceSchema,
     pool: objectReferenceSchema,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { kubeSchema } from '../meta/schema.js'
 import { API_VERSION } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
 import { claimVersions } from './versions.js'
@@ -19,10 +19,7 @@ export interface IPClaimStatus {
   readonly errorMessage?: string | undefined
 }
 
-const schema: z.ZodType<IPClaim> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPClaim> = kubeSchema({
   spec: z.looseObject({ pool: objectReferenceSchema }),
   status: z.looseObject({ address: objectReferenceSchema.optional(), errorMessage: z.string().optional() }).optional(),
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema, timestamp } from '../meta/schema.js'
+import { kubeSchema, timestamp } from '../meta/schema.js'
 import { API_VERSION } from './names.js'
 import { poolVersions } from './versions.js'
 
@@ -60,10 +60,7 @@ const entry = z.looseObject({
 const strategy = z.enum(['sequential', 'random']).default('sequential')
 const addresses = z.record(z.string(), z.string()).optional()
 
-const schema: z.ZodType<IPPool> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPPool> = kubeSchema({
   spec: z.looseObject({
     clusterName: z.string().optional(),
     namePrefix: z.string().default(''),

@@ -1,16 +1,11 @@
 import * as z from 'zod'
-import type { Admission } from '../meta/admission.js'
+import type { Admission, AdmissionOf } from '../meta/admission.js'
 import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
 import { type ReviewKind, requestOf } from './review.js'
 
 /** What an API server asks an admission webhook. */
-export type AdmissionRequest = AdmissionSubject &
-  (
-    | { readonly operation: 'CREATE'; readonly object: KubeObject }
-    | { readonly operation: 'UPDATE'; readonly object: KubeObject; readonly oldObject: KubeObject }
-    | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
-  )
+export type AdmissionRequest = AdmissionSubject & AdmissionOf<KubeObject>
 
 interface AdmissionSubject {
   readonly uid: string
