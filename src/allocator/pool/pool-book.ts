@@ -1,8 +1,9 @@
-import type { Family } from '../../cidr/index.js'
+import type { Family, RangeSet } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import { type Hold, type Owner, ownerId, type PoolCounts, type StrategyState } from '../request.js'
 import { isInside, type SlotId, type Space } from '../slots/space.js'
-import { createSpaces, type Spaces } from '../slots/spaces.js'
+import { Space4 } from '../slots/space4.js'
+import { Space6 } from '../slots/space6.js'
 import { MultiMap } from '../util/multi-map.js'
 import { Cooldown, type ReleasedAddress } from './cooldown.js'
 import { HoldsByOwner, inOrder } from './holds-by-owner.js'
@@ -34,7 +35,7 @@ export interface BookState {
  */
 export class PoolBook {
   #plan: PoolPlan
-  #spaces: Spaces
+  #spaces: ReturnType<typeof spacesOf>
   #pickers: { readonly 4: SlotPicker; readonly 6: SlotPicker }
   readonly cooldown: Cooldown
   /** Who holds an address, by the slot. */
@@ -48,7 +49,7 @@ export class PoolBook {
 
   constructor(plan: PoolPlan) {
     this.#plan = plan
-    this.#spaces = createSpaces(plan.available)
+    this.#spaces = spacesOf(plan.available)
     this.#pickers = pickersFor(plan)
     this.cooldown = new Cooldown({
       keepsOrder: plan.strategy.kind === 'least-recently-released',
@@ -223,7 +224,7 @@ export class PoolBook {
     const before = this.#pickers
     const cursors = FAMILIES.map((family) => before[family].cursorIn(this.space(family)))
     this.#plan = plan
-    this.#spaces = createSpaces(plan.available)
+    this.#spaces = spacesOf(plan.available)
     this.#pickers = pickersFor(plan)
     for (const [i, family] of FAMILIES.entries()) {
       this.#pickers[family].state = before[family].state
@@ -424,4 +425,8 @@ function holdersOfFamilies() {
 
 function pickersFor({ strategy, staticBand }: PoolPlan) {
   return { 4: new SlotPicker(strategy, staticBand), 6: new SlotPicker(strategy, staticBand) }
+}
+
+function spacesOf(ranges: RangeSet) {
+  return { v4: new Space4(ranges), v6: new Space6(ranges) }
 }

@@ -2,6 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import { describe, IpamError, type Result } from '../../errors/index.js'
 import {
   type Admission,
+  type AdmissionRequest,
   allowed,
   assertOperation,
   badRequest,
@@ -19,10 +20,7 @@ import { IPAddressClaim } from './ip-address-claim.js'
 import { samePool } from './references.js'
 
 /** What an admission webhook is asked about a claim. Objects are in any version. */
-export type ClaimAdmissionRequest =
-  | { readonly operation: 'CREATE'; readonly object: KubeObject }
-  | { readonly operation: 'UPDATE'; readonly object: KubeObject; readonly oldObject: KubeObject }
-  | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
+export type ClaimAdmissionRequest = AdmissionRequest<KubeObject>
 
 /** What has become of the search for the claim that an address refers to. */
 export type ClaimLookup =

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineModel, type Model } from '../meta/model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { objectSchema } from '../meta/schema.js'
 import { PAUSED_ANNOTATION } from './names.js'
 
 /** A Cluster, as far as IPAM needs it: whether it is paused (cluster.x-k8s.io/v1beta2). */
@@ -9,10 +9,7 @@ export interface Cluster extends KubeObject {
   readonly spec?: { readonly paused?: boolean | undefined } | undefined
 }
 
-const schema: z.ZodType<Cluster> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<Cluster> = objectSchema({
   spec: z.looseObject({ paused: z.boolean().optional() }).optional(),
 })
 

@@ -6,7 +6,7 @@ import {
   conditionSchema,
   type LegacyCondition,
   legacyConditionSchema,
-  objectMetaSchema,
+  objectSchema,
 } from '../meta/schema.js'
 import { claimVersions } from './claim-versions.js'
 import { API_VERSION } from './names.js'
@@ -33,10 +33,7 @@ export interface IPAddressClaimStatus {
     | undefined
 }
 
-const schema: z.ZodType<IPAddressClaim> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPAddressClaim> = objectSchema({
   spec: z.looseObject({
     clusterName: z.string().optional(),
     poolRef: poolReferenceSchema,

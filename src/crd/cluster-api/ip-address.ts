@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { objectSchema } from '../meta/schema.js'
 import { addressVersions } from './address-versions.js'
 import { API_VERSION } from './names.js'
 import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
@@ -22,10 +22,7 @@ export interface IPAddressSpec {
 }
 
 // Addresses that others wrote wrongly must still be read: they are counted, and they must not stop a pool.
-const schema: z.ZodType<IPAddress> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<IPAddress> = objectSchema({
   spec: z.looseObject({
     claimRef: localReferenceSchema,
     poolRef: poolReferenceSchema,

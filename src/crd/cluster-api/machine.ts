@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { asObject, type JsonObject } from '../meta/json.js'
 import { defineModel, type Model } from '../meta/model.js'
 import { groupOf, type KubeObject } from '../meta/object.js'
-import { type Condition, conditionSchema, objectMetaSchema } from '../meta/schema.js'
+import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
 
 /** A Machine, as far as IPAM reads it: whose it is, what carries it out, and which addresses it has (cluster.x-k8s.io/v1beta2). */
 export interface Machine extends KubeObject {
@@ -38,10 +38,7 @@ export interface MachineAddress {
   readonly address: string
 }
 
-const schema: z.ZodType<Machine> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<Machine> = objectSchema({
   spec: z.looseObject({
     clusterName: z.string().min(1),
     infrastructureRef: z.looseObject({ apiGroup: z.string(), kind: z.string(), name: z.string() }).optional(),

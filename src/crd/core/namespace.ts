@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineModel, type Model } from '../meta/model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { objectSchema } from '../meta/schema.js'
 
 /** A Namespace (core/v1), as far as IPAM reads it: its labels, and whether it is being deleted. */
 export interface Namespace extends KubeObject {
@@ -9,10 +9,7 @@ export interface Namespace extends KubeObject {
   readonly status?: { readonly phase?: string | undefined } | undefined
 }
 
-const schema: z.ZodType<Namespace> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<Namespace> = objectSchema({
   status: z.looseObject({ phase: z.string().optional() }).optional(),
 })
 

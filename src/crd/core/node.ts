@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineModel, type Model } from '../meta/model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { objectSchema } from '../meta/schema.js'
 
 /** A Node (core/v1), as far as IPAM reads and writes it. */
 export interface Node extends KubeObject {
@@ -45,10 +45,7 @@ export interface NodeCondition {
   readonly message?: string | undefined
 }
 
-const schema: z.ZodType<Node> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<Node> = objectSchema({
   spec: z
     .looseObject({
       podCIDR: z.string().optional(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineModel, type Model } from '../meta/model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectMetaSchema } from '../meta/schema.js'
+import { objectSchema } from '../meta/schema.js'
 
 /** A Pod (core/v1), as far as IPAM reads it: where it runs, and which addresses it has. */
 export interface Pod extends KubeObject {
@@ -25,10 +25,7 @@ export interface PodStatus {
   readonly podIPs?: readonly { readonly ip: string }[] | undefined
 }
 
-const schema: z.ZodType<Pod> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const schema: z.ZodType<Pod> = objectSchema({
   spec: z.looseObject({ nodeName: z.string().optional(), hostNetwork: z.boolean().optional() }).default({}),
   status: z
     .looseObject({

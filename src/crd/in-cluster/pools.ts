@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type CrdModel, defineCrdModel, type VersionSpec } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { type Condition, conditionSchema, objectMetaSchema } from '../meta/schema.js'
+import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
 import { API_VERSION, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import { addressPoolVersions, prefixPoolVersions } from './pool-versions.js'
 
@@ -91,10 +91,7 @@ const statusSchema = z
 
 const gracePeriodSchema = z.int32().optional()
 
-const addressPoolSchema: z.ZodType<InClusterIPPool> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const addressPoolSchema: z.ZodType<InClusterIPPool> = objectSchema({
   spec: z.looseObject({
     addresses: z.array(z.string()),
     prefix: z.int(),
@@ -106,10 +103,7 @@ const addressPoolSchema: z.ZodType<InClusterIPPool> = z.looseObject({
   status: statusSchema,
 })
 
-const prefixPoolSchema: z.ZodType<InClusterPrefixPool> = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
+const prefixPoolSchema: z.ZodType<InClusterPrefixPool> = objectSchema({
   spec: z.looseObject({
     prefixes: z.array(z.string()),
     allocationPrefixLength: z.int().default(DEFAULT_ALLOCATION_PREFIX_LENGTH),

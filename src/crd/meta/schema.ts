@@ -47,6 +47,7 @@ export const objectMetaSchema: z.ZodType<ObjectMeta> = z.looseObject({
 })
 
 /** What every object has, and these fields. */
+// @__NO_SIDE_EFFECTS__
 export function objectSchema<S extends z.ZodRawShape>(shape: S) {
   return z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: objectMetaSchema, ...shape })
 }
