@@ -41,6 +41,8 @@ export interface BlocksSimulationOptions {
 
 const START_MS = 1_767_225_600_000
 const TURN_MS = 5
+/** Why an owner may be told that it has no address for now. */
+const PASSING: ReadonlySet<string> = new Set(['exhausted', 'notReady', 'denied'])
 const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-list']
 
 /**
@@ -269,7 +271,7 @@ class BlocksSimulation {
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
         if (!('allocations' in outcome)) {
           owner.refused = { length, atMs: this.#nowMs }
-          const isNews = before.length > 0 || (outcome.kind !== 'exhausted' && outcome.kind !== 'notReady')
+          const isNews = before.length > 0 || !PASSING.has(outcome.kind)
           if (isNews) this.#problems.push(`${name} was told ${outcome.kind}`)
           return
         }
