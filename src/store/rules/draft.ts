@@ -43,9 +43,10 @@ export function readIdentity(
 export function readDraft(json: JsonObject): DraftResult {
   const identity = readIdentity(json)
   if ('problem' in identity) return { ok: false, at: identity }
-  const { name, namespace } = identity.metadata as { readonly name?: string; readonly namespace?: string }
+  const { apiVersion, kind, metadata } = identity
+  const { name, namespace } = metadata as { readonly name?: string; readonly namespace?: string }
   if (name === undefined) return { ok: false, at: { path: 'metadata.name', problem: 'is required' } }
-  const draft = { ...identity, namespace, name, json }
+  const draft = { apiVersion, kind, namespace, name, metadata, json }
   const at = identityProblem(draft)
   return at === undefined ? { ok: true, draft } : { ok: false, at }
 }

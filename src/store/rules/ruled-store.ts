@@ -21,7 +21,7 @@ export interface Keeper {
 
 /** The store over a keeper: {@link ObjectRules} decide, in the call itself, and the keeper reads and writes. */
 export function ruledStore(rules: ObjectRules, keeper: Keeper): Store {
-  const write = async (operation: Operation, intent: Result<Intent, StoreErrorCode>) =>
+  const write = (operation: Operation, intent: Result<Intent, StoreErrorCode>): Answer<KubeObject> =>
     intent.ok ? keeper.write(operation, intent.value) : intent
   return {
     capabilities: Object.freeze({
