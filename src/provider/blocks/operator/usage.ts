@@ -34,11 +34,19 @@ interface Usage {
   readonly dueMs: number
 }
 
+/** What a pool has in all of its blocks, of one family. */
+type Sums = { -readonly [field in (typeof FIELDS)[number]]: number }
+
+const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
+
 /** What each block has of one pool: computed anew for blocks that have changed, and for all of them when the space of the pool has changed. */
 export class PoolUsages {
   #space: PoolView['space']
   /** By the name of the block; those that have nothing are left out. */
   readonly #usages = new Map<string, Usage>()
+  /** When something in a block is free that waits, by the name of the block. */
+  readonly #dueMs = new Map<string, number>()
+  #sums: { readonly 4: Sums; readonly 6: Sums } = noSums()
   /** The blocks that have changed. Left out: all of the domain. */
   #changed: Set<string> | undefined
 
@@ -47,21 +55,23 @@ export class PoolUsages {
     this.#changed?.add(name)
   }
 
-  /** What the pool has at a time. O(blocks that have something of it). */
+  /** What the pool has at a time. O(blocks that have changed, and those in which something waits). */
   at(pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): PoolUsage {
+    let names: Iterable<string>
     if (pool.space !== this.#space || this.#changed === undefined) {
       this.#space = pool.space
       this.#usages.clear()
-      const { domain } = pool.object.spec
-      for (const parsed of blocks.each('domain', domain)) this.#set(parsed.name, usageOf(parsed, pool, nowMs))
-      for (const { object } of blocks.unreadable())
-        this.#set(object.metadata.name, this.#usageOf(object.metadata.name, pool, blocks, nowMs))
-    } else for (const name of this.#changed) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
-    this.#changed = new Set()
-    for (const [name, { dueMs }] of this.#usages) {
-      if (dueMs <= nowMs) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
+      this.#dueMs.clear()
+      this.#sums = noSums()
+      const parsedBlocks = [...blocks.each('domain', pool.object.spec.domain)].map(({ name }) => name)
+      names = [...parsedBlocks, ...blocks.unreadable().map(({ object }) => object.metadata.name)]
+    } else {
+      names = this.#changed
+      for (const [name, dueMs] of this.#dueMs) if (dueMs <= nowMs) this.#changed.add(name)
     }
-    return new PoolUsage(pool, [...this.#usages.values()])
+    for (const name of names) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
+    this.#changed = new Set()
+    return new PoolUsage(pool, this.#sums, Math.min(...this.#dueMs.values()))
   }
 
   #usageOf(name: string, pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): Usage | undefined {
@@ -74,41 +84,46 @@ export class PoolUsages {
   }
 
   #set(name: string, usage: Usage | undefined): void {
+    const before = this.#usages.get(name)
+    for (const field of FIELDS) {
+      if (before !== undefined) this.#sums[before.family][field] -= before[field]
+      if (usage !== undefined) this.#sums[usage.family][field] += usage[field]
+    }
     const isNone = usage === undefined || usage.allocated + usage.cooling + usage.busy === 0
     if (isNone) this.#usages.delete(name)
     else this.#usages.set(name, usage)
+    if (isNone || usage.dueMs === Number.POSITIVE_INFINITY) this.#dueMs.delete(name)
+    else this.#dueMs.set(name, usage.dueMs)
   }
 }
 
-/** What a pool has in its blocks at one moment. */
+function noSums(): { readonly 4: Sums; readonly 6: Sums } {
+  const none = { allocated: 0, outOfRange: 0, cooling: 0, busy: 0 }
+  return { 4: { ...none }, 6: { ...none } }
+}
+
+/** What a pool has in its blocks, at the moment of a plan. */
 export class PoolUsage {
   readonly #pool: PoolView
-  readonly #usages: readonly Usage[]
-
-  constructor(pool: PoolView, usages: readonly Usage[]) {
-    this.#pool = pool
-    this.#usages = usages
-  }
-
+  readonly #sums: { readonly 4: Sums; readonly 6: Sums }
   /** When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits. */
-  get dueMs(): number | undefined {
-    const dueMs = this.#usages.reduce((first, usage) => Math.min(first, usage.dueMs), Number.POSITIVE_INFINITY)
-    return dueMs === Number.POSITIVE_INFINITY ? undefined : dueMs
+  readonly dueMs: number | undefined
+
+  constructor(pool: PoolView, sums: { readonly 4: Sums; readonly 6: Sums }, dueMs: number) {
+    this.#pool = pool
+    this.#sums = sums
+    this.dueMs = dueMs === Number.POSITIVE_INFINITY ? undefined : dueMs
   }
 
   /** How many units the pool has given, of both families. */
   get allocated(): number {
-    return this.#usages.reduce((sum, usage) => sum + usage.allocated, 0)
+    return this.#sums[4].allocated + this.#sums[6].allocated
   }
 
   counts(grid: Grid): PoolCounts {
     const { given = RangeSet.empty, reserved = RangeSet.empty } = this.#pool.space ?? {}
     const [units, kept] = [unitsIn(given, grid), unitsIn(reserved, grid)]
-    const sums = { allocated: 0, outOfRange: 0, cooling: 0, busy: 0 }
-    for (const usage of this.#usages) {
-      if (usage.family !== grid.family) continue
-      for (const field of FIELDS) sums[field] += usage[field]
-    }
+    const sums = this.#sums[grid.family]
     const free = units - BigInt(sums.busy)
     return {
       total: units + kept,
@@ -126,8 +141,6 @@ export class PoolUsage {
     return statusOf(grid, this.counts(grid), this.#pool.hints(grid.family))
   }
 }
-
-const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
 
 /** A block that cannot be read: nothing is given in it, whoever has what. */
 function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): Usage | undefined {
