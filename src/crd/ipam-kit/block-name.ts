@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { subdomainProblem } from '../meta/names.js'
 import { MAX_NAME_LENGTH } from './names.js'
 
@@ -24,14 +24,10 @@ export function isName(text: string): boolean {
  * blockName('default', Prefix.parse('10.0.1.0/24')) // 'default-4-0a000100-24'
  */
 export function blockName(domain: string, prefix: Prefix): string {
-  if (!isName(domain)) {
-    const expected = `a DNS subdomain of up to ${MAX_NAME_LENGTH} characters`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'domain', expected, got: domain.slice(0, 64) })
-  }
+  if (!isName(domain)) refuse('domain', `a DNS subdomain of up to ${MAX_NAME_LENGTH} characters`, domain.slice(0, 64))
   const { family } = prefix.address
   if (!Prefix.equals(Prefix.masked(prefix), prefix)) {
-    const expected = 'a prefix without host bits'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'prefix', expected, got: Prefix.format(prefix) })
+    refuse('prefix', 'a prefix without host bits', Prefix.format(prefix))
   }
   const digits = Address.toBigInt(prefix.address).toString(16)
   return `${domain}-${family}-${digits.padStart(Address.bitsOf(family) / 4, '0')}-${prefix.length}`

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { kubeSchema } from '../meta/schema.js'
@@ -62,8 +62,7 @@ const MAX_UID_LENGTH = 60
  */
 export function handleName(uid: string): string {
   if (uid.length === 0 || uid.length > MAX_UID_LENGTH) {
-    const expected = `1 to ${MAX_UID_LENGTH} characters`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'uid', expected, got: uid.slice(0, 64) })
+    refuse('uid', `1 to ${MAX_UID_LENGTH} characters`, uid.slice(0, 64))
   }
   if (PLAIN.test(uid)) return `uid-${uid}`
   const digits = Array.from({ length: uid.length }, (_, at) => uid.charCodeAt(at).toString(16).padStart(4, '0'))

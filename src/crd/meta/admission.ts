@@ -1,4 +1,3 @@
-import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
@@ -119,6 +118,5 @@ export function allowed(warnings: readonly string[] = []): Admission {
  */
 export function assertOperation(operation: string): void {
   if (operation === 'CREATE' || operation === 'UPDATE' || operation === 'DELETE') return
-  const expected = 'CREATE, UPDATE or DELETE'
-  throw ipamError('INVALID_ARGUMENT', { argument: 'operation', expected, got: String(operation) })
+  refuse('operation', 'CREATE, UPDATE or DELETE', String(operation))
 }
