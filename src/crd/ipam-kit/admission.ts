@@ -1,5 +1,5 @@
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { refuse } from '../../errors/refuse.js'
+import { ipamError } from '../../errors/index.js'
 import {
   type Admission,
   type AdmissionOf,
@@ -146,7 +146,7 @@ export function isSame(before: object, after: object): boolean {
 export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
   if (domain === undefined || domain.metadata.name === name) return domain
   const got = domain.metadata.name
-  refuse('domain', `the IPDomain ${goQuote(name)}`, got)
+  throw ipamError('INVALID_ARGUMENT', { argument: 'domain', expected: `the IPDomain ${goQuote(name)}`, got })
 }
 
 /** An object as an error repeats it. */

@@ -1,3 +1,4 @@
+import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
@@ -118,5 +119,6 @@ export function allowed(warnings: readonly string[] = []): Admission {
  */
 export function assertOperation(operation: string): void {
   if (operation === 'CREATE' || operation === 'UPDATE' || operation === 'DELETE') return
-  refuse('operation', 'CREATE, UPDATE or DELETE', String(operation))
+  const expected = 'CREATE, UPDATE or DELETE'
+  throw ipamError('INVALID_ARGUMENT', { argument: 'operation', expected, got: String(operation) })
 }
