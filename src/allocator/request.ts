@@ -38,8 +38,7 @@ export function isName(value: unknown): boolean {
 }
 
 function refuseName(argument: string, value: unknown): never {
-  const expected = `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`
-  refuse(argument, expected, String(value).slice(0, 100))
+  refuse(argument, `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`, String(value).slice(0, 100))
 }
 
 /** One text for one owner: its uid, and behind a line break, which neither has, its interface. */

@@ -70,9 +70,7 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     (left, set) => (set === undefined ? left : RangeSet.subtract(left, set)),
     spec.ranges,
   )
-  if (isReadOnce(spec.preallocated)) {
-    refuse('preallocated', 'a Map, or a list that can be read twice', 'an iterator')
-  }
+  if (isReadOnce(spec.preallocated)) refuse('preallocated', 'a Map, or a list that can be read twice', 'an iterator')
   const preallocated = new Map<string, Address[]>()
   const preallocatedTo = new Map<number | string, string>()
   for (const [stickyKey, address] of spec.preallocated ?? []) {

@@ -168,10 +168,7 @@ export class Pool {
   resize(spec: AddressPoolSpec): void {
     const plan = planOf(spec)
     const { kind } = this.#book.plan.strategy
-    if (plan.strategy.kind !== kind) {
-      const expected = `${kind}, as the pool was made with`
-      refuse('strategy.kind', expected, plan.strategy.kind)
-    }
+    if (plan.strategy.kind !== kind) refuse('strategy.kind', `${kind}, as the pool was made with`, plan.strategy.kind)
     this.#book.resize(plan)
     // what an undo remembers of a strategy belongs to the addresses before
     this.#sequence++

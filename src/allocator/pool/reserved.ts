@@ -72,8 +72,7 @@ export function confusableAddresses(ranges: RangeSet): RangeSet {
 function ruleOf(rule: ReserveRuleName | ReserveRule): ReserveRule {
   if (typeof rule === 'string' && Object.hasOwn(RULES, rule)) return RULES[rule]
   if (typeof rule !== 'object' || rule === null) {
-    const expected = `a rule or one of ${Object.keys(RULES).join(', ')}`
-    refuse('rule', expected, String(rule).slice(0, 50))
+    refuse('rule', `a rule or one of ${Object.keys(RULES).join(', ')}`, String(rule).slice(0, 50))
   }
   for (const family of ['v4', 'v6'] as const) {
     for (const edge of ['first', 'last'] as const)

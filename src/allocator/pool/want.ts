@@ -56,9 +56,7 @@ export function assertWant(want: Want, family: Family | undefined): void {
     refuse('family', 'none: dualStack wants both', String(family))
   }
   if (want.kind !== 'prefix') return
-  if (family === undefined) {
-    refuse('family', 'that of the prefix', 'undefined')
-  }
+  if (family === undefined) refuse('family', 'that of the prefix', 'undefined')
   const bits = Address.bitsOf(family)
   assertWithin('want.length', want.length, bits - MOST_BITS, bits)
 }

@@ -3,7 +3,7 @@ import { PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
@@ -153,11 +153,7 @@ export class PrefixAllocator {
     const prefix = request.prefix && Prefix.masked(request.prefix)
     const length = prefix?.length ?? request.length ?? this.childLength
     if (request.length !== undefined && request.length !== length) {
-      throw ipamError('INVALID_ARGUMENT', {
-        argument: 'length',
-        expected: `${length}, as of the prefix`,
-        got: String(request.length),
-      })
+      refuse('length', `${length}, as of the prefix`, String(request.length))
     }
     const family = prefix?.address.family ?? this.family
     const isWanted = (one: Prefix) => one.length === length && one.address.family === family
@@ -198,11 +194,7 @@ export class PrefixAllocator {
     const plan = planOf(spec)
     if (plan.isNextFit !== this.#plan.isNextFit) {
       const [expected, got] = [this.#plan, plan].map(({ isNextFit }) => (isNextFit ? 'next-fit' : 'lowest'))
-      throw ipamError('INVALID_ARGUMENT', {
-        argument: 'strategy.kind',
-        expected: `${expected}, as the allocator was made with`,
-        got: got!,
-      })
+      refuse('strategy.kind', `${expected}, as the allocator was made with`, got!)
     }
     const tree = treeOf(plan)
     this.#total = tree.countFree(plan.childLength)

@@ -368,9 +368,7 @@ export class Bitmap implements Slots {
    */
   static safeFromBase64(size: number, text: string): Result<Bitmap, 'MALFORMED_BYTES'> {
     assertWithin('size', size, 0, MAX_SIZE)
-    if (typeof text !== 'string') {
-      refuse('text', 'a string', typeof text)
-    }
+    if (typeof text !== 'string') refuse('text', 'a string', typeof text)
     return restored(bitmapFromBase64(size, text))
   }
 

@@ -72,16 +72,13 @@ export function assertIndex(index: number, size: number): void {
 export function assertRange(first: number, last: number, size: number): void {
   assertIndex(first, size)
   assertIndex(last, size)
-  if (first > last) {
-    refuse('last', `at least ${first}`, last)
-  }
+  if (first > last) refuse('last', `at least ${first}`, last)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` unless `value` is a whole number from `min` to `max` */
 export function assertWithin(argument: string, value: number, min: number, max: number): void {
   if (!Number.isInteger(value) || value < min || value > max) {
-    const expected = `a whole number from ${min} to ${shownLimit(max)}`
-    refuse(argument, expected, value)
+    refuse(argument, `a whole number from ${min} to ${shownLimit(max)}`, value)
   }
 }
 

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { format } from '../nouns/address-core.js'
 import type { Address, Address4 } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
@@ -7,5 +7,5 @@ import { assertAddress } from '../text/checks.js'
 export function assertIPv4(address: Address4, argument: string): void {
   assertAddress(argument, address)
   if ((address as Address).family === 4) return
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: 'an IPv4 address', got: format(address) })
+  refuse(argument, 'an IPv4 address', format(address))
 }

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { contains, format as formatPrefix, masked, type Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
@@ -58,11 +58,7 @@ function assertPrefix(prefix: Prefix): void {
   const { address, length } = prefix
   const isOfLength = length === 96 || (length >= 32 && length <= 64 && length % 8 === 0)
   if (address.family === 6 && isOfLength && !(length === 96 && hasReservedBits(address))) return
-  throw ipamError('INVALID_ARGUMENT', {
-    argument: 'prefix',
-    expected: 'an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, bits 64 to 71 zero',
-    got,
-  })
+  refuse('prefix', 'an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, bits 64 to 71 zero', got)
 }
 
 /** Whether any of bits 64 to 71, the `u` of RFC 6052, is set. */

@@ -1,4 +1,5 @@
-import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { bitsOf } from '../nouns/address-core.js'
 import { reverseName } from '../nouns/address-forms.js'
 import { first, format as formatPrefix, masked, type Prefix } from '../nouns/prefix-core.js'
@@ -52,11 +53,7 @@ export function format(prefix: Prefix): string {
   const network = first(prefix) // refuses what is no prefix
   const step = stepOf(prefix)
   if (prefix.length % step !== 0) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'prefix',
-      expected: `a prefix length that is a multiple of ${step}`,
-      got: formatPrefix(prefix),
-    })
+    refuse('prefix', `a prefix length that is a multiple of ${step}`, formatPrefix(prefix))
   }
   // the labels behind the prefix are zeros: two characters each, with the dot
   const labels = (bitsOf(prefix.address.family) - prefix.length) / step

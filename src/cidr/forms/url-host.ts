@@ -1,4 +1,5 @@
-import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { format as formatAddress } from '../nouns/address-core.js'
 import type { Address } from '../nouns/types.js'
 import { assertAddress, assertText, shown } from '../text/checks.js'
@@ -70,18 +71,14 @@ export function format(host: UrlHost): string {
 function zoneText(address: Address, zone: string): string {
   const encoded = address.family === 6 && typeof zone === 'string' ? encodeZone(zone) : undefined
   if (encoded !== undefined) return encoded
-  throw ipamError('INVALID_ARGUMENT', {
-    argument: 'zone',
-    expected: `a zone of IPv6, 1 to ${MAX_ZONE_LENGTH} characters of those that a URL takes`,
-    got: typeof zone === 'string' ? zone : shown(zone),
-  })
+  refuse(
+    'zone',
+    `a zone of IPv6, 1 to ${MAX_ZONE_LENGTH} characters of those that a URL takes`,
+    typeof zone === 'string' ? zone : shown(zone),
+  )
 }
 
 function portText(port: number): string {
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return String(port)
-  throw ipamError('INVALID_ARGUMENT', {
-    argument: 'port',
-    expected: 'a whole number from 0 to 65535',
-    got: shown(port),
-  })
+  refuse('port', 'a whole number from 0 to 65535', shown(port))
 }

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'
 import { assertLength, isWord, shown } from '../text/checks.js'
@@ -319,7 +319,7 @@ const EXPECTED = {
 
 /** For callers without types: says what they gave. */
 function invalid(argument: keyof typeof EXPECTED, given: unknown): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: EXPECTED[argument], got: partsOf(given) })
+  refuse(argument, EXPECTED[argument], partsOf(given))
 }
 
 /** The parts that an address or a prefix has, as far as they are there: nothing else is looked at, since it may be large. */

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { PrefixDirectory } from './prefix-directory.js'
 import { commonStart, FREE, lengthOf, samplePlaces } from './trie-entries.js'
 
@@ -342,11 +342,7 @@ export class PrefixTrie<V> {
   #reserve(): void {
     if (this.#freeEntry === 0 && this.#entriesEnd * this.#stride >= this.#entries.length) {
       if (this.#entriesEnd > INDEX) {
-        throw ipamError('INVALID_ARGUMENT', {
-          argument: 'prefix',
-          expected: 'one for a map that is not full',
-          got: `one more than ${INDEX} of a family`,
-        })
+        refuse('prefix', 'one for a map that is not full', `one more than ${INDEX} of a family`)
       }
       this.#entries = doubled(this.#entries)
     }

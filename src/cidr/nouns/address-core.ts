@@ -1,4 +1,5 @@
 import { type Failure, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { assertAddress, assertWhole, isWord, shown } from '../text/checks.js'
 import { problems } from '../text/parse-errors.js'
 import { addressOf, isStrict, type TextOptions } from '../text/profile.js'
@@ -82,10 +83,7 @@ export function format(address: Address): string {
  * Address.format(Address.from4(0x0a000001)) // '10.0.0.1'
  */
 export function from4(value: number): Address4 {
-  if (!isWord(value)) {
-    const expected = 'a whole number from 0 to 2^32 - 1'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'value', expected, got: shown(value) })
-  }
+  if (!isWord(value)) refuse('value', 'a whole number from 0 to 2^32 - 1', shown(value))
   return { family: 4, value: value >>> 0 }
 }
 
@@ -98,12 +96,9 @@ export function from4(value: number): Address4 {
  * Address.format(Address.fromBigInt(6, 1n)) // '::1'
  */
 export function fromBigInt(family: Family, value: bigint): Address {
-  if (family !== 4 && family !== 6) {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'family', expected: '4 or 6', got: shown(family) })
-  }
+  if (family !== 4 && family !== 6) refuse('family', '4 or 6', shown(family))
   if (typeof value !== 'bigint' || value < 0n || value > (family === 4 ? MAX4 : MAX6)) {
-    const expected = `a bigint from 0 to 2^${bitsOf(family)} - 1`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'value', expected, got: shown(value) })
+    refuse('value', `a bigint from 0 to 2^${bitsOf(family)} - 1`, shown(value))
   }
   if (family === 4) return { family: 4, value: Number(value) }
   return {

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Prefix } from '../nouns/prefix-core.js'
 import { notAMember } from '../nouns/range-check.js'
 import type { Range } from '../nouns/range-core.js'
@@ -84,7 +84,7 @@ export class RangeSetBuilder {
 
   #assertOpen(): void {
     if (!this.#built) return
-    throw ipamError('INVALID_ARGUMENT', { argument: 'builder', expected: 'one that is still open', got: 'built' })
+    refuse('builder', 'one that is still open', 'built')
   }
 }
 

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
 import { fromPrefixes, prefixes, type RangeSet, size } from './range-set.js'
@@ -37,11 +37,7 @@ export function cover(set: RangeSet, options: CoverOptions): Cover {
   const count4 = split < 0 ? exact.length : split
   const families = (count4 > 0 ? 1 : 0) + (count4 < exact.length ? 1 : 0)
   if (!Number.isInteger(maxPrefixes) || maxPrefixes < families) {
-    throw ipamError('INVALID_ARGUMENT', {
-      argument: 'maxPrefixes',
-      expected: `a whole number from ${families}`,
-      got: String(maxPrefixes),
-    })
+    refuse('maxPrefixes', `a whole number from ${families}`, String(maxPrefixes))
   }
   if (exact.length <= maxPrefixes) return { prefixes: exact, added: 0n }
 

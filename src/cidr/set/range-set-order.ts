@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import { assertAddress, shown, toIndex } from '../text/checks.js'
 import { mix } from './mix.js'
@@ -58,9 +58,7 @@ export function at(set: RangeSet, index: bigint | number): Address.Address {
  * address && RangeSet.contains(set, address) // true
  */
 export function random(set: RangeSet, seed: number): Address.Address | undefined {
-  if (!Number.isSafeInteger(seed)) {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'seed', expected: 'a whole number within 2^53', got: shown(seed) })
-  }
+  if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number within 2^53', shown(seed))
   if (isEmpty(set)) return undefined
   const count = size(set)
   const bits = BigInt((count - 1n).toString(2).length)

@@ -1,4 +1,5 @@
-import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
 import * as Range from '../nouns/range-core.js'
@@ -40,10 +41,7 @@ export function safeParse(
   entries: readonly string[],
   options: RangeSetTextOptions = {},
 ): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
-  if (!Array.isArray(entries)) {
-    const expected = 'an array of texts'
-    throw ipamError('INVALID_ARGUMENT', { argument: 'entries', expected, got: shown(entries) })
-  }
+  if (!Array.isArray(entries)) refuse('entries', 'an array of texts', shown(entries))
   Range.assertRangeOptions(options)
   const spans = new Spans(entries)
   const strict = options.profile === undefined || options.profile === 'strict'

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import { shown, tagOf } from '../text/checks.js'
 import { sortPairs } from './sort-pairs.js'
 
@@ -118,11 +118,7 @@ export class Ranges4 {
 export function assertRanges(firsts: unknown, lasts: unknown): void {
   const areWords = tagOf(firsts) === WORDS && tagOf(lasts) === WORDS
   if (areWords && (firsts as Uint32Array).length === (lasts as Uint32Array).length) return
-  throw ipamError('INVALID_ARGUMENT', {
-    argument: 'set',
-    expected: 'a set that RangeSet made, or a structured clone of one; JSON has its ranges as text',
-    got: shown(firsts),
-  })
+  refuse('set', 'a set that RangeSet made, or a structured clone of one; JSON has its ranges as text', shown(firsts))
 }
 
 const WORDS = '[object Uint32Array]'

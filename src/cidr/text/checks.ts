@@ -1,4 +1,5 @@
 import { ipamError } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 
 /**
@@ -6,9 +7,7 @@ import type { Address } from '../nouns/types.js'
  * malformed address.
  */
 export function assertText(text: unknown): asserts text is string {
-  if (typeof text !== 'string') {
-    throw ipamError('INVALID_ARGUMENT', { argument: 'text', expected: 'a string', got: kindOf(text) })
-  }
+  if (typeof text !== 'string') refuse('text', 'a string', kindOf(text))
 }
 
 /** What a caller without types has given, in a few words. Never the whole of it: it may be long, or not to be written at all. */
@@ -37,11 +36,7 @@ const HUGE = 1n << 192n
  */
 export function assertWhole(argument: string, value: unknown): asserts value is number | bigint {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return
-  throw ipamError('INVALID_ARGUMENT', {
-    argument,
-    expected: 'a whole number within 2^53, or a bigint',
-    got: shown(value),
-  })
+  refuse(argument, 'a whole number within 2^53, or a bigint', shown(value))
 }
 
 /** An unsigned 32-bit number. */
@@ -77,7 +72,7 @@ export function assertBytes(bytes: unknown): void {
   // the name of the class of a typed array, which no object can pretend to have
   const name = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
   if (name?.get?.call(bytes) === 'Uint8Array') return
-  throw ipamError('INVALID_ARGUMENT', { argument: 'bytes', expected: 'a Uint8Array', got: shown(bytes) })
+  refuse('bytes', 'a Uint8Array', shown(bytes))
 }
 
 /** The name of the class of a built-in value, which is the same in all realms. */
@@ -91,11 +86,7 @@ export function tagOf(value: unknown): string {
 export function assertLength(family: 4 | 6, length: number, min = 0, max = family === 4 ? 32 : 128): void {
   if (Number.isInteger(length) && length >= min && length <= max) return
   if (typeof length === 'number') throw ipamError('INVALID_PREFIX_LENGTH', { length, ...(min > 0 ? { min } : {}), max })
-  throw ipamError('INVALID_ARGUMENT', {
-    argument: 'length',
-    expected: `a whole number from ${min} to ${max}`,
-    got: shown(length),
-  })
+  refuse('length', `a whole number from ${min} to ${max}`, shown(length))
 }
 
 /**

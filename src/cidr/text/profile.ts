@@ -1,4 +1,5 @@
-import { fail, ipamError, type Result } from '../../errors/index.js'
+import { fail, type Result } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 import { assertText, shown } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
@@ -45,7 +46,7 @@ export function isStrict(options: { readonly profile?: string | undefined } | un
  */
 export function assertOptions(options: unknown): void {
   if (typeof options === 'object' && options !== null) return
-  throw ipamError('INVALID_ARGUMENT', { argument: 'options', expected: 'an object', got: shown(options) })
+  refuse('options', 'an object', shown(options))
 }
 
 /**
@@ -57,7 +58,7 @@ export function assertOptions(options: unknown): void {
 export function oneOf<T extends string>(argument: string, value: T | undefined, known: readonly T[]): T {
   if (value === undefined) return known[0] as T
   if (known.includes(value)) return value
-  throw ipamError('INVALID_ARGUMENT', { argument, expected: `one of ${known.join(', ')}`, got: shown(value) })
+  refuse(argument, `one of ${known.join(', ')}`, shown(value))
 }
 
 /**

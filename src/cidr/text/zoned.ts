@@ -1,4 +1,5 @@
-import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 import { assertAddress, assertText, shown } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
@@ -52,6 +53,5 @@ export function formatZoned(zoned: ZonedAddress): string {
   assertAddress('address', address)
   if (zone === '') return formatAddress(address)
   if (address.family === 6 && typeof zone === 'string') return `${formatAddress(address)}%${zone}`
-  const expected = address.family === 4 ? 'an empty text: IPv4 has no zones' : 'a text'
-  throw ipamError('INVALID_ARGUMENT', { argument: 'zone', expected, got: shown(zone) })
+  refuse('zone', address.family === 4 ? 'an empty text: IPv4 has no zones' : 'a text', shown(zone))
 }

@@ -3,8 +3,8 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { ipamError } from '../../errors/index.js'
 import { listed } from '../../errors/listed.js'
+import { refuse } from '../../errors/refuse.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import {
   type Admission,
@@ -124,7 +124,7 @@ function assertRequest(request: PoolAdmissionRequest): void {
   assertOperation(operation)
   if (operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
     const got = `${request.oldObject.kind} and ${request.object.kind}`
-    throw ipamError('INVALID_ARGUMENT', { argument: 'oldObject', expected: 'an object of the same kind', got })
+    refuse('oldObject', 'an object of the same kind', got)
   }
 }
 
