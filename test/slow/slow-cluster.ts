@@ -40,6 +40,8 @@ export interface SlowResult {
 }
 
 const NAMESPACE = 'default'
+/** Plans at a time: few, so that a hundred claims are many. With calls in flight, 18 of them are begun at a time. */
+const CONCURRENCY = 2
 const GROUP = 'ipam.cluster.x-k8s.io'
 const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels, IPDomain, IPPool, IPBlock].map(({ info }) => info)
 
@@ -128,15 +130,14 @@ function controllerOn(
     readonly onProblem: (problem: ControllerProblem) => void
   },
 ): Controller {
-  if (ledger === 'objects') return new Controller<Outcome>({ store, planners: [inCluster()], timers, onProblem })
+  const common = { store, timers, onProblem, concurrency: CONCURRENCY }
+  if (ledger === 'objects') return new Controller<Outcome>({ ...common, planners: [inCluster()] })
   const provider = inClusterBlocks()
   return new Controller<Outcome>({
-    store,
+    ...common,
     planners: [provider, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info] })],
     external: taskCaller({ store, tasks: provider.tasks, now: () => timers.now() }),
     identity: name,
-    timers,
-    onProblem,
   })
 }
 
