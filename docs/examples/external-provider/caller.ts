@@ -25,11 +25,35 @@ export function callerOf(ipam: FakeIpam): ExternalCaller {
   }
 }
 
+/** As {@link callerOf}, and adopts records that are there already: for pools with addresses of their own. */
+export function poolCallerOf(ipam: FakeIpam): ExternalCaller {
+  const call = callerOf(ipam)
+  return async (asked) => {
+    const { operation, key: marker, input } = asked
+    try {
+      if (operation === 'unmark') {
+        await ipam.unmark(marker)
+        return { ok: true, value: {} }
+      }
+      if (operation !== 'adopt') return await call(asked)
+      const wanted = input as { readonly network: string; readonly name: string; readonly address: string }
+      const { address } = await ipam.adopt({ ...wanted, marker })
+      return { ok: true, value: { address } satisfies Json }
+    } catch (error) {
+      if (error instanceof ApiError) return answerOf(error)
+      throw error
+    }
+  }
+}
+
 function answerOf({ code, message }: ApiError): ExternalResult {
   switch (code) {
     case 'down':
     case 'timeout':
       return { ok: false, failure: { message, retryable: true } }
+    case 'no-such-record':
+    case 'marked':
+      return { ok: false, failure: { message, retryable: true, retryAfterSeconds: 60 } }
     case 'network-full':
       return { ok: false, failure: { message, reason: 'PoolExhausted', retryable: true, retryAfterSeconds: 60 } }
     case 'no-such-network':

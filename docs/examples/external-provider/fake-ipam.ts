@@ -2,6 +2,7 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 
 export interface HostRecord {
+  /** Empty: nobody has marked it. */
   readonly marker: string
   readonly name: string
   readonly network: string
@@ -16,7 +17,7 @@ export type Trouble =
   | 'lost-answer'
 
 export class ApiError extends Error {
-  readonly code: 'down' | 'timeout' | 'no-such-network' | 'network-full'
+  readonly code: 'down' | 'timeout' | 'no-such-network' | 'network-full' | 'no-such-record' | 'marked'
 
   constructor(code: ApiError['code'], message: string) {
     super(message)
@@ -26,7 +27,7 @@ export class ApiError extends Error {
 
 export class FakeIpam {
   readonly #networks = new Map<string, Prefix>()
-  /** By marker: there is one record at most for each. */
+  /** By network and address. There is one record at most for each marker. */
   readonly #records = new Map<string, HostRecord>()
   readonly #troubles: Trouble[] = []
   /** How long each call takes. */
@@ -59,22 +60,51 @@ export class FakeIpam {
   /** The record of a marker, made if there is none yet: at the lowest free address of the network, without its first and last. */
   allocate(request: Omit<HostRecord, 'address'>): Promise<HostRecord> {
     return this.#call(`allocate ${request.marker}`, () => {
-      const known = this.#records.get(request.marker)
-      if (known !== undefined) return known
-      const record = { ...request, address: this.#lowestFree(request.network) }
-      this.#records.set(record.marker, record)
-      return record
+      return this.#recordOf(request.marker) ?? this.#set({ ...request, address: this.#lowestFree(request.network) })
     })
   }
 
   /** Removes the record of a marker. @returns whether there was one */
   release(marker: string): Promise<boolean> {
-    return this.#call(`release ${marker}`, () => this.#records.delete(marker))
+    return this.#call(`release ${marker}`, () => this.removeByHand(marker))
   }
 
-  /** What an administrator does in the product itself. */
-  removeByHand(marker: string): void {
-    this.#records.delete(marker)
+  /** Marks the record of an address that is there already. */
+  adopt({ marker, name, network, address }: HostRecord): Promise<HostRecord> {
+    return this.#call(`adopt ${marker}`, () => {
+      const record = this.#records.get(`${network} ${address}`)
+      if (record === undefined) throw new ApiError('no-such-record', `there is no record of ${address}`)
+      if (record.marker !== '' && record.marker !== marker)
+        throw new ApiError('marked', `${address} is of another owner`)
+      return this.#set({ marker, name, network, address })
+    })
+  }
+
+  /** Takes a marker off its record, which stays. */
+  unmark(marker: string): Promise<void> {
+    return this.#call(`unmark ${marker}`, () => {
+      const record = this.#recordOf(marker)
+      if (record !== undefined) this.#set({ ...record, marker: '' })
+    })
+  }
+
+  /** What an administrator does in the product itself. @returns whether there was a record */
+  removeByHand(marker: string): boolean {
+    const record = this.#recordOf(marker)
+    return record !== undefined && this.#records.delete(`${record.network} ${record.address}`)
+  }
+
+  addByHand(network: string, address: string): void {
+    this.#set({ marker: '', name: 'by-hand', network, address })
+  }
+
+  #recordOf(marker: string): HostRecord | undefined {
+    return this.records.find((record) => record.marker === marker)
+  }
+
+  #set(record: HostRecord): HostRecord {
+    this.#records.set(`${record.network} ${record.address}`, record)
+    return record
   }
 
   async #call<T>(what: string, action: () => T): Promise<T> {
