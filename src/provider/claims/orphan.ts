@@ -3,7 +3,15 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { type Effect, type Parsed, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
+import {
+  Absences,
+  type Effect,
+  type Parsed,
+  type Plan,
+  type PlanTime,
+  proofOfAbsence,
+  removeFinalizer,
+} from '../../plan/index.js'
 import { controllersOf, deletionOf } from './address-object.js'
 import type { ClaimObjects } from './objects.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -17,10 +25,8 @@ interface OrphanInput {
   readonly finalizer: string
   readonly pool: Parsed<KubeObject> | undefined
   readonly cluster: Parsed<Cluster> | undefined
-  /** Since when it is seen so, in milliseconds since 1970. */
-  readonly sinceMs: number
-  /** Left out: it stays, unless somebody deletes it. */
-  readonly sweepAfterSeconds?: number | undefined
+  /** How long it stays for the case that its claim comes. */
+  readonly waitSeconds: number
 }
 
 /** Looks again after this long whether what holds an IPAddress still does. */
@@ -41,17 +47,18 @@ function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
 export class Orphans {
   readonly #rules: ProviderRules
   readonly #objects: ClaimObjects
-  /** By the key of the claim. */
-  readonly #seen = new Map<string, { readonly uid: string | undefined; readonly sinceMs: number }>()
+  /** Claims that are missing, by their key and for the uid of the IPAddress. */
+  readonly #absences: Absences
 
   constructor(rules: ProviderRules, objects: ClaimObjects) {
     this.#rules = rules
     this.#objects = objects
+    this.#absences = new Absences(rules.sweepAfterSeconds ?? 0)
   }
 
   /** There is a claim of this key. */
   forget(key: string): void {
-    this.#seen.delete(key)
+    this.#absences.look(key, [], 0)
   }
 
   /** What is to be done about an IPAddress that the provider has made for a claim of this key. */
@@ -66,13 +73,12 @@ export class Orphans {
       return undefined
     }
     const { metadata } = address
-    const before = this.#seen.get(key)
-    const { sinceMs } = before !== undefined && before.uid === metadata.uid ? before : { sinceMs: time.nowMs }
-    this.#seen.set(key, { uid: metadata.uid, sinceMs })
+    const { requeueAfterSeconds = 0 } = this.#absences.look(key, [`${metadata.uid}`], time.nowMs)
+    const waitSeconds = isDeleting(address) ? 0 : requeueAfterSeconds
     const name = metadata.labels?.[CLUSTER_NAME_LABEL]
     const cluster = name ? objects.clusters.entry({ ...metadata, name }) : undefined
     const finalizer = finalizers.address
-    return planOrphan({ address, finalizer, pool: objects.poolEntry(pool), cluster, sinceMs, sweepAfterSeconds }, time)
+    return planOrphan({ address, finalizer, pool: objects.poolEntry(pool), cluster, waitSeconds })
   }
 }
 
@@ -84,8 +90,8 @@ export class Orphans {
  * adopts the address, and the garbage collector may have cut the uid of the one before out of it. The address is deleted before the finalizer is
  * taken off: after a crash in between it is one that is being deleted.
  */
-function planOrphan(input: OrphanInput, time: PlanTime): Plan<ClaimOutcome> {
-  const { address, finalizer, sinceMs, sweepAfterSeconds } = input
+function planOrphan(input: OrphanInput): Plan<ClaimOutcome> {
+  const { address, finalizer, waitSeconds } = input
   const claim = claimRefOf(address)
   const what = `${formatRef(refOf(address))} has no claim`
   const stays = (why: string, requeueAfterSeconds?: number, remainingSeconds?: number): Plan<ClaimOutcome> => ({
@@ -95,13 +101,9 @@ function planOrphan(input: OrphanInput, time: PlanTime): Plan<ClaimOutcome> {
   })
   const held = whyHeld(input)
   if (held !== undefined) return stays(held, HELD_SECONDS)
-  if (!isDeleting(address)) {
-    if (sweepAfterSeconds === undefined) return stays('stays')
-    const seconds = Math.ceil((sinceMs + sweepAfterSeconds * 1000 - time.nowMs) / 1000)
-    if (seconds > 0) return stays(`is removed in ${seconds} s`, seconds, seconds)
-  }
+  if (waitSeconds > 0) return stays(`is removed in ${waitSeconds} s`, waitSeconds, waitSeconds)
   const effects: Effect[] = [
-    { kind: 'absent', ref: claim, why: 'a claim of that name adopts the address' },
+    ...proofOfAbsence({ ref: claim }, 'a claim of that name adopts the address'),
     ...(isDeleting(address) ? [] : [deletionOf(address)]),
     ...(hasFinalizer(address, finalizer) ? [removeFinalizer(address, finalizer, 'its claim is gone')] : []),
   ]

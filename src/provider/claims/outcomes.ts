@@ -81,7 +81,7 @@ function written({ claim, effects, state, status }: SoFar, event: EventText): re
 }
 
 /** A status that is to be written, if it is another one, and an event only where it goes with a write. */
-export function statusEffects(
+function statusEffects(
   claim: IPAddressClaim,
   status: IPAddressClaimStatus | undefined,
   why: string,

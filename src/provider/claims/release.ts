@@ -1,6 +1,6 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
-import { type Effect, guard, type Plan, removeFinalizer } from '../../plan/index.js'
+import { type Effect, guard, type Plan, proofOfAbsence, removeFinalizer } from '../../plan/index.js'
 import { isOf } from './address-object.js'
 import type { Released } from './definition.js'
 import { markerOf } from './external.js'
@@ -76,8 +76,8 @@ export function planBeforeRelease(
 }
 
 /** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
-function noAddress({ rules, input, reads }: Planning, address: IPAddress | undefined): Effect[] {
+function noAddress({ rules, input, reads }: Planning, address: IPAddress | undefined): readonly Effect[] {
   if (address !== undefined || rules.external === undefined) return []
   const why = NO_ADDRESS
-  return [input.address === undefined ? { kind: 'absent', ref: reads.address, why } : guard(input.address, why)]
+  return input.address === undefined ? proofOfAbsence({ ref: reads.address }, why) : [guard(input.address, why)]
 }

@@ -4,6 +4,7 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import type { IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import type { CachedObjects } from '../../../plan/index.js'
+import { DueTimes } from '../due-times.js'
 import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
 import { isBound, type ParsedBlock } from '../parsed-block.js'
 import type { PoolHints, PoolView } from '../pool-view.js'
@@ -45,7 +46,7 @@ export class PoolUsages {
   /** By the name of the block; those that have nothing are left out. */
   readonly #usages = new Map<string, Usage>()
   /** When something in a block is free that waits, by the name of the block. */
-  readonly #dueMs = new Map<string, number>()
+  #due = new DueTimes<string>()
   #sums: { readonly 4: Sums; readonly 6: Sums } = noSums()
   /** The blocks that have changed. Left out: all of the domain. */
   #changed: Set<string> | undefined
@@ -61,17 +62,17 @@ export class PoolUsages {
     if (pool.space !== this.#space || this.#changed === undefined) {
       this.#space = pool.space
       this.#usages.clear()
-      this.#dueMs.clear()
+      this.#due = new DueTimes()
       this.#sums = noSums()
       const parsedBlocks = [...blocks.each('domain', pool.object.spec.domain)].map(({ name }) => name)
       names = [...parsedBlocks, ...blocks.unreadable().map(({ object }) => object.metadata.name)]
     } else {
       names = this.#changed
-      for (const [name, dueMs] of this.#dueMs) if (dueMs <= nowMs) this.#changed.add(name)
+      for (const name of this.#due.takeDue(nowMs)) this.#changed.add(name)
     }
     for (const name of names) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
     this.#changed = new Set()
-    return new PoolUsage(pool, this.#sums, Math.min(...this.#dueMs.values()))
+    return new PoolUsage(pool, this.#sums, this.#due.firstMs)
   }
 
   #usageOf(name: string, pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): Usage | undefined {
@@ -92,8 +93,8 @@ export class PoolUsages {
     const isNone = usage === undefined || usage.allocated + usage.cooling + usage.busy === 0
     if (isNone) this.#usages.delete(name)
     else this.#usages.set(name, usage)
-    if (isNone || usage.dueMs === Number.POSITIVE_INFINITY) this.#dueMs.delete(name)
-    else this.#dueMs.set(name, usage.dueMs)
+    if (isNone || usage.dueMs === Number.POSITIVE_INFINITY) this.#due.delete(name)
+    else this.#due.set(name, usage.dueMs, name)
   }
 }
 
@@ -109,10 +110,10 @@ export class PoolUsage {
   /** When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits. */
   readonly dueMs: number | undefined
 
-  constructor(pool: PoolView, sums: { readonly 4: Sums; readonly 6: Sums }, dueMs: number) {
+  constructor(pool: PoolView, sums: { readonly 4: Sums; readonly 6: Sums }, dueMs: number | undefined) {
     this.#pool = pool
     this.#sums = sums
-    this.dueMs = dueMs === Number.POSITIVE_INFINITY ? undefined : dueMs
+    this.dueMs = dueMs
   }
 
   /** How many units the pool has given, of both families. */
