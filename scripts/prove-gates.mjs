@@ -433,13 +433,13 @@ const proofs = [
     gate: 'safety',
     fault: 'a row whose number only counts on from a create that arrived late',
     plant: (tree) =>
-      tree.edit('src/provider/blocks/rows.ts', (text) =>
+      tree.edit('src/provider/blocks/block/rows.ts', (text) =>
         text.replace(
           'return Math.max(spec.sequence + 1, firstSequence(nowMs))',
           'return spec.sequence + 1 + 0 * nowMs',
         ),
       ),
-    command: vitest('test/provider/blocks/allocate.test.ts'),
+    command: vitest('test/provider/blocks/tasks/allocate.test.ts'),
     expect: [/FAIL.*that is repeated takes nothing after a create of the block arrived late/],
   },
   {
@@ -506,7 +506,7 @@ class Tree {
 
 /** Blocks are written as if nobody else did. */
 function writeWhateverTheVersion(tree) {
-  tree.edit('src/provider/blocks/rows.ts', (text) =>
+  tree.edit('src/provider/blocks/block/rows.ts', (text) =>
     text.replace(
       'return patchObject(object, { spec }, why)',
       'return patchObject({ ...object, metadata: { name: object.metadata.name } }, { spec }, why)',

@@ -3,7 +3,7 @@ import { failure } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import type { Effect } from '../plan/index.js'
 import type { StoreFailure } from '../store/index.js'
-import { refOfEffect } from './effect-ref.js'
+import { refOfEffect } from './plan/effect-ref.js'
 
 /**
  * Whether a write may be sent now. It is asked directly before every single write and every external call, and a no withholds that one: `STORE_WRITE_WITHHELD`.

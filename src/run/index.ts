@@ -1,14 +1,16 @@
-export { Backoff, type BackoffOptions } from './backoff.js'
 export type { CanWrite } from './can-write.js'
+export { Backoff, type BackoffOptions } from './controller/backoff.js'
 export {
   Controller,
   type ControllerLoad,
   type ControllerOptions,
   type ControllerProblem,
   type ControllerResult,
-} from './controller.js'
+} from './controller/controller.js'
+export type { Timers } from './controller/timers.js'
+export type { QueueReport } from './controller/work-queue.js'
 export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } from './leader-election.js'
-export { type KeyResult, type RunKeyOptions, runKey } from './run-key.js'
+export { type KeyResult, type RunKeyOptions, runKey } from './plan/run-key.js'
 export {
   type AnyCaller,
   type DoneRun,
@@ -17,8 +19,8 @@ export {
   type RunResult,
   runPlan,
   type StoppedRun,
-} from './run-plan.js'
-export { type RunTaskOptions, runTask, type TaskResult } from './run-task.js'
+} from './plan/run-plan.js'
+export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './plan/settle.js'
 export {
   type Progress,
   type QuietResult,
@@ -26,8 +28,6 @@ export {
   type RunUntilQuietOptions,
   runUntilQuiet,
 } from './run-until-quiet.js'
-export { type Settlement, type SettleOptions, settle, type Unsettled, UnsettledError } from './settle.js'
-export { type TaskCallerOptions, taskCaller } from './task-caller.js'
-export { type TaskTurn, type TaskTurns, taskTurns } from './task-turns.js'
-export type { Timers } from './timers.js'
-export type { QueueReport } from './work-queue.js'
+export { type RunTaskOptions, runTask, type TaskResult } from './task/run-task.js'
+export { type TaskCallerOptions, taskCaller } from './task/task-caller.js'
+export { type TaskTurn, type TaskTurns, taskTurns } from './task/task-turns.js'

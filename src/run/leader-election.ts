@@ -2,7 +2,7 @@ import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
 import { refuse } from '../errors/refuse.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import type { CanWrite } from './can-write.js'
-import type { Timers } from './timers.js'
+import type { Timers } from './controller/timers.js'
 
 /** The kind of the object that says who leads. */
 export const LEASE: KindInfo = {

@@ -3,7 +3,7 @@ import { describe } from '../errors/index.js'
 import { plain } from '../errors/quote.js'
 import type { Effect, EventEffect, Refusal } from '../plan/index.js'
 import type { StoreFailure } from '../store/index.js'
-import { refOfEffect } from './effect-ref.js'
+import { refOfEffect } from './plan/effect-ref.js'
 
 /** How much of what a store says is repeated, in UTF-16 units: an Event takes 1,024 bytes. */
 const MAX_TEXT = 900

@@ -13,11 +13,11 @@ import {
 } from '../plan/index.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
-import { Fifo } from './fifo.js'
+import { Fifo } from './controller/fifo.js'
 import { assertExternal, assertLimit } from './limits.js'
-import { type KeyResult, runKey } from './run-key.js'
-import type { AnyCaller } from './run-plan.js'
-import { UnsettledError } from './settle.js'
+import { type KeyResult, runKey } from './plan/run-key.js'
+import type { AnyCaller } from './plan/run-plan.js'
+import { UnsettledError } from './plan/settle.js'
 
 export interface Progress {
   /** Plans made so far. */

@@ -8,16 +8,16 @@ const providers = fileURLToPath(new URL('../../src/provider', import.meta.url))
 
 /** Files that have such code all the same, and why. */
 const EXCEPTIONS: Readonly<Record<string, Partial<Record<Rule, string>>>> = {
-  'blocks/due-times.ts': {
+  'block/due-times.ts': {
     times: 'when addresses that wait are free again: the due times of rows, for tasks and planners of blocks',
   },
-  'blocks/known-blocks.ts': {
+  'tasks/known-blocks.ts': {
     times: 'which pools were read, and which writes were sent, when: tasks are shown only what they read',
   },
   'operator/empty-blocks.ts': { times: 'since when a block exists without rows: that is no absence of an object' },
   'operator/usage.ts': { times: 'when the counts of a block change by time alone' },
   'claims/ledger.ts': { index: 'the address objects that a ledger holds, for those that cannot be read any more' },
-  'blocks/provider.ts': { index: 'the watches of a definition, which do not change' },
+  'claims/provider.ts': { index: 'the watches of a definition, which do not change' },
   'claims/objects.ts': { index: 'the collections of the cache by kind, which do not change' },
   'claims/planner.ts': { index: 'the address that a claim has lost: what was, and is not stored any more' },
   'claims/shared-addresses.ts': { times: 'how long a claim waits for another claim that has its address' },

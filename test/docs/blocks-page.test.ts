@@ -11,7 +11,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { add, del, POD } from '../../docs/examples/blocks/agent.js'
-import { VirtualTimers } from '../run/virtual-timers.js'
+import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
 const page = readFileSync(new URL('../../docs/guides/blocks.md', import.meta.url), 'utf8')
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => parse(match[1] as string))

@@ -7,7 +7,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { Metrics } from '../../docs/examples/in-cluster-controller/metrics.js'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
-import { VirtualTimers } from '../run/virtual-timers.js'
+import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { isDeep } from '../setup/depth.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -5,7 +5,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ROUTER_ID, routerIds } from '../../docs/examples/router-ids.js'
-import { VirtualTimers } from '../run/virtual-timers.js'
+import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
 const RANGE = '10.0.0.1-10.0.0.3'
 let store: Store

@@ -7,7 +7,7 @@ import { Controller, runTask, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { kinds, poolIn } from '../provider/blocks/world.js'
-import { VirtualTimers } from '../run/virtual-timers.js'
+import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
 const watches = { pools: modelWatch(IPPool), domains: modelWatch(IPDomain) }
 const counting = () =>

@@ -12,8 +12,8 @@ import type { Store, WatchEvent } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { counter, counterKind, ref } from './counter.js'
-import { VirtualTimers } from './virtual-timers.js'
+import { VirtualTimers } from './controller/virtual-timers.js'
+import { counter, counterKind, ref } from './task/counter.js'
 
 const POD: KindInfo = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true, statusSubresource: true }
 const models = [IPPool, IPDomain, IPBlock, IPHandle, IPAddressClaim, IPAddress, Cluster, InClusterIPPool]

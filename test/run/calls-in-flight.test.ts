@@ -2,8 +2,8 @@ import type { Outcome, Plan, Planner } from 'ipam-kit/plan'
 import { Controller, type ExternalCaller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
-import { counter, counterKind } from './counter.js'
-import { VirtualTimers } from './virtual-timers.js'
+import { VirtualTimers } from './controller/virtual-timers.js'
+import { counter, counterKind } from './task/counter.js'
 
 const DONE: Plan<Outcome> = { outcome: { kind: 'done', message: '' }, effects: [] }
 

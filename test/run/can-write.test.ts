@@ -17,8 +17,8 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, kinds, pool } from '../provider/in-cluster/world.js'
-import { counter, counterKind, ref } from './counter.js'
-import { VirtualTimers } from './virtual-timers.js'
+import { VirtualTimers } from './controller/virtual-timers.js'
+import { counter, counterKind, ref } from './task/counter.js'
 
 const withheld = { code: 'STORE_WRITE_WITHHELD' }
 const now = () => 0

@@ -6,8 +6,8 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
-import { counter, counterKind } from './counter.js'
-import { VirtualTimers } from './virtual-timers.js'
+import { VirtualTimers } from './controller/virtual-timers.js'
+import { counter, counterKind } from './task/counter.js'
 
 const counters: Watch<KubeObject> = { ...counterKind, parse: (object) => ({ ok: true, value: object }) }
 

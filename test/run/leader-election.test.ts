@@ -4,7 +4,7 @@ import type { Store, StoreFailure } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { VirtualTimers } from './virtual-timers.js'
+import { VirtualTimers } from './controller/virtual-timers.js'
 
 const lease = { namespace: 'system', name: 'ipam' }
 const ref = { apiVersion: LEASE.apiVersion, kind: LEASE.kind, ...lease }

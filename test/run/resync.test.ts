@@ -3,8 +3,8 @@ import { definePlanner, type Watch } from 'ipam-kit/plan'
 import { Controller, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
-import { counter, counterKind, ref } from './counter.js'
-import { VirtualTimers } from './virtual-timers.js'
+import { VirtualTimers } from './controller/virtual-timers.js'
+import { counter, counterKind, ref } from './task/counter.js'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const counters: Watch<string> = {

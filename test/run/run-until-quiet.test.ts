@@ -6,7 +6,7 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { counter, counterKind, ref } from './counter.js'
+import { counter, counterKind, ref } from './task/counter.js'
 
 /** A provider that counts every object up to a goal, one at a time. */
 class CountTo implements Planner {

@@ -9,7 +9,7 @@ import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, type ControllerProblem, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
-import { VirtualTimers } from '../run/virtual-timers.js'
+import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { slowStore, type Usage } from './slow-store.js'
 
 export interface SlowOptions {

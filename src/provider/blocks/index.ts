@@ -1,4 +1,3 @@
-export { adopt, allocate } from './allocate.js'
 export {
   ADDRESS_ANNOTATION,
   type BlockClaims,
@@ -6,15 +5,16 @@ export {
   blockClaims,
   FAMILY_ANNOTATION,
   type PoolSeen,
-} from './claims.js'
-export type { BlockHolderQuery, BlockProviderDefinition, ClaimRequest } from './definition.js'
-export { poolsFor } from './eligible.js'
-export { KnownBlocks, type KnownBlocksOptions } from './known-blocks.js'
+} from './claims/claims.js'
+export type { BlockHolderQuery, BlockProviderDefinition, ClaimRequest } from './claims/definition.js'
+export { type BlockProvider, defineBlockProvider } from './claims/provider.js'
 export type { OperatorOutcome } from './operator/outcome.js'
 export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
-export type { AllocationOutcome } from './outcome.js'
-export { type BlockProvider, defineBlockProvider } from './provider.js'
-export { type ReleaseOutcome, release } from './release.js'
-export type { AdoptionRequest, Allocation, AllocationRequest, BlockOwner, ReleaseRequest } from './request.js'
+export { poolsFor } from './pool/eligible.js'
 export { type BlocksSweepOptions, blocksSweep } from './sweep/planner.js'
-export { type BlocksWatch, type BlocksWatchOptions, blocksWatch } from './watch.js'
+export { adopt, allocate } from './tasks/allocate.js'
+export { KnownBlocks, type KnownBlocksOptions } from './tasks/known-blocks.js'
+export type { AllocationOutcome } from './tasks/outcome.js'
+export { type ReleaseOutcome, release } from './tasks/release.js'
+export type { AdoptionRequest, Allocation, AllocationRequest, BlockOwner, ReleaseRequest } from './tasks/request.js'
+export { type BlocksWatch, type BlocksWatchOptions, blocksWatch } from './tasks/watch.js'

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { callerOf } from '../../../docs/examples/external-provider/caller.js'
 import { FakeIpam } from '../../../docs/examples/external-provider/fake-ipam.js'
 import { infoblox } from '../../../docs/examples/external-provider/provider.js'
-import { VirtualTimers } from '../../run/virtual-timers.js'
+import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { addressRef, claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
 
 /** The provider of docs/examples/external-provider in a controller, with a store and an external system that take their time. */

@@ -10,7 +10,7 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { VirtualTimers } from '../../run/virtual-timers.js'
+import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { addressRef, claim, claimRef, kinds, pool, poolOf, World } from '../in-cluster/world.js'
 
 const TERMINATING =

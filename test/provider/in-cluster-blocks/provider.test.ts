@@ -6,7 +6,7 @@ import type { Plan } from 'ipam-kit/plan'
 import { type InClusterBlocks, inClusterBlocks, ipPoolOf } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, runPlan, taskCaller } from 'ipam-kit/run'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { VirtualTimers } from '../../run/virtual-timers.js'
+import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { addressRef, claim, claimRef, pool, poolOf, poolRef, World } from '../in-cluster/world.js'
 import { BlocksWorld, outcomeOf } from './world.js'
 

@@ -6,7 +6,7 @@ import { inCluster, newIPAddress } from 'ipam-kit/provider/in-cluster'
 import { Controller } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { VirtualTimers } from '../../run/virtual-timers.js'
+import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { Host } from './host.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, poolOf, World } from './world.js'
 

@@ -5,7 +5,7 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { VirtualTimers } from '../../run/virtual-timers.js'
+import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { claim, claimRef, kinds, pool, poolRef } from './world.js'
 
 /** A provider at work on a server that takes five seconds to refuse an IPAddress. */

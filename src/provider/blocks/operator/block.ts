@@ -1,7 +1,7 @@
 import { ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
 import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
 import { deleteObject, type Effect, type Plan, removeFinalizer } from '../../../plan/index.js'
-import type { ParsedBlock } from '../parsed-block.js'
+import type { ParsedBlock } from '../block/parsed-block.js'
 import type { OperatorOutcome } from './outcome.js'
 
 /** What a plan for a block is made from. */

@@ -3,8 +3,8 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import type { FamilyGrid } from '../../../crd/ipam-kit/grid.js'
 import type { IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
 import type { CachedObjects } from '../../../plan/index.js'
-import type { ParsedBlock } from '../parsed-block.js'
-import { gridKey } from '../watches.js'
+import type { ParsedBlock } from '../block/parsed-block.js'
+import { gridKey } from '../tasks/watches.js'
 
 type Family = 4 | 6
 

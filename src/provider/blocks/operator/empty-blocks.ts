@@ -1,6 +1,6 @@
 import type { CachedObjects } from '../../../plan/index.js'
-import type { ParsedBlock } from '../parsed-block.js'
-import { PoolView } from '../pool-view.js'
+import type { ParsedBlock } from '../block/parsed-block.js'
+import { PoolView } from '../pool/pool-view.js'
 import { isEmpty } from './block.js'
 
 interface Empty {

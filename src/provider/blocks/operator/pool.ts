@@ -14,8 +14,8 @@ import {
   removeFinalizer,
 } from '../../../plan/index.js'
 import { withConditions } from '../../claims/status.js'
-import type { Grid } from '../grid.js'
-import { hasFamily, type PoolView } from '../pool-view.js'
+import type { Grid } from '../block/grid.js'
+import { hasFamily, type PoolView } from '../pool/pool-view.js'
 import { domainFor, domainProblem, gridConflict } from './domain.js'
 import type { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'

@@ -4,10 +4,10 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import type { IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import type { CachedObjects } from '../../../plan/index.js'
-import { DueTimes } from '../due-times.js'
-import { type Grid, type UnitRange, unitsWithin } from '../grid.js'
-import { isBound, type ParsedBlock } from '../parsed-block.js'
-import type { PoolHints, PoolView } from '../pool-view.js'
+import { DueTimes } from '../block/due-times.js'
+import { type Grid, type UnitRange, unitsWithin } from '../block/grid.js'
+import { isBound, type ParsedBlock } from '../block/parsed-block.js'
+import type { PoolHints, PoolView } from '../pool/pool-view.js'
 
 type Family = 4 | 6
 

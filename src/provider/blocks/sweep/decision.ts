@@ -4,8 +4,8 @@ import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting, type ObjectRef } from '../../../crd/meta/object.js'
 import { type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import { isControlledBy } from '../../claims/address-object.js'
-import { addressOfUnit } from '../grid.js'
-import type { Place } from '../known-blocks.js'
+import { addressOfUnit } from '../block/grid.js'
+import type { Place } from '../tasks/known-blocks.js'
 import { type Owners, ownerAbsent } from './owners.js'
 
 /** What is to be done about a row. */

@@ -12,7 +12,7 @@ import {
   type Watches,
 } from '../../../plan/index.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
-import { blockWatch, poolWatch } from '../watches.js'
+import { blockWatch, poolWatch } from '../tasks/watches.js'
 import { handleIn, handleKey, handleWatch, planHandle } from './handles.js'
 import { changedUids, Owners, ownerWatch } from './owners.js'
 import { planRows, type Sweep } from './rows.js'

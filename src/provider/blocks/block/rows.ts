@@ -1,0 +1,157 @@
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import type { IPBlock, IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
+import type { IPPoolSpec } from '../../../crd/ipam-kit/ip-pool.js'
+import { API_VERSION, MAX_SECONDS, ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
+import { type CreateEffect, type PatchEffect, patchObject } from '../../../plan/index.js'
+import type { Place } from '../tasks/known-blocks.js'
+import { type BlockEntry, isBound, type ParsedBlock } from './parsed-block.js'
+
+/** A row to be, without its number. */
+export type NewRow = Omit<IPBlockRow, 'sequence' | 'state' | 'released' | 'until'>
+
+/** The number of the first row of a block that is created now. */
+export function firstSequence(nowMs: number): number {
+  // above those of a block that was here before: a million rows are not added in a second
+  return Math.floor(nowMs) * 1000
+}
+
+/**
+ * The number of the next row of a block. It follows the clock, because a create that arrives late begins at a time of long ago: rows that are added to that block
+ * would get the numbers of rows in a block of the same name that was created and removed meanwhile.
+ */
+export function nextSequence({ spec }: IPBlock, nowMs: number): number {
+  return Math.max(spec.sequence + 1, firstSequence(nowMs))
+}
+
+interface WriteOptions {
+  readonly nowMs: number
+  readonly why: string
+}
+
+/** Some units for an owner, in a block that is there. */
+export function giveUnits(parsed: ParsedBlock, unit: number, row: NewRow, { nowMs, why }: WriteOptions): PatchEffect {
+  const { object } = parsed
+  const count = row.count ?? 1
+  const sequence = nextSequence(object, nowMs)
+  const rows: { [unit: string]: unknown } = {}
+  // what is remembered of who had them before
+  for (const entry of entriesAt(parsed, unit, count)) rows[entry.key] = null
+  const before = object.spec.rows[unit]
+  const now = { ...withoutUndefined(row), sequence }
+  rows[unit] = before === undefined ? now : { ...nulls(before), ...now }
+  return patchBlock(object, { sequence, last: unit + count - 1, rows }, why)
+}
+
+/** Some units for an owner, in a block that is not there yet. */
+export function makeBlock(
+  {
+    name,
+    prefix,
+    unit,
+    row,
+  }: { readonly name: string; readonly prefix: Prefix.Prefix; readonly unit: number; readonly row: NewRow },
+  spec: Pick<IPBlock['spec'], 'domain' | 'allocationPrefixLength' | 'pool' | 'node'>,
+  { nowMs, why }: WriteOptions,
+): CreateEffect {
+  const sequence = firstSequence(nowMs)
+  const { pool: _, ...rest } = row
+  const object: IPBlock = {
+    apiVersion: API_VERSION,
+    kind: 'IPBlock',
+    metadata: { name, finalizers: [ROWS_FINALIZER] },
+    spec: {
+      ...(withoutUndefined(spec) as typeof spec),
+      cidr: Prefix.format(prefix),
+      sequence,
+      last: unit + (row.count ?? 1) - 1,
+      rows: { [unit]: { ...(withoutUndefined(rest) as NewRow), sequence } },
+    },
+  }
+  return { kind: 'create', object, why }
+}
+
+/**
+ * Gives the units of a row back. They are free at once, or remembered: where the pool waits before it gives them again, keeps them for who had them, or gives
+ * first what was free the longest.
+ *
+ * @param rules those of the pool of the row; `undefined`: it is gone
+ */
+export function takeBack(
+  { parsed, entry }: Place,
+  rules: Pick<IPPoolSpec, 'sticky' | 'reuseAfterSeconds' | 'order'> | undefined,
+  { nowMs, why }: WriteOptions,
+): PatchEffect {
+  const isRemembered =
+    rules !== undefined &&
+    (rules.sticky !== undefined || rules.reuseAfterSeconds > 0 || rules.order === 'leastRecentlyReleased')
+  const patch = (row: unknown) => patchBlock(parsed.object, { rows: { [entry.key]: row } }, why)
+  if (!isRemembered) return patch(null)
+  const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
+  // a store that knows nothing of limits may have a pool with more: a row with a time that none has would close the block
+  const seconds = Math.min(Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0), MAX_SECONDS)
+  const at = (ms: number) => new Date(ms).toISOString()
+  const released = at(nowMs)
+  return patch({ state: isKept ? 'held' : 'cooling', released, until: at(nowMs + seconds * 1000), container: null })
+}
+
+/**
+ * Takes a row back as if it had never been given: what was remembered there, of whoever had the units before, is remembered again,
+ * as far as nobody else has got one of them since.
+ *
+ * @param replaced what was remembered
+ */
+export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
+  let { sequence } = parsed.object.spec
+  const rows: { [key: string]: unknown } = { [entry.key]: null }
+  for (const { key, unit, count, row } of replaced) {
+    // of several units others may have got some meanwhile: two rows over one unit would close the block
+    if (entriesAt(parsed, unit, count).some((other) => other !== entry)) continue
+    sequence++
+    const kept = { ...row, sequence }
+    rows[key] = key === entry.key ? { ...nulls(entry.row), ...kept } : kept
+  }
+  return patchBlock(parsed.object, { sequence, rows }, why)
+}
+
+/** Writes another uid to a row: its owner was made anew, and has what it had. */
+export function handOver(place: Place, uid: string, options: WriteOptions): PatchEffect {
+  return changeRow(place, { uid }, options)
+}
+
+/** Changes what a row says of its owner. It has a number of its own then: what was said of the one before, and comes late, does not concern it. */
+export function changeRow(
+  { parsed, entry }: Place,
+  fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
+  { nowMs, why }: WriteOptions,
+): PatchEffect {
+  const sequence = nextSequence(parsed.object, nowMs)
+  return patchBlock(parsed.object, { sequence, rows: { [entry.key]: { ...fields, sequence } } }, why)
+}
+
+/** The entries that have some of these units. */
+export function entriesAt(parsed: ParsedBlock, unit: number, count: number): readonly BlockEntry[] {
+  return parsed.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
+}
+
+/** Changes nothing but the version of a block: what was sent for the version of before can not be done any more. */
+export function fence(parsed: ParsedBlock): PatchEffect {
+  const sequence = parsed.object.spec.sequence + 1
+  return patchBlock(parsed.object, { sequence }, 'nothing that was sent for it before comes later')
+}
+
+function patchBlock(object: IPBlock, spec: object, why: string): PatchEffect {
+  return patchObject(object, { spec }, why)
+}
+
+/** The entry of an owner. */
+export function isRowOf(entry: BlockEntry, uid: string, interfaceName: string | undefined): boolean {
+  return isBound(entry) && entry.row.uid === uid && entry.row.interface === interfaceName
+}
+
+function nulls(row: IPBlockRow): { readonly [field: string]: null } {
+  return Object.fromEntries(Object.keys(row).map((field) => [field, null]))
+}
+
+function withoutUndefined(object: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+}

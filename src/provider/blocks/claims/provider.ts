@@ -1,0 +1,465 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import type { Prefix } from '../../../cidr/nouns/prefix.js'
+import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
+import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
+import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
+import type { Model } from '../../../crd/meta/model.js'
+import { formatRef, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
+import {
+  type Applied,
+  type CallResult,
+  type CallTasks,
+  type Change,
+  type Delta,
+  type ExternalResult,
+  modelWatch,
+  ObjectCache,
+  type Outcome,
+  type Parsed,
+  type Plan,
+  type Planner,
+  type PlanTime,
+  type Refusal,
+  type Selection,
+  type Task,
+  type Watch,
+} from '../../../plan/index.js'
+import { controllersOf, isControlledBy } from '../../claims/address-object.js'
+import {
+  type ClaimLedger,
+  type ClaimOutcome,
+  type Confirmed,
+  type ConfirmInput,
+  defineProvider,
+  type Ensured,
+  type EnsureInput,
+  type Provider,
+  type Released,
+  type ReleaseInput,
+  type Resolved,
+  type UnreadableOutcome,
+} from '../../claims/index.js'
+import { addressOf } from '../block/allocation.js'
+import { addressOfUnit } from '../block/grid.js'
+import { type BlockEntry, isBound, type ParsedBlock } from '../block/parsed-block.js'
+import { refusalOf } from '../pool/eligible.js'
+import { PoolReading } from '../pool/pool-reading.js'
+import { PoolView } from '../pool/pool-view.js'
+import { WantedAddresses } from '../pool/wanted.js'
+import { adopt, allocate } from '../tasks/allocate.js'
+import { AllocateGroup } from '../tasks/allocate-group.js'
+import { answerOf, type BlockCall, type BlockOutcome, DENIALS } from '../tasks/calls.js'
+import { KnownBlocks } from '../tasks/known-blocks.js'
+import { release } from '../tasks/release.js'
+import { type AdoptionRequest, type Allocation, type AllocationRequest, isAdoption } from '../tasks/request.js'
+import { blockWatch, poolWatch } from '../tasks/watches.js'
+import type { BlockProviderDefinition } from './definition.js'
+
+/** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
+export interface BlockProvider<
+  P extends KubeObject = KubeObject,
+  L extends ClaimLedger<P> = ClaimLedger<P>,
+  R extends Outcome = Outcome,
+> extends Planner<ClaimOutcome | UnreadableOutcome | R> {
+  /** What calls are carried out by: hand them to `taskCaller` of `ipam-kit/run`. */
+  readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
+  /** What is known of pools and blocks, from what this planner was shown. */
+  readonly known: KnownBlocks
+  /** The ledger of a pool, to look into. Changing it is not for callers. */
+  ledgerOf(pool: ObjectRef): L
+}
+
+/**
+ * Makes a provider of Cluster API from what is its own: the life of claims is that of every provider, and an address is a row of a block before it is an IPAddress.
+ * So any number of processes may serve the same claims at once.
+ *
+ * Two that serve a claim at the same moment may each write a row for it before one of them makes its IPAddress: seldom, as both begin at the same block. Run
+ * {@link blocksSweep} with IPAddressClaim among its owners: it takes back what a claim has beside its IPAddress. And {@link blocksOperator}: it removes blocks that
+ * are empty.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function defineBlockProvider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>(
+  definition: BlockProviderDefinition<P, L, R>,
+): BlockProvider<P, L, R> {
+  return new BlockClaimProvider(definition)
+}
+
+class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
+  implements BlockProvider<P, L, R>
+{
+  readonly name: string
+  readonly watches: readonly Selection[]
+  readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
+  readonly #definition: BlockProviderDefinition<P, L, R>
+  readonly #provider: Provider<P, L, R>
+  /** How the pools of each kind are read: as blocks know them. */
+  readonly #poolWatches: ReadonlyMap<string, Watch<PoolReading>>
+  /** The pools by their names in blocks. */
+  readonly #pools = new Map<string, ObjectRef>()
+  /** The claims that wait for a pool to be ready. */
+  readonly #waiting = new Set<string>()
+  /** The claims that were refused the address that they ask for. */
+  readonly #wanted = new WantedAddresses()
+  #objects = new ObjectCache()
+  #known = new KnownBlocks({ isComplete: true })
+
+  constructor(definition: BlockProviderDefinition<P, L, R>) {
+    const { name, pools, poolAnnotations, finalizers, sweepAfterSeconds, holdsAddress } = definition
+    this.#definition = definition
+    this.name = name
+    this.#poolWatches = new Map(pools.map((model) => [model.info.kind, poolWatchOf(model, definition.ipPoolOf)]))
+    this.#provider = defineProvider<P, L, PoolView, R, BlockCall, BlockOutcome>({
+      name,
+      pools,
+      poolAnnotations,
+      finalizers,
+      sweepAfterSeconds,
+      holdsAddress,
+      external: {
+        marker: 'claim',
+        orphans: 'swept',
+        isBegun: ({ metadata }) => metadata.uid !== undefined && this.#known.rowsOf(metadata.uid).length > 0,
+      },
+      ledger: () => definition.ledger(),
+      resolve: ({ claim, pool }) => this.#resolve(claim, pool),
+      ensure: (input) => this.#ensure(input),
+      confirm: (input) => this.#confirm(input),
+      release: (input) => this.#release(input),
+      planPool: ({ calls: _, ...input }) =>
+        definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
+    })
+    this.watches = [...this.#provider.watches, IPBlock.info]
+    this.share(this.#objects)
+    this.tasks = {
+      taskFor: ({ input }) => this.#taskFor(input),
+      answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
+      groupOf: ({ input }) => (input.task === 'release' ? undefined : input.pool),
+      openGroup: () =>
+        new AllocateGroup({
+          known: () => this.#known,
+          requestOf: ({ input }) => this.#requestOf(input),
+          answerOf: ({ input }, outcome, time) => this.#answerOf(input, outcome, time),
+        }),
+    }
+  }
+
+  get known(): KnownBlocks {
+    return this.#known
+  }
+
+  ledgerOf(pool: ObjectRef): L {
+    return this.#provider.ledgerOf(pool)
+  }
+
+  share(objects: ObjectCache): void {
+    this.#provider.share(objects)
+    this.#objects = objects
+    this.#known = this.#known.anew(objects)
+    // each version of a pool is read when it comes
+    for (const watch of this.#poolWatches.values()) objects.open(watch)
+  }
+
+  observe(change: Change): readonly string[] {
+    return this.wakes(this.#objects.apply(change))
+  }
+
+  wakes(applied: Applied): readonly string[] {
+    const { change } = applied
+    const block = applied.deltaFor(blockWatch)
+    if (block !== undefined) return this.#wakeForBlock(block)
+    if (change.kind === 'absent' && IPAddressClaim.is(change.ref)) this.#wanted.forget(formatRef(change.ref))
+    for (const watch of this.#poolWatches.values()) {
+      const pool = applied.deltaFor(watch)
+      if (pool !== undefined) return this.#wakeForPool(pool, applied)
+    }
+    return this.#provider.wakes(applied)
+  }
+
+  #wakeForPool(delta: Delta<PoolReading>, applied: Applied): readonly string[] {
+    const name = nameIn(delta.now) ?? nameIn(delta.before) ?? delta.ref.name
+    this.#pools.set(name, delta.ref)
+    const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
+    this.#known.followPool({ ...delta, ref: { ...delta.ref, name } }, 0)
+    const keys = this.#provider.wakes(applied)
+    // what was said of addresses went by what the pool gave before
+    if (this.#spaceOf(name) !== had) this.#provider.invalidate(keys)
+    // a pool becomes ready by its status, which means nothing to the life of claims
+    if (this.#readiness(name) === before) return keys
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    return [...keys, ...waiting]
+  }
+
+  onResult(answered: CallResult<BlockCall, BlockOutcome>): readonly string[] {
+    const keys = this.#provider.onResult?.(answered) ?? []
+    const { call, answer } = answered
+    const { input } = call
+    const key = formatRef(call.about)
+    if (input.task === 'allocate') {
+      const [address] = input.request.addresses ?? []
+      const isRefused = !answer.ok || DENIALS[answer.value.kind] !== undefined
+      // a claim that is gone waits for nothing
+      if (address !== undefined && keys.includes(key)) {
+        if (isRefused) this.#wanted.note(key, Address.format(address))
+        else this.#wanted.forget(key)
+      }
+      return keys
+    }
+    const ref = this.#pools.get(input.pool)
+    if (!answer.ok || ref === undefined) return keys
+    // others may get what it had; a change of its block is no news here, as the task has shown it
+    const released = 'allocations' in answer.value ? answer.value.allocations : []
+    return [
+      ...keys,
+      ...this.#wake(released.map(({ address }) => Address.format(address))),
+      ...this.#provider.retry(ref),
+    ]
+  }
+
+  plan(key: string, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
+    const plan = this.#provider.plan(key, time)
+    const { outcome } = plan ?? {}
+    const isWaiting = outcome?.kind === 'waiting' && 'reason' in outcome && outcome.reason === 'PoolNotReady'
+    if (isWaiting) this.#waiting.add(key)
+    return plan
+  }
+
+  reserve(plan: Plan): () => readonly string[] {
+    return this.#provider.reserve?.(plan) ?? (() => [])
+  }
+
+  refused(key: string, refusal: Refusal, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {
+    return this.#provider.refused?.(key, refusal, time)
+  }
+
+  isAggregate(key: string): boolean {
+    return this.#provider.isAggregate(key)
+  }
+
+  isServed(key: string): boolean {
+    return this.#provider.isServed?.(key) === true
+  }
+
+  isBegun(key: string): boolean {
+    return this.#provider.isBegun?.(key) === true
+  }
+
+  reset(): void {
+    this.#provider.reset()
+    this.#waiting.clear()
+    this.#wanted.clear()
+    this.#pools.clear()
+    // until a host shares its own
+    this.share(new ObjectCache())
+  }
+
+  #wakeForBlock(delta: Delta<ParsedBlock>): readonly string[] {
+    const { before: had, now } = delta
+    // what a task has written is no news here
+    if (!this.#known.followBlock(delta, 0) || had?.ok !== true) return []
+    const before = had.value
+    const has = new Set(now?.ok === true ? now.value.entries.filter(isBound).map(rowText) : [])
+    const gone = before.entries.filter((entry) => isBound(entry) && !has.has(rowText(entry)))
+    if (gone.length === 0) return []
+    const { domain } = before.object.spec
+    const pools = [...this.#pools].filter(([pool]) => domainOf(this.#known.pool(pool)) === domain)
+    // one that has not given it back gets its row again, whatever it was told before, and others may get what it had
+    const claims = gone.filter(({ row }) => row.kind === KIND)
+    const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
+    this.#provider.invalidate(losers)
+    const successors = this.#wanted.isEmpty ? [] : this.#wake(gone.flatMap((entry) => addressesOf(before, entry)))
+    return [...losers, ...successors, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
+  }
+
+  /** Addresses are somebody's no more: those who ask for them ask again. */
+  #wake(addresses: readonly string[]): readonly string[] {
+    const keys = addresses.flatMap((address) => this.#wanted.take(address))
+    this.#provider.invalidate(keys)
+    return keys
+  }
+
+  /** How many rows there are of a pool. O(blocks that are known). */
+  #countRows(pool: P): number {
+    const name = this.#nameOf(pool)
+    let rows = 0
+    for (const parsed of this.#known.blocks()) {
+      for (const entry of parsed.entries) {
+        if (isBound(entry) && (entry.row.pool ?? parsed.object.spec.pool) === name) rows++
+      }
+    }
+    return rows
+  }
+
+  #nameOf(pool: P): string {
+    const watch = this.#poolWatches.get(pool.kind)
+    return (watch && nameIn(this.#objects.open(watch).entry(pool.metadata))) ?? pool.metadata.name
+  }
+
+  /** Whether a pool gives anything, and why not. */
+  #readiness(name: string): string | undefined {
+    const pool = this.#known.pool(name)
+    return pool instanceof PoolView ? `${pool.problem} ${[...pool.families].join()}` : undefined
+  }
+
+  #spaceOf(name: string): PoolView['space'] {
+    const pool = this.#known.pool(name)
+    return pool instanceof PoolView ? pool.space : undefined
+  }
+
+  #resolve(claim: IPAddressClaim, pool: P): Resolved<PoolView> {
+    const view = this.#known.pool(this.#nameOf(pool))
+    if (!(view instanceof PoolView)) return { kind: 'notReady', message: `${pool.metadata.name} can not be read` }
+    const { namespaceLabels } = this.#definition
+    const labels = namespaceLabels?.(claim.metadata.namespace ?? '')
+    if (view.object.spec.namespaceSelector !== undefined && labels === undefined) {
+      return { kind: 'notReady', message: 'has a namespaceSelector, and the labels of the namespace are not known' }
+    }
+    const refusal = refusalOf(view, { namespaceLabels: labels })
+    return refusal === undefined
+      ? { kind: 'ready', offer: view }
+      : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
+  }
+
+  #ensure({
+    claim,
+    pool,
+    ledger,
+    offer: view,
+    results,
+  }: EnsureInput<P, L, PoolView, BlockOutcome>): Ensured<BlockCall> {
+    const wanted = this.#definition.request({ claim, pool, ledger, families: [...view.families] })
+    if (wanted.kind === 'wait') return wanted
+    const given = results.allocate
+    if (given !== undefined && 'allocations' in given) {
+      const [allocation] = given.allocations as [Allocation]
+      const { address, block } = allocation
+      const offer = this.#definition.offer(allocation, pool)
+      return { kind: 'address', address, ...offer, why: `it has a row in block ${block}` }
+    }
+    const { family, address } = wanted
+    const request = { ...this.#requestFor(claim, view.name, family), addresses: address && [address] }
+    const input: BlockCall = { task: 'allocate', pool: view.name, request }
+    return { kind: 'call', operation: 'allocate', input, why: 'an address for the claim' }
+  }
+
+  /** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
+  #confirm({
+    claim,
+    pool,
+    address,
+    results,
+    isBound: isClaimBound,
+  }: ConfirmInput<P, L, BlockOutcome>): Confirmed<BlockCall> {
+    const { keepsOutOfRange = false } = this.#definition
+    const said = results.confirm?.kind
+    const problem = said && DENIALS[said]
+    if (problem !== undefined && !(keepsOutOfRange && said === 'outOfPool')) {
+      // what an earlier claim has left is removed, and the claim gets an address of its own
+      const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
+      return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'stale', message: problem }
+    }
+    if (said !== undefined) return { kind: 'yes' }
+    const read = Address.safeParse(address.spec.address, { zone: 'drop' })
+    if (!read.ok) {
+      return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
+    }
+    const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
+    if (rows.some(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), read.value))) return { kind: 'yes' }
+    const name = this.#nameOf(pool)
+    const request: AdoptionRequest = {
+      ...this.#requestFor(claim, name, read.value.family),
+      addresses: [read.value],
+      outOfRange: keepsOutOfRange ? 'record' : 'refuse',
+    }
+    const input: BlockCall = { task: 'allocate', pool: name, request }
+    return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
+  }
+
+  #release(input: ReleaseInput<P, L, BlockOutcome>): Released<BlockCall> {
+    const { claim, address, isStale, results } = input
+    const { uid } = claim.metadata
+    const said = this.#definition.mayRelease?.(input)
+    if (said !== undefined && said.kind !== 'done') return said
+    // what an earlier claim of the name has left is in its own rows, which the sweep finds
+    if (isStale || uid === undefined || results.release !== undefined) return { kind: 'done' }
+    // nobody else is given it while there is an IPAddress that has it
+    if (address !== undefined) return { kind: 'later' }
+    if (this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
+    const pool = input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool)
+    const call: BlockCall = { task: 'release', pool, request: { owner: { uid } } }
+    return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
+  }
+
+  #requestFor({ metadata }: IPAddressClaim, pool: string, family: 4 | 6): AllocationRequest {
+    const { uid, namespace = '', name } = metadata
+    const owner = { uid: uid as string, name: `${namespace}/${name}`, kind: KIND }
+    return { owner, pools: [pool], families: [family], namespaceLabels: this.#definition.namespaceLabels?.(namespace) }
+  }
+
+  #taskFor(call: BlockCall): Task<BlockOutcome> {
+    if (call.task === 'release') return release(call.request, this.#known)
+    const request = this.#requestOf(call)
+    return isAdoption(request) ? adopt(request, this.#known) : allocate(request, this.#known)
+  }
+
+  /** The request of a call, with who holds addresses without rows. An address that is adopted has its holder. */
+  #requestOf({ pool, request }: Extract<BlockCall, { task: 'allocate' }>): AllocationRequest | AdoptionRequest {
+    if (isAdoption(request)) return request
+    return { ...request, heldBy: (prefix) => this.#heldBy(pool, request.owner.name, prefix) }
+  }
+
+  /** The answer to a call, with the pool as people know it. */
+  #answerOf(call: BlockCall, outcome: BlockOutcome, time: PlanTime): ExternalResult<BlockOutcome> {
+    const ref = this.#definition.ipPoolOf && this.#pools.get(call.pool)
+    const message = ref ? outcome.message.replaceAll(call.pool, formatRef(ref)) : outcome.message
+    return answerOf(call, { ...outcome, message }, time)
+  }
+
+  #heldBy(pool: string, claim: string, prefix: Prefix): string | undefined {
+    const ref = this.#pools.get(pool)
+    if (ref === undefined) return undefined
+    return this.#definition.heldBy?.({ prefix, claim, ledger: this.#provider.ledgerOf(ref) })
+  }
+}
+
+/** How a pool of a provider is read. One that has no form of its own in blocks is an IPPool, and read as all parts of the process read it. */
+function poolWatchOf<P extends KubeObject>(
+  model: Model<P>,
+  ipPoolOf: ((pool: P) => IPPool) | undefined,
+): Watch<PoolReading> {
+  if (ipPoolOf === undefined) return poolWatch
+  const { parse, ...watch } = modelWatch(model)
+  return {
+    ...watch,
+    indexes: {},
+    parse: (object, before) => {
+      const read = parse(object, undefined)
+      return read.ok ? { ok: true, value: new PoolReading(ipPoolOf(read.value), before) } : read
+    },
+  }
+}
+
+/** The name of a pool in blocks. */
+function nameIn(pool: Parsed<PoolReading> | undefined): string | undefined {
+  return pool?.ok === true ? pool.value.object.metadata.name : undefined
+}
+
+function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
+  return pool instanceof PoolView ? pool.object.spec.domain : undefined
+}
+
+/** What the owner of a row is, in a row. */
+const KIND = 'IPAddressClaim.ipam.cluster.x-k8s.io'
+
+/** The addresses of a row. */
+function addressesOf({ prefix, object }: ParsedBlock, { unit, count }: BlockEntry): readonly string[] {
+  const { allocationPrefixLength } = object.spec
+  return Array.from({ length: count }, (_, nth) =>
+    Address.format(addressOfUnit(prefix, allocationPrefixLength, unit + nth)),
+  )
+}
+
+function rowText({ row: { uid, sequence } }: BlockEntry): string {
+  return `${uid} ${sequence}`
+}

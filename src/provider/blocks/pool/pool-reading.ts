@@ -1,0 +1,41 @@
+import { IPPool, type IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
+import { type PoolSpace, poolSpace } from '../../../crd/ipam-kit/space.js'
+import type { KubeObject } from '../../../crd/meta/object.js'
+import { describe, type Result } from '../../../errors/index.js'
+import type { ParseResult } from '../../../plan/index.js'
+
+/** A version of a pool as it was read. Immutable. */
+export class PoolReading {
+  readonly object: IPPool
+  /** Two versions for which this is the same give the same. */
+  readonly gives: string
+  #space: Result<PoolSpace, 'INVALID_POOL_SPEC'> | undefined
+
+  /** @param before the version before: if it gives the same, its space is that of this one */
+  constructor(object: IPPool, before?: PoolReading) {
+    const { spec, status } = object
+    this.object = object
+    this.gives = JSON.stringify([spec, status?.domainUID, gridOf(status?.ipv4), gridOf(status?.ipv6)])
+    this.#space = before?.gives === this.gives ? before.space : undefined
+  }
+
+  /** What the pool has, or why the spec cannot be used. Versions that give the same addresses share one object. */
+  get space(): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
+    const { spec, status } = this.object
+    // whether it gives addresses or prefixes is said by the grid of the domain
+    this.#space ??= poolSpace(spec, { ipv4: status?.ipv4 ?? spec.ipv4, ipv6: status?.ipv6 ?? spec.ipv6 })
+    return this.#space
+  }
+}
+
+/** Reads a pool. */
+export function readPool(object: KubeObject, before?: PoolReading): ParseResult<PoolReading> {
+  const read = IPPool.safeParse(object)
+  return read.ok
+    ? { ok: true, value: new PoolReading(read.value, before) }
+    : { ok: false, problem: describe(read.failure) }
+}
+
+function gridOf(of: IPPoolFamilyStatus | undefined): readonly number[] | undefined {
+  return of && [of.blockPrefixLength, of.allocationPrefixLength]
+}

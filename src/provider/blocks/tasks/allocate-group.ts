@@ -1,0 +1,254 @@
+import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
+import { IPBlock, type IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
+import type { ObjectRef } from '../../../crd/meta/object.js'
+import type {
+  CallGroup,
+  Change,
+  Effect,
+  ExternalCall,
+  ExternalResult,
+  MergePatchEffect,
+  Outcome,
+  PlanTime,
+  Step,
+  TaskQuery,
+  TaskRefusal,
+  TaskTime,
+} from '../../../plan/index.js'
+import { ParsedBlock } from '../block/parsed-block.js'
+import { allocateBeside, type GroupedTask, type SharedWrite } from './allocate.js'
+import type { BlockCall, BlockOutcome } from './calls.js'
+import type { KnownBlocks } from './known-blocks.js'
+import type { TaskRequest } from './request.js'
+
+type AllocateCall = ExternalCall<Extract<BlockCall, { readonly task: 'allocate' }>>
+
+/** A call that waits for its row. */
+interface Seat {
+  readonly call: AllocateCall
+  readonly task: GroupedTask
+  answer: ExternalResult<BlockOutcome> | undefined
+  /** What it has added to the write that was sent last. */
+  sent: Effect | undefined
+}
+
+/** What several tasks write to one block. */
+interface BlockWrite {
+  /** As it is stored; `undefined`: it is made. */
+  readonly stored: ParsedBlock | undefined
+  effect: Effect
+  /** As the write will leave it. */
+  object: IPBlock
+}
+
+export interface AllocateGroupOptions {
+  /** What is known now: after a reset of the planner it is another one. */
+  readonly known: () => KnownBlocks
+  readonly requestOf: (call: AllocateCall) => TaskRequest
+  readonly answerOf: (call: AllocateCall, outcome: BlockOutcome, time: PlanTime) => ExternalResult<BlockOutcome>
+}
+
+/**
+ * Gives addresses for several calls at a time: rows of one block go into one write of it.
+ *
+ * Each call has an `allocate` task of its own that decides. While one chooses, it is shown the rows that those before it are about to write, and prefers their
+ * block. The tasks do not know of each other otherwise: what becomes of the write each of them learns from the block. A step is O(calls * rows of a block).
+ */
+export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
+  readonly #options: AllocateGroupOptions
+  readonly #seats = new Set<Seat>()
+  readonly #shared: SharedWrite = { prefix: undefined }
+  #leader: Seat | undefined
+  /** The plan that was sent last. */
+  #effects: readonly Effect[] = []
+
+  constructor(options: AllocateGroupOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#seats.size
+  }
+
+  join(call: AllocateCall): Seat {
+    const { known, requestOf } = this.#options
+    const task = allocateBeside(requestOf(call), known(), this.#shared)
+    const seat = { call, task, answer: undefined, sent: undefined }
+    this.#seats.add(seat)
+    return seat
+  }
+
+  lead(seat: Seat): void {
+    this.#leader = seat
+  }
+
+  leave(seat: Seat): void {
+    this.#seats.delete(seat)
+  }
+
+  observe(change: Change): void {
+    for (const { task } of this.#waiting()) task.observe(change)
+  }
+
+  listed(query: TaskQuery): void {
+    for (const { task } of this.#waiting()) task.listed?.(query)
+  }
+
+  refused({ effect, code, message }: TaskRefusal): boolean {
+    const block = blockOf(effect)
+    const unsent = new Set(this.#effects.slice(this.#effects.indexOf(effect) + 1).map(blockOf))
+    let isOfSeat = false
+    for (const seat of this.#waiting()) {
+      const { sent } = seat
+      if (sent === undefined) continue
+      if (unsent.has(blockOf(sent))) seat.task.notSent(sent)
+      if (blockOf(sent) !== block) continue
+      isOfSeat = true
+      if (seat.task.refused?.({ effect: sent, code, message }) === true) continue
+      // the others have nothing to do with it
+      const failure = { message: `could not write what it is to have: ${message}`, retryable: true }
+      seat.answer = { ok: false, failure }
+    }
+    return isOfSeat && this.#leader?.answer === undefined
+  }
+
+  next(time: TaskTime): Step<Outcome> {
+    const undo: (() => void)[] = []
+    try {
+      return this.#next(time, undo)
+    } finally {
+      for (const back of undo.reverse()) back()
+    }
+  }
+
+  /** @param undo what takes back what the tasks are shown of the writes of others, in the order in which they were shown it */
+  #next(time: TaskTime, undo: (() => void)[]): Step<Outcome> {
+    const writes = new Map<string, BlockWrite>()
+    const refs: ObjectRef[] = []
+    let other: Step<Outcome> | undefined
+    this.#shared.prefix = undefined
+    for (const seat of this.#waiting()) {
+      seat.sent = undefined
+      const step = seat.task.next(time)
+      if (step.kind === 'done') {
+        seat.answer = this.#options.answerOf(seat.call, step.outcome, time)
+        if (seat === this.#leader) return ANSWERED
+      } else if (step.kind === 'get') refs.push(...step.refs)
+      else if (step.kind === 'write') {
+        const [effect] = step.plan.effects as [Effect]
+        seat.sent = effect
+        undo.push(this.#add(effect, writes))
+        this.#share(effect, seat)
+      } else other ??= step
+    }
+    if (writes.size > 0) {
+      this.#effects = [...writes.values()].map(({ effect }) => effect)
+      const outcome = { kind: 'writes', message: `rows for ${this.#count()} claims` }
+      return { kind: 'write', plan: { outcome, effects: this.#effects } }
+    }
+    if (refs.length > 0) return { kind: 'get', refs: distinct(refs), why: 'what calls have to know' }
+    return other ?? ANSWERED
+  }
+
+  /** The leader first: when it is done the others wait for the next one. */
+  *#waiting(): IterableIterator<Seat> {
+    if (this.#leader !== undefined && this.#leader.answer === undefined) yield this.#leader
+    for (const seat of this.#seats) if (seat !== this.#leader && seat.answer === undefined) yield seat
+  }
+
+  #count(): number {
+    return [...this.#seats].filter(({ sent }) => sent !== undefined).length
+  }
+
+  /** Has the tasks after it prefer the block of a write. One that is made for an address that is asked for may be refused, and is wanted by no other task. */
+  #share(effect: Effect, { call }: Seat): void {
+    const block = blockOf(effect)
+    if (block === undefined || (effect.kind === 'create' && call.input.request.addresses !== undefined)) return
+    this.#shared.prefix ??= parseBlockName(block)?.prefix
+  }
+
+  /** Adds what one task writes to what is written of its block. @returns takes back what the tasks after it are shown */
+  #add(effect: Effect, writes: Map<string, BlockWrite>): () => void {
+    const name = blockOf(effect)
+    const known = this.#options.known()
+    if (name === undefined) return () => {}
+    const before = known.block(name)
+    const stored = before instanceof ParsedBlock ? before : undefined
+    const write = writes.get(name)
+    const object = resultOf(effect, write?.object ?? stored?.object)
+    if (write === undefined) writes.set(name, { stored, effect, object })
+    else {
+      write.object = object
+      write.effect = combined(write, effect)
+    }
+    const assumed = ParsedBlock.parse(object)
+    return assumed.ok ? known.assume(assumed.value) : () => {}
+  }
+}
+
+const ANSWERED: Step<Outcome> = {
+  kind: 'done',
+  outcome: { kind: 'answered', message: 'the call that leads is answered' },
+}
+
+/** The name of the block that an effect writes. */
+function blockOf(effect: Effect): string | undefined {
+  if (effect.kind === 'create') return effect.object.metadata.name
+  return effect.kind === 'patch' && IPBlock.is(effect.ref) ? effect.ref.name : undefined
+}
+
+type Rows = { readonly [unit: string]: IPBlockRow }
+interface SpecPatch {
+  readonly sequence?: number
+  readonly last?: number
+  readonly rows?: { readonly [unit: string]: { readonly [field: string]: unknown } | null }
+}
+
+/** A block as an effect leaves it. */
+function resultOf(effect: Effect, before: IPBlock | undefined): IPBlock {
+  if (effect.kind === 'create') return effect.object as IPBlock
+  const { metadata, spec, ...rest } = before as IPBlock
+  const { rows = {}, ...fields } = (effect as MergePatchEffect).patch.spec as SpecPatch
+  const after: { [unit: string]: IPBlockRow } = { ...spec.rows }
+  for (const [unit, change] of Object.entries(rows)) {
+    if (change === null) delete after[unit]
+    else after[unit] = withoutNulls({ ...after[unit], ...change }) as unknown as IPBlockRow
+  }
+  return { ...rest, metadata, spec: { ...spec, ...fields, rows: after } }
+}
+
+/** One effect for all that is written to a block: from how it is stored to how it is to be. */
+function combined({ stored, effect: first, object }: BlockWrite, then: Effect): Effect {
+  if (stored === undefined || first.kind !== 'patch') return { ...first, object } as Effect
+  const { sequence, last } = object.spec
+  const patch = {
+    spec: {
+      sequence,
+      ...(last === undefined ? {} : { last }),
+      rows: changed(stored.object.spec.rows, object.spec.rows),
+    },
+  }
+  const why = 'why' in then && then.why !== first.why ? `${first.why}; ${then.why}` : first.why
+  return { ...(first as MergePatchEffect), patch, why }
+}
+
+/** The merge patch that makes some rows of others. */
+function changed(before: Rows, after: Rows): { readonly [unit: string]: unknown } {
+  const patch: { [unit: string]: unknown } = {}
+  for (const unit of Object.keys(before)) if (!Object.hasOwn(after, unit)) patch[unit] = null
+  for (const [unit, row] of Object.entries(after)) {
+    const was = before[unit]
+    if (row === was) continue
+    const gone = Object.keys(was ?? {}).filter((field) => !Object.hasOwn(row, field))
+    patch[unit] = { ...Object.fromEntries(gone.map((field) => [field, null])), ...row }
+  }
+  return patch
+}
+
+function withoutNulls(object: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+}
+
+function distinct(refs: readonly ObjectRef[]): readonly ObjectRef[] {
+  return [...new Map(refs.map((ref) => [`${ref.kind} ${ref.name}`, ref])).values()]
+}

@@ -1,0 +1,263 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
+import { refuse } from '../../../errors/refuse.js'
+import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../../plan/index.js'
+import { allocationOf } from '../block/allocation.js'
+import { unitOf } from '../block/grid.js'
+import { isBound, ParsedBlock } from '../block/parsed-block.js'
+import { fence, takeBack } from '../block/rows.js'
+import { PoolView } from '../pool/pool-view.js'
+import { OwnerHandle } from './handle.js'
+import { blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
+import { isOldPool, ObservedObjects } from './observed-objects.js'
+import type { ReleaseRequest } from './request.js'
+import { type Allocation, assertRelease } from './request.js'
+
+export type ReleaseOutcome =
+  | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
+  /** It has nothing of the kind, or not any more. */
+  | { readonly kind: 'nothing'; readonly message: string }
+  /** It can not be told what it has: its handle, or a block, can not be read. */
+  | { readonly kind: 'notReady'; readonly message: string }
+  /** Somebody else has the address. */
+  | { readonly kind: 'notYours'; readonly message: string; readonly by: string }
+
+/**
+ * Gives back what an owner has. What it has no more is fine, and what belongs to others is not touched.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function release(request: ReleaseRequest, known: KnownBlocks): Task<ReleaseOutcome> {
+  assertRelease(request)
+  if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
+    const expected = 'the pools that it may be of, or a handle, where not all blocks are known'
+    refuse('pools', expected, 'none')
+  }
+  return new ReleaseTask(request, known)
+}
+
+const DOMAIN_FIELD = 'spec.domain'
+/** In place of a domain, that of all blocks. */
+const EVERYWHERE = ''
+
+class ReleaseTask implements Task<ReleaseOutcome> {
+  readonly #request: ReleaseRequest
+  readonly #known: KnownBlocks
+  readonly #listed = new Set<string>()
+  /** What is to be given back, as it was when it was found: by block and number. */
+  readonly #found = new Map<string, Allocation>()
+  readonly #handle: OwnerHandle | undefined
+  /** The blocks that this task writes. */
+  readonly #sent = new Set<string>()
+  readonly #observed = new ObservedObjects()
+  /** Whether there was a handle when it was first read. */
+  #hasHandle = false
+  /** Blocks into which an earlier attempt may still write, and their version then. */
+  readonly #inFlight = new Map<string, string | undefined>()
+  #nowMs = 0
+  /** How much was known when the last step began. */
+  #since = 0
+
+  constructor(request: ReleaseRequest, known: KnownBlocks) {
+    this.#request = request
+    this.#known = known
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#observed) : undefined
+  }
+
+  observe(change: Change): void {
+    const isSo = this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
+    // another task of this process has met it since
+    if (!isSo) return
+    this.#observed.note(change)
+    this.#handle?.observe(change)
+  }
+
+  listed({ fields }: TaskQuery): void {
+    this.#listed.add(fields[DOMAIN_FIELD] ?? EVERYWHERE)
+  }
+
+  next(time: TaskTime): Step<ReleaseOutcome> {
+    const { nowMs, conflicts } = time
+    this.#nowMs = nowMs
+    this.#since = this.#known.clock
+    // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
+    for (const { name, version } of this.#unconfirmed()) {
+      if (!this.#sent.has(name)) this.#inFlight.set(name, version)
+    }
+    const left = this.#reviewHandle(conflicts)
+    if (left !== undefined) return left
+    const reads = this.#known.isComplete || this.#hasHandle ? undefined : this.#reads()
+    if (reads !== undefined) return reads
+    const [place] = this.#places()
+    if (place === undefined) return this.#end(conflicts)
+    const allocation = allocationOf(place, this.#known)
+    if (isOldPool(allocation.pool, this.#known, this.#observed, nowMs)) {
+      return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
+    }
+    const pool = this.#known.pool(allocation.pool)
+    const { name, prefix, version } = place.parsed
+    const { uid, sequence, interface: interfaceName } = place.entry.row
+    const turn = turnAt(name, time)
+    if (turn !== undefined) return turn
+    const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
+    this.#found.set(`${name} ${sequence}`, allocation)
+    this.#sent.add(name)
+    this.#known.noteSent(name, sent, { nowMs })
+    const rules = pool instanceof PoolView ? pool.object.spec : undefined
+    const effect = takeBack(place, rules, { nowMs, why: `its owner ${place.entry.row.owner} gives it back` })
+    return write(effect)
+  }
+
+  #unconfirmed(): ReturnType<KnownBlocks['unconfirmed']> {
+    const { owner, interface: name } = this.#request
+    return this.#known.unconfirmed(owner.uid, name === undefined ? undefined : { name })
+  }
+
+  /** What the handle names that was not looked at yet. */
+  #reviewHandle(conflicts: number): Step<ReleaseOutcome> | undefined {
+    const handle = this.#handle
+    if (handle === undefined) return undefined
+    handle.review(conflicts)
+    if (!handle.isKnown) return { kind: 'get', refs: [handle.ref], why: 'where the owner has something' }
+    if (handle.isThere) this.#hasHandle = true
+    const { problem } = handle
+    if (problem !== undefined && !this.#known.isComplete && (this.#request.pools ?? []).length === 0) {
+      return { kind: 'done', outcome: { kind: 'notReady', message: problem } }
+    }
+    const refs = handle.unread(this.#interfaces(handle))
+    if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have something there' }
+    for (const { name, version } of handle.takeInFlight(this.#interfaces(handle), this.#known)) {
+      this.#inFlight.set(name, version)
+    }
+    return undefined
+  }
+
+  /** The interfaces that it is about, as the handle has them. */
+  #interfaces(handle: OwnerHandle): readonly string[] {
+    const { interface: name } = this.#request
+    return name === undefined ? handle.interfaces : [name]
+  }
+
+  /** The end, when nothing comes later and the handle says no more than what the owner has. */
+  #end(conflicts: number): Step<ReleaseOutcome> {
+    for (const [name, version] of this.#inFlight) {
+      const parsed = this.#known.block(name)
+      if (parsed instanceof ParsedBlock && parsed.version === version) return write(fence(parsed))
+      this.#inFlight.delete(name)
+    }
+    const note = this.#handle && this.#noteIn(this.#handle, conflicts)
+    if (note !== undefined) return write(note)
+    return { kind: 'done', outcome: this.#outcome() }
+  }
+
+  /** What the handle is to say: no more than what the owner has. */
+  #noteIn(handle: OwnerHandle, conflicts: number): Write | undefined {
+    if (!handle.isThere) return undefined
+    const { uid } = this.#request.owner
+    const wanted = this.#interfaces(handle).map((name) => [name, handle.blocksWith(name, this.#known)] as const)
+    return handle.write(new Map(wanted), { uid, name: uid }, { conflicts })
+  }
+
+  /** What has to be read first, by who does not know all blocks. */
+  #reads(): Step<ReleaseOutcome> | undefined {
+    const { pools = [], address } = this.#request
+    const unknown = pools.filter((name) => this.#known.pool(name) === undefined)
+    if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
+    const views = pools.map((name) => this.#known.pool(name)).filter((pool) => pool instanceof PoolView)
+    // of which domain a pool is that is gone, or can not be read, nobody knows
+    if (views.length < pools.length) return this.#list(EVERYWHERE)
+    const blocks = address === undefined ? [] : views.map((pool) => pool.blockAt(address))
+    if (address === undefined || blocks.includes(undefined)) {
+      const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
+      return domain === undefined ? undefined : this.#list(domain)
+    }
+    const missing = [...new Set(blocks as string[])].filter((name) => !this.#observed.has(IPBlock.info, name))
+    if (missing.length === 0) return undefined
+    return { kind: 'get', refs: missing.map(blockRef), why: 'the block of the address' }
+  }
+
+  #list(domain: string): Step<ReleaseOutcome> | undefined {
+    if (this.#listed.has(domain)) return undefined
+    const { apiVersion, kind } = IPBlock.info
+    const fields: TaskQuery['fields'] = domain === EVERYWHERE ? {} : { [DOMAIN_FIELD]: domain }
+    return { kind: 'list', query: { apiVersion, kind, fields }, why: 'all that the owner has' }
+  }
+
+  /** Why it is not certain that what was found is all: a block that it may be in can not be read. */
+  #obstacle(): string | undefined {
+    const { pools = [], address } = this.#request
+    const named = this.#handle?.unreadable(this.#interfaces(this.#handle), this.#known)
+    if (named !== undefined || this.#hasHandle) return named
+    const views = pools.map((name) => this.#known.pool(name))
+    const isEverywhere = pools.length === 0 || !views.every((pool) => pool instanceof PoolView)
+    const domains = new Set(views.flatMap((pool) => (pool instanceof PoolView ? [pool.object.spec.domain] : [])))
+    return this.#known.unreadableBlocks().find(({ domain, prefix }) => {
+      if (!isEverywhere && !domains.has(domain)) return false
+      return address === undefined || containsAddress(prefix, address)
+    })?.message
+  }
+
+  #places(): readonly Place[] {
+    const { owner, interface: name, container, address, sequence, pools } = this.#request
+    return this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
+      const { row } = entry
+      if (name !== undefined && row.interface !== name) return false
+      if (container !== undefined && row.container !== container) return false
+      if (sequence !== undefined && row.sequence !== sequence) return false
+      if (pools !== undefined && !pools.includes(row.pool ?? parsed.object.spec.pool)) return false
+      return address === undefined || entryHas(parsed, entry, address)
+    })
+  }
+
+  #outcome(): ReleaseOutcome {
+    // what another task has made its own meanwhile was not given back
+    const kept = new Set(
+      this.#known.rowsOf(this.#request.owner.uid).map((place) => keyOf(allocationOf(place, this.#known))),
+    )
+    const allocations = [...this.#found.values()].filter((allocation) => !kept.has(keyOf(allocation)))
+    if (allocations.length > 0) {
+      const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
+      return { kind: 'released', message: `${texts} given back`, allocations }
+    }
+    const obstacle = this.#obstacle()
+    if (obstacle !== undefined) return { kind: 'notReady', message: obstacle }
+    const by = this.#other()
+    if (by === undefined) return { kind: 'nothing', message: 'it has nothing of that' }
+    return { kind: 'notYours', message: `${by} has it`, by }
+  }
+
+  /** Who else has the address. */
+  #other(): string | undefined {
+    const { owner, address, pools } = this.#request
+    if (address === undefined) return undefined
+    for (const pool of this.#known.pools()) {
+      if (pools !== undefined && !pools.includes(pool.name)) continue
+      const parsed = this.#known.block(pool.blockAt(address) ?? '')
+      if (!(parsed instanceof ParsedBlock)) continue
+      const entry = parsed.at(unitOf(parsed.prefix, parsed.object.spec.allocationPrefixLength, address))
+      if (entry !== undefined && isBound(entry) && entry.row.uid !== owner.uid) return entry.row.owner
+    }
+    return undefined
+  }
+}
+
+type Write = Effect & { readonly why: string }
+
+function write(effect: Write): Step<ReleaseOutcome> {
+  return { kind: 'write', plan: { outcome: { kind: 'writes', message: effect.why }, effects: [effect] } }
+}
+
+function keyOf({ block, address }: Allocation): string {
+  return `${block} ${Address.format(address)}`
+}
+
+function entryHas({ prefix, object }: ParsedBlock, { unit, count }: Place['entry'], address: Address.Address): boolean {
+  if (!containsAddress(prefix, address)) return false
+  const at = unitOf(prefix, object.spec.allocationPrefixLength, address)
+  return at >= unit && at < unit + count
+}
+
+function containsAddress(prefix: ParsedBlock['prefix'], address: Address.Address): boolean {
+  return prefix.address.family === address.family && Prefix.contains(prefix, address)
+}

@@ -1,0 +1,199 @@
+import { assertAddress } from '../../../cidr/internal.js'
+import * as Address from '../../../cidr/nouns/address.js'
+import type { Prefix } from '../../../cidr/nouns/prefix.js'
+import { isName } from '../../../crd/ipam-kit/block-name.js'
+import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../../crd/ipam-kit/names.js'
+import { subdomainProblem } from '../../../crd/meta/names.js'
+import { refuse } from '../../../errors/refuse.js'
+
+/** Who an address is for. */
+export interface BlockOwner {
+  /** The uid of the object: another one of the same name is another owner. */
+  readonly uid: string
+  /** `namespace/name`, or `name`. */
+  readonly name: string
+  /** What it is, as `Kind.group`. Default `Pod`. */
+  readonly kind?: string | undefined
+}
+
+/** Asks for an address of each family, or for a prefix. The same owner and interface get the same again. */
+export interface AllocationRequest {
+  readonly owner: BlockOwner
+  /** Which interface of the owner. Left out: it has one. */
+  readonly interface?: string | undefined
+  /** The id of the container, so that it is known whose release is late: once it has given back, it does not ask again. */
+  readonly container?: string | undefined
+  readonly mac?: string | undefined
+  /** The pools that would do, by name, in the order in which they are asked. */
+  readonly pools: readonly string[]
+  /** What is needed: one of each, all or none. At least one. */
+  readonly families: readonly (4 | 6)[]
+  /** Where the owner is. */
+  readonly node?: { readonly name: string; readonly labels?: Labels | undefined } | undefined
+  /** The labels of the owner's namespace. */
+  readonly namespaceLabels?: Labels | undefined
+  /** These, and no others. At most one of a family. */
+  readonly addresses?: readonly Address.Address[] | undefined
+  /**
+   * Whether an IPHandle says in which blocks the owner has something: so that who does not know all blocks finds it, also after a death. Costs a write, or a read.
+   * Default false.
+   */
+  readonly handle?: boolean | undefined
+  /**
+   * Who has an address, or a prefix, in another way than by a row: it is given to nobody. Asked at any time for what is free by its block, one unit of the pool at a
+   * time; answers at once, and changes nothing. Left out: nobody.
+   */
+  readonly heldBy?: ((prefix: Prefix) => string | undefined) | undefined
+  /** Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the pool gives. */
+  readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
+  /** So many in a row of each family. Not with `prefixLengths`. Default 1. */
+  readonly count?: number | undefined
+}
+
+/**
+ * Asks for rows for addresses that the owner has already without a row, as a claim by its IPAddress. A row of an earlier owner of the same kind and name becomes the
+ * row of this one: two owners of one name do not exist at the same time.
+ */
+export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'> {
+  readonly addresses: readonly Address.Address[]
+  /**
+   * What becomes of an address that no pool of the request gives:
+   *
+   * - `refuse`: `outOfPool`, unless an earlier owner of the name has a row for it
+   * - `record`: it gets a row in its block, if its family is one of the pool. Where the pool gives prefixes it has to be the first address of one, and with `count`
+   *   all of it has to lie in one block: else `outOfPool`. A block that is made for it belongs to no node
+   */
+  readonly outOfRange: 'record' | 'refuse'
+}
+
+export type TaskRequest = AllocationRequest | AdoptionRequest
+
+export function isAdoption(request: TaskRequest): request is AdoptionRequest {
+  return 'outOfRange' in request
+}
+
+/** What becomes of an address that no pool gives; `undefined`: the request adopts none. */
+export function outOfRangeOf(request: TaskRequest): AdoptionRequest['outOfRange'] | undefined {
+  return isAdoption(request) ? request.outOfRange : undefined
+}
+
+type Labels = { readonly [key: string]: string }
+
+/** Gives back what an owner has: all of it, or the part that all of what is given says. */
+export interface ReleaseRequest {
+  readonly owner: { readonly uid: string }
+  readonly interface?: string | undefined
+  readonly container?: string | undefined
+  readonly address?: Address.Address | undefined
+  /** That of the allocation: what the owner has been given since stays. */
+  readonly sequence?: number | undefined
+  /**
+   * Whether the IPHandle of the owner says where that is, as `handle` of an {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if
+   * they are given. Default false.
+   */
+  readonly handle?: boolean | undefined
+  /**
+   * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block of the address, or without an address for all blocks
+   * of the domains of these pools.
+   */
+  readonly pools?: readonly string[] | undefined
+}
+
+/** What an owner was given. */
+export interface Allocation {
+  readonly family: 4 | 6
+  /** The address, or the prefix; of several the first. */
+  readonly address: Address.Address
+  /** How many of them in a row. */
+  readonly count: number
+  /** The prefix that was given: of the whole length for an address. */
+  readonly prefix: Prefix
+  /** The subnet that it is of, if the pool still has that. */
+  readonly subnet: Prefix | undefined
+  readonly gateway: Address.Address | undefined
+  readonly pool: string
+  /** Name of the IPBlock. */
+  readonly block: string
+  /** Goes with a release, so that one that comes late takes nothing from the next owner. */
+  readonly sequence: number
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertRequest(request: AllocationRequest): void {
+  const { owner, pools, families, addresses = [], prefixLengths, count } = request ?? {}
+  for (const field of ['uid', 'name'] as const) {
+    if (typeof owner?.[field] !== 'string' || owner[field] === '') refuse(`owner.${field}`, 'a text', owner?.[field])
+  }
+  if (!Array.isArray(pools) || pools.length === 0 || !pools.every((pool) => typeof pool === 'string')) {
+    refuse('pools', 'at least one name', pools)
+  }
+  const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
+  if (!isFamilies || new Set(families).size !== families.length) refuse('families', '4, 6 or both, each once', families)
+  for (const address of addresses) assertAddress('addresses', address)
+  const asked = addresses.map(({ family }) => family)
+  if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
+    refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
+  }
+  assertTexts(request)
+  for (const family of ['ipv4', 'ipv6'] as const) {
+    const [length, most] = [prefixLengths?.[family], family === 'ipv4' ? 32 : 128]
+    if (length !== undefined && !(Number.isInteger(length) && length >= 0 && length <= most)) {
+      refuse(`prefixLengths.${family}`, `a whole number, 0 to ${most}`, length)
+    }
+    if (length !== undefined && !families.includes(family === 'ipv4' ? 4 : 6)) {
+      refuse(`prefixLengths.${family}`, 'of a family that is asked for', length)
+    }
+  }
+  if (count !== undefined && !(Number.isInteger(count) && count >= 1)) refuse('count', 'a whole number from 1', count)
+  const { heldBy } = request
+  if (heldBy !== undefined && typeof heldBy !== 'function') refuse('heldBy', 'a function', heldBy)
+  if (count !== undefined && count !== 1 && prefixLengths !== undefined)
+    refuse('count', 'nothing beside prefixLengths', count)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertRelease(request: ReleaseRequest): void {
+  const { owner, address, sequence, pools } = request ?? {}
+  if (typeof owner?.uid !== 'string') refuse('owner.uid', 'a text', owner?.uid)
+  if (address !== undefined) assertAddress('address', address)
+  if (sequence !== undefined && !Number.isSafeInteger(sequence)) refuse('sequence', 'a whole number', sequence)
+  if (pools !== undefined && !(Array.isArray(pools) && pools.length > 0)) refuse('pools', 'at least one name', pools)
+  assertTexts(request)
+}
+
+const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
+const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/iu
+
+const ARGUMENTS = {
+  owner: 'owner.name',
+  uid: 'owner.uid',
+  kind: 'owner.kind',
+  interface: 'interface',
+  container: 'container',
+} as const
+
+type RowTexts = Pick<AllocationRequest, 'interface' | 'container' | 'mac' | 'node'> & {
+  readonly owner: Pick<BlockOwner, 'uid'> & Partial<BlockOwner>
+  readonly pools?: readonly string[] | undefined
+}
+
+/** Texts that end up in a row: one that no block may hold would keep the block from being read. */
+function assertTexts({ owner, interface: name, container, mac, node, pools = [] }: RowTexts): void {
+  const texts = { owner: owner.name, uid: owner.uid, kind: owner.kind, interface: name, container } as const
+  for (const field of ['owner', 'uid', 'kind', 'interface', 'container'] as const) {
+    const text: unknown = texts[field]
+    const most = MAX_ROW_TEXTS[field]
+    if (text === undefined || (typeof text === 'string' && text.length <= most && PLAIN.test(text))) continue
+    const expected = `1 to ${most} printable ASCII characters without blanks, ", \\, <, > and &`
+    refuse(ARGUMENTS[field], expected, text)
+  }
+  // as the key of an object it means something else
+  if (name === '__proto__') refuse('interface', 'another name', name)
+  if (mac !== undefined && !(typeof mac === 'string' && MAC.test(mac))) {
+    refuse('mac', 'six bytes, as 02:00:00:00:00:01', mac)
+  }
+  const isNode = node === undefined || (typeof node?.name === 'string' && subdomainProblem(node.name) === undefined)
+  if (!isNode) refuse('node.name', 'the name of a node', node?.name)
+  const pool = pools.find((each) => !isName(each))
+  if (pool !== undefined) refuse('pools', `names of pools, DNS subdomains of up to ${MAX_NAME_LENGTH} characters`, pool)
+}

@@ -1,0 +1,46 @@
+import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
+import { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
+import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
+import { modelWatch, type Watch } from '../../../plan/index.js'
+import { ParsedBlock } from '../block/parsed-block.js'
+import { stickyKeys } from '../block/sticky-keys.js'
+import { type PoolReading, readPool } from '../pool/pool-reading.js'
+
+// the parts of one process that use these watches on one cache parse each version of an object once
+
+export const domainWatch: Watch<IPDomain> = modelWatch(IPDomain)
+
+export const poolWatch: Watch<PoolReading> = {
+  ...IPPool.info,
+  parse: readPool,
+  indexes: { domain: ({ object }) => [object.spec.domain] },
+}
+
+export const blockWatch: Watch<ParsedBlock> = {
+  ...IPBlock.info,
+  parse: (object) => ParsedBlock.parse(object),
+  indexes: {
+    domain: ({ object }) => [object.spec.domain],
+    grid: ({ object: { spec }, prefix }) => [
+      gridKey(spec.domain, prefix.address.family, { ...spec, blockPrefixLength: prefix.length }),
+    ],
+    /** The pool that the block was made for, by family: `4 blue`. */
+    pool: ({ object, prefix }) => [`${prefix.address.family} ${object.spec.pool}`],
+    node: ({ object: { spec } }) => (spec.node === undefined ? [] : [spec.node]),
+    /** The uids of those that have rows in the block. */
+    owner: ({ entries }) => entries.flatMap(({ row }) => (row.state === undefined ? [row.uid] : [])),
+    /** The names of those, `namespace/name`: whichever of the owners of a name the row is for. */
+    ownerName: ({ entries }) => entries.flatMap(({ row }) => (row.state === undefined ? [row.owner] : [])),
+    /** The keys of the owners for which the block keeps rows. */
+    stickyKey: ({ entries }) => entries.flatMap(({ row }) => (row.state === 'held' ? stickyKeys(row) : [])),
+  },
+}
+
+/** Names a grid of a domain: what blocks are found by that lie on it. */
+export function gridKey(
+  domain: string,
+  family: 4 | 6,
+  { blockPrefixLength, allocationPrefixLength }: { blockPrefixLength: number; allocationPrefixLength: number },
+): string {
+  return `${domain} ${family} ${blockPrefixLength} ${allocationPrefixLength}`
+}

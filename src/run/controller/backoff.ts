@@ -1,0 +1,74 @@
+import { refuse } from '../../errors/refuse.js'
+
+export interface BackoffOptions {
+  /** The wait after a first failure, in milliseconds, above 0. Default 5. */
+  readonly firstMs?: number | undefined
+  /** The longest wait, in milliseconds. Default 1,000,000: sixteen minutes and a half. */
+  readonly maxMs?: number | undefined
+  /**
+   * How much of a wait is left to chance, from 0 to 1, so that those who failed together do not come back together. Default 0.
+   * Needs `random`.
+   */
+  readonly jitter?: number | undefined
+  /** A number from 0 up to 1: `Math.random`, or the draws of a seed. */
+  readonly random?: (() => number) | undefined
+}
+
+/**
+ * How long to wait before something that failed is tried again: twice as long after every failure in a row, as the work queues of
+ * Kubernetes controllers do (5 ms to 1,000 s). It waits for nobody: it says how long, and the caller has the timer.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ * @example
+ * const backoff = new Backoff()
+ * backoff.failed('default/web-1') // 5
+ * backoff.failed('default/web-1') // 10
+ * backoff.succeeded('default/web-1')
+ * backoff.failed('default/web-1') // 5
+ */
+export class Backoff {
+  readonly #firstMs: number
+  readonly #maxMs: number
+  readonly #jitter: number
+  readonly #random: () => number
+  /** Failures in a row, by key. */
+  readonly #failures = new Map<string, number>()
+
+  constructor(options: BackoffOptions = {}) {
+    const { firstMs = 5, maxMs = 1_000_000, jitter = 0, random } = options
+    assertNumber('firstMs', firstMs, firstMs > 0, 'a number above 0')
+    assertNumber('maxMs', maxMs, maxMs >= firstMs, 'a number from firstMs')
+    assertNumber('jitter', jitter, jitter >= 0 && jitter <= 1, 'a number from 0 to 1')
+    if (jitter > 0 && random === undefined) {
+      refuse('random', 'a function', 'undefined')
+    }
+    this.#firstMs = firstMs
+    this.#maxMs = maxMs
+    this.#jitter = jitter
+    this.#random = random ?? (() => 0)
+  }
+
+  /** How many keys have failed and not succeeded since. */
+  get size(): number {
+    return this.#failures.size
+  }
+
+  /** Notes a failure. @returns how long to wait, in whole milliseconds */
+  failed(key: string): number {
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    // beyond 2^1023 there is only infinity, which is above every limit
+    const waitMs = Math.min(this.#maxMs, this.#firstMs * 2 ** Math.min(failures, 1023))
+    return Math.round(waitMs * (1 - this.#jitter * this.#random()))
+  }
+
+  /** Forgets the failures of a key. */
+  succeeded(key: string): void {
+    this.#failures.delete(key)
+  }
+}
+
+function assertNumber(argument: string, value: number, isFine: boolean, expected: string): void {
+  if (typeof value === 'number' && Number.isFinite(value) && isFine) return
+  refuse(argument, expected, value)
+}

@@ -1,0 +1,293 @@
+import type { Outcome, Planner } from '../../plan/index.js'
+import { rankOf } from '../plan/rendezvous.js'
+import { Fifo } from './fifo.js'
+import type { Timers } from './timers.js'
+
+/** A key of a planner that is to be planned, or is just being. */
+export interface Job<O extends Outcome> {
+  readonly planner: Planner<O>
+  readonly key: string
+  /** Names both. */
+  readonly id: string
+  isQueued: boolean
+  /** When it became ready, if it is. */
+  readySinceMs: number
+  isBusy: boolean
+  /** Another process is at work on it: whatever wakes it waits for its timer. */
+  isHeld: boolean
+  /** It was left to another process that had begun with it: that happens once. */
+  wasLeft: boolean
+  /** How often in a row it has met a conflict with another process. */
+  conflicts: number
+  /** Woken while it was busy: what it was planned from is not all that is known. */
+  isStale: boolean
+  /** By what of that it was woken that it has not done itself. */
+  readonly news: Set<string>
+  /** Calls its timer off, if it has one. */
+  cancel: (() => void) | undefined
+  /** When that rings. */
+  dueMs: number
+}
+
+/** How a key is to go on after it was planned. */
+export interface JobEnd {
+  /** To be planned again after this, in milliseconds. */
+  readonly againMs?: number | undefined
+  /** It failed: unless there was news meanwhile, whatever has woken it waits for that time as well. */
+  readonly hasFailed?: boolean | undefined
+  /** Another process is at work on it: it waits for that time, whatever wakes it meanwhile. */
+  readonly isHeld?: boolean | undefined
+}
+
+/** What has woken a key, if that matters to one that is busy. */
+export interface WokenBy {
+  readonly news?: string | undefined
+  readonly own?: string | undefined
+}
+
+/** The keys of a planner that are ready to be planned. */
+export interface QueueReport {
+  readonly planner: string
+  readonly waiting: number
+  /** The key that has waited longest. `undefined`: none waits. */
+  readonly oldestKey: string | undefined
+  /** How long that key has waited, in milliseconds. 0: none waits. */
+  readonly oldestMs: number
+}
+
+/** The jobs of a planner that are ready. */
+interface Line<O extends Outcome> {
+  readonly ready: Fifo<Job<O>>
+  /** Those whose objects have what they ask for ({@link Planner.isServed}). */
+  readonly behind: Set<Job<O>>
+  busy: number
+  /** How many jobs were taken from `ready` since one was from `behind`. */
+  taken: number
+}
+
+export interface WorkQueueOptions {
+  readonly timers: Timers
+  readonly summaryDelayMs: number
+  /** Names this process among those that serve the same objects. */
+  readonly identity?: string | undefined
+  /** Told when a timer has made a job ready. */
+  readonly rang: () => void
+}
+
+/** How long a key is left to another process that has begun with it, at least; twice as long at most. */
+const LEFT_MS = 2000
+
+/** While keys wait that are not served, every eighth key that is taken is one that is: they too must get their turn. */
+const SERVED_EVERY = 8
+
+/**
+ * Which key is planned next: in the order in which they were woken, planner by planner in turn; keys that are served already after those that are not. A key that
+ * is busy comes again when it is done. With an identity the keys that wait at one time are taken in an order of that process ({@link rankOf}), and a key with
+ * which a process has begun ({@link Planner.isBegun}) is left to that process for 2 to 4 s, once: it may have ended.
+ *
+ * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the planners.
+ */
+export class WorkQueue<O extends Outcome> {
+  readonly #timers: Timers
+  readonly #summaryDelayMs: number
+  readonly #rang: () => void
+  readonly #rankOf: ((job: Job<O>) => number) | undefined
+  readonly #jobs = new Map<string, Job<O>>()
+  /** Planners in the order of their turns. */
+  readonly #lines = new Map<Planner<O>, Line<O>>()
+  #ready = 0
+  #isStopped = false
+
+  constructor({ timers, summaryDelayMs, identity, rang }: WorkQueueOptions) {
+    this.#timers = timers
+    this.#summaryDelayMs = summaryDelayMs
+    this.#rang = rang
+    this.#rankOf = identity === undefined ? undefined : ({ id }) => rankOf(identity, id)
+  }
+
+  /** How many jobs are ready. */
+  get length(): number {
+    return this.#ready
+  }
+
+  /** Since when a key waits to be planned. `undefined`: it does not. */
+  readySinceMs(id: string): number | undefined {
+    const job = this.#jobs.get(id)
+    return job?.isQueued === true ? job.readySinceMs : undefined
+  }
+
+  /** What waits of a planner. O(keys of all planners). */
+  report(planner: Planner<O>): QueueReport {
+    const nowMs = this.#timers.now()
+    let oldest: Job<O> | undefined
+    let waiting = 0
+    for (const job of this.#jobs.values()) {
+      if (job.planner !== planner || !job.isQueued) continue
+      waiting++
+      if (oldest === undefined || job.readySinceMs < oldest.readySinceMs) oldest = job
+    }
+    const oldestMs = oldest === undefined ? 0 : Math.max(0, nowMs - oldest.readySinceMs)
+    return { planner: planner.name, waiting, oldestKey: oldest?.key, oldestMs }
+  }
+
+  /**
+   * Wakes a key. One that sums up others is ready after a while: more may come.
+   *
+   * @param by `news`: what was not known before; `own`: what the key has done or read itself, of which a watch may have told before, as if it were news
+   */
+  add(planner: Planner<O>, key: string, { news, own }: WokenBy): void {
+    if (this.#isStopped) return
+    const job = this.#jobOf(planner, key)
+    if (job.isBusy) {
+      job.isStale = true
+      if (news !== undefined) job.news.add(news)
+      if (own !== undefined) job.news.delete(own)
+      return
+    }
+    if (job.isHeld) return
+    if (job.isQueued) {
+      // it waits behind the others, and is not served any more
+      const { ready, behind } = this.#lineOf(planner)
+      if (behind.has(job) && !isServed(job) && behind.delete(job)) ready.push(job)
+      return
+    }
+    if (!planner.isAggregate(key)) this.#push(job)
+    // what was to come much later comes now
+    else if (job.cancel === undefined || job.dueMs > this.#timers.now() + this.#summaryDelayMs) {
+      this.#pushAfter(job, this.#summaryDelayMs)
+    }
+  }
+
+  /** The next job that may be planned now. It is busy until {@link done}. */
+  take(): Job<O> | undefined {
+    for (const [planner, line] of this.#lines) {
+      // a planner that reserves nothing must see what became of one plan before it makes another
+      if (planner.reserve === undefined && line.busy > 0) continue
+      const job = this.#shift(line)
+      if (job === undefined) continue
+      this.#ready--
+      line.busy++
+      job.isBusy = true
+      // it is planned now: there is no need to do that again when its timer rings
+      job.cancel?.()
+      job.cancel = undefined
+      this.#lines.delete(planner)
+      this.#lines.set(planner, line)
+      return job
+    }
+    return undefined
+  }
+
+  /** A job was planned, and that is over. @returns when it comes again, in milliseconds; `undefined`: when it is woken */
+  done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): number | undefined {
+    if (this.#isStopped) return undefined
+    this.#lineOf(job.planner).busy--
+    job.isBusy = false
+    job.conflicts = isHeld ? job.conflicts + 1 : 0
+    if (isHeld && againMs !== undefined) {
+      job.isStale = false
+      job.news.clear()
+      job.isHeld = true
+      this.#pushAfter(job, againMs)
+      return againMs
+    }
+    const isStale = job.isStale && (job.news.size > 0 || !hasFailed)
+    job.isStale = false
+    job.news.clear()
+    if (isStale) this.add(job.planner, job.key, {})
+    else if (againMs !== undefined) this.#pushAfter(job, againMs)
+    else this.#jobs.delete(job.id)
+    return isStale ? 0 : againMs
+  }
+
+  /** Calls all timers off: nothing is ready any more, and nothing will be. */
+  stop(): void {
+    this.#isStopped = true
+    for (const job of this.#jobs.values()) job.cancel?.()
+    this.#jobs.clear()
+    this.#lines.clear()
+    this.#ready = 0
+  }
+
+  #push(job: Job<O>): void {
+    job.readySinceMs = this.#timers.now()
+    this.#lineOf(job.planner).ready.push(job)
+    this.#ready++
+  }
+
+  /** The next job of a line: of those that are not served the first one, and now and then one that is. */
+  #shift(line: Line<O>): Job<O> | undefined {
+    const { ready, behind } = line
+    const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY
+    for (let job = isTurnOfServed ? undefined : ready.shift(); job !== undefined; job = ready.shift()) {
+      if (isServed(job)) {
+        job.isQueued = true
+        behind.add(job)
+      } else if (!this.#leaves(job)) {
+        line.taken++
+        return job
+      }
+    }
+    line.taken = 0
+    const [first] = behind
+    if (first === undefined) return undefined
+    behind.delete(first)
+    first.isQueued = false
+    return first
+  }
+
+  /** Leaves a key to the process that has begun with it. */
+  #leaves(job: Job<O>): boolean {
+    const { planner, key } = job
+    if (this.#rankOf === undefined || job.wasLeft || job.conflicts > 0 || planner.isBegun?.(key) !== true) return false
+    job.wasLeft = true
+    job.isHeld = true
+    this.#ready--
+    this.#pushAfter(job, LEFT_MS * (1 + this.#rankOf(job) / 2 ** 32))
+    return true
+  }
+
+  #pushAfter(job: Job<O>, ms: number): void {
+    job.cancel?.()
+    job.dueMs = this.#timers.now() + ms
+    job.cancel = this.#timers.after(ms, () => {
+      job.cancel = undefined
+      job.isHeld = false
+      if (!job.isQueued) this.#push(job)
+      this.#rang()
+    })
+  }
+
+  #lineOf(planner: Planner<O>): Line<O> {
+    const known = this.#lines.get(planner)
+    if (known !== undefined) return known
+    const line = { ready: new Fifo<Job<O>>(this.#rankOf), behind: new Set<Job<O>>(), busy: 0, taken: 0 }
+    this.#lines.set(planner, line)
+    return line
+  }
+
+  #jobOf(planner: Planner<O>, key: string): Job<O> {
+    const id = `${planner.name} ${key}`
+    const known = this.#jobs.get(id)
+    if (known !== undefined) return known
+    const state = {
+      isQueued: false,
+      readySinceMs: 0,
+      isBusy: false,
+      isHeld: false,
+      wasLeft: false,
+      conflicts: 0,
+      isStale: false,
+      news: new Set<string>(),
+      cancel: undefined,
+      dueMs: 0,
+    }
+    const job = { planner, key, id, ...state }
+    this.#jobs.set(id, job)
+    return job
+  }
+}
+
+function isServed<O extends Outcome>({ planner, key }: Job<O>): boolean {
+  return planner.isServed?.(key) === true
+}
