@@ -51,6 +51,8 @@ interface Bytes {
   readonly goal: number
   /** A run fails above it: a little more than what is reached. */
   readonly most: number
+  /** Both are parts of what this other row takes. Left out: bytes. */
+  readonly of?: string
 }
 
 /** A goal that is not reached yet. The gate holds what is reached today, and the page says so. */

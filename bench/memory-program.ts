@@ -3,6 +3,7 @@ import { RangeTree } from 'ipam-kit/allocator'
 import { Address, type Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
 import { Draws, once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
 import type { Memory } from './memory.js'
+import { keptPods, listInto, PAGE, pageOfPods, wholePods } from './pods.js'
 import { MILLION, takenAtRandom } from './slots.js'
 
 const COPIES = 10
@@ -19,6 +20,10 @@ console.log(
     ),
     each('memory of a range tree, each free range', rangesIn(denseTree()), denseTree),
     each('memory of a range tree beyond 2^32, each free range', rangesIn(sparseTree()), sparseTree),
+    each('memory of 30,000 watched Pods of 6 kB, each', 3000, () => listInto(wholePods, pagesOf(3000))),
+    each('memory of 30,000 watched Pods of 6 kB with keep, each', 3000, () => listInto(keptPods, pagesOf(3000))),
+    { what: 'peak memory of a first list of 30,000 Pods in one request, each', bytes: peakOf([30_000]) / 30_000 },
+    { what: 'peak memory of a first list of 30,000 Pods in pages, each', bytes: peakOf(Array(60).fill(PAGE)) / 30_000 },
   ] satisfies Memory[]),
 )
 
@@ -68,6 +73,28 @@ function treeAtRandom({ used, apart }: { readonly used: number; readonly apart: 
   const tree = new RangeTree(places * apart)
   while (tree.used < used) tree.take(draws.below(places) * apart)
   return tree
+}
+
+/** Made as they are read, as a client does. */
+function* pagesOf(count: number): Generator<string> {
+  for (let from = 0; from < count; from += PAGE) yield pageOfPods(from, PAGE)
+}
+
+/** The most that is in use while a list in pages of these sizes is read, with its text and the objects of a page. */
+function peakOf(sizes: readonly number[]): number {
+  function* pages(): Generator<string> {
+    let from = 0
+    for (const size of sizes) {
+      yield pageOfPods(from, size)
+      from += size
+    }
+  }
+  const before = inUse()
+  let most = 0
+  listInto(keptPods, pages(), () => {
+    most = Math.max(most, inUse() - before)
+  })
+  return most
 }
 
 /** The bytes of what `build` makes. */

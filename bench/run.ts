@@ -38,10 +38,13 @@ const measured = Object.keys(budget.bytes).some(isWanted) ? measureMemory() : []
 for (const memory of measured) {
   const { what, bytes } = memory
   const target = budget.bytes[what]
+  const beside = measured.find((other) => other.what === target?.of)
+  const held = target?.of === undefined ? bytes : bytes / (beside?.bytes ?? 0)
   if (target === undefined) gate.fail(`${what}: no goal in bench/budget.json`)
-  else if (!(bytes <= target.most)) gate.fail(`${what}: ${asBytes(bytes)} are more than ${target.most}`)
+  else if (!(held <= target.most)) gate.fail(`${what}: ${asBytes(bytes)}: ${held} is more than ${target.most}`)
   const limits = target === undefined ? ['-', '-'] : [`at most ${target.goal}`, `at most ${target.most}`]
-  report.row({ ...memory, ...target }, [what, '-', asBytes(bytes), '-', '-', ...limits])
+  const of = beside === undefined ? ['-', '-', '-'] : [beside.what, asBytes(beside.bytes), held.toFixed(3)]
+  report.row({ ...memory, ...target }, [what, of[0]!, asBytes(bytes), of[1]!, of[2]!, ...limits])
 }
 for (const what of Object.keys(budget.bytes)) {
   if (!measured.some((memory) => memory.what === what) && isWanted(what)) {

@@ -1,5 +1,6 @@
 import type { Work } from './harness.js'
 import { allocateWorks } from './works/allocate.js'
+import { cacheWorks } from './works/cache.js'
 import { planWorks } from './works/plan.js'
 import { prefixWorks } from './works/prefixes.js'
 import { setWorks } from './works/sets.js'
@@ -12,6 +13,7 @@ export const works: readonly Work[] = [
   ...setWorks,
   ...allocateWorks,
   ...planWorks,
+  ...cacheWorks,
   ...slotWorks,
   ...prefixWorks,
 ]

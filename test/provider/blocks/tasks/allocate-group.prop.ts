@@ -9,8 +9,8 @@ import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { expect } from 'vitest'
-import { answerOf, type BlockCall, type BlockOutcome } from '../../../../src/provider/blocks/tasks/calls.js'
 import { AllocateGroup } from '../../../../src/provider/blocks/tasks/allocate-group.js'
+import { answerOf, type BlockCall, type BlockOutcome } from '../../../../src/provider/blocks/tasks/calls.js'
 import { blockStore, blocksIn, countingStore, poolIn, request } from '../world.js'
 
 const now = () => 0

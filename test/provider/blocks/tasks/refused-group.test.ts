@@ -7,8 +7,8 @@ import { type ExternalCaller, runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { answerOf, type BlockCall, type BlockOutcome } from '../../../../src/provider/blocks/tasks/calls.js'
 import { AllocateGroup, type AllocateGroupOptions } from '../../../../src/provider/blocks/tasks/allocate-group.js'
+import { answerOf, type BlockCall, type BlockOutcome } from '../../../../src/provider/blocks/tasks/calls.js'
 import { blockStore, blocksIn, countingStore, poolIn, type Requests, request } from '../world.js'
 
 const now = () => 1_000_000
