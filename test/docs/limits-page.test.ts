@@ -36,6 +36,23 @@ test('everything that is measured has a figure', () => {
   for (const [what, figure] of rows) expect(figure, what).toMatch(/^[\d,.]+ (bytes|µs|ms)$/u)
 })
 
+test('Pods are measured in every way in which they can be read', () => {
+  const rows = tableUnder('Pods on a real API server')
+  expect(page).toMatch(/^30,000 Pods of [\d,]+ bytes/mu)
+  expect(rows.map(([what]) => what)).toEqual([
+    'all Pods, in one request',
+    'all Pods, in pages of 500',
+    'all Pods with `keep`, in one request',
+    'all Pods with `keep`, in pages of 500',
+    'Pods with a label',
+    'Pods of a Node',
+  ])
+  for (const [what, pods, requests, ...figures] of rows) {
+    expect([pods, requests].join(' '), what).toMatch(/^[\d,]+ [\d,]+$/u)
+    expect(figures.join(' '), what).toMatch(/^([\d.]+ MB ){3}[\d.]+ s [\d.]+ s$/u)
+  }
+})
+
 test('the limits are those of the definitions', () => {
   const limits = new Map(tableUnder('Limits').map(([what = '', limit = '']) => [what, limit]))
   const numbers = (what: string) =>

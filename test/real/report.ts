@@ -1,7 +1,13 @@
+import type { Findings } from '../../bench/page.js'
 import type { AdapterResults } from './conformance.js'
 
 /** `short`: what every change goes through. Each part says in one place what it does less of then. */
 export type Depth = 'full' | 'short'
+
+/** What a part has measured, for a section of a page of docs/reference. */
+export interface Section extends Findings {
+  readonly heading: string
+}
 
 /** Some tests that need the same thing from outside. */
 export interface Part {
@@ -18,6 +24,7 @@ export class Report {
   #passed = 0
   #failed = 0
   readonly #results: AdapterResults[] = []
+  readonly #sections: Section[] = []
 
   get failed(): number {
     return this.#failed
@@ -28,9 +35,19 @@ export class Report {
     return this.#results
   }
 
+  /** What was measured. */
+  get sections(): readonly Section[] {
+    return this.#sections
+  }
+
   /** Keeps how the conformance suite ended on one adapter. */
   keep(results: AdapterResults): void {
     this.#results.push(results)
+  }
+
+  /** Keeps what was measured. */
+  addSection(section: Section): void {
+    this.#sections.push(section)
   }
 
   /** Runs a part. What it throws outside of its tests is one failure more, and so is a part without a test. */

@@ -1,4 +1,4 @@
-// npm run test:real [-- [--short] [--results FOLDER] PART...]
+// npm run test:real [-- [--short] [--results FOLDER] [--page FILE] PART...]
 // npm run test:real -- --prepare
 //
 // The tests that need something beyond Node, each part against the real thing. A part finds or installs what it needs, starts it on
@@ -9,11 +9,14 @@
 //
 // With --results, how the conformance suite ended on each store is written into files there: see scripts/write-stores-doc.ts.
 //
+// With --page, what parts have measured is written into sections of that page: `--page docs/reference/limits.md selection`.
+//
 // To add a part: a folder with a `part.ts` that exports a `Part`, and a line here.
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { writeSection } from '../../bench/page.js'
 import { blocksPart } from './blocks/part.js'
 import { browser } from './browser/part.js'
 import { writeResults } from './conformance.js'
@@ -30,6 +33,7 @@ import { postgres } from './postgres/part.js'
 import { prepare } from './prepare.js'
 import { redis } from './redis/part.js'
 import { type Depth, type Part, Report } from './report.js'
+import { selection } from './selection/part.js'
 import { servers } from './servers/part.js'
 import { sqlite } from './sqlite/part.js'
 
@@ -47,6 +51,7 @@ const parts: readonly Part[] = [
   gc,
   kill,
   blocksPart,
+  selection,
   demo,
 ]
 
@@ -56,13 +61,16 @@ process.exitCode = await main(process.argv.slice(2))
 async function main(args: string[]): Promise<number> {
   const options = {
     results: { type: 'string' },
+    page: { type: 'string' },
     short: { type: 'boolean', default: false },
     prepare: { type: 'boolean', default: false },
   } as const
   const { values, positionals: wanted } = parseArgs({ args, options, allowPositionals: true })
   const unknown = wanted.filter((name) => !parts.some((part) => part.name === name))
   if (unknown.length > 0) {
-    console.error(`no part ${unknown.join(', ')}\nusage: npm run test:real [-- [--short] [--results FOLDER] PART...]`)
+    console.error(
+      `no part ${unknown.join(', ')}\nusage: npm run test:real [-- [--short] [--results FOLDER] [--page FILE] PART...]`,
+    )
     for (const { name, about } of parts) console.error(`  ${name.padEnd(12)} ${about}`)
     return 2
   }
@@ -81,6 +89,9 @@ async function main(args: string[]): Promise<number> {
     await runBeside(report, waiting, { depth, results: values.results })
   else for (const part of waiting) await report.run(part, depth)
   if (values.results !== undefined) writeResults(values.results, report.results)
+  if (values.page !== undefined) {
+    for (const { heading, ...findings } of report.sections) writeSection(values.page, heading, findings)
+  }
   console.log(report.summary())
   return report.failed === 0 ? 0 : 1
 }
