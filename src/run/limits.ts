@@ -9,8 +9,12 @@ export function assertLimit(argument: string, value: unknown, least = 0): void {
   refuse(argument, expected, value)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` where nobody could carry out what a planner asks of external systems */
-export function assertExternal(planners: readonly Planner[], external: unknown): void {
+/** @throws IpamError `INVALID_ARGUMENT` for planners that a host cannot carry out: a wrong `resyncSeconds`, or calls without an {@link ExternalCaller} */
+export function assertPlanners(planners: readonly Planner[], external: unknown): void {
+  for (const { resyncSeconds } of planners) {
+    if (resyncSeconds === undefined || (resyncSeconds >= 1 && resyncSeconds <= 86_400)) continue
+    refuse('resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
+  }
   if (external !== undefined && typeof external !== 'function') {
     refuse('external', 'a function', typeof external)
   }

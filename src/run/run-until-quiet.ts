@@ -14,7 +14,7 @@ import {
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './controller/fifo.js'
-import { assertExternal, assertLimit } from './limits.js'
+import { assertLimit, assertPlanners } from './limits.js'
 import { type KeyResult, runKey } from './plan/run-key.js'
 import type { AnyCaller } from './plan/run-plan.js'
 import { UnsettledError } from './plan/settle.js'
@@ -267,7 +267,7 @@ function errorOf({ failure, unsettled }: Extract<KeyResult, { kind: 'unsettled' 
 function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptions): void {
   if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
   for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
-  assertExternal(planners, options.external)
+  assertPlanners(planners, options.external)
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))

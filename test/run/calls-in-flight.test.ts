@@ -1,5 +1,5 @@
 import type { Outcome, Plan, Planner } from 'ipam-kit/plan'
-import { Controller, type ExternalCaller } from 'ipam-kit/run'
+import { Controller, type ExternalCaller, runKey } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
 import { VirtualTimers } from './controller/virtual-timers.js'
@@ -30,13 +30,13 @@ function asker(): Planner<Outcome> {
   }
 }
 
-async function hostOf(external: ExternalCaller, objects: number, concurrency: number) {
+async function hostOf(external: ExternalCaller, objects: number, concurrency: number, canWrite = () => true) {
   const timers = new VirtualTimers(0)
   const store = memoryStore({ now: () => timers.now(), kinds: [counterKind] })
   for (let i = 0; i < objects; i++) await store.create(counter(`c${i}`))
   const problems: unknown[] = []
   const onProblem = (problem: unknown) => problems.push(problem)
-  const controller = new Controller({ store, planners: [asker()], timers, external, concurrency, onProblem })
+  const controller = new Controller({ store, planners: [asker()], timers, external, concurrency, canWrite, onProblem })
   return { timers, controller, problems }
 }
 
@@ -61,4 +61,53 @@ test('a plan that waits for a call takes no place of concurrency, up to 8 calls 
   controller.stop()
   await running
   expect(problems).toEqual([])
+})
+
+test('calls are sent in the order of their keys, and none after a no of canWrite', async () => {
+  const sent: string[] = []
+  let mayWrite = true
+  const external: ExternalCaller = ({ key }) => {
+    sent.push(key)
+    if (sent.length === 5) mayWrite = false
+    return Promise.resolve({ ok: true, value: 'an address' })
+  }
+  const { timers, controller } = await hostOf(external, 12, 2, () => mayWrite)
+  const running = controller.run()
+  await timers.pass(1000)
+  await running
+  // a list is in the order of names
+  expect(sent).toEqual(['c0', 'c1', 'c10', 'c11', 'c2'])
+})
+
+test('many calls need no deep stack, and a call that is thrown out of gives its place back', async () => {
+  let calls = 0
+  const external: ExternalCaller = () => {
+    calls++
+    return calls === 1 ? Promise.reject(new Error('the connection is closed')) : new Promise(() => {})
+  }
+  const { timers, controller, problems } = await hostOf(external, 3000, 400)
+  void controller.run()
+  await timers.pass(1000)
+  expect(calls).toBeGreaterThan(3000)
+  expect(controller.load).toMatchObject({ running: 0, calling: 3000 })
+  expect(problems).toMatchObject([{ kind: 'thrown' }])
+})
+
+test('what is reserved for a plan is free again when its call is thrown out of', async () => {
+  let reserved = 0
+  const planner: Planner<Outcome> = {
+    ...asker(),
+    reserve: () => {
+      reserved++
+      return () => {
+        reserved--
+        return []
+      }
+    },
+  }
+  const store = memoryStore({ now: () => 0, kinds: [counterKind] })
+  const external: ExternalCaller = () => Promise.reject(new Error('the connection is closed'))
+  const options = { now: () => 0, show: () => {}, external }
+  await expect(runKey(planner, 'c0', store, options)).rejects.toThrow('the connection is closed')
+  expect(reserved).toBe(0)
 })

@@ -103,3 +103,25 @@ test('runUntilQuiet says that it is to run again after resyncSeconds', async () 
 test.each([0, -1, 0.5, 86_401, Number.NaN])('resyncSeconds of %s is refused', (resyncSeconds) => {
   expect(() => noting([], { resyncSeconds })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
 })
+
+test.each([0, 0.05, Number.NaN, 86_401])(
+  "resyncSeconds %s of a planner of one's own is refused",
+  async (resyncSeconds) => {
+    const planner = { ...planning(), resyncSeconds }
+    await expect(hostOf(planner)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      context: { argument: 'resyncSeconds' },
+    })
+  },
+)
+
+function planning(): Planner {
+  return {
+    name: 'own',
+    watches: [counterKind],
+    observe: () => [],
+    plan: () => undefined,
+    isAggregate: () => false,
+    reset: () => {},
+  }
+}

@@ -131,8 +131,10 @@ function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[
 
 /** An address that a pool itself asks for. */
 function pendingFor({ apiVersion, kind, metadata }: KubeObject, { address, prefix }: Offer): IPAddress {
-  const { name, namespace } = metadata
-  const poolRef = { apiGroup: groupOf(apiVersion), kind, name }
+  const { namespace } = metadata
+  const poolRef = { apiGroup: groupOf(apiVersion), kind, name: metadata.name }
+  // no claim has this name
+  const name = `pool ${metadata.name}`
   const spec = { claimRef: { name: '' }, poolRef, address: Address.format(address), prefix }
   return { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, metadata: { name, namespace }, spec }
 }

@@ -16,7 +16,7 @@ import {
 } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
-import { assertExternal } from '../limits.js'
+import { assertPlanners } from '../limits.js'
 import { rankOf } from '../plan/rendezvous.js'
 import { type KeyResult, type RunKeyOptions, runKey } from '../plan/run-key.js'
 import type { AnyCaller, ExternalCaller } from '../plan/run-plan.js'
@@ -37,7 +37,7 @@ export type ControllerProblem =
   /** A kind could not be listed or watched. */
   | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
   /**
-   * A planner or an {@link ExternalCaller} has thrown: that is a bug in it, and what is reserved for the plan stays so. Or the host, at what it was
+   * A planner or an {@link ExternalCaller} has thrown: that is a bug in it. What is reserved for the plan stays so after a throw of the planner. Or the host, at what it was
    * told by `onEvent` or `onResult`: nothing is left undone for that.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
@@ -99,7 +99,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly canWrite?: CanWrite | undefined
   /**
    * How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. Plans that wait for an external call are not
-   * counted; there are at most 8 of them for each that is.
+   * counted: up to 8 times as many wait, for all planners together, and continue as soon as they are answered.
    */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
@@ -412,9 +412,10 @@ export class Controller<O extends Outcome = Outcome> {
   async #call(external: ExternalCaller, call: ExternalCall): Promise<ExternalResult> {
     this.#calling++
     this.#running--
-    this.#pump()
     try {
-      return await external(call)
+      // the next plan begins when this call was sent: calls are sent in the order of their keys
+      const [result] = await Promise.all([external(call), Promise.resolve().then(() => this.#pump())])
+      return result
     } finally {
       this.#calling--
       this.#running++
@@ -541,7 +542,7 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   if (identity !== undefined && (typeof identity !== 'string' || identity === '')) {
     refuse('identity', 'a text that is not empty', identity)
   }
-  assertExternal(planners, options.external)
+  assertPlanners(planners, options.external)
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))

@@ -114,7 +114,7 @@ export async function runKey<O extends Outcome>(
       show,
       clock,
       onEvent: (event) => void events.push(event),
-      external,
+      external: external && releasing(external, release),
       canWrite,
       onCallResult: (call, answer) => answered.push(...(planner.onResult?.({ call, answer, atMs: now() }) ?? [])),
     })
@@ -160,6 +160,18 @@ async function tellRefusal<O extends Outcome>(
   }
   for (const event of events) onEvent?.(event)
   return { kind: 'told', outcome: plan?.outcome }
+}
+
+/** What is reserved for a plan is free again when its call is thrown out of: the call is made anew, for what is chosen then. */
+function releasing(external: AnyCaller, release: () => unknown): AnyCaller {
+  return async (call) => {
+    try {
+      return await external(call)
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
 }
 
 type Try =

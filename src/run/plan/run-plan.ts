@@ -24,8 +24,8 @@ import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
  * as well; what it throws ends the run as if the process had died at that point. A `Controller` tells that as a problem of kind `thrown`, and makes the call
  * again.
  *
- * It must have a time limit of its own. A promise that never settles keeps its plan, its place among those that are carried out at a time, and whoever stops: `stop`
- * waits for it, and with that the lease is kept. After the limit it is not known what was done: that is a failure that is retryable, and the same call is made
+ * It must have a time limit of its own. A promise that never settles keeps its plan, and its place among the calls of a `Controller` (8 for each plan at a time): when all
+ * are kept, nothing more is planned. `stop` waits for it, and with that the lease is kept. After the limit it is not known what was done: that is a failure that is retryable, and the same call is made
  * again under the same key.
  */
 export type ExternalCaller<I = Json, V = Json> = (call: ExternalCall<I>) => Promise<ExternalResult<V>>
@@ -90,7 +90,7 @@ export interface StoppedRun<K extends string> {
  * or with a field guard that can not be tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
-  assertExternal(plan, options)
+  assertPlanners(plan, options)
   for (const effect of plan.effects) if (effect.kind === 'patch') assertFieldGuards(effect)
   assertCanWrite(options.canWrite)
   const changes: Change[] = []
@@ -120,7 +120,7 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertExternal({ effects }: Plan, { external }: RunPlanOptions): void {
+function assertPlanners({ effects }: Plan, { external }: RunPlanOptions): void {
   const index = effects.findIndex(({ kind }) => kind === 'external')
   const effect = effects[index]
   if (effect?.kind !== 'external') return

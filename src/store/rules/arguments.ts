@@ -82,7 +82,8 @@ const PROPAGATIONS: readonly unknown[] = ['Background', 'Foreground', 'Orphan']
 export function assertSubresource(options: WriteOptions): void {
   assertObject('options', options)
   const { subresource } = options
-  if ((subresource ?? 'status') !== 'status') throw mistake('options.subresource', "'status'", subresource)
+  if (subresource !== undefined && subresource !== 'status')
+    throw mistake('options.subresource', "'status'", subresource)
 }
 
 export function assertObject(argument: string, value: unknown): void {

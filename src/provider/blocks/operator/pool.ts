@@ -210,7 +210,7 @@ function overlap(names: readonly string[]): ConditionUpdate {
   return { type: 'Overlaps', status: 'True', reason: 'OverlappingPools', message }
 }
 
-/** A pool in flight out gives nothing more, and goes when nothing of it is bound. */
+/** A pool that is being deleted gives nothing more, and goes when nothing of it is bound. */
 function planEnd({ view, usage, blocks, terminationGraceSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
   const { status: before, metadata } = pool

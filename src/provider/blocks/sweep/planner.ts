@@ -69,7 +69,7 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
         kinds.map((kind) => [kindKey(kind), (delta, { state }) => keysOf(changedUids(delta), state)]),
       ),
       pools: () => [],
-      blocks: ({ ref: { name } }) => [name],
+      blocks: ({ ref: { name }, before, now }) => (now !== undefined && now === before ? [] : [name]),
       handles: ({ ref: { name } }) => [handleKey(name)],
       addresses: (delta, { state }) => [
         ...keysOf(uidsAt(delta, state.owners), state),

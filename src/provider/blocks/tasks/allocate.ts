@@ -43,6 +43,9 @@ const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'no
  */
 export function allocate(request: AllocationRequest, known: KnownBlocks): Task<AllocationOutcome> {
   assertRequest(request)
+  const { outOfRange } = request as AdoptionRequest
+  if (outOfRange !== undefined)
+    refuse('outOfRange', 'nothing in a request of `allocate`: it is for `adopt`', outOfRange)
   return new AllocateTask(request, known)
 }
 
@@ -53,7 +56,10 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
  */
 export function adopt(request: AdoptionRequest, known: KnownBlocks): Task<AllocationOutcome> {
   assertRequest(request)
-  const { outOfRange } = request
+  const { outOfRange, addresses, families, prefixLengths } = request as AdoptionRequest & { prefixLengths?: unknown }
+  if (addresses.length !== families.length)
+    refuse('addresses', 'one of each family', addresses.map(Address.format).join(', '))
+  if (prefixLengths !== undefined) refuse('prefixLengths', 'nothing in a request of `adopt`', prefixLengths)
   if (outOfRange !== 'record' && outOfRange !== 'refuse') refuse('outOfRange', 'record or refuse', outOfRange)
   return new AllocateTask(request, known)
 }
@@ -106,7 +112,7 @@ class AllocateTask implements GroupedTask {
   #refused: RangeSet.RangeSet = RangeSet.empty
   #refusals = 0
   /** What the store has said of the last of them. */
-  #refusal: AllocationOutcome | undefined
+  #refusal: { readonly family: 4 | 6; readonly outcome: AllocationOutcome } | undefined
   #failed: AllocationOutcome | undefined
   /** What was sent last, and whether something was in flight to its block already. `prefix`: that of the block, if a row is added. */
   #last:
@@ -152,11 +158,15 @@ class AllocateTask implements GroupedTask {
     if (!this.#forget(effect)) return false
     const prefix = this.#last?.prefix
     if (prefix === undefined || !OF_ONE_BLOCK.has(code) || ++this.#refusals > MOST_REFUSED) return false
-    // it was tried once more: no other block would do
-    if (RangeSet.contains(this.#refused, prefix)) return false
     this.#refused = RangeSet.union(this.#refused, RangeSet.fromPrefixes([prefix]))
-    this.#refusal = { kind: 'denied', message }
+    this.#refusal = { family: prefix.address.family, outcome: { kind: 'denied', message } }
     return true
+  }
+
+  /** Why there is nothing of a family: where blocks were refused and no other one has room, it is that. */
+  #reasonOf(outcome: AllocationOutcome, family: 4 | 6 | undefined): AllocationOutcome {
+    const isOf = outcome.kind === 'denied' || outcome.kind === 'exhausted'
+    return isOf && this.#refusal?.family === family ? (this.#refusal?.outcome ?? outcome) : outcome
   }
 
   notSent(effect: Effect): void {
@@ -227,7 +237,7 @@ class AllocateTask implements GroupedTask {
       if (this.#handle?.isKnown === false) return readHandle(this.#handle)
       const again = this.#lookAgain(failed.outcome)
       if (again !== undefined) return again
-      this.#failed = this.#refusal ?? failed.outcome
+      this.#failed = this.#reasonOf(failed.outcome, missing[choices.indexOf(failed)])
       return this.#undo(places, this.#failed, unconfirmed)
     }
     const unread = choices.filter((choice) => choice.kind === 'read').map(({ block }) => blockRef(block))

@@ -62,6 +62,9 @@ function chooseAskedIn(
     return notReady(`block ${offGrid} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`)
   }
   if (parsed === undefined) return { kind: 'read', block: name }
+  if (RangeSet.contains(input.refused, prefix)) {
+    return fails({ kind: 'denied', message: `the store takes no row in block ${name}` })
+  }
   const by = holderBeside({ prefix, grid, unit, size }, input.request)
   if (by !== undefined) return fails({ kind: 'taken', message: `${text} is in use by ${by}`, by })
   if (parsed === 'absent') return make({ pool, grid, prefix, name, unit, size, isAnywhere }, input, WHY)

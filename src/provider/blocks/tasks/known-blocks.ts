@@ -120,7 +120,7 @@ export class KnownBlocks {
     const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
     if (pool !== undefined) this.followPool(pool, nowMs)
     if (block !== undefined) this.followBlock(block, nowMs)
-    this.#cache.announce(applied)
+    if (applied.isNews) this.#cache.announce(applied)
     return !applied.isStale
   }
 

@@ -55,6 +55,7 @@ export interface AllocationRequest {
  * row of this one: two owners of one name do not exist at the same time.
  */
 export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'> {
+  /** One of each family that is asked for. */
   readonly addresses: readonly Address.Address[]
   /**
    * What becomes of an address that no pool of the request gives:
@@ -69,7 +70,7 @@ export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'
 export type TaskRequest = AllocationRequest | AdoptionRequest
 
 export function isAdoption(request: TaskRequest): request is AdoptionRequest {
-  return 'outOfRange' in request
+  return (request as AdoptionRequest).outOfRange !== undefined
 }
 
 /** What becomes of an address that no pool gives; `undefined`: the request adopts none. */

@@ -440,3 +440,26 @@ describe('a release', () => {
     expect(texts(await give(request('d'), known))).toEqual(['10.0.0.1'])
   })
 })
+
+describe('a request of the wrong task is refused', () => {
+  const addresses = [Address.parse('10.0.0.5')]
+  const named = (argument: string) =>
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) })
+
+  test('by allocate: outOfRange', () => {
+    const adoption = { ...request('a'), addresses, outOfRange: 'record' } as const
+    expect(() => allocate(adoption, new KnownBlocks())).toThrow(named('outOfRange'))
+    expect(() =>
+      allocate({ ...request('a'), outOfRange: undefined } as AllocationRequest, new KnownBlocks()),
+    ).not.toThrow()
+  })
+
+  test.each([
+    ['addresses', { addresses: [] }],
+    ['addresses', { addresses, families: [4, 6] }],
+    ['prefixLengths', { addresses, prefixLengths: { ipv4: 30 } }],
+  ] as const)('by adopt: %s', (argument, more) => {
+    const adoption = { ...request('a'), outOfRange: 'record', ...more } as AdoptionRequest
+    expect(() => adopt(adoption, new KnownBlocks())).toThrow(named(argument))
+  })
+})

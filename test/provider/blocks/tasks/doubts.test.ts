@@ -120,7 +120,8 @@ describe('a write that is refused says nothing of one before it for the same blo
     await start(allocate(request('a'), known), bad)
     // it writes the same version of the same block
     const asked = request(uid, { ...more, addresses: [Address.parse('10.0.0.9')] })
-    expect((await start(allocate(asked, known), fated(fate, fate).store)).kind).toBe('failed')
+    const ended = await start(allocate(asked, known), fated(fate, fate).store)
+    expect(ended).toMatchObject(fate === 'io' ? { kind: 'failed' } : { outcome: { kind: 'denied' } })
     expect(known.unconfirmed('a', { name: undefined }).map(({ name }) => name)).toEqual([FIRST])
     await run(release({ owner: { uid: 'a' }, pools: ['blue'] }, known))
     expect(await arrive()).toBe(false)

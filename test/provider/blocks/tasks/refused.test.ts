@@ -13,7 +13,7 @@ const SECOND = 'default-4-0a000010-28'
 
 let truth: Store
 /** The blocks in which the store takes nothing. */
-let denied: (name: string) => boolean
+let denied: (name: string) => boolean | Promise<boolean>
 let store: Store
 let requests: Requests
 let why: 'STORE_INVALID' | 'STORE_OBJECT_TOO_LARGE' | 'STORE_IO'
@@ -28,12 +28,13 @@ beforeEach(async () => {
     if (why === 'STORE_OBJECT_TOO_LARGE') return fail(why, { object: `IPBlock ${name}`, sizeBytes: 2e6, maxBytes: 1e6 })
     return fail(why, { object: `IPBlock ${name}`, path: 'spec', problem: 'a webhook denies it' })
   }
-  const isDenied = (ref: { readonly kind: string }, name: string) => ref.kind === IPBlock.info.kind && denied(name)
+  const isDenied = async (ref: { readonly kind: string }, name: string) =>
+    ref.kind === IPBlock.info.kind && (await denied(name))
   const webhook = storeOver(truth, {
     create: async (object) =>
-      isDenied(object, object.metadata.name) ? refusal(object.metadata.name) : truth.create(object),
+      (await isDenied(object, object.metadata.name)) ? refusal(object.metadata.name) : truth.create(object),
     patch: async (ref, patch, options) =>
-      isDenied(ref, ref.name) ? refusal(ref.name) : truth.patch(ref, patch, options),
+      (await isDenied(ref, ref.name)) ? refusal(ref.name) : truth.patch(ref, patch, options),
   })
   const counted = countingStore(webhook)
   store = counted.store
@@ -98,8 +99,19 @@ describe('a block in which the store takes no row', () => {
   test('ends the task where it is the one that is asked for', async () => {
     denied = (name) => name === FIRST
     const addresses = [Address.parse('10.0.0.5')]
-    expect(await give('a', new KnownBlocks(), { addresses })).toBe('failed STORE_INVALID')
-    expect(requests.writes).toBe(2)
+    expect(await give('a', new KnownBlocks(), { addresses })).toMatch(/^denied .*a webhook denies it/)
+    expect(requests.writes).toBe(1)
+  })
+
+  test('is not the reason where another family has no room any more', async () => {
+    await poolIn(truth, 'dual', { domain: 'other', subnets: [{ cidr: '10.3.0.0/26' }, { cidr: 'fd00::/128' }] })
+    denied = async (name) => {
+      if (name !== 'other-4-0a030000-28') return false
+      const six = allocate(request('a', { pools: ['dual'], families: [6] }), new KnownBlocks())
+      await runTask(six, truth, { now: () => 1_000_000 })
+      return true
+    }
+    expect(await give('b', undefined, { pools: ['dual'], families: [4, 6] })).toBe('exhausted')
   })
 
   test('is given nothing of what is kept there for who comes again', async () => {
