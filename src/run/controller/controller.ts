@@ -99,7 +99,8 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly canWrite?: CanWrite | undefined
   /**
    * How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. Plans that wait for an external call are not
-   * counted: up to 8 times as many wait, for all planners together, and continue as soon as they are answered.
+   * counted: up to 8 times as many wait, for all planners together, and continue as soon as they are answered. With an
+   * `identity` one in 16 of the keys that wait is begun at a time, calls counted, and at least `concurrency`.
    */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
@@ -290,13 +291,19 @@ export class Controller<O extends Outcome = Outcome> {
   #pump(): void {
     if (this.#state !== 'running' || !this.#isSynced || !this.#canWrite()) return
     const most = this.#concurrency * WAITING_PER_PLAN
-    while (this.#running < this.#concurrency && Math.max(this.#unsettled, this.#calling) < most) {
+    while (this.#running < this.#concurrency && this.#unsettled < most && this.#calling < most && this.#mayBegin()) {
       const job = this.#queue.take()
       if (job === undefined) break
       this.#running++
       void this.#work(job)
     }
     this.#checkLater()
+  }
+
+  /** Where other processes serve the same keys: the fewer wait, the likelier another process has begun with the next one. */
+  #mayBegin(): boolean {
+    if (this.#options.identity === undefined) return true
+    return this.#running + this.#calling < Math.max(this.#concurrency, this.#queue.length / 16)
   }
 
   async #work(job: Job<O>): Promise<void> {
