@@ -39,7 +39,7 @@ export interface ErrorContexts {
   }
   /** An object of a kind or version that this model does not read. */
   readonly OBJECT_KIND_MISMATCH: { readonly expected: string; readonly got: string }
-  /** A pool spec that can not be turned into a set of addresses; one problem a field. */
+  /** A pool spec that cannot be turned into a set of addresses; one problem a field. */
   readonly INVALID_POOL_SPEC: { readonly problems: readonly string[] }
   /** No object of that name. */
   readonly STORE_NOT_FOUND: { readonly object: string }
@@ -47,7 +47,7 @@ export interface ErrorContexts {
   readonly STORE_ALREADY_EXISTS: { readonly object: string }
   /** The object is not the one, or not the version, that the write was made for. */
   readonly STORE_CONFLICT: { readonly object: string; readonly expected: string; readonly actual: string }
-  /** The store refuses the object as such: writing it again can not help. */
+  /** The store refuses the object as such: writing it again cannot help. */
   readonly STORE_INVALID: { readonly object: string; readonly path: string; readonly problem: string }
   /** The object is larger than the store takes. Sizes are bytes of UTF-8 JSON. */
   readonly STORE_OBJECT_TOO_LARGE: { readonly object: string; readonly sizeBytes: number; readonly maxBytes: number }
@@ -63,7 +63,7 @@ export interface ErrorContexts {
   readonly RUN_LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly stillBusy: readonly string[] }
   /** Two claims that one owner needs would have the same name. */
   readonly CLAIM_NAME_CONFLICT: { readonly name: string; readonly first: string; readonly second: string }
-  /** A claim can not have this name. */
+  /** A claim cannot have this name. */
   readonly INVALID_CLAIM_NAME: { readonly name: string; readonly problem: string }
   /** A broken invariant: a bug of this library. Never catch it to continue. */
   readonly INVARIANT_BROKEN: { readonly what: string }

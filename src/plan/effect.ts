@@ -75,7 +75,7 @@ export interface DeleteEffect {
  * Changes nothing, and stops the plan if this object is there: the reverse of a {@link guard}. Nobody under that name, or another object, is
  * fine. Goes before an effect that would do harm if the object lived.
  *
- * A planner can not look, and what it was shown may be old. Its host reads the store when the plan is carried out, and never a cache. The planner
+ * A planner cannot look, and what it was shown may be old. Its host reads the store when the plan is carried out, and never a cache. The planner
  * is then shown the absence as `confirmed`.
  */
 export interface AbsentEffect {

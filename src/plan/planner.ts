@@ -72,7 +72,7 @@ export interface Planner<O extends Outcome = Outcome> {
    * Takes a change in. Show the answer of each own write at once, before the next plan is made: a cache that lags behind must not
    * hide an address that was just given away.
    *
-   * It must not throw, whatever the object looks like: what it can not read it notes, and says so in a plan. A `Controller` ends its run with what is thrown at a
+   * It must not throw, whatever the object looks like: what it cannot read it notes, and says so in a plan. A `Controller` ends its run with what is thrown at a
    * change that was listed or watched, as the planner does not know the world any more; `runUntilQuiet` and `runKey` throw it on.
    *
    * @returns the keys to plan again, oldest object first

@@ -9,7 +9,7 @@ import type { PlanTime } from './planner.js'
  * needs to know, comes to an end, and has an outcome.
  *
  * Level-based: each step follows from what is known, not from the step before. So a task can be stopped between any two steps, and another one that begins
- * anew, with the same request, goes on from what the first has written.
+ * anew, with the same request, continues from what the first has written.
  */
 export interface Task<O extends Outcome = Outcome> {
   /** What comes next. A task that has come to its end says so each time. */
@@ -21,7 +21,7 @@ export interface Task<O extends Outcome = Outcome> {
   /**
    * The store refuses an effect of the last plan: nothing of that effect was done, and those after it were not sent. The code says why: `STORE_INVALID`, also by a
    * webhook, `STORE_OBJECT_TOO_LARGE`, or `STORE_IO` for what is no fault of the object, as a quota or a missing permission. Left out, or false: the task ends with
-   * that. True: it goes on another way. A conflict, and a write of unknown outcome, are no refusals.
+   * that. True: it continues another way. A conflict, and a write of unknown outcome, are no refusals.
    */
   refused?(refusal: TaskRefusal): boolean
 }

@@ -70,7 +70,7 @@ interface LeaseSpec {
  * One leader among several processes, by a Lease in the store, as the controllers of Kubernetes elect theirs.
  *
  * The clocks of the processes need not agree: how long a lease is old is measured here, from when it was last seen to change. What does matter is that
- * they run at about the same speed. One that is set back goes on here from where it was; one that is set forward makes who waits for the lease wait
+ * they run at about the same speed. One that is set back continues here from where it was; one that is set forward makes who waits for the lease wait
  * longer, and who has it step down.
  *
  * The leader sends nothing more when it could not renew its lease for `renewDeadlineSeconds` ({@link LeaderTerm.canWrite}), and others begin when they have seen no
@@ -208,7 +208,7 @@ export class LeaderElection {
     if (lateMs > this.#durationMs - this.#deadlineMs) this.#seen = undefined
   }
 
-  /** A time that never goes back: where the clock is set back it goes on from there. */
+  /** A time that never goes back: where the clock is set back it continues from there. */
   #nowMs(): number {
     const nowMs = this.#options.timers.now()
     if (nowMs < this.#clockMs) this.#setBackMs += this.#clockMs - nowMs
@@ -284,7 +284,7 @@ export class LeaderElection {
     return 'unknown'
   }
 
-  /** Says that nobody leads. If that can not be written, the others wait until the lease is old enough. */
+  /** Says that nobody leads. If that cannot be written, the others wait until the lease is old enough. */
   async #giveBack(): Promise<void> {
     const { store, identity, onProblem } = this.#options
     const found = await store.get(this.#ref)

@@ -70,8 +70,8 @@ export interface QuietResult<O extends Outcome = Outcome> {
  * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are reset first. Every run begins from
  * what is stored, so one that was cut off at any point is finished by the next, as soon as nothing of the first can still arrive at the store.
  *
- * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it can not be listed or
- * does not answer after a conflict: nothing is on its way then, and the next run goes on from there
+ * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it cannot be listed or
+ * does not answer after a conflict: nothing is on its way then, and the next run continues from there
  * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if it is not known what has become of a write, because the store has not answered since: it may still be done,
  * and no other run may begin before {@link settle} has told
  */

@@ -45,7 +45,7 @@ export interface ObjectList {
    */
   readonly items: readonly KubeObject[]
   /**
-   * Version of the whole list: where a watch goes on without a gap. All pages of a list have that of the first; what changes while pages
+   * Version of the whole list: where a watch continues without a gap. All pages of a list have that of the first; what changes while pages
    * are read may be in the later ones already, and a watch from that version tells of it again.
    */
   readonly resourceVersion: string
@@ -75,7 +75,7 @@ export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   /** Nothing happened up to this version: a watch may go on from here. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
-  /** The watch can not go on (`STORE_VERSION_GONE`: list again; `STORE_IO`: watch again from the last version). It is the last event. */
+  /** The watch cannot go on (`STORE_VERSION_GONE`: list again; `STORE_IO`: watch again from the last version). It is the last event. */
   | { readonly type: 'ERROR'; readonly failure: StoreFailure }
 
 export interface WatchOptions {

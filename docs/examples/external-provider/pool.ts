@@ -11,6 +11,9 @@ export interface InfobloxPool extends KubeObject {
   }
 }
 
+/** What both kinds of pools say of their network. */
+const network = { network: z.string(), prefix: z.int().min(0).max(128), gateway: z.string().optional() }
+
 export const InfobloxPool: Model<InfobloxPool> = defineModel<InfobloxPool>({
   info: {
     apiVersion: 'ipam.example.com/v1alpha1',
@@ -23,11 +26,7 @@ export const InfobloxPool: Model<InfobloxPool> = defineModel<InfobloxPool>({
     apiVersion: z.string(),
     kind: z.string(),
     metadata: objectMetaSchema,
-    spec: z.looseObject({
-      network: z.string(),
-      prefix: z.int().min(0).max(128),
-      gateway: z.string().optional(),
-    }),
+    spec: z.looseObject(network),
   }),
 })
 
@@ -52,9 +51,7 @@ export const FloatingPool: Model<FloatingPool> = defineModel<FloatingPool>({
     kind: z.string(),
     metadata: objectMetaSchema,
     spec: z.looseObject({
-      network: z.string(),
-      prefix: z.int().min(0).max(128),
-      gateway: z.string().optional(),
+      ...network,
       existing: z.array(z.string()).optional(),
       create: z.int().min(0).max(1000).optional(),
     }),

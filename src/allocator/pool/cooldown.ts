@@ -11,7 +11,7 @@ export interface ReleasedAddress {
   readonly address: Address
   /** The higher, the later it was released. */
   readonly order: number
-  /** Until then nobody gets it but who asks with its key. */
+  /** Until then only a request with its key gets it. */
   readonly coolUntilMs: number
   readonly stickyKey?: string | undefined
 }

@@ -28,7 +28,7 @@ export function heldAlready(
   return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }
 }
 
-/** Why an address can not be given, or `undefined` if it can. */
+/** Why an address cannot be given, or `undefined` if it can. */
 export function refusalOf(
   book: PoolBook,
   address: Address,

@@ -65,7 +65,7 @@ export class Pool {
    * Gives an owner what it wants. An owner that holds it already, or, where any address would do, holds one of the wanted family, gets the same
    * again, also what is out of range.
    *
-   * Whatever can not be given is said in the outcome.
+   * Whatever cannot be given is said in the outcome.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is out of range, a time that is missing
    */
@@ -283,7 +283,7 @@ export class Pool {
     return allocated({ holds: [hold], releases: released === undefined ? NONE : [released], before })
   }
 
-  /** What is kept for the key of a request, or why it can not be given; else the next address of the first family that has one. */
+  /** What is kept for the key of a request, or why it cannot be given; else the next address of the first family that has one. */
   #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
     const { stickyKey } = request
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)

@@ -143,7 +143,7 @@ export class PrefixAllocator {
   /**
    * Gives an owner a prefix. An owner that holds one of that length gets the same again.
    *
-   * Whatever can not be given is said in the outcome.
+   * Whatever cannot be given is said in the outcome.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, `INVALID_PREFIX_LENGTH`
    */
@@ -296,7 +296,7 @@ export class PrefixAllocator {
     return this.#tree.freePrefixes()
   }
 
-  /** Why a prefix can not be given, or `undefined` if it can. */
+  /** Why a prefix cannot be given, or `undefined` if it can. */
   #refusalOf(prefix: Prefix): PrefixOutcome | undefined {
     if (!this.#isInside(prefix)) return { kind: 'outOfPool', prefix }
     const [entry] = this.#holders.covering(prefix).concat(this.#holders.coveredBy(prefix, { limit: 1 }))

@@ -203,7 +203,7 @@ export class RangeLeaf {
 
   /** Inserts into a full leaf: it keeps the lower half and returns the upper one. */
   #split(at: number, first: number, last: number): RangeLeaf {
-    // what is added at the end goes on there: ranges that come in order fill their leaves
+    // what is added at the end continues there: ranges that come in order fill their leaves
     const left = at === MOST ? MOST : MOST / 2
     const above = new RangeLeaf(this.#ends.slice(2 * left))
     above.next = this.next

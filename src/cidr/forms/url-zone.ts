@@ -8,7 +8,7 @@ export const MAX_ZONE_LENGTH = 64
 const PLAIN_SIGNS = '-._~'
 const ESCAPED_SIGNS = "!$&'()*+,;=: %"
 
-/** A zone as it stands in a URL behind `%25` (RFC 6874 section 2), or `undefined` if it can not stand there. */
+/** A zone as it stands in a URL behind `%25` (RFC 6874 section 2), or `undefined` if it cannot stand there. */
 export function encodeZone(zone: string): string | undefined {
   if (zone === '' || zone.length > MAX_ZONE_LENGTH) return undefined
   let encoded = ''

@@ -61,7 +61,7 @@ export class PrefixDirectory {
     const word = this.skip >>> 5
     const bit = this.skip & 31
     let bits = key[word]! << bit
-    // the window goes on in the next word
+    // the window continues in the next word
     if (bit > this.shift) bits |= key[word + 1]! >>> (32 - bit)
     return bits >>> this.shift
   }

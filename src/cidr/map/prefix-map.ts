@@ -17,7 +17,7 @@ export interface PrefixEntry<V> {
  * IPv6 address, mapped or not.
  *
  * The order is all IPv4, then all IPv6, each ascending, a shorter prefix before the longer ones that begin at the same address. A map may
- * change while it is iterated over: the iteration goes on behind the prefix that it was at, so it shows each entry at most once, shows
+ * change while it is iterated over: the iteration continues behind the prefix that it was at, so it shows each entry at most once, shows
  * what is set ahead of it, and does not show what is deleted before it comes there.
  *
  * At most 8,388,607 prefixes of each family. One takes about 42 bytes (IPv4) or 57 (IPv6), with the reference to its value; the room of

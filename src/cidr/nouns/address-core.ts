@@ -252,7 +252,7 @@ function addNumber(address: Address, offset: number): Address {
     if (value < 0 || value > 0xffffffff) throw outOfRange(address, offset)
     return { family: 4, value }
   }
-  // in two parts, since a word and 53 bits make more than a number holds; what a word can not take is carried on to the next
+  // in two parts, since a word and 53 bits make more than a number holds; what a word cannot take is carried on to the next
   const high = Math.floor(offset / WORDS)
   let sum = address.w3 + (offset - high * WORDS)
   const w3 = sum >>> 0

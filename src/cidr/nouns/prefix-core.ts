@@ -36,7 +36,7 @@ export interface PrefixTextOptions {
   readonly profile?: TextProfile | 'k8s-interface-address' | undefined
 }
 
-/** The longest CIDR text is 49 characters long; a slash further on than this can not be part of one. */
+/** The longest CIDR text is 49 characters long; a slash further on than this cannot be part of one. */
 const SLASH_WITHIN = 64
 
 /**

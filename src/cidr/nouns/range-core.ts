@@ -22,7 +22,7 @@ export interface RangeTextOptions extends TextOptions {
   readonly blanks?: 'refuse' | 'around-hyphen' | undefined
 }
 
-/** Two addresses of 45 characters, each with the zone of a long interface name: a hyphen further on can not divide them. */
+/** Two addresses of 45 characters, each with the zone of a long interface name: a hyphen further on cannot divide them. */
 const HYPHEN_WITHIN = 128
 
 /**

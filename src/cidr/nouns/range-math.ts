@@ -69,7 +69,7 @@ export function intersect(left: Range, right: Range): Range | undefined {
 export function subtract(range: Range, taken: Range): readonly Range[] {
   if (!overlaps(range, taken)) return [range]
   const left: Range[] = []
-  // an address before or behind `taken` exists where `range` goes on there
+  // an address before or behind `taken` exists where `range` continues there
   if (Address.compare(range.first, taken.first) < 0) {
     left.push({ first: range.first, last: Address.previous(taken.first) as Address.Address })
   }

@@ -167,7 +167,7 @@ function judgePrefixes(spec: InClusterPrefixPoolSpec, inUse: readonly IPAddress[
 function judgeAddresses(spec: InClusterIPPoolSpec, inUse: readonly IPAddress[], drained: RangeSet): Update {
   const space = addressSpace(spec)
   if (!space.ok) return { refusal: space.failure.context.problems.join('; ') }
-  // what does not parse can not be in the pool before or after
+  // what does not parse cannot be in the pool before or after
   const parsed = inUse.map((address) => Address.safeParse(address.spec.address, { zone: 'drop' }))
   const held = RangeSet.fromAddresses(parsed.flatMap((address) => (address.ok ? [address.value] : [])))
   const lost = RangeSet.subtract(held, space.value.available)

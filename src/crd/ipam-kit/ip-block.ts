@@ -28,7 +28,7 @@ export interface IPBlockSpec {
   readonly node?: string | undefined
   /** The number of the last row that was added, of this block or of the one before it at its place. It only grows. */
   readonly sequence: number
-  /** The unit that was given last, or the last of those: the order `next` goes on behind it. */
+  /** The unit that was given last, or the last of those: the order `next` continues behind it. */
   readonly last?: number | undefined
   /** By the number of the unit within the block, from 0. Removed is what is free, but for what is remembered of who had it. */
   readonly rows: { readonly [unit: string]: IPBlockRow }

@@ -199,7 +199,7 @@ export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRul
   return schema.meta({ 'x-kubernetes-validations': rules }) as T
 }
 
-/** A field that an update can not change. */
+/** A field that an update cannot change. */
 export function fixed<T extends z.ZodType>(schema: T): T {
   return withRules(schema, [{ rule: 'self == oldSelf', message: NEVER_CHANGES }])
 }

@@ -27,7 +27,7 @@ export function entryProblem({ start, end, subnet }: IPPoolEntry): string | unde
 }
 
 /**
- * Why the addresses of an entry can not be counted, so that none can be picked at random: it has no end, or more of them than the project
+ * Why the addresses of an entry cannot be counted, so that none can be picked at random: it has no end, or more of them than the project
  * counts to. For an entry without {@link entryProblem}.
  */
 export function sizeProblem({ start, end, subnet }: IPPoolEntry): string | undefined {
@@ -42,7 +42,7 @@ export function sizeProblem({ start, end, subnet }: IPPoolEntry): string | undef
 }
 
 /**
- * Whether one of the entries takes an address: each of the bounds that it has does. Entries that can not be read take none. As upstream, IPv6
+ * Whether one of the entries takes an address: each of the bounds that it has does. Entries that cannot be read take none. As upstream, IPv6
  * lies behind all of IPv4, so that an entry with no more than an IPv4 start takes any IPv6 address.
  */
 export function isInBounds(entries: readonly IPPoolEntry[], text: string): boolean {

@@ -23,7 +23,7 @@ import { isBound } from './status.js'
  *
  * Gates first: foreign pool, paused claim, missing or paused Cluster. Then the finalizer of the claim, the IPAddress with its
  * owners, and at last the status. A deleted claim gives its address back first, then its own finalizer. Every write can be the last
- * before a crash: the next plan goes on from there, and finds the address by the name of the claim.
+ * before a crash: the next plan continues from there, and finds the address by the name of the claim.
  *
  * While a deleted claim has the finalizer of a consumer, its address stays in use: see {@link ProviderDefinition.holdsAddress}.
  *

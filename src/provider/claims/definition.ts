@@ -158,7 +158,7 @@ export interface ProviderFinalizers {
 export interface ClaimLedger<P extends KubeObject> {
   /** Why nothing can be given from the pool as it was last shown; empty if it can. */
   readonly problems: readonly string[]
-  /** Takes a new pool in. `undefined`: there is none, or it can not be read, and `problems` says why. */
+  /** Takes a new pool in. `undefined`: there is none, or it cannot be read, and `problems` says why. */
   setPool(pool: P | undefined, problems?: readonly string[]): void
   /** Whether this is the ledger of that pool. */
   serves(pool: P): boolean

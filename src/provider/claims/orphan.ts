@@ -114,7 +114,7 @@ function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
   return refTo(IPAddressClaim.info, metadata.namespace, spec.claimRef.name)
 }
 
-/** What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what can not be read may be paused. */
+/** What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what cannot be read may be paused. */
 function whyHeld({ address, pool, cluster }: OrphanInput): string | undefined {
   if (hasPausedAnnotation(address)) return 'is paused'
   if (cluster?.ok === false) return `its Cluster can not be read: ${cluster.problem}`

@@ -37,5 +37,5 @@ export type ClaimOutcome =
   /** There is no claim, and the IPAddress for it is gone when the effects are done. */
   | (Outcome & { readonly kind: 'swept'; readonly address: string })
 
-/** An object that the provider was shown and can not read. */
+/** An object that the provider was shown and cannot read. */
 export type UnreadableOutcome = Outcome & { readonly kind: 'unreadable' }

@@ -28,7 +28,7 @@ export interface OwnerLabels {
 /** How one infrastructure provider names, marks and releases its claims. Plain data and pure functions: write your own, or change one of `dialects`. */
 export interface Dialect {
   readonly name: string
-  /** @throws IpamError for a place that it can not name */
+  /** @throws IpamError for a place that it cannot name */
   readonly claimName: (place: ClaimPlace) => string
   readonly labels: (owner: OwnerLabels) => { readonly [key: string]: string }
   readonly annotations: (place: ClaimPlace) => { readonly [key: string]: string }

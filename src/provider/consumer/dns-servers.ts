@@ -25,7 +25,7 @@ export type DnsServers =
 
 /**
  * The name servers of an address that comes from a pool of metal3: those of the entry that it lies in, else those of the pool. The IPAddress of Cluster API
- * has no field for them. An entry that can not be read is passed over. A pool reference without group and kind means metal3. O(entries).
+ * has no field for them. An entry that cannot be read is passed over. A pool reference without group and kind means metal3. O(entries).
  *
  * Source: cluster-api-provider-metal3, baremetal/metal3data_manager.go.
  *

@@ -59,7 +59,7 @@ export type ConsumerOutcome = Outcome &
      * - `creating`: some are created now
      * - `waiting`: all are there, and some have no address yet
      * - `terminating`: some are being deleted: start nothing new on their addresses
-     * - `conflict`: some can not be used, and nothing is done to them
+     * - `conflict`: some cannot be used, and nothing is done to them
      * - `paused`: nothing is done
      * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses. The message says which of them are given back all the same:
      *   those of claims that are being deleted, or that the garbage collector is about to delete, without the finalizer of the consumer
@@ -121,7 +121,7 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
  * What has to be written when nothing uses the addresses of an owner any more: finalizers are taken off, and claims are deleted where the dialect or
  * `deleteExplicitly` says so. It covers what the owner wants and what it has, so a claim whose device has left the spec is not forgotten.
  *
- * Not before the machine is gone: an address that is released may be given to another one at once. Devices whose claims can not be named, because the spec has
+ * Not before the machine is gone: an address that is released may be given to another one at once. Devices whose claims cannot be named, because the spec has
  * become wrong, do not stop it. O(n) in claims.
  *
  * @throws IpamError `INVALID_ARGUMENT` for an owner or a claim that was not read from a store
@@ -167,7 +167,7 @@ interface Work {
   readonly ownerCluster: string | undefined
   /** Claims of the owner, made in its dialect, that it does not want any more. */
   readonly strays: readonly IPAddressClaim[]
-  /** Why some of what it wants can not be named. An owner on its way out needs no names. */
+  /** Why some of what it wants cannot be named. An owner on its way out needs no names. */
   readonly problem: IpamError | undefined
 }
 

@@ -34,7 +34,7 @@ export function openshiftCondition({ counts }: ClaimSummary): ConditionUpdate {
   return { type, status: 'False', reason: 'WaitingForIPAddress', message }
 }
 
-/** The condition of cluster-api-provider-proxmox: of the machine as a whole, which goes on when it has its addresses. Source: internal/service/vmservice/ip.go. */
+/** The condition of cluster-api-provider-proxmox: of the machine as a whole, which continues when it has its addresses. Source: internal/service/vmservice/ip.go. */
 export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
   const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
   const reason =

@@ -72,7 +72,7 @@ export function nodeWatch(kind: KindInfo): Watch<GraphNode> {
   }
 }
 
-/** In the order of Kubernetes, where both finalizers can not be set. Source: `processTransitions` in graph_builder.go of its collector. */
+/** In the order of Kubernetes, where both finalizers cannot be set. Source: `processTransitions` in graph_builder.go of its collector. */
 function roleOf(object: KubeObject): Role {
   if (!isDeleting(object)) return 'living'
   if (hasFinalizer(object, ORPHAN)) return 'orphaning'

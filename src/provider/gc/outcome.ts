@@ -5,7 +5,7 @@ import type { Outcome, Propagation } from '../../plan/index.js'
 export type GcOutcome =
   /**
    * Nothing is to be done: it has no owner, or one that lives.
-   * `unresolved`: the references that can not be followed. Each of them counts as an owner that lives.
+   * `unresolved`: the references that cannot be followed. Each of them counts as an owner that lives.
    */
   | (Outcome & { readonly kind: 'kept'; readonly unresolved: readonly OwnerReference[] })
   /** It stays, and loses the references to owners that are gone or that go without it. */

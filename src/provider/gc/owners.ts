@@ -17,7 +17,7 @@ export type Tie =
   | { readonly is: 'waiting'; readonly ref: OwnerReference; readonly owner: GraphNode }
   /** The owner is being deleted, and leaves its dependents behind. */
   | { readonly is: 'orphaning'; readonly ref: OwnerReference; readonly owner: GraphNode }
-  /** The owner can not be looked for: it counts as one that is there. */
+  /** The owner cannot be looked for: it counts as one that is there. */
   | { readonly is: 'unresolved'; readonly ref: OwnerReference; readonly problem: string }
   /** The owner is not known under that name: it is gone, or was not seen yet. */
   | {
@@ -33,11 +33,11 @@ export type Tie =
  * Finds out what has become of the owner that a reference means. It means an object by uid, and only if kind and name are right, in the
  * namespace of the dependent unless the kind is cluster-scoped.
  *
- * An owner that leaves its dependents behind is found by its uid alone, as dependents are. Otherwise a cluster-scoped object can not have a
+ * An owner that leaves its dependents behind is found by its uid alone, as dependents are. Otherwise a cluster-scoped object cannot have a
  * namespaced owner: nobody can say which namespace is meant.
  *
  * Source: `isDangling` and `classifyReferences` in garbagecollector.go of Kubernetes 1.36, `orphanDependents` for the second rule. There an object
- * with one reference that can not be followed is left as it is, with all of its references.
+ * with one reference that cannot be followed is left as it is, with all of its references.
  */
 export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf }: World): Tie {
   const known = graph.withUid(ref.uid)
@@ -65,7 +65,7 @@ export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf
  * that is being deleted is in the state that was seen. They come before the write that relies on them.
  *
  * Kubernetes reads each owner from the API server before it acts (`isDangling`), whatever its caches say. These effects do that here. After them
- * an owner can not come back: a uid is not used again, and a deletion is not taken back. In which way it goes may still change before the
+ * an owner cannot come back: a uid is not used again, and a deletion is not taken back. In which way it goes may still change before the
  * write, as it may there.
  */
 export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: World): Effect[] {

@@ -15,7 +15,7 @@ type RangeSet = RangeSet.RangeSet
  * A pool of the in-cluster provider as blocks know it: an IPPool that gives what the pool gives, in a domain of its own, as two pools of this provider may have the
  * same addresses. Such an IPPool is stored nowhere. Blocks have 256 addresses, or prefixes.
  *
- * A pool whose spec can not be used gives nothing: its `spec.subnets` is empty. Nor does one with more than 65,536 ranges, or with a range that begins or ends at
+ * A pool whose spec cannot be used gives nothing: its `spec.subnets` is empty. Nor does one with more than 65,536 ranges, or with a range that begins or ends at
  * IPv4 within IPv6 (`::ffff:10.0.0.1`): that is none for an IPPool.
  *
  * @example
@@ -67,7 +67,7 @@ function nameInBlocks({ kind, metadata }: InClusterPool): string {
 
 interface Given {
   readonly available: RangeSet
-  /** An address of the pool, given or not; `undefined` if the spec can not be used. */
+  /** An address of the pool, given or not; `undefined` if the spec cannot be used. */
   readonly first: Address.Address | undefined
   /** The length of the prefixes that it gives. */
   readonly unitLength: number | undefined

@@ -19,7 +19,7 @@ export interface Wishes {
 export type Choice =
   | { readonly kind: 'offer'; readonly offer: Offer; readonly why: string }
   | { readonly kind: 'exhausted' }
-  /** The claim can not have what it has to have, and gets nothing else instead. */
+  /** The claim cannot have what it has to have, and gets nothing else instead. */
   | { readonly kind: 'refused'; readonly message: string }
 
 /**

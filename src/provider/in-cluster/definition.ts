@@ -31,7 +31,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
     sweepAfterSeconds,
     holdsAddress,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
-    // why the spec of a pool can not be used is in its ledger
+    // why the spec of a pool cannot be used is in its ledger
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure: (input) => ensure(input, wishesOf(input, options, memory)),
     release: afterGrace,

@@ -46,7 +46,7 @@ const NOTHING: LedgerSpec = { space: RangeSet.empty }
  * PoolLedger.build(pool, []).next() // { address: { family: 4, value: 0x0a000005 }, prefix: 24 }
  */
 export class PoolLedger extends AddressLedger<InClusterPool> {
-  /** What the pool offers; `undefined` while its spec can not be used. */
+  /** What the pool offers; `undefined` while its spec cannot be used. */
   #spec: LedgerSpec | undefined
   /** What is kept, by claim, as a text. */
   #kept: ReadonlyMap<string, string> = new Map()
@@ -71,7 +71,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   /**
    * Takes a new spec in: what is in use stays in use, also where it is out of range now. O(addresses in use).
    *
-   * @param pool `undefined` if there is none, or one that can not be read: then `problems` says why
+   * @param pool `undefined` if there is none, or one that cannot be read: then `problems` says why
    */
   override setPool(pool: InClusterPool | undefined, problems: readonly string[] = []): void {
     const spec = pool && ledgerSpecOf(pool)
@@ -137,7 +137,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return heldPrefix({ address: text, prefix }, this.#spec?.length ?? DEFAULT_ALLOCATION_PREFIX_LENGTH)
   }
 
-  /** What the pool may give, in use or not. Empty while its spec can not be used. */
+  /** What the pool may give, in use or not. Empty while its spec cannot be used. */
   get available(): RangeSet.RangeSet {
     return this.ledger.space
   }
@@ -169,7 +169,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return answer.kind === 'free' && (this.#spec?.length ?? length) === length ? answer.offer : undefined
   }
 
-  /** The counts for the status of the pool; `undefined` while its spec can not be used. */
+  /** The counts for the status of the pool; `undefined` while its spec cannot be used. */
   counts(): InClusterPoolCounts | undefined {
     if (this.#spec === undefined) return undefined
     const { total, free, outOfRange } = this.ledger.counts()

@@ -9,7 +9,7 @@ export interface KeptAddresses {
 }
 
 /**
- * What a pool keeps for claims, by its annotation and by the options. What can not be read there is a problem of the pool: nothing may be
+ * What a pool keeps for claims, by its annotation and by the options. What cannot be read there is a problem of the pool: nothing may be
  * given of it while it is not known what is kept. Whether the pool gives what is kept is not looked at.
  */
 export function preallocationsOf(pool: InClusterPool, options: Preallocations): KeptAddresses {
@@ -45,7 +45,7 @@ function parse(text: string): { readonly [claim: string]: string } | undefined {
     : undefined
 }
 
-/** `namespace/name`; `undefined` for a claim that can not draw from a pool of that namespace, and for a bare name where there is none. */
+/** `namespace/name`; `undefined` for a claim that cannot draw from a pool of that namespace, and for a bare name where there is none. */
 function claimKey(name: string, namespace: string | undefined): string | undefined {
   const parts = name.split('/')
   if (parts.length > 2 || parts.includes('')) return undefined

@@ -34,7 +34,7 @@ export function extentOfText(text: string, length: number | undefined): Prefix |
 }
 
 /**
- * What an object of a prefix pool holds. Where its length can not be used (it is missing, or 0, which is what an older API makes of a missing
+ * What an object of a prefix pool holds. Where its length cannot be used (it is missing, or 0, which is what an older API makes of a missing
  * one), at least the child around its address.
  */
 export function heldPrefix(spec: AddressAndPrefix, childLength: number): Prefix | undefined {

@@ -127,7 +127,7 @@ const CHECK_MS = 10_000
  * counts of a pool) when they have waited for `summaryDelayMs`, so that many changes make one write.
  *
  * One controller may write for the objects of a planner at a time, unless its ledger allows more: elect a leader, and begin when the
- * former one can not write any more. docs/examples/controller.ts has one with the timers of Node.
+ * former one cannot write any more. docs/examples/controller.ts has one with the timers of Node.
  */
 export class Controller<O extends Outcome = Outcome> {
   readonly #options: ControllerOptions<O>
@@ -465,7 +465,7 @@ export class Controller<O extends Outcome = Outcome> {
     for (const [wake, { isFinal }] of [...this.#waits]) if (isFinal === which.isFinal) wake()
   }
 
-  /** @param isFinal whether it goes on while the controller stops, for as long as that may write */
+  /** @param isFinal whether it continues while the controller stops, for as long as that may write */
   #wait(ms: number, { isFinal = false } = {}): Promise<void> {
     if (this.#state !== 'running' && !isFinal) return Promise.resolve()
     return new Promise((resolve) => {

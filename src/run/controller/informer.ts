@@ -24,7 +24,7 @@ const WHOLE = Number.MAX_SAFE_INTEGER
  * The objects of one selection, listed page by page and then watched for as long as it runs: what was deleted while no watch was open is told of after the
  * next list.
  *
- * A watch goes on from where it was, as long as the store still has the changes since; otherwise everything is listed again.
+ * A watch continues from where it was, as long as the store still has the changes since; otherwise everything is listed again.
  */
 export class Informer {
   readonly #selection: Selection

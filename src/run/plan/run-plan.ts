@@ -20,7 +20,7 @@ import { assertCanWrite, type CanWrite, withheld } from '../can-write.js'
 import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
 /**
- * Carries a call to an external system out: it is the caller's code that knows where that is. What it can not do, or does not know the outcome of, is an answer
+ * Carries a call to an external system out: it is the caller's code that knows where that is. What it cannot do, or does not know the outcome of, is an answer
  * as well; what it throws ends the run as if the process had died at that point. A `Controller` tells that as a problem of kind `thrown`, and makes the call
  * again.
  *
@@ -75,7 +75,7 @@ export interface StoppedRun<K extends string> {
 }
 
 /**
- * Does the effects of a plan on a store, in order, and stops at the first that can not be done. Nothing is tried twice, with one exception (field guards, below).
+ * Does the effects of a plan on a store, in order, and stops at the first that cannot be done. Nothing is tried twice, with one exception (field guards, below).
  * For an `absent` effect it reads from the store, which has to answer with what is stored now: a store over a cache is none.
  *
  * The fields that the condition of a patch names become `test` operations. A store refuses a patch for a test that does not hold as for anything else, so after a
@@ -87,7 +87,7 @@ export interface StoppedRun<K extends string> {
  * else it would not be seen whether others had written in between.
  *
  * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `external` effect that is not its last or that nobody can carry out,
- * or with a field guard that can not be tested
+ * or with a field guard that cannot be tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
   assertPlanners(plan, options)

@@ -111,7 +111,7 @@ async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<
   // now there may be two on their way
   if (created.failure.code === 'STORE_OUTCOME_UNKNOWN') return created
   const read = await readBack(store, effect)
-  // there was one, whatever has become of it since. Or it is there, and can not come any more
+  // there was one, whatever has become of it since. Or it is there, and cannot come any more
   const isKnown =
     created.failure.code === 'STORE_ALREADY_EXISTS' || (read.ok && isThere(effect.object, read.value.change))
   return isKnown ? read : created

@@ -4,7 +4,7 @@ import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.
 /** How a watch learns of changes on an engine that has to be asked for them. */
 export interface PollingOptions {
   /**
-   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It can not be called off: when a watch ends, the pause that it has begun goes on
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be called off: when a watch ends, the pause that it has begun goes on
    * for up to `pollMs`. Where that must not keep Node from exiting: `setTimeout(done, ms).unref()`.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -117,7 +117,7 @@ class Alarm {
     })
   }
 
-  /** One pause at a time: it can not be called off, and whoever is woken often would have as many of them. */
+  /** One pause at a time: it cannot be called off, and whoever is woken often would have as many of them. */
   #pause(): void {
     if (this.#isPausing) return
     const pause = this.#sleep(this.#pollMs)

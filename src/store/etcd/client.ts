@@ -96,7 +96,7 @@ export interface EtcdWatchResponse {
   /** `header.revision`. */
   readonly revision: string
   /**
-   * It is the answer to the request, and watching begins. If it is never told, a watch to which nothing comes can not be told from one that is
+   * It is the answer to the request, and watching begins. If it is never told, a watch to which nothing comes cannot be told from one that is
    * not answered: it ends with `STORE_IO` after some minutes in which others have written.
    */
   readonly created?: boolean | undefined

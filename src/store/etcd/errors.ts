@@ -52,7 +52,7 @@ export class EtcdError extends Error {
   }
 }
 
-/** An answer that has come and can not be read: it would be the same the next time. */
+/** An answer that has come and cannot be read: it would be the same the next time. */
 export class UnreadableAnswer extends Error {
   override readonly name = 'UnreadableAnswer'
 }

@@ -9,7 +9,7 @@ export interface EtcdStoreOptions extends EngineStoreOptions {
   readonly maxObjectBytes?: number | undefined
   /**
    * What all keys begin with, before a slash: printable characters of ASCII without spaces, up to 200. Default `ipam-kit`. No store may have
-   * a prefix that goes on where that of another ends (`a` and `a/b`).
+   * a prefix that continues where that of another ends (`a` and `a/b`).
    */
   readonly prefix?: string | undefined
   /**
@@ -17,7 +17,7 @@ export interface EtcdStoreOptions extends EngineStoreOptions {
    * comes does nothing but ask.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
-  /** How long a watch waits before it goes on after its connection has ended, in milliseconds from 1 to a day. Default 500. */
+  /** How long a watch waits before it continues after its connection has ended, in milliseconds from 1 to a day. Default 500. */
   readonly retryMs?: number | undefined
 }
 
@@ -30,7 +30,7 @@ const MAX_RETRY_MS = 86_400_000
  *
  * A write is one transaction, and one round trip more for the read before it. Reads and lists are linearizable; a long list is several
  * answers, all as of one revision. Versions are revisions of the whole of etcd. Watches are those of etcd: they go on by themselves when
- * a connection ends, and fail with `STORE_IO` only if etcd can not be reached several times in a row, has an answer that can not be read, or
+ * a connection ends, and fail with `STORE_IO` only if etcd cannot be reached several times in a row, has an answer that cannot be read, or
  * answers no watch for some minutes in which something is written.
  * A connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds looks whether there is something, and begins anew
  * if it has missed it. For that the client has to give up calls that are not answered. If that can no longer be known, because etcd could

@@ -13,9 +13,9 @@ export interface FollowOptions {
 const MAX_FAILURES = 10
 
 /**
- * The changes of some keys, watch after watch: each goes on behind what the one before has told, and behind what others have looked at while
+ * The changes of some keys, watch after watch: each continues behind what the one before has told, and behind what others have looked at while
  * nothing came, because what was there before may be compacted by then. Watches end for many reasons that are none to give up: the server
- * restarts, a proxy or client ends what was idle for minutes, a member loses its leader. An answer that can not be read is one: it would come
+ * restarts, a proxy or client ends what was idle for minutes, a member loses its leader. An answer that cannot be read is one: it would come
  * again.
  */
 export class Follower {

@@ -150,7 +150,7 @@ class Gateway {
   }
 }
 
-/** The status of gRPC for a member that can not answer now. */
+/** The status of gRPC for a member that cannot answer now. */
 const UNAVAILABLE = 14
 
 /** Statuses of HTTP that a gateway or proxy gives to what it does not hand on, as gRPC has them. */

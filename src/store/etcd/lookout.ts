@@ -135,7 +135,7 @@ export class Lookout {
       const hasOther = finding === 'compacted' && this.#seenOnce > this.#seenTwice
       return hasOther ? await this.#probe(this.#seenOnce, reading) : finding
     } catch (error) {
-      // one that answers has something to tell; a server that can not be asked says nothing of what was missed
+      // one that answers has something to tell; a server that cannot be asked says nothing of what was missed
       if (error instanceof UnreadableAnswer) return 'missed'
       this.#problem = error
       return isAnswered ? 'blind' : 'nothing'

@@ -54,7 +54,7 @@ export function writeWatch({ key, rangeEnd, startRevision }: EtcdWatchRequest): 
 
 /** An answer, or a part of one. */
 export interface WatchPart extends EtcdWatchResponse {
-  /** The next one goes on with it, perhaps within a revision. */
+  /** The next one continues with it, perhaps within a revision. */
   readonly isFragment: boolean
 }
 

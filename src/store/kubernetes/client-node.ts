@@ -57,7 +57,7 @@ class ConfigurationOnly {
   }
 }
 
-/** A token that can not be had, a login program that fails: nothing is sent without it. */
+/** A token that cannot be had, a login program that fails: nothing is sent without it. */
 async function authenticate(action: () => Promise<void>): Promise<void> {
   try {
     await action()

@@ -14,7 +14,7 @@ export function isAfter(version: string, other: string): boolean {
 }
 
 /**
- * The conditions of a patch: those of the call, and those that are in it. `undefined`: they can not hold, and the server might take them for
+ * The conditions of a patch: those of the call, and those that are in it. `undefined`: they cannot hold, and the server might take them for
  * none at all.
  */
 export function conditionsOf({ uid, resourceVersion }: Preconditions, patch: PatchInput): Preconditions | undefined {

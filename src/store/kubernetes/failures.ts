@@ -92,7 +92,7 @@ export function failureOfError(error: unknown, asked: Asked): StoreFailure {
   return isUnsent(error) ? notDone(asked, problem, error) : lost(asked, problem, error)
 }
 
-/** A version that a watch or a list can not go on from. The server may tell which is the oldest: `too old resource version: 1 (206)`. */
+/** A version that a watch or a list cannot go on from. The server may tell which is the oldest: `too old resource version: 1 (206)`. */
 export function gone(resourceVersion: string, message = ''): StoreFailure {
   const [, oldest = '0'] = /\((\d{1,20})\)\s*$/.exec(message) ?? []
   return failure('STORE_VERSION_GONE', { resourceVersion, oldest })

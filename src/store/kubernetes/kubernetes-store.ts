@@ -79,7 +79,7 @@ const MAX_ATTEMPTS = 100
  * what it removes and has the server remove exactly that: two. The pages of a list of all namespaces are each in order, and among each other in
  * that of the server.
  *
- * A watch asks for the current version first and goes on by itself when its connection ends. It ends with `STORE_IO` after ten failures in a row
+ * A watch asks for the current version first and continues by itself when its connection ends. It ends with `STORE_IO` after ten failures in a row
  * between which nothing was told, which takes about half a minute and as long as the connections stood; at once if the server refuses it. It
  * asks anew every 25 s, which makes the server tell how far it has come, so that a watch of objects at rest does not become too old, and behind
  * a proxy that passes an answer on when it is whole, events are late but told. A connection on which nothing comes, not even its end, is given
@@ -233,7 +233,7 @@ class KubernetesStore implements Store {
     if (!found.ok) return found
     const target = found.value
     const wanted = conditionsOf(conditions, read.value)
-    // what can not hold, the server may take for no condition at all
+    // what cannot hold, the server may take for no condition at all
     if (wanted === undefined) return this.#refuse(target, conditions)
     const send = (guards: Preconditions) => this.#patch(target, patchBody(read.value, guards), subresource, guards)
     // in a merge patch of a status the server does not look at the uid
@@ -343,7 +343,7 @@ class KubernetesStore implements Store {
     }
   }
 
-  /** The failure of a write under conditions that can not hold. */
+  /** The failure of a write under conditions that cannot hold. */
   async #refuse(target: Target, conditions: Preconditions): StoreResult<never> {
     const read = await this.#read(target)
     if (!read.ok) return read

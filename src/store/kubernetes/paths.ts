@@ -45,7 +45,7 @@ export function queryOf(parameters: { readonly [name: string]: string | number |
   return `?${given.map(([name, value]) => `${name}=${encoded(String(value))}`).join('&')}`
 }
 
-/** Half a surrogate pair can not be encoded, and is in no text of the server. */
+/** Half a surrogate pair cannot be encoded, and is in no text of the server. */
 function encoded(text: string): string {
   return encodeURIComponent(text.replace(/\p{Cs}/gu, '\ufffd'))
 }

@@ -40,7 +40,7 @@ const MAX_FAILURES = 10
 
 const SILENT = `nothing was heard of the server for ${LONGEST_SILENCE_SECONDS} s`
 
-/** A watch that goes on by itself when its connection ends. Begins with the first `next`. */
+/** A watch that continues by itself when its connection ends. Begins with the first `next`. */
 export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #source: WatchSource
   /** Events that nobody has asked for yet. */

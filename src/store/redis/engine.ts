@@ -95,7 +95,7 @@ export class RedisEngine extends PolledEngine {
     }
   }
 
-  /** The revision that a request got before it was refused. @throws the refusal, if that can not be found out */
+  /** The revision that a request got before it was refused. @throws the refusal, if that cannot be found out */
   async #done(id: string, refusal: unknown): Promise<string | undefined> {
     let told: unknown
     try {

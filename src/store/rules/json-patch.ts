@@ -99,7 +99,7 @@ class Editor {
     this.#maxBytes = maxBytes
   }
 
-  /** Does an operation, or says why it can not be done: then a part of it may be done, and the document is good for nothing. */
+  /** Does an operation, or says why it cannot be done: then a part of it may be done, and the document is good for nothing. */
   apply({ op, path, from, value }: PatchOperation): string | undefined {
     switch (op) {
       case 'add':

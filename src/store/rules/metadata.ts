@@ -15,7 +15,7 @@ const OWNER_TEXTS = ['apiVersion', 'kind', 'name', 'uid']
 const OWNER_FLAGS = ['controller', 'blockOwnerDeletion']
 const OWNER_FIELDS = [...OWNER_TEXTS, ...OWNER_FLAGS]
 
-/** What can not own anything: it does not last. */
+/** What cannot own anything: it does not last. */
 const NO_OWNER = { apiVersion: 'v1', kind: 'Event' }
 
 /**
@@ -192,7 +192,7 @@ function ownersProblem(owners: readonly JsonObject[] = []): Problem | undefined 
     : undefined
 }
 
-/** In Go a text can not be null: it is an empty one. */
+/** In Go a text cannot be null: it is an empty one. */
 function withoutNulls(texts: Json): Json {
   if (!isObject(texts) || !Object.values(texts).includes(null)) return texts
   return Object.freeze(Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, text ?? ''])))

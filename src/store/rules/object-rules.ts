@@ -88,7 +88,7 @@ export interface Selection {
 const LARGEST_OBJECT_BYTES = 64 * 1024 * 1024
 const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
 
-/** The year 10000, which RFC 3339 can not write. */
+/** The year 10000, which RFC 3339 cannot write. */
 const END_OF_TIME_MS = 253_402_300_800_000
 
 /** A failed result fits wherever a result of the store is expected. */
@@ -138,7 +138,7 @@ export class ObjectRules {
 
   select(query: ListQuery): Result<Selection, StoreErrorCode> {
     assertQuery(query)
-    // a watch goes on for long: nothing of it may change under its feet
+    // a watch continues for long: nothing of it may change under its feet
     const kept = copyOf(query)
     const problem = queryProblem(this.#kinds.rulesOf(kept), kept)
     return problem === undefined

@@ -12,7 +12,7 @@ export type Matcher = (object: KubeObject) => boolean
 /** The fields that every kind can be asked for. */
 const METADATA_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
-/** Why a query can not be answered, if it can not. A namespace is not needed: all of them are asked for without one. */
+/** Why a query cannot be answered, if it can not. A namespace is not needed: all of them are asked for without one. */
 export function queryProblem(rules: KindRules, query: ListQuery): Problem | undefined {
   const { namespace, labels = {}, labelExpressions = [], fields = {} } = query
   if (namespace !== undefined && namespace !== '') {
@@ -33,7 +33,7 @@ export function queryProblem(rules: KindRules, query: ListQuery): Problem | unde
   return other === undefined ? undefined : { path: formatPath(['fields', other]), problem: 'is not a selectable field' }
 }
 
-/** A copy of what a query says: whatever goes on for long must not change with the query of the caller. */
+/** A copy of what a query says: whatever continues for long must not change with the query of the caller. */
 export function copyOf({ apiVersion, kind, namespace, labels, labelExpressions, fields }: ListQuery): ListQuery {
   const copy = ({ key, operator, values }: LabelRequirement) => ({ key, operator, values: values && [...values] })
   return {
@@ -88,7 +88,7 @@ export type Step = IteratorResult<WatchEvent, undefined>
 /** The step of a watch that is over. */
 export const END: Step = /* @__PURE__ */ Object.freeze({ done: true, value: undefined })
 
-/** A watch that can not begin. */
+/** A watch that cannot begin. */
 export async function* failedWatch(failure: StoreFailure): AsyncGenerator<WatchEvent, undefined> {
   yield { type: 'ERROR', failure }
 }

@@ -60,7 +60,7 @@ export class Connection {
  * Sets up a connection, because none of this is kept in the file for all clients: one starts with `synchronous` at NORMAL when it opens a
  * file in WAL mode, another does not wait for locks. What was set is read back.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a database that can not be set up so; what the client throws
+ * @throws IpamError `INVALID_ARGUMENT` for a database that cannot be set up so; what the client throws
  */
 export function connect(database: SqliteDatabase, options: ConnectionOptions): Connection {
   assertObject('database', database)

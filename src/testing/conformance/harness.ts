@@ -39,7 +39,7 @@ export interface ConformanceOptions {
   readonly open: () => Store | Promise<Store>
   /** Makes a namespace exist. Left out: they need not be made. */
   readonly createNamespace?: ((name: string) => Promise<void>) | undefined
-  /** Cuts the connections of all watches of the stores that were opened. Left out: they can not be cut. */
+  /** Cuts the connections of all watches of the stores that were opened. Left out: they cannot be cut. */
   readonly interruptWatches?: (() => Promise<void>) | undefined
   /** `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time. */
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -212,7 +212,7 @@ export class Bench {
     return this.options.patienceMs ?? 10_000
   }
 
-  /** In short pauses: one can not be ended, and one that is left behind keeps a process alive. */
+  /** In short pauses: one cannot be ended, and one that is left behind keeps a process alive. */
   async wait(milliseconds: number, isOver: () => boolean = () => false): Promise<void> {
     for (let left = milliseconds; left > 0 && !isOver(); left -= PAUSE_MS) {
       await this.options.sleep(Math.min(left, PAUSE_MS))

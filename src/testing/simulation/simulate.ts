@@ -114,7 +114,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 /** How many turns people leave at most between two steps. */
 const MAX_PAUSE = 24
 
-/** Time goes on by this much with every turn. */
+/** Time continues by this much with every turn. */
 const TURN_MS = 50
 const START_MS = 1_767_225_600_000
 
@@ -254,7 +254,7 @@ class Simulation {
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
   }
 
-  /** Where nothing is left to do but to wait, time goes on to when the first one has waited enough. */
+  /** Where nothing is left to do but to wait, time continues to when the first one has waited enough. */
   #jump(): boolean {
     const dueMs = Math.min(...this.#writers.map((writer) => writer.dueMs))
     if (!Number.isFinite(dueMs) || this.#jumps >= MAX_JUMPS) return false

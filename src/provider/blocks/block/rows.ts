@@ -133,7 +133,7 @@ export function entriesAt(parsed: ParsedBlock, unit: number, count: number): rea
   return parsed.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
 }
 
-/** Changes nothing but the version of a block: what was sent for the version of before can not be done any more. */
+/** Changes nothing but the version of a block: what was sent for the version of before cannot be done any more. */
 export function fence(parsed: ParsedBlock): PatchEffect {
   const sequence = parsed.object.spec.sequence + 1
   return patchBlock(parsed.object, { sequence }, 'nothing that was sent for it before comes later')

@@ -60,7 +60,7 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   /** What IPAddress objects hold of one pool. */
   ledger(): L
   /**
-   * The pool as blocks know it, under a name of its own that never changes: also one that is being deleted, and one whose spec can not be used. Its status has the
+   * The pool as blocks know it, under a name of its own that never changes: also one that is being deleted, and one whose spec cannot be used. Its status has the
    * grid and a `domainUID`. Left out: the pools are of kind IPPool, and somebody runs `blocksOperator`.
    */
   ipPoolOf?(pool: P): IPPool

@@ -18,7 +18,7 @@ import type { OperatorOutcome } from './outcome.js'
 
 type Family = 4 | 6
 
-/** Why the grid of a domain can not be used. */
+/** Why the grid of a domain cannot be used. */
 export function domainProblem({ spec }: IPDomain): string | undefined {
   const ipv4 = gridProblem(4, spec.ipv4)
   if (ipv4 !== undefined) return `spec.ipv4: ${ipv4}`

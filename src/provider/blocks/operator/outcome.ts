@@ -8,5 +8,5 @@ export type OperatorOutcome =
   | { readonly kind: 'kept'; readonly message: string }
   /** It goes. */
   | { readonly kind: 'going'; readonly message: string }
-  /** It can not be used, and why. */
+  /** It cannot be used, and why. */
   | { readonly kind: 'broken'; readonly message: string }

@@ -26,7 +26,7 @@ export interface PoolInput {
   readonly view: PoolView
   /** `undefined`: there is none of that name. */
   readonly domain: IPDomain | undefined
-  /** Why the domain can not be read, if it can not. */
+  /** Why the domain cannot be read, if it can not. */
   readonly unreadable: string | undefined
   readonly usage: PoolUsage
   /** The blocks of the domain. */
@@ -83,7 +83,7 @@ function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | un
   }
   const isTaken = pool.status?.domainUID === domain.metadata.uid
   if (isDeleting(domain) && !isTaken) return `domain ${pool.spec.domain} is being deleted`
-  // a wish that comes later changes nothing, and what is given goes on to be
+  // a wish that comes later changes nothing, and what is given continues to be
   const problem = domainProblem(domain) ?? (isTaken ? undefined : gridConflict(pool, domain))
   if (problem !== undefined) return problem
   const offGrid = isTaken ? undefined : blocks.offGridOf(domain.spec)

@@ -96,7 +96,7 @@ export class PoolView {
     return this.#problem
   }
 
-  /** Why the spec can not be used; `undefined` if it can. */
+  /** Why the spec cannot be used; `undefined` if it can. */
   get specProblem(): string | undefined {
     return this.#specProblem
   }

@@ -10,11 +10,11 @@ import { type Owners, ownerAbsent } from './owners.js'
 
 /** What is to be done about a row. */
 export type Decision =
-  /** Its owner is there, or it can not be told. */
+  /** Its owner is there, or it cannot be told. */
   | { readonly kind: 'stays' }
   /** Its owner has something else: it goes, if the check holds. */
   | { readonly kind: 'surplus'; readonly check: Effect }
-  /** Its owner was made anew, and goes on with what it had. */
+  /** Its owner was made anew, and continues with what it had. */
   | { readonly kind: 'successor'; readonly uid: string; readonly check: Effect }
   /** Its owner is not there: if that stays so, the row goes, if the checks hold. */
   | { readonly kind: 'missing'; readonly checks: readonly Effect[] }

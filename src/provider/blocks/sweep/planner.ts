@@ -20,7 +20,7 @@ import { planRows, type Sweep } from './rows.js'
 export interface BlocksSweepOptions {
   /**
    * The kinds of owners that are looked for. A row of an owner of another kind is never touched. With IPAddressClaim among them, rows that a claim has beside
-   * the address that it was given go as well, and what it had goes on to the claim that has adopted its IPAddress.
+   * the address that it was given go as well, and what it had continues to the claim that has adopted its IPAddress.
    */
   readonly owners: readonly KindInfo[]
   /** How long an owner has to be missing before what it has is taken back, in seconds, from 0 to 86,400. Default 900. */

@@ -443,7 +443,7 @@ class AllocateTask implements GroupedTask {
     return unconfirmed === undefined ? this.#end(places, outcome) : write(fence(unconfirmed))
   }
 
-  /** What the handle names that was not looked at yet, and what can not be told without it. */
+  /** What the handle names that was not looked at yet, and what cannot be told without it. */
   #reviewHandle(): Step<AllocationOutcome> | undefined {
     const handle = this.#handle
     if (handle === undefined) return undefined

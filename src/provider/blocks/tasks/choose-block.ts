@@ -83,7 +83,7 @@ export function unitsWanted(
   return length === undefined ? count : 2 ** (allocationPrefixLength - length)
 }
 
-/** @returns why a pool with this grid can not give what is asked for */
+/** @returns why a pool with this grid cannot give what is asked for */
 function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
   const { count = 1, prefixLengths } = request
   const length = grid.family === 4 ? prefixLengths?.ipv4 : prefixLengths?.ipv6

@@ -93,7 +93,7 @@ export class OwnerHandle {
     return this.#object !== undefined
   }
 
-  /** Why it can not be used. */
+  /** Why it cannot be used. */
   get problem(): string | undefined {
     return typeof this.#known === 'object' && 'unreadable' in this.#known ? this.#known.unreadable : undefined
   }
@@ -108,7 +108,7 @@ export class OwnerHandle {
     return this.#written.has(block)
   }
 
-  /** The blocks of an interface that have to stay in the handle: those with a row of it, whatever pool it is of, and those that can not be read. */
+  /** The blocks of an interface that have to stay in the handle: those with a row of it, whatever pool it is of, and those that cannot be read. */
   blocksWith(interfaceName: string, known: KnownBlocks): Set<string> {
     const rows = known.rowsOf(this.#uid).filter(({ entry }) => isOf(entry, interfaceName))
     const withRows = new Set(rows.map(({ parsed }) => parsed.name))
@@ -117,7 +117,7 @@ export class OwnerHandle {
     )
   }
 
-  /** A block that it names for one of some interfaces and that can not be read. */
+  /** A block that it names for one of some interfaces and that cannot be read. */
   unreadable(interfaces: readonly string[], known: KnownBlocks): string | undefined {
     for (const name of interfaces.flatMap((each) => this.#blocksOf(each))) {
       const parsed = known.block(name)
@@ -164,7 +164,7 @@ export class OwnerHandle {
   /**
    * Writes which blocks interfaces have.
    *
-   * @param isFence also where the handle says so already: what was sent for its version of before can not be done any more
+   * @param isFence also where the handle says so already: what was sent for its version of before cannot be done any more
    * @returns nothing if it says so already
    */
   write(

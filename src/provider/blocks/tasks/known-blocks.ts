@@ -18,7 +18,7 @@ import type { PoolReading } from '../pool/pool-reading.js'
 import { PoolView } from '../pool/pool-view.js'
 import { blockWatch, poolWatch } from './watches.js'
 
-/** What is known under a name: nothing, that there is nothing, why it can not be read, or what there is. */
+/** What is known under a name: nothing, that there is nothing, why it cannot be read, or what there is. */
 export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
 
 /** A row, and the block that it is in. */
@@ -45,12 +45,12 @@ export interface OthersBlock {
   readonly isLast: boolean
 }
 
-/** A block that can not be read: what its name says of it. */
+/** A block that cannot be read: what its name says of it. */
 export interface UnreadableBlock {
   readonly name: string
   readonly domain: string
   readonly prefix: Prefix.Prefix
-  /** Why it can not be read. */
+  /** Why it cannot be read. */
   readonly message: string
 }
 
@@ -165,7 +165,7 @@ export class KnownBlocks {
     yield* this.#assumed.values()
   }
 
-  /** The blocks that can not be read, as far as they have names of blocks, and why. */
+  /** The blocks that cannot be read, as far as they have names of blocks, and why. */
   unreadableBlocks(): readonly UnreadableBlock[] {
     return this.#blocks.unreadable().flatMap(({ object, problem: message }) => {
       const { name } = object.metadata
@@ -374,7 +374,7 @@ export class KnownBlocks {
     for (const pool of this.pools()) if (pool.object.spec.domain === place.domain) action(pool, place.prefix)
   }
 
-  /** Whoever has what in a block that can not be read: nothing more is given there. */
+  /** Whoever has what in a block that cannot be read: nothing more is given there. */
   #markUnreadable(pool: PoolView, block: string): void {
     const place = parseBlockName(block)
     if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix, block)

@@ -24,5 +24,5 @@ export type AllocationOutcome =
   | { readonly kind: 'notReady'; readonly message: string }
   /** The store takes no row in any block that has room: a webhook denies it, or the object is too large. */
   | { readonly kind: 'denied'; readonly message: string }
-  /** Pools are not for this owner, or can not give what is asked for at all. */
+  /** Pools are not for this owner, or cannot give what is asked for at all. */
   | { readonly kind: 'refused'; readonly message: string }

@@ -18,7 +18,7 @@ export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
   /** It has nothing of the kind, or not any more. */
   | { readonly kind: 'nothing'; readonly message: string }
-  /** It can not be told what it has: its handle, or a block, can not be read. */
+  /** It cannot be told what it has: its handle, or a block, cannot be read. */
   | { readonly kind: 'notReady'; readonly message: string }
   /** Somebody else has the address. */
   | { readonly kind: 'notYours'; readonly message: string; readonly by: string }
@@ -165,7 +165,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const unknown = pools.filter((name) => this.#known.pool(name) === undefined)
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
     const views = pools.map((name) => this.#known.pool(name)).filter((pool) => pool instanceof PoolView)
-    // of which domain a pool is that is gone, or can not be read, nobody knows
+    // of which domain a pool is that is gone, or cannot be read, nobody knows
     if (views.length < pools.length) return this.#list(EVERYWHERE)
     const blocks = address === undefined ? [] : views.map((pool) => pool.blockAt(address))
     if (address === undefined || blocks.includes(undefined)) {
@@ -184,7 +184,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     return { kind: 'list', query: { apiVersion, kind, fields }, why: 'all that the owner has' }
   }
 
-  /** Why it is not certain that what was found is all: a block that it may be in can not be read. */
+  /** Why it is not certain that what was found is all: a block that it may be in cannot be read. */
   #obstacle(): string | undefined {
     const { pools = [], address } = this.#request
     const named = this.#handle?.unreadable(this.#interfaces(this.#handle), this.#known)
