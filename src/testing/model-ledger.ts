@@ -17,6 +17,11 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
 
   setSpace({ space, length }: LedgerSpec): void {
     this.#space = space
+    this.#units = this.#unitsOf(length)
+  }
+
+  #unitsOf(length: number | undefined): readonly Prefix[] {
+    const space = this.#space
     const units: Prefix[] = []
     for (const { first, last } of RangeSet.ranges(space)) {
       for (
@@ -29,7 +34,7 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
         if (units.length > 100_000) throw new RangeError('a model ledger has at most 100,000 units')
       }
     }
-    this.#units = units
+    return units
   }
 
   set(id: string, entry: LedgerEntry<H>): void {
@@ -105,9 +110,9 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
     return held.filter((one) => held.some((other) => other !== one && overlap(one.prefix, other.prefix)))
   }
 
-  #candidates({ family, from, within }: LedgerQuery): Prefix[] {
+  #candidates({ family, from, within, length }: LedgerQuery): Prefix[] {
     const wanted = from?.family ?? family
-    return this.#units.filter((unit) => {
+    return (length === undefined ? this.#units : this.#unitsOf(length)).filter((unit) => {
       if (wanted !== undefined && unit.address.family !== wanted) return false
       return within === undefined || RangeSet.contains(within, unit)
     })

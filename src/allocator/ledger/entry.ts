@@ -47,6 +47,8 @@ export interface LedgerQuery {
   readonly from?: Address | undefined
   /** `lowest`: the search ends at the end of the space. `around`: it continues at the beginning of the space. Default `lowest`. */
   readonly order?: 'lowest' | 'around' | undefined
+  /** The length of the unit that is wanted, if it is wider than that of the ledger: 24 for a /24 of a ledger of addresses. */
+  readonly length?: number | undefined
   /** Only units that lie wholly in this set. */
   readonly within?: RangeSet | undefined
   /** Any free unit instead, each with the same probability. `from` and `order` have no effect then. */

@@ -3,6 +3,7 @@ import { PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { refuse } from '../../errors/refuse.js'
 import { PrefixTree } from '../prefixes/prefix-tree.js'
 import { Deadlines } from '../util/deadlines.js'
 import { MultiMap } from '../util/multi-map.js'
@@ -180,7 +181,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * The unit that is offered next; `undefined` if none is free. Changes nothing. With `within`, O(its ranges) more. With `random`, O(n) while less than
    * a sixteenth is free.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a random number that is not from 0 up to 1
+   * @throws IpamError `INVALID_ARGUMENT` for a random number that is not from 0 up to 1, and for a `length` that is longer than that of a unit
    */
   next(query: LedgerQuery = {}): Prefix | undefined {
     const own = query.for === undefined ? undefined : this.#nextOwn(query.for, query)
@@ -235,8 +236,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     }
   }
 
-  #randomFree({ family, length, units, open }: FreeSpace, { within, random }: LedgerQuery): Prefix | undefined {
-    const all = within === undefined ? units : unitsOf(RangeSet.intersect(this.#space, within), family, length)
+  #randomFree({ family, length, units, open }: FreeSpace, query: LedgerQuery): Prefix | undefined {
+    const { within, random } = query
+    const isWhole = within === undefined && query.length === undefined
+    const all = isWhole ? units : unitsOf(RangeSet.intersect(this.#space, within ?? this.#space), family, length)
     const freeUnits = () => {
       const free = RangeSet.fromPrefixes(open.freePrefixes())
       return unitsOf(within === undefined ? free : RangeSet.intersect(free, within), family, length)
@@ -244,9 +247,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return randomUnit(all, open.countFree(length), random!, (unit) => open.isFree(unit), freeUnits)
   }
 
-  #freeOf({ family, from }: LedgerQuery): readonly FreeSpace[] {
+  #freeOf({ family, from, length }: LedgerQuery): readonly FreeSpace[] {
     const wanted = from?.family ?? family
-    return wanted === undefined ? this.#free : this.#free.filter((free) => free.family === wanted)
+    const found = wanted === undefined ? this.#free : this.#free.filter((free) => free.family === wanted)
+    return length === undefined ? found : found.map((free) => ({ ...free, length: assertWider(length, free.length) }))
   }
 
   #occupy(entry: LedgerEntry<H>): void {
@@ -310,6 +314,12 @@ function firstWithin(open: PrefixTree, family: Family, length: number, within: R
     if (Address.compare(Prefix.last(found), last) <= 0) return found
   }
   return undefined
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertWider(length: number, unit: number): number {
+  if (Number.isInteger(length) && length >= 0 && length <= unit) return length
+  return refuse('length', `a whole number from 0 to ${unit}, the length of a unit`, length)
 }
 
 function isHeld({ reason }: LedgerEntry): boolean {
