@@ -90,6 +90,11 @@ export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Ite
   unreadable(): readonly Extract<Parsed<T, O>, { ok: false }>[]
   /** Whether the store has said that no object of this uid exists under a name. */
   isProvenAbsent(ref: NameRef | string, uid: string): boolean
+  /**
+   * Whether the list or the watch has told everything that was stored of the selection up to a resourceVersion of its kind. What the host has written itself is known
+   * sooner, and does not count. False in a cache that is filled by single reads.
+   */
+  hasReached(version: string): boolean
 }
 
 /** Names an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. */
@@ -168,6 +173,10 @@ export class ParsedObjects<T> implements CachedObjects<T> {
     return this.#facts.isProvenAbsent(nameKey(ref), uid)
   }
 
+  hasReached(version: string): boolean {
+    return this.#facts.hasReached(version)
+  }
+
   *[Symbol.iterator](): IterableIterator<T> {
     for (const entry of this.#entries.values()) if (entry.ok) yield entry.value
   }
@@ -204,6 +213,7 @@ export interface CollectionFacts {
   isKnownAbsent(key: string): boolean
   absentNames(): Iterable<string>
   isProvenAbsent(key: string, uid: string): boolean
+  hasReached(version: string): boolean
 }
 
 /** Whether two objects of one name are the same version of the same object. One without a version never is. */

@@ -130,9 +130,15 @@ export class ObjectCache {
     return [...this.#kinds.values()].every((collections) => [...collections.values()].every(({ isEmpty }) => isEmpty))
   }
 
-  /** All objects of a selection are known from now on: what is not, does not exist. */
-  complete(selection: Selection): void {
-    this.#collection(selection).isComplete = true
+  /**
+   * All objects of a selection are known from now on: what is not, does not exist.
+   *
+   * @param resourceVersion that of the list: what was stored by then is known
+   */
+  complete(selection: Selection, resourceVersion?: string): void {
+    const collection = this.#collection(selection)
+    collection.isComplete = true
+    collection.reach(resourceVersion)
   }
 
   /** Forgets everything: before a fresh list, and after what is stored was restored to an earlier state. */
@@ -223,6 +229,8 @@ class Collection {
   /** Objects that have left the selection, by name. */
   readonly #left = new Map<string, { readonly uid: string | undefined; readonly version: string | undefined }>()
   readonly #readers = new Map<object, ParsedObjects<unknown>>()
+  /** Everything that the list and the watch of the selection tell is known up to this version. Own writes are ahead of it. */
+  #reached: string | undefined
   isComplete = false
 
   constructor(selection: Selection) {
@@ -240,10 +248,16 @@ class Collection {
       isKnownAbsent: (key) => this.#absent.has(key) || (this.isComplete && !isSelective(this.#selection)),
       absentNames: () => this.#absent,
       isProvenAbsent: (key, uid) => this.#proven.has(`${key} ${uid}`),
+      hasReached: (version) => this.#reached !== undefined && !isOlderVersion(this.#reached, version),
     })
     this.#readers.set(watch, reader as ParsedObjects<unknown>)
     for (const [key, { ref, object }] of this.#seen) if (object !== undefined) reader.set(key, ref, object, false)
     return reader
+  }
+
+  /** A list or the watch has told everything up to a version. */
+  reach(version: string | undefined): void {
+    if (version !== undefined && !isOlderVersion(version, this.#reached)) this.#reached = version
   }
 
   /** Takes a change in, and adds what has changed for each reader. */
@@ -254,6 +268,8 @@ class Collection {
       return this.#seen.has(key) ? this.#leave(key, change.object, ref, deltas) : 'echo'
     }
     const { uid, resourceVersion: version } = change.object.metadata
+    // the objects of a first list come in no order of versions
+    if (options.isOwn && this.isComplete) this.reach(version)
     const seen = this.#seen.get(key)
     if (uid !== undefined && this.#deleted.has(`${key} ${uid}`)) return 'echo'
     if (seen !== undefined && isOutdated(change.object, seen, options.since)) return 'echo'
@@ -329,6 +345,7 @@ class Collection {
     this.#proven.clear()
     this.#absent.clear()
     this.#left.clear()
+    this.#reached = undefined
     this.isComplete = false
     for (const reader of this.#readers.values()) reader.clear()
   }

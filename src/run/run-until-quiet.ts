@@ -148,7 +148,7 @@ class Run<O extends Outcome> {
       throw ipamError('STORE_IO', { operation: `list of ${kind}`, problem })
     }
     for (const change of found.changes) this.#show(change, { selection })
-    this.#cache.complete(selection)
+    this.#cache.complete(selection, listed.value.resourceVersion)
   }
 
   /** Plans and writes until no key waits. Keys that sum up others come when nothing else is left. */

@@ -86,7 +86,7 @@ export class Informer {
     this.#reached = resourceVersion
     // the claim that has waited longest is served first, also after a restart
     for (const change of found.changes) show(change, true)
-    cache.complete(this.#selection)
+    cache.complete(this.#selection, resourceVersion)
     return resourceVersion
   }
 

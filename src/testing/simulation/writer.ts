@@ -3,6 +3,7 @@ import {
   type Applied,
   type ApplyOptions,
   type Change,
+  type EventEffect,
   ObjectCache,
   type Planner,
   type Selection,
@@ -36,6 +37,8 @@ export interface WriterWorld {
   readonly concurrency: number
   /** Whether a planner is shown own writes before the watch tells of them. */
   readonly showsOwnWrites: boolean
+  /** Told of each Event. */
+  readonly onEvent?: ((event: EventEffect) => void) | undefined
   /** Told of a mistake of the code under test. */
   readonly failed: (problem: string) => void
 }
@@ -68,6 +71,8 @@ export class Writer {
   /** Keys whose plans are being carried out; those that nobody has taken yet. */
   readonly #busy = new Set<string>()
   readonly #jobs: string[] = []
+  /** By key whose plan is being carried out, or was when this writer died: how much it had been told when it made the first plan. */
+  readonly #plannedAt = new Map<string, number>()
   #isDead = false
 
   constructor(
@@ -149,13 +154,15 @@ export class Writer {
   async #listAll(): Promise<void> {
     const { truth } = this.#world
     this.#began = truth.log.length
+    // what the last term had under way has arrived by now, or never will
+    this.#plannedAt.clear()
     for (const selection of this.#watches) {
       for (;;) {
         const listed = await this.#store.list(queryOf(selection))
         if (!listed.ok) continue
         this.#told.set(selection, truth.lengthAt(Number(listed.value.resourceVersion)))
         for (const object of listed.value.items) this.#show({ kind: 'present', object }, { selection })
-        this.#cache.complete(selection)
+        this.#cache.complete(selection, listed.value.resourceVersion)
         break
       }
     }
@@ -201,7 +208,7 @@ export class Writer {
   }
 
   async #carryOut(key: string): Promise<void> {
-    const { now, scheduler, showsOwnWrites } = this.#world
+    const { now, scheduler, showsOwnWrites, onEvent } = this.#world
     const canWrite = () => this.#world.canWrite(this)
     const ended = await runKey(this.#planner, key, this.#store, {
       now,
@@ -211,12 +218,15 @@ export class Writer {
       show: (change, source, since) => {
         if (showsOwnWrites || source === 'read') this.#show(change, { since })
       },
+      onEvent,
       onPlan: (plan) => {
+        if (!this.#plannedAt.has(key)) this.#plannedAt.set(key, this.#toldOfAll())
         const shown = plan === undefined ? 'nothing' : `${plan.outcome.kind}, ${plan.effects.length} effects`
         scheduler.note(this.name, `  plans ${key}: ${shown}`)
       },
     })
     for (const other of ended.wakes) this.#queue.add(other)
+    if (ended.kind !== 'unsettled') this.#plannedAt.delete(key)
     if (ended.kind === 'done') {
       const { requeueAfterSeconds } = ended
       if (requeueAfterSeconds !== undefined) this.#timers.set(key, now() + requeueAfterSeconds * 1000)
@@ -230,6 +240,7 @@ export class Writer {
         this.#show(settled.value.change)
         break
       }
+      this.#plannedAt.delete(key)
       for (const other of ended.release()) this.#queue.add(other)
     }
     this.#queue.add(key)
@@ -284,6 +295,18 @@ export class Writer {
   /** How much of the log it has seen, of any kind. */
   get seen(): number {
     return this.#began
+  }
+
+  /** {@link ObservedWriter.knows}. */
+  get knows(): number {
+    return Math.min(...this.#plannedAt.values(), this.#toldOfAll())
+  }
+
+  /** How many entries of the log were told by every watch that has them. */
+  #toldOfAll(): number {
+    const { truth } = this.#world
+    const untold = this.#watches.map((watch) => truth.next(kindKey(watch), this.#told.get(watch) ?? 0))
+    return Math.min(truth.log.length, ...untold.filter((at) => at >= 0))
   }
 
   /** When the first of the keys that wait is due. */
