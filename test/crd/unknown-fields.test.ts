@@ -3,6 +3,7 @@ import * as InCluster from 'ipam-kit/crd/in-cluster'
 import * as IpamKit from 'ipam-kit/crd/ipam-kit'
 import type { Admission, CrdModel, FieldValidationOptions, KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { type AdmissionRequest, answerAdmissionReview } from 'ipam-kit/crd/webhook'
 import { describe, expect, test } from 'vitest'
 
@@ -17,6 +18,8 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPBlock,
   IpamKit.IPDomain,
   IpamKit.IPHandle,
+  IpamKit.ClusterNetwork,
+  ClusterCIDR,
 ]
 const versions = models.flatMap((model) => model.versions.map(({ apiVersion }) => ({ model, apiVersion })))
 

@@ -6,8 +6,10 @@ export {
   type NodeSelectorRequirement,
   type NodeSelectorTerm,
   nodeSelectorErrors,
-  nodeSelectorMatcher,
   nodeSelectorSchema,
+  nodeSelectorScore,
   type SelectableNode,
 } from './node-selector.js'
+export { type NodeSubnets, nodeSubnets } from './node-subnets.js'
 export { Pod, type PodSpec, type PodStatus } from './pod.js'
+export { Service, type ServiceSpec } from './service.js'

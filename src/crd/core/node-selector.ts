@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
-import { labelOf, meetsRequirement, type ObjectMeta } from '../meta/object.js'
+import { type LabelSelectorRequirement, labelOf, meetsRequirement, type ObjectMeta } from '../meta/object.js'
 
 /** `core/v1` NodeSelector: a Node has to meet one of the terms. Without terms it selects no Node. */
 export interface NodeSelector {
@@ -19,8 +19,11 @@ export interface NodeSelectorTerm {
 
 export interface NodeSelectorRequirement {
   readonly key: string
-  /** `NotIn` also holds for a Node without the label. `Gt` and `Lt` compare whole numbers of 64 bits, and hold only for labels that are such numbers. */
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt'
+  /**
+   * `NotIn` also holds for a Node without the label. `Gt` and `Lt` compare whole numbers of 64 bits, and hold only for labels that are such numbers. API servers
+   * store any other text too where a CRD has the field: its term selects no Node.
+   */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | (string & {})
   /** At least one for `In` and `NotIn`, exactly one for `Gt` and `Lt`, none for the others. */
   readonly values?: readonly string[] | undefined
 }
@@ -34,7 +37,7 @@ const requirementsSchema = /* @__PURE__ */ z
   .array(
     z.looseObject({
       key: z.string(),
-      operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
+      operator: z.string(),
       values: z.array(z.string()).optional(),
     }),
   )
@@ -52,26 +55,33 @@ const NAME_FIELD = 'metadata.name'
  * are ANDed. A term that an API server would refuse ({@link nodeSelectorErrors}) selects no Node; the other terms count. What no selector at all means is up to
  * the kind that has it.
  *
- * O(size of the selector). For many Nodes: {@link nodeSelectorMatcher}.
+ * O(size of the selector). For many Nodes: {@link nodeSelectorScore}.
  *
  * @example
  * const node = { metadata: { name: 'n1', labels: { cpus: '16' } } }
  * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node) // true
  */
 export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode): boolean {
-  return nodeSelectorMatcher(selector)(node)
+  return nodeSelectorScore(selector)(node) > 0
 }
 
-/** {@link matchesNodeSelector} for many Nodes: the selector is checked once. */
-export function nodeSelectorMatcher(selector: NodeSelector): (node: SelectableNode) => boolean {
+/**
+ * How closely a selector selects Nodes: the number of requirements of the largest term that a Node meets; 0 for a Node that is not selected. The selector is checked
+ * once.
+ */
+export function nodeSelectorScore(selector: NodeSelector): (node: SelectableNode) => number {
   const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome)
-  return (node) => terms.some((term) => meetsTerm(term, node))
+  return (node) => terms.reduce((most, term) => (sizeOf(term) > most && meetsTerm(term, node) ? sizeOf(term) : most), 0)
+}
+
+function sizeOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): number {
+  return matchExpressions.length + matchFields.length
 }
 
 /** Whether a term has requirements, and all of them can be read. */
 function selectsSome({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean {
   return (
-    matchExpressions.length + matchFields.length > 0 &&
+    sizeOf({ matchExpressions, matchFields }) > 0 &&
     matchExpressions.every((requirement) => labelErrors('', requirement).length === 0) &&
     // as upstream, any field is taken here: no Node has another one than its name
     matchFields.every(({ operator, values = [] }) => takesValues(operator) && values.length === 1)
@@ -94,7 +104,10 @@ function meetsTerm(
 }
 
 function meetsLabel({ key, operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {
-  if (operator !== 'Gt' && operator !== 'Lt') return meetsRequirement({ key, operator, values }, label)
+  if (!isComparison(operator)) {
+    // terms with an unknown operator are left out before
+    return meetsRequirement({ key, operator: operator as LabelSelectorRequirement['operator'], values }, label)
+  }
   const [number, bound] = [wholeNumber(label), wholeNumber(values[0])]
   if (number === undefined || bound === undefined) return false
   return operator === 'Gt' ? number > bound : number < bound

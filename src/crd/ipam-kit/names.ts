@@ -34,3 +34,14 @@ export const MAX_SECONDS = 31_622_400
 export const MAX_BLOCK_SIZE = 1024
 /** How many units a block has where nobody says it: of pools that bind blocks to nodes, and of others. */
 export const DEFAULT_BLOCK_SIZES = { node: 64, shared: 256 } as const
+
+/** The most components that have to accept a range of a ClusterNetwork. */
+export const MAX_CONSUMERS = 8
+/** The most ranges of a ClusterNetwork. Each component can answer for each of them. */
+export const MAX_RANGES = 128
+export const MAX_ANSWERS = MAX_RANGES * MAX_CONSUMERS
+/** The most CIDRs of a family in a ClusterNetwork: as many as ip-masq-agent reads. */
+export const MAX_KNOWN_PREFIXES = 64
+
+/** The most Nodes that a SubnetReservations has entries of. */
+export const MAX_RESERVATIONS = 256

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { age, column, type PrinterColumn, type VersionSpec } from '../meta/crd-model.js'
-import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
+import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import {
   fixed,
   flag,
@@ -18,10 +18,15 @@ import { labelSelector } from '../meta/strict-label-selector.js'
 import {
   API_VERSION,
   DEFAULT_DOMAIN,
+  MAX_ANSWERS,
   MAX_BLOCK_SIZE,
+  MAX_CONSUMERS,
   MAX_HANDLE_BLOCKS,
   MAX_HANDLE_INTERFACES,
+  MAX_KNOWN_PREFIXES,
   MAX_NAME_LENGTH,
+  MAX_RANGES,
+  MAX_RESERVATIONS,
   MAX_ROW_TEXTS,
   MAX_SECONDS,
   MAX_STATUS_RANGES,
@@ -65,6 +70,27 @@ export function blockVersions(): readonly VersionSpec[] {
 export function handleVersions(): readonly VersionSpec[] {
   const columns = [column('Owner', 'Whose rows it finds', '.spec.owner'), age('handle')]
   return [{ apiVersion: API_VERSION, columns, schema: handle }]
+}
+
+export function networkVersions(): readonly VersionSpec[] {
+  const known = (family: 4 | 6) =>
+    column(
+      `Known v${family}`,
+      `First of the CIDRs that IPv${family} addresses of pods are in`,
+      `.status.families[?(@.family=="IPv${family}")].known[0]`,
+    )
+  const columns = [
+    column('Assigner', 'What assigns subnets to nodes', '.status.assigner'),
+    known(4),
+    known(6),
+    ready('view'),
+    age('view'),
+  ]
+  return [{ apiVersion: API_VERSION, columns, schema: network }]
+}
+
+export function reservationVersions(): readonly VersionSpec[] {
+  return [{ apiVersion: API_VERSION, columns: [age('object')], schema: reservations }]
 }
 
 function ready(what: string): PrinterColumn {
@@ -295,4 +321,111 @@ function row() {
     released: text('When it was given back.', TIME).optional(),
     until: text('Until when it is held, or cools.', TIME).optional(),
   })
+}
+
+const CONSUMER = { minLength: 1, maxLength: 63, pattern: SUBDOMAIN_PATTERN } as const
+const NETWORKS = { format: 'int32', minimum: 0 } as const
+
+function network() {
+  const consumer = object('A component.', { name: text('Name of the component, as it answers.', CONSUMER) })
+  const spec = object('Which components accept a range before it is used.', {
+    consumers: list(
+      'The components that must accept a range before nodes get subnets from it. Left out: ranges are active at once.',
+      consumer,
+      { maxItems: MAX_CONSUMERS, mapKeys: ['name'] },
+    ).optional(),
+    acceptanceSeconds: integer(
+      'A component that has not answered after this many seconds counts as having accepted. A rejection always counts. Left out: no time limit.',
+      { format: 'int32', minimum: 1, maximum: MAX_SECONDS },
+    ).optional(),
+  })
+  return kubeObject('The ranges that pods of the cluster have addresses in, and their acceptance.', {
+    spec: spec.default({}),
+    status: networkStatus().optional(),
+  })
+}
+
+function networkStatus() {
+  const range = object('A range that nodes get subnets from.', {
+    cidr: canonical('The range.'),
+    state: text(
+      'Proposed: waits for acceptance. Active: nodes can get subnets from it. Terminating: nodes get no more subnets from it, and still have some.',
+      { enum: ['Proposed', 'Active', 'Terminating'] },
+    ),
+    source: object('What configures the range.', {
+      kind: text('Kind of the object, or Flag.', { minLength: 1, maxLength: 63, pattern: KIND_PATTERN }),
+      name: text('Name of the object, or of the flag.', { minLength: 1, maxLength: 253 }),
+    }),
+    proposedAt: text('When the range was added to the view. The time limit of acceptance begins then.', TIME),
+  })
+  const answer = object('What one component says of one range.', {
+    cidr: canonical('The range, as ranges has it.'),
+    consumer: text('Name of the component, as the spec has it.', CONSUMER),
+    accepted: flag('Whether the component accepts the range.'),
+    reason: text('Why, in a sentence.', { maxLength: 128 }).optional(),
+    at: text('When the component answered.', TIME).optional(),
+  })
+  return object('The network view.', {
+    observedGeneration: integer('The generation of the spec that the view was made for.', GENERATION).optional(),
+    assigner: text(
+      'What assigns subnets to nodes: the allocator of Kubernetes (NodeCIDRs), ClusterCIDR objects, nothing as all nodes share the ranges (Shared), or something else (Unknown).',
+      { enum: ['NodeCIDRs', 'ClusterCIDR', 'Shared', 'Unknown'] },
+    ).optional(),
+    families: list('The addresses of pods, by family.', networkFamily(), {
+      maxItems: 2,
+      mapKeys: ['family'],
+    }).optional(),
+    ranges: list('The ranges that are configured.', range, { maxItems: MAX_RANGES, mapKeys: ['cidr'] }).optional(),
+    answers: list(
+      'What components say of ranges. Each component applies its own entries, with a field manager of its own. The controller only reads them.',
+      answer,
+      { maxItems: MAX_ANSWERS, mapKeys: ['cidr', 'consumer'] },
+    ).optional(),
+    hash: text('Changes whenever the whole view changes, also in what the status does not list.', {
+      maxLength: 64,
+      pattern: '^[0-9a-f]+$',
+    }).optional(),
+    conditions: conditions('What the controller says of the view. Known types: Ready.').optional(),
+  })
+}
+
+function reservations() {
+  const entry = object('Subnets that a node is being given.', {
+    node: text('Name of the node.', { minLength: 1, maxLength: 253 }),
+    uid: text('The uid of the node.', { minLength: 1, maxLength: 36 }),
+    podCIDRs: list('What the node gets.', canonical('A subnet.'), { minItems: 1, maxItems: 2 }),
+    by: text('Identity of the controller that patches the node.', { minLength: 1, maxLength: 253 }),
+  })
+  const spec = object('What is being given.', {
+    entries: list('One for each node.', entry, { maxItems: MAX_RESERVATIONS, mapKeys: ['node'] }).default([]),
+    nodesVersion: text('The newest resourceVersion of the nodes that entries are of, or were of.', {
+      minLength: 1,
+      maxLength: 39,
+    }).optional(),
+  })
+  return kubeObject('Subnets that controllers which give subnets at the same time are giving to nodes.', { spec })
+}
+
+function networkFamily() {
+  const ranges = (sentence: string) => integer(`How many ranges ${sentence}.`, NETWORKS)
+  return object('The addresses of pods of one family.', {
+    family: text('IPv4 or IPv6.', { enum: ['IPv4', 'IPv6'] }),
+    known: list('CIDRs that contain every address that a pod can have.', canonical('A CIDR.'), {
+      maxItems: MAX_KNOWN_PREFIXES,
+    }),
+    exact: flag('Whether they contain no other addresses.'),
+    foreignAddresses: text('How many other addresses they contain. A number as text.', COUNT),
+    active: ranges('nodes can get subnets from'),
+    terminating: ranges('nodes get no more subnets from, and still have some'),
+    proposed: ranges('wait for acceptance'),
+    nodes: integer('How many nodes have a subnet.', NETWORKS),
+  })
+}
+
+/** A CIDR as the view writes it, so that two components mean the same range by the same text. */
+function canonical(description: string) {
+  const message = 'must be a CIDR in canonical form without host bits'
+  return withRules(text(description, { ...CIDR, maxLength: 43 }), [
+    { rule: 'isCIDR(self) && string(cidr(self).masked()) == self', message },
+  ])
 }

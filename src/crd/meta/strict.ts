@@ -37,6 +37,8 @@ export interface ListRules {
   readonly maxItems?: number
   /** The fields that tell items apart. Two items that are alike in them are refused, and a server-side apply merges by them. */
   readonly mapKeys?: readonly string[]
+  /** Whether a server-side apply takes or leaves the list as a whole, and says so in the manifest. */
+  readonly isAtomic?: boolean
 }
 
 export interface ObjectRules {
@@ -121,7 +123,7 @@ export function flag(description: string): z.ZodBoolean {
 
 /** A field that is a list. */
 export function list<T extends z.ZodType>(description: string, item: T, rules: ListRules = {}): z.ZodArray<T> {
-  const { minItems, maxItems, mapKeys } = rules
+  const { minItems, maxItems, mapKeys, isAtomic } = rules
   return z
     .array(item)
     .superRefine((items, context) => {
@@ -134,6 +136,7 @@ export function list<T extends z.ZodType>(description: string, item: T, rules: L
     .meta({
       ...defined({ description, minItems, maxItems }),
       ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': mapKeys }),
+      ...(isAtomic ? { 'x-kubernetes-list-type': 'atomic' } : {}),
     })
 }
 

@@ -1,4 +1,4 @@
-import { apiVersionProblem, kindProblem, labelProblem, subdomainProblem } from '../../crd/meta/names.js'
+import { apiVersionProblem, kindProblem, labelProblem, objectNameProblem } from '../../crd/meta/names.js'
 import type { KubeObject, ObjectMeta } from '../../crd/meta/object.js'
 import { isObject, type JsonObject, type Problem } from './json.js'
 import { canonicalMetadata, metadataTypeProblem } from './metadata.js'
@@ -66,7 +66,7 @@ export function identityProblem({
   return (
     problemAt('apiVersion', apiVersionProblem(apiVersion)) ??
     problemAt('kind', kindProblem(kind)) ??
-    problemAt('metadata.name', subdomainProblem(name)) ??
+    problemAt('metadata.name', objectNameProblem(name, { apiVersion, kind })) ??
     (namespace === undefined ? undefined : problemAt('metadata.namespace', labelProblem(namespace)))
   )
 }

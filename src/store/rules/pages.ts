@@ -1,4 +1,4 @@
-import { labelProblem, subdomainProblem } from '../../crd/meta/names.js'
+import { isObjectName, labelProblem } from '../../crd/meta/names.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import type { ListOptions, StoreErrorCode } from '../store.js'
@@ -25,8 +25,7 @@ export function readPage(options: ListOptions): Result<Page, StoreErrorCode> {
   const { limit = Number.POSITIVE_INFINITY, continue: token } = options
   if (token === undefined || token === '') return ok({ limit, version: undefined, after: undefined })
   const [, version, namespace, name] = /^v1:(\d{1,20}):([^/]*)\/(.+)$/s.exec(token) ?? []
-  const isPlace =
-    name !== undefined && subdomainProblem(name) === undefined && (namespace === '' || !labelProblem(namespace!))
+  const isPlace = name !== undefined && isObjectName(name) && (namespace === '' || !labelProblem(namespace!))
   if (!isPlace) {
     return fail('STORE_INVALID', { object: 'list', path: 'continue', problem: 'is not a token of this store' })
   }

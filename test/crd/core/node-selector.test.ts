@@ -5,7 +5,7 @@ import {
   type NodeSelectorRequirement,
   type NodeSelectorTerm,
   nodeSelectorErrors,
-  nodeSelectorMatcher,
+  nodeSelectorScore,
 } from 'ipam-kit/crd/core'
 import { formatFieldError } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
@@ -133,9 +133,12 @@ describe('matchesNodeSelector', () => {
     fc.assert(
       fc.property(fc.array(term, { maxLength: 3 }), nodes, (given, all) => {
         const selector = { nodeSelectorTerms: given } as NodeSelector
-        const matches = nodeSelectorMatcher(selector)
+        const score = nodeSelectorScore(selector)
         for (const each of all) {
-          expect(matches(each)).toBe(given.some((one) => modelOfTerm(one as ModelTerm, each.metadata)))
+          const met = given.filter((one) => modelOfTerm(one as ModelTerm, each.metadata))
+          const sizes = met.map(({ matchExpressions, matchFields }) => matchExpressions.length + matchFields.length)
+          expect(score(each)).toBe(Math.max(0, ...sizes))
+          expect(matchesNodeSelector(selector, each)).toBe(met.length > 0)
         }
       }),
     )

@@ -4,6 +4,7 @@ import * as IpamKit from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 
 const crdModels: readonly CrdModel<KubeObject>[] = [
   IPAddressClaim,
@@ -17,6 +18,8 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPBlock,
   IpamKit.IPDomain,
   IpamKit.IPHandle,
+  IpamKit.ClusterNetwork,
+  ClusterCIDR,
 ]
 
 /** The schema of every version of every kind. */

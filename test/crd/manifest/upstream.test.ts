@@ -13,6 +13,7 @@ import {
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
 import { IPClaim, IPPool, IPAddress as Metal3IPAddress } from 'ipam-kit/crd/metal3'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 
@@ -57,7 +58,67 @@ const kinds: readonly {
   { model: IPPool, file: metal3('ippools'), differences: [] },
   { model: IPClaim, file: metal3('ipclaims'), differences: [] },
   { model: Metal3IPAddress, file: metal3('ipaddresses'), differences: [] },
+  {
+    model: ClusterCIDR,
+    file: 'node-ipam-controller/networking.x-k8s.io_clustercidrs.yaml',
+    differences: clusterCIDRDifferences(),
+  },
 ]
+
+/** Theirs accepts changes and sizes that their allocator cannot follow, and objects without a spec. */
+function clusterCIDRDifferences(): readonly Difference[] {
+  const version = 'spec.versions.v1'
+  const root = `${version}.schema.openAPIV3Schema`
+  const column = (name: string, path: string, type = 'string') => ({ name, type, jsonPath: path })
+  const fits = (family: 4 | 6, bits: number) => ({
+    fieldPath: '.perNodeHostBits',
+    message: `PerNodeHostBits must be less than or equal to the host bits of ipv${family}.`,
+    rule: `!has(self.ipv${family}) || !isCIDR(self.ipv${family}) || self.perNodeHostBits <= ${bits} - cidr(self.ipv${family}).prefixLength()`,
+  })
+  const keeps = (family: 4 | 6) => ({
+    fieldPath: `.ipv${family}`,
+    message: `IPv${family} cannot be changed.`,
+    rule: `(has(self.ipv${family}) && self.ipv${family} != '') == (has(oldSelf.ipv${family}) && oldSelf.ipv${family} != '')`,
+  })
+  const message = 'A CIDR must be specified for ipv4 or ipv6.'
+  const ours = [
+    { message, rule: "(has(self.ipv4) && self.ipv4 != '') || (has(self.ipv6) && self.ipv6 != '')" },
+    fits(4, 32),
+    fits(6, 128),
+    {
+      fieldPath: '.nodeSelector',
+      message: 'NodeSelector cannot be changed.',
+      rule: 'has(self.nodeSelector) == has(oldSelf.nodeSelector)',
+    },
+    keeps(4),
+    keeps(6),
+  ]
+  return [
+    {
+      path: `${version}.additionalPrinterColumns`,
+      ours: [
+        column('IPv4', '.spec.ipv4'),
+        column('IPv6', '.spec.ipv6'),
+        column('Host bits', '.spec.perNodeHostBits', 'integer'),
+        column('Age', '.metadata.creationTimestamp', 'date'),
+      ],
+      reason: 'theirs has none',
+    },
+    {
+      path: `${root}.properties.spec.properties.perNodeHostBits.minimum`,
+      ours: 4,
+      reason: 'the least that their own rules in Go accept',
+    },
+    {
+      path: `${root}.properties.spec.x-kubernetes-validations`,
+      ours,
+      theirs: [{ message, rule: 'self.ipv4 != "" || self.ipv6 != ""' }],
+      reason: 'theirs fails on a field that is left out, and does not see a field that is added or removed',
+    },
+    { path: `${root}.required`, ours: ['spec'], reason: 'theirs accepts an object without a spec' },
+    { path: `${version}.subresources`, ours: {}, reason: 'the same as none' },
+  ]
+}
 
 /** What the conditions add to a version of a definition, and where. */
 function conditionsIn(version: string): readonly Difference[] {

@@ -35,6 +35,11 @@ const holder = { owner: 'lab/web-0', uid: 'u-0' }
 const row = { ...holder, sequence: 9 }
 const block = (name: string, change: object) => own(name, 'IPBlock', { ...place, ...change })
 const blockOf = (name: string, change: object) => block(name, { rows: { 0: row, 5: { ...row, ...change } } })
+const range = (name: string, spec: unknown): KubeObject => ({
+  ...{ apiVersion: 'networking.x-k8s.io/v1', kind: 'ClusterCIDR', metadata: { name } },
+  ...(spec === undefined ? {} : { spec }),
+})
+const ipv4 = '10.1.0.0/16'
 
 /** Objects with something wrong, each in another way. */
 export const wrongObjects: readonly KubeObject[] = [
@@ -104,6 +109,23 @@ export const wrongObjects: readonly KubeObject[] = [
   own('handle-words', 'IPHandle', { ...holder, uid: '', owner: 'a b', blocks: [] }),
   own('handle-blocks', 'IPHandle', { ...holder, blocks: { eth0: Array.from({ length: 65 }, () => 'b'), net1: [''] } }),
   own('no-grid', 'IPDomain', grid(4)),
+  range('no-spec-of-a-range', undefined),
+  range('no-bits', { ipv4 }),
+  range('text-for-bits', { ipv4, perNodeHostBits: '8' }),
+  range('half-a-bit', { ipv4, perNodeHostBits: 8.5 }),
+  range('zero-bits', { ipv4, perNodeHostBits: 0 }),
+  range('negative-bits', { ipv4, perNodeHostBits: -1 }),
+  range('no-terms', { ipv4, perNodeHostBits: 8, nodeSelector: {} }),
+  range('no-operator', {
+    ...{ ipv4, perNodeHostBits: 8 },
+    nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: 7, values: [1] }] }] },
+  }),
+  own('consumers', 'ClusterNetwork', { consumers: [{ name: 'A b' }, { name: '' }, {}] }),
+  own('consumer-twice', 'ClusterNetwork', { consumers: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] }),
+  own('too-many-consumers', 'ClusterNetwork', {
+    consumers: Array.from({ length: 9 }, (_, index) => ({ name: `c${index}` })),
+  }),
+  own('seconds', 'ClusterNetwork', { acceptanceSeconds: 0 }),
   own('wrong-grid', 'IPDomain', { ...grid(4, { blockPrefixLength: 0 }), ...grid(6, { allocationPrefixLength: 129 }) }),
 ]
 
@@ -143,6 +165,11 @@ export const rightObjects: readonly KubeObject[] = [
   block('lab-4-0a000000-24', { rows: { 255: { ...row, state: 'held', released: ready.lastTransitionTime } } }),
   own('uid-u-0', 'IPHandle', { ...holder, blocks: { '': ['lab-4-0a000000-24'], eth0: [] } }),
   own('own-domain', 'IPDomain', { ...grid(4), ...grid(6) }),
+  own('own-network', 'ClusterNetwork', { consumers: [{ name: 'flannel' }], acceptanceSeconds: 60 }),
+  range('rack-1', {
+    ...{ ipv4, ipv6: 'fd00::/64', perNodeHostBits: 8 },
+    nodeSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }] },
+  }),
 ]
 
 /** What a controller says of a claim, in v1beta2. */

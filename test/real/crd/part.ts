@@ -11,9 +11,11 @@ import {
   versionOf,
 } from '../../../src/crd/meta/index.js'
 import * as Metal3 from '../../../src/crd/metal3/index.js'
+import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import type { Part, Report } from '../report.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { blockTests } from './blocks.js'
+import { networkTests } from './networks.js'
 import { rightObjects, status, wrongObjects, wrongStatuses } from './objects.js'
 import { type ReviewServer, startReviewServer } from './review-server.js'
 
@@ -28,6 +30,8 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPBlock,
   IpamKit.IPDomain,
   IpamKit.IPHandle,
+  IpamKit.ClusterNetwork,
+  NodeIpam.ClusterCIDR,
 ]
 
 /** The definitions that we make, and the webhooks that go with them, on a real API server. */
@@ -51,6 +55,7 @@ export const crd: Part = {
         await report.test('an object is wrong in the same fields, for the same reasons', () => saysTheSame(server))
         await report.test('an object is the same in every version', () => converts(server, reviews))
         await blockTests(report, server)
+        await networkTests(report, server)
         await admissions(report, server, reviews)
       } finally {
         await server.stop()
@@ -274,6 +279,20 @@ async function admissions(report: Report, server: RealKubernetes, reviews: Revie
     return undefined
   })
 
+  await report.test(
+    'a range for nodes is refused, in the words of upstream, where the definition takes it',
+    async () => {
+      const { apiVersion, kind } = NodeIpam.ClusterCIDR.info
+      const nodeSelector = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'Is' }] }] }
+      const spec = { perNodeHostBits: 8, ipv4: '10.1.0.0/16', nodeSelector }
+      const body = { apiVersion, kind, metadata: { name: 'wrong' }, spec }
+      const { body: answer } = await server.request<Status>('POST', pathOf(body), { body })
+      const words = 'matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator'
+      assert(answer.message.includes(words), answer.message)
+      return undefined
+    },
+  )
+
   await report.test('everything may be deleted', async () => {
     for (const object of rightObjects) {
       const answer = await server.request('DELETE', `${pathOf(object)}/${object.metadata.name}`)
@@ -293,10 +312,11 @@ function configurationOf({ url, caBundle }: ReviewServer) {
     resources: [IPAddressClaim.info.plural, plural],
   }
   const own = { apiGroups: [IpamKit.GROUP], apiVersions: ['v1alpha1'], operations, resources: ['*'] }
+  const ofNodes = { apiGroups: [NodeIpam.GROUP], apiVersions: ['v1'], operations, resources: ['*'] }
   const webhook = {
     name: 'reviews.ipam-kit.dev',
     clientConfig: { url: `${url}/admit`, caBundle },
-    rules: [ofClusterApi, own],
+    rules: [ofClusterApi, own, ofNodes],
     matchPolicy: 'Equivalent',
     failurePolicy: 'Fail',
     sideEffects: 'None',

@@ -2,10 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import { admitIPAddress, admitIPAddressClaim, type ClaimLookup, IPAddress } from '../../../src/crd/cluster-api/index.js'
 import {
+  admitClusterNetwork,
   admitIPBlock,
   admitIPDomain,
   admitIPHandle,
   admitIPPool,
+  ClusterNetwork,
   GROUP,
   IPBlock,
   IPDomain,
@@ -13,6 +15,7 @@ import {
   IPPool,
 } from '../../../src/crd/ipam-kit/index.js'
 import type { Admission, CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
+import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import {
   type AdmissionRequest,
   answerAdmissionReview,
@@ -70,6 +73,9 @@ export async function startReviewServer(
 async function answerAdmission(body: unknown, find: FindClaim) {
   const request = parseAdmissionReview(body)
   if (request.kind.group === GROUP) return answerAdmissionReview(request, admitOwn(request))
+  if (request.kind.group === NodeIpam.GROUP) {
+    return answerAdmissionReview(request, NodeIpam.admitClusterCIDR(readWith(NodeIpam.ClusterCIDR, request)))
+  }
   if (request.kind.kind === 'IPAddressClaim') return answerAdmissionReview(request, admitIPAddressClaim(request))
   if (request.operation !== 'CREATE') return answerAdmissionReview(request, admitIPAddress(request))
   return answerAdmissionReview(request, admitIPAddress({ ...request, claim: await claimOf(request, find) }))
@@ -86,6 +92,8 @@ function admitOwn(request: AdmissionRequest): Admission {
       return admitIPDomain(readWith(IPDomain, request))
     case 'IPHandle':
       return admitIPHandle(readWith(IPHandle, request))
+    case 'ClusterNetwork':
+      return admitClusterNetwork(readWith(ClusterNetwork, request))
     default:
       throw new Error(`no rules for ${request.kind.kind}`)
   }

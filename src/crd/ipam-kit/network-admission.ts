@@ -1,0 +1,29 @@
+import type { AdmissionRequest, Admit } from '../meta/admission.js'
+import { ClusterNetwork } from './cluster-network.js'
+import { admissionBy } from './judge.js'
+
+/** What an admission webhook is asked about a ClusterNetwork. */
+export type ClusterNetworkAdmissionRequest = AdmissionRequest<ClusterNetwork>
+
+/**
+ * Whether a ClusterNetwork is what the definition of the kind asks for: each consumer is named once, and the time limit is 1 second or more. The status is not looked
+ * at: the controller and the consumers write it. An update that leaves the spec as it is is always allowed.
+ *
+ * A warning tells of a time limit that limits nothing, as no consumer is named.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation
+ * @example
+ * const spec = { consumers: [{ name: 'kube-proxy' }], acceptanceSeconds: 0 }
+ * const object = ClusterNetwork.parse({ apiVersion: API_VERSION, kind: 'ClusterNetwork', metadata: { name: 'pods' }, spec })
+ * admitClusterNetwork({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
+ * // ['spec.acceptanceSeconds: spec.acceptanceSeconds in body should be greater than or equal to 1']
+ */
+export const admitClusterNetwork: Admit<ClusterNetworkAdmissionRequest> = /* @__PURE__ */ admissionBy(ClusterNetwork, {
+  judge: ({ spec: { consumers = [], acceptanceSeconds } }) => ({
+    errors: [],
+    warnings: () =>
+      acceptanceSeconds !== undefined && consumers.length === 0
+        ? ['spec.acceptanceSeconds limits nothing: spec.consumers names no consumer']
+        : [],
+  }),
+})
