@@ -1,0 +1,103 @@
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { usableRange } from './ranges.js'
+
+type Prefix = Prefix.Prefix
+type RangeSet = RangeSet.RangeSet
+
+/**
+ * What Kubernetes kept of the addresses of Services before 1.35: a RangeAllocation (core/v1), in
+ * etcd under `/registry/ranges/serviceips`. Nothing writes one any more.
+ */
+export interface ServiceBitmap {
+  /** The CIDR. */
+  readonly range: string
+  /** A number, highest byte first: bit n is the address n + 1 of the range. */
+  readonly data: Uint8Array
+}
+
+/** What a snapshot says, or why it cannot be read. */
+export type ServiceBitmapReading =
+  | { readonly kind: 'read'; readonly prefix: Prefix; readonly inUse: RangeSet }
+  /** `range` is not a CIDR, or `data` has a bit that is no address of it. */
+  | { readonly kind: 'malformed'; readonly message: string }
+
+/** The addresses of an IPv6 range that a bitmap has bits for, the network address included. */
+const MOST_V6 = 65_536n
+
+/**
+ * Reads an old snapshot. O(bits).
+ *
+ * @example
+ * const read = readServiceBitmap({ range: '10.0.0.0/24', data: Uint8Array.of(0b101) })
+ * read.kind === 'read' && RangeSet.format(read.inUse) // ['10.0.0.1-10.0.0.1', '10.0.0.3-10.0.0.3']
+ */
+export function readServiceBitmap({ range, data }: ServiceBitmap): ServiceBitmapReading {
+  const read = Prefix.safeParse(range)
+  if (!read.ok) return { kind: 'malformed', message: `range ${JSON.stringify(range)} is not a CIDR` }
+  const prefix = Prefix.masked(read.value)
+  const usable = bitmapRange(prefix)
+  const size = usable === undefined ? 0n : Range.size(usable)
+  const first = Prefix.first(prefix)
+  const ranges: Range.Range[] = []
+  for (const [from, to] of runsOf(data)) {
+    if (BigInt(to) >= size) {
+      return { kind: 'malformed', message: `bit ${to} is set, and ${Prefix.format(prefix)} has ${size} addresses` }
+    }
+    ranges.push(Range.of(Address.add(first, from + 1), Address.add(first, to + 1)))
+  }
+  return { kind: 'read', prefix, inUse: RangeSet.fromRanges(ranges) }
+}
+
+/** How a snapshot differs from what is in use. */
+export type ServiceBitmapComparison =
+  | {
+      readonly kind: 'compared'
+      /** In use by the snapshot alone. */
+      readonly onlyInBitmap: RangeSet
+      /** In use in the range by its objects alone. */
+      readonly onlyInObjects: RangeSet
+    }
+  /** The snapshot is of another network. */
+  | { readonly kind: 'mismatchedNetwork'; readonly message: string }
+  | Extract<ServiceBitmapReading, { readonly kind: 'malformed' }>
+
+/** Compares an old snapshot with the addresses that are in use in a range, such as those that have an IPAddress. O(bits + ranges). */
+export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUse: RangeSet): ServiceBitmapComparison {
+  const read = readServiceBitmap(bitmap)
+  if (read.kind !== 'read') return read
+  const network = Prefix.masked(prefix)
+  if (!Prefix.equals(read.prefix, network)) {
+    const message = `the snapshot is of ${Prefix.format(read.prefix)}, not of ${Prefix.format(network)}`
+    return { kind: 'mismatchedNetwork', message }
+  }
+  const own = RangeSet.intersect(inUse, RangeSet.fromPrefixes([network]))
+  return {
+    kind: 'compared',
+    onlyInBitmap: RangeSet.subtract(read.inUse, own),
+    onlyInObjects: RangeSet.subtract(own, read.inUse),
+  }
+}
+
+/** The addresses of a range that a bitmap has bits for. */
+function bitmapRange(prefix: Prefix): Range.Range | undefined {
+  const usable = usableRange(prefix)
+  if (usable === undefined || prefix.address.family === 4 || Range.size(usable) < MOST_V6) return usable
+  return Range.of(usable.first, Address.add(usable.first, MOST_V6 - 2n))
+}
+
+/** The runs of bits that are set, each from its first to its last bit. */
+function* runsOf(data: Uint8Array): Iterable<readonly [number, number]> {
+  let from = -1
+  const bits = data.length * 8
+  for (let bit = 0; bit <= bits; bit++) {
+    const isSet = bit < bits && ((data[data.length - 1 - (bit >>> 3)]! >>> (bit & 7)) & 1) === 1
+    if (isSet && from < 0) from = bit
+    if (!isSet && from >= 0) {
+      yield [from, bit - 1]
+      from = -1
+    }
+  }
+}

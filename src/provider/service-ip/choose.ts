@@ -1,0 +1,119 @@
+import type { Ledger, LedgerHolder } from '../../allocator/index.js'
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { refuse } from '../../errors/refuse.js'
+import { bandsOf, familyName, hostPrefix, type ServiceRange, usableRange } from './ranges.js'
+
+type Address = Address.Address
+type Range = Range.Range
+
+/**
+ * What a search for an address found. Only the creation of an IPAddress with its name gives the
+ * address: `free` says what to try.
+ */
+export type ServiceChoice =
+  | { readonly kind: 'free'; readonly address: Address; readonly range: ServiceRange }
+  | ServiceRefusal
+
+/** Why there is no address. */
+export interface ServiceRefusal {
+  /**
+   * | kind | upstream's error | why |
+   * |---|---|---|
+   * | `full` | ErrFull | every address of the ready ranges is in use |
+   * | `allocated` | ErrAllocated | the named address is in use |
+   * | `notInRange` | ErrNotInRange | the named address is the network or broadcast address of its range |
+   * | `notReady` | ErrNotReady | there are ranges, and none of them is ready |
+   * | `mismatchedNetwork` | ErrMismatchedNetwork | no range has the address, or the family |
+   */
+  readonly kind: 'full' | 'allocated' | 'notInRange' | 'notReady' | 'mismatchedNetwork'
+  /** One sentence without a full stop. */
+  readonly message: string
+}
+
+/** A search for any address of a family. */
+export interface NextAddressQuery {
+  readonly family: Family
+  /**
+   * Where in the upper band the search begins, from 0 up to and without 1. Writers with different
+   * values meet less often.
+   */
+  readonly start: number
+}
+
+/**
+ * The next address for a Service that names none: of the ready ranges in their order, in each the
+ * upper band from `start` on and around, then the lower band from its beginning. Changes nothing.
+ * O(ranges x length of an address).
+ *
+ * Source: KEP-3070, and `allocateNextService` of Kubernetes 1.36, which tries ranges in any order.
+ *
+ * @param ledger which addresses are in use, over the usable addresses of the ranges
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function nextServiceAddress(
+  ranges: readonly ServiceRange[],
+  ledger: Pick<Ledger, 'next'>,
+  { family, start }: NextAddressQuery,
+): ServiceChoice {
+  if (!(start >= 0 && start < 1)) refuse('start', 'a number from 0 up to 1', start)
+  const ofFamily = ranges.filter(({ prefix }) => prefix.address.family === family)
+  const ready = ofFamily.filter(({ isReady }) => isReady)
+  for (const range of ready) {
+    const { upper, lower } = bandsOf(range.prefix)
+    for (const band of [upper, lower]) {
+      const from = band && placeIn(band, band === upper ? start : 0)
+      const found = band && ledger.next({ from, order: 'around', within: RangeSet.fromRanges([band]) })
+      if (found !== undefined) return { kind: 'free', address: found.address, range }
+    }
+  }
+  const name = familyName(family)
+  if (ofFamily.length === 0) return { kind: 'mismatchedNetwork', message: `no ServiceCIDR has an ${name} range` }
+  const kind = ready.length > 0 ? 'full' : 'notReady'
+  const listed = (ready.length > 0 ? ready : ofFamily).map(({ prefix }) => Prefix.format(prefix)).join(', ')
+  return kind === 'full'
+    ? { kind, message: `no free ${name} address in ${listed}` }
+    : { kind, message: `no ServiceCIDR with an ${name} range is ready (${listed})` }
+}
+
+/**
+ * Whether a Service can have the address that it names: anywhere in a ready range. Changes nothing.
+ * O(ranges + length of an address).
+ *
+ * Two answers are more exact than upstream's: an address of ranges of which none is ready is
+ * `notReady`, where `MetaAllocator` says ErrMismatchedNetwork.
+ */
+export function namedServiceAddress(
+  ranges: readonly ServiceRange[],
+  ledger: Pick<Ledger<LedgerHolder>, 'blockers'>,
+  address: Address,
+): ServiceChoice {
+  const text = Address.format(address)
+  const around = ranges.filter(({ prefix }) => Prefix.contains(prefix, address))
+  if (around.length === 0) return { kind: 'mismatchedNetwork', message: `${text} is in no range of a ServiceCIDR` }
+  const listed = around.map(({ prefix }) => Prefix.format(prefix)).join(', ')
+  const ready = around.filter(({ isReady }) => isReady)
+  if (ready.length === 0) return { kind: 'notReady', message: `${text} is in ${listed}, which is not ready` }
+  const range = ready.find(({ prefix }) => hasUsable(prefix, address))
+  if (range === undefined) {
+    return { kind: 'notInRange', message: `${text} is the network or broadcast address of ${listed}` }
+  }
+  const [blocker] = ledger.blockers(hostPrefix(address))
+  if (blocker !== undefined) return { kind: 'allocated', message: `${text} is in use by ${blocker.holder.key}` }
+  return { kind: 'free', address, range }
+}
+
+/** Whether a Service can have an address of a range. */
+export function hasUsable(prefix: Prefix.Prefix, address: Address): boolean {
+  const usable = usableRange(prefix)
+  return usable !== undefined && Range.contains(usable, address)
+}
+
+/** The address at a fraction of a range. */
+function placeIn(range: Range, fraction: number): Address {
+  const at = (BigInt(Math.floor(fraction * 2 ** 52)) * Range.size(range)) >> 52n
+  return Address.add(range.first, at)
+}

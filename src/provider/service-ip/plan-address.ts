@@ -1,0 +1,120 @@
+import { Service } from '../../crd/core/service.js'
+import { isDeleting, type ObjectRef } from '../../crd/meta/object.js'
+import {
+  deleteObject,
+  type Effect,
+  eventAbout,
+  guard,
+  type Plan,
+  type PlanTime,
+  proofOfAbsence,
+} from '../../plan/index.js'
+import type { ServiceIPOutcome } from './outcome.js'
+import { addressKey, isInRange, type Problem, reportProblems, type ServiceContext } from './state.js'
+import { type SeenAddress, wantsAddress } from './watches.js'
+
+/** What an IPAddress is for. */
+type Finding =
+  | { readonly is: 'fine'; readonly outcome: ServiceIPOutcome }
+  | { readonly is: 'problem'; readonly problem: Problem }
+  /** Nothing needs it. `proof`: what must be so when it is deleted. */
+  | { readonly is: 'surplus'; readonly why: string; readonly proof: readonly Effect[] }
+
+/**
+ * What has to be done about an IPAddress: it is deleted if nothing needs it, now and after the grace
+ * period, and the store says so. One that a Service uses is never deleted; what is wrong with it is
+ * reported.
+ */
+export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs }: PlanTime): Plan<ServiceIPOutcome> {
+  const { state } = context
+  const { object } = seen
+  const key = addressKey(object.metadata.name)
+  const finding = findingOf(seen, context)
+  const { due, requeueAfterSeconds } = state.absences.look(key, finding.is === 'surplus' ? [finding.why] : [], nowMs)
+  const problems = finding.is === 'problem' ? [finding.problem] : []
+  const events = reportProblems(key, object, problems, state)
+  switch (finding.is) {
+    case 'fine':
+      return { outcome: finding.outcome, effects: events }
+    case 'problem':
+      return { outcome: { kind: 'problem', message: finding.problem.message }, effects: events }
+    case 'surplus': {
+      const { why, proof } = finding
+      if (due.size === 0) return { outcome: { kind: 'waiting', message: why }, effects: events, requeueAfterSeconds }
+      const event = eventAbout(object, { type: 'Warning', reason: 'IPAddressNotAllocated', message: `${why}: deleted` })
+      return { outcome: { kind: 'repaired', message: why }, effects: [...proof, deleteObject(object, why), event] }
+    }
+  }
+}
+
+function findingOf(seen: SeenAddress, context: ServiceContext): Finding {
+  const { object, address, text, parent, problem } = seen
+  const { name } = object.metadata
+  const fine = (kind: ServiceIPOutcome['kind'], message: string): Finding => ({
+    is: 'fine',
+    outcome: { kind, message },
+  })
+  if (isDeleting(object)) return fine('terminating', 'it is being deleted')
+  if (!seen.isManaged) return fine('foreign', `it belongs to ${parent}, and another component manages it`)
+  if (problem !== undefined) return wrong('IPAddressNotValid', `IPAddress ${name} cannot be read: ${problem}`)
+  if (address === undefined || text === undefined) {
+    return wrong('IPAddressNotValid', `the name of IPAddress ${name} is not an IP address: delete it`)
+  }
+  const users = context.cache.services.by('address', text)
+  if (users.length === 0) return unused(seen, context)
+  if (name !== text) return notCanonical(seen, text, context)
+  if (!users.some(({ metadata }) => seen.service === `${metadata.namespace}/${metadata.name}`)) {
+    const [user] = users
+    const has = `Service ${user?.metadata.namespace}/${user?.metadata.name} has it`
+    return wrong(
+      'IPAddressWrongReference',
+      `the parent of IPAddress ${name} is ${parent}, and ${has}: create that Service again`,
+    )
+  }
+  if (!isInRange(address, context.state)) {
+    return wrong('IPAddressOutOfRange', `IPAddress ${name} is in no range of a ServiceCIDR`)
+  }
+  return fine('ready', `${parent} has it`)
+}
+
+function wrong(reason: string, message: string): Finding {
+  return { is: 'problem', problem: { reason, message } }
+}
+
+/** In use, under a name that does not keep others from creating the same address. */
+function notCanonical({ object }: SeenAddress, text: string, { cache }: ServiceContext): Finding {
+  const { name } = object.metadata
+  const canonical = cache.addresses.get(text)
+  if (canonical === undefined || isDeleting(canonical.object)) {
+    return wrong('IPAddressNotCanonical', `IPAddress ${name} should have the name ${text}`)
+  }
+  const proof = [guard(canonical.object, 'it has the address under its right name')]
+  return { is: 'surplus', why: `IPAddress ${text} has the address of ${name}`, proof }
+}
+
+/** An address that no Service uses. */
+function unused(seen: SeenAddress, { cache }: ServiceContext): Finding {
+  const { object, service, parent } = seen
+  const { name } = object.metadata
+  if (service === undefined) {
+    return wrong('IPAddressWrongReference', `the parent of IPAddress ${name} is ${parent}, and no Service: delete it`)
+  }
+  const entry = cache.services.entry(service)
+  if (entry === undefined) {
+    const proof = proofOfAbsence({ ref: serviceRef(service) }, `${parent} would have the address`)
+    return { is: 'surplus', why: `${parent} does not exist`, proof }
+  }
+  if (!entry.ok) return wrong('ServiceNotReadable', `${parent} cannot be read: ${entry.problem}`)
+  if (wantsAddress(entry.value)) return { is: 'fine', outcome: { kind: 'waiting', message: `${parent} gets it` } }
+  return {
+    is: 'surplus',
+    why: `${parent} does not use ${name}`,
+    proof: [guard(entry.value, 'it does not use the address')],
+  }
+}
+
+function serviceRef(service: string): ObjectRef {
+  const { apiVersion, kind } = Service.info
+  const slash = service.indexOf('/')
+  return { apiVersion, kind, namespace: service.slice(0, slash), name: service.slice(slash + 1) }
+}

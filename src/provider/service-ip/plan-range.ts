@@ -1,0 +1,140 @@
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { findCondition, setCondition } from '../../claim/index.js'
+import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
+import { READY, SERVICE_CIDR_FINALIZER, TERMINATING } from '../../crd/networking/names.js'
+import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+import {
+  addFinalizer,
+  type Effect,
+  guard,
+  type Plan,
+  type PlanTime,
+  patchStatus,
+  removeFinalizer,
+} from '../../plan/index.js'
+import type { ServiceIPOutcome } from './outcome.js'
+import { addressText, prefixesOf, serviceCIDRProblem } from './ranges.js'
+import { rangeKey, reportProblems, type ServiceContext } from './state.js'
+
+/** A range that ends stays at least as long, in seconds: allocators that have not heard of its deletion may still give its addresses. */
+const DELETION_GRACE_SECONDS = 10
+/** Reason of the condition `Ready` that this planner sets, beside {@link TERMINATING}. */
+const IN_SERVICE = 'InService'
+const INVALID = 'InvalidRange'
+const OWN_REASONS: readonly string[] = [IN_SERVICE, INVALID, TERMINATING, '']
+
+/** So many addresses are named in a message. */
+const SHOWN = 3
+
+/** What has to be done about a ServiceCIDR: its finalizer and its condition, and the finalizer again when nothing depends on it. */
+export function planRange(
+  object: ServiceCIDR,
+  context: ServiceContext,
+  time: PlanTime,
+  reportSeconds: number,
+): Plan<ServiceIPOutcome> {
+  if (isDeleting(object)) return planEnd(object, context, time, reportSeconds)
+  const problem = serviceCIDRProblem(object)
+  const effects: Effect[] = []
+  if (!hasFinalizer(object, SERVICE_CIDR_FINALIZER)) {
+    effects.push(addFinalizer(object, SERVICE_CIDR_FINALIZER, 'it stays while addresses depend on it'))
+  }
+  const ready = findCondition(object.status?.conditions, READY)
+  const isOwn = ready === undefined || OWN_REASONS.includes(ready.reason)
+  if (problem !== undefined) effects.push(...writeReady(object, INVALID, problem, time))
+  else if (isOwn && ready?.status !== 'True')
+    effects.push(...writeReady(object, IN_SERVICE, 'Services get addresses of it', time))
+  if (problem === undefined && (isOwn || ready.status === 'True')) {
+    reportProblems(rangeKey(object.metadata.name), object, [], context.state)
+    return { outcome: { kind: 'ready', message: 'Services get addresses of it' }, effects }
+  }
+  const why = problem ?? `${ready?.reason}: ${ready?.message}`
+  const sinceMs =
+    problem === undefined ? Date.parse(ready?.lastTransitionTime ?? '') : time.nowMs - reportSeconds * 1000
+  return report(
+    object,
+    { kind: 'notReady', message: `not ready: ${why}` },
+    { effects, sinceMs, reportSeconds },
+    context,
+    time,
+  )
+}
+
+/**
+ * A ServiceCIDR that is being deleted. Source: KEP-1880 and `canDeleteCIDR` of Kubernetes 1.36: it is
+ * kept only by addresses that no other ServiceCIDR contains. Here one that is being deleted as well
+ * does not count as another one, so that two of them never rely on each other.
+ */
+function planEnd(
+  object: ServiceCIDR,
+  context: ServiceContext,
+  time: PlanTime,
+  reportSeconds: number,
+): Plan<ServiceIPOutcome> {
+  const message = 'it is being deleted'
+  if (!hasFinalizer(object, SERVICE_CIDR_FINALIZER)) return { outcome: { kind: 'terminating', message }, effects: [] }
+  const why = 'it gives no new addresses, and stays while addresses depend on it that no other ServiceCIDR contains'
+  const status = writeReady(object, TERMINATING, why, time)
+  const sinceMs = Date.parse(object.metadata.deletionTimestamp ?? '')
+  const { left, others } = dependentsOf(object, context)
+  if (left.length > 0) {
+    const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : ''
+    const outcome = {
+      kind: 'terminating',
+      message: `${message}, and kept by ${left.slice(0, SHOWN).join(', ')}${more}`,
+    } as const
+    return report(object, outcome, { effects: status, sinceMs, reportSeconds }, context, time)
+  }
+  const waitSeconds = DELETION_GRACE_SECONDS - Math.floor((time.nowMs - sinceMs) / 1000)
+  if (waitSeconds > 0)
+    return { outcome: { kind: 'terminating', message }, effects: status, requeueAfterSeconds: waitSeconds }
+  const guards = others.map((other) => guard(other, 'it contains the addresses'))
+  const end = removeFinalizer(object, SERVICE_CIDR_FINALIZER, 'no address depends on it')
+  return { outcome: { kind: 'terminating', message: 'no address depends on it' }, effects: [...status, ...guards, end] }
+}
+
+/** The addresses that keep a ServiceCIDR, and the other objects that contain the rest. O(addresses of it + ServiceCIDRs). */
+function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
+  const held = prefixesOf(object).flatMap((prefix) => state.ledger.holders(prefix))
+  const isAround = (other: ServiceCIDR) =>
+    prefixesOf(other).some((prefix) => held.some((entry) => Prefix.contains(prefix, entry.prefix)))
+  const others = [...cache.ranges].filter(
+    (other) => other.metadata.name !== object.metadata.name && !isDeleting(other) && isAround(other),
+  )
+  const covered = RangeSet.fromPrefixes(others.flatMap(prefixesOf))
+  const left = held.filter(({ prefix }) => !RangeSet.contains(covered, prefix))
+  return { left: left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`), others }
+}
+
+/** The condition `Ready`, if it has another status or reason: messages of other controllers stay. */
+function writeReady(object: ServiceCIDR, reason: string, message: string, { nowMs }: PlanTime): readonly Effect[] {
+  const before = object.status?.conditions
+  const status = reason === IN_SERVICE ? 'True' : 'False'
+  const ready = findCondition(before, READY)
+  if (ready?.status === status && ready.reason === reason) return []
+  const conditions = setCondition(before, { type: READY, status, reason, message }, new Date(nowMs).toISOString())
+  return [patchStatus(object, { status: { conditions } }, message)]
+}
+
+interface Lasting {
+  readonly effects: readonly Effect[]
+  /** Since when the ServiceCIDR is not ready. */
+  readonly sinceMs: number
+  readonly reportSeconds: number
+}
+
+/** Reports a ServiceCIDR that is not ready for a long time, once. */
+function report(
+  object: ServiceCIDR,
+  outcome: ServiceIPOutcome,
+  { effects, sinceMs, reportSeconds }: Lasting,
+  { state }: ServiceContext,
+  { nowMs }: PlanTime,
+): Plan<ServiceIPOutcome> {
+  const waitSeconds = Math.ceil((sinceMs - nowMs) / 1000) + reportSeconds
+  if (waitSeconds > 0) return { outcome, effects, requeueAfterSeconds: waitSeconds }
+  const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message }
+  const events = reportProblems(rangeKey(object.metadata.name), object, [problem], state)
+  return { outcome, effects: [...effects, ...events] }
+}

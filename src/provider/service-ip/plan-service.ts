@@ -1,0 +1,233 @@
+import { drawn, hashText } from '../../allocator/util/hashing.js'
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import type { Service } from '../../crd/core/service.js'
+import { hasFinalizer } from '../../crd/meta/object.js'
+import { IPAddress } from '../../crd/networking/ip-address.js'
+import {
+  IP_FAMILY_LABEL,
+  MANAGED_BY_LABEL,
+  SERVICE_ALLOCATOR,
+  SERVICE_CIDR_FINALIZER,
+} from '../../crd/networking/names.js'
+import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
+import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type ServiceRefusal } from './choose.js'
+import type { ServiceIPOutcome } from './outcome.js'
+import { familyName, isReadyObject } from './ranges.js'
+import { isInRange, type Problem, reportProblems, type ServiceContext, serviceKey } from './state.js'
+import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } from './watches.js'
+
+/** Annotation of an IPAddress that was adopted: `uid/resourceVersion` of the Service at that time. */
+export const ADOPTED_ANNOTATION = 'ipam-kit.dev/adopted-by'
+
+/** What has to be done about a Service: give it addresses, or see that each of its addresses has an IPAddress. */
+export function planService(
+  service: Service,
+  context: ServiceContext,
+  { nowMs }: PlanTime,
+  seed: number,
+): Plan<ServiceIPOutcome> {
+  const { absences, refused } = context.state
+  const name = nameKey(service.metadata)
+  const key = serviceKey(name)
+  refused.delete(key)
+  if (wantsAddress(service)) return planAllocation(service, context, seed)
+  const looks = clusterIPsOf(service).map((text) => lookAt(text, name, context))
+  const problems = looks.flatMap(({ problem }) => problem ?? [])
+  const missing = looks.flatMap((look) => look.missing ?? [])
+  const { due, requeueAfterSeconds } = absences.look(key, missing, nowMs)
+  const events = reportProblems(key, service, problems, context.state)
+  if (due.size > 0) {
+    // the Service may be gone by now: its IPAddress was deleted after it
+    const check = guard(service, 'it has the address')
+    const creates = [...due].map((text) => createAddress(text, service, `Service ${name} has the address`))
+    const told = [...due].map((text) => repairEvent(service, text))
+    const message = `${[...due].join(' and ')} had no IPAddress`
+    return {
+      outcome: { kind: 'repaired', message },
+      effects: [check, ...creates, ...told, ...events],
+      requeueAfterSeconds,
+    }
+  }
+  return { outcome: outcomeOf(service, problems, missing), effects: events, requeueAfterSeconds }
+}
+
+function outcomeOf(service: Service, problems: readonly Problem[], missing: readonly string[]): ServiceIPOutcome {
+  const [problem] = problems
+  if (problem !== undefined) return { kind: 'problem', message: problem.message }
+  if (missing.length > 0) return { kind: 'waiting', message: `${missing.join(' and ')} has no IPAddress yet` }
+  const texts = clusterIPsOf(service)
+  return { kind: 'ready', message: texts.length === 0 ? 'it has no cluster address' : `it has ${texts.join(' and ')}` }
+}
+
+interface Look {
+  readonly problem?: Problem | undefined
+  /** The address in canonical form: it has no IPAddress, and this Service is to have one. */
+  readonly missing?: string | undefined
+}
+
+/** One address of a Service. Source of the reasons: `repairip.go` of Kubernetes 1.36. */
+function lookAt(written: string, name: string, { cache, state }: ServiceContext): Look {
+  const address = readAddress(written)
+  if (address === undefined) {
+    const message = `cluster IP ${JSON.stringify(written)} is not an IP address: create the Service again`
+    return { problem: { reason: 'ClusterIPNotValid', message } }
+  }
+  const text = Address.format(address)
+  const object = cache.addresses.get(text)
+  const users = cache.services.by('address', text).map(({ metadata }) => nameKey(metadata))
+  const owner = object?.service !== undefined && users.includes(object.service) ? object.service : users[0]
+  if (owner !== undefined && owner !== name) {
+    const message = `cluster IP ${text} is also that of Service ${owner}, which keeps it: create this Service again`
+    return { problem: { reason: 'ClusterIPAlreadyAllocated', message } }
+  }
+  if (!isInRange(address, state)) {
+    const message = `cluster IP ${text} is in no range of a ServiceCIDR: create the Service again, or a ServiceCIDR that has it`
+    return { problem: { reason: 'ClusterIPOutOfRange', message } }
+  }
+  return object === undefined ? { missing: text } : {}
+}
+
+function repairEvent(service: Service, text: string) {
+  const { apiVersion, kind, metadata } = service
+  const { name, namespace, uid } = metadata
+  const message = `cluster IP ${text} had no IPAddress: created`
+  return {
+    kind: 'event',
+    about: { apiVersion, kind, namespace, name },
+    uid,
+    type: 'Warning',
+    reason: 'ClusterIPNotAllocated',
+    message,
+  } as const
+}
+
+/** The IPAddress of a Service. */
+function createAddress(text: string, service: Service, why: string): Effect {
+  const { apiVersion, kind } = IPAddress.info
+  const { namespace, name } = service.metadata
+  const family = text.includes(':') ? familyName(6) : familyName(4)
+  const labels = { [IP_FAMILY_LABEL]: family, [MANAGED_BY_LABEL]: SERVICE_ALLOCATOR }
+  const parentRef = { group: '', resource: 'services', namespace, name }
+  return { kind: 'create', object: { apiVersion, kind, metadata: { name: text, labels }, spec: { parentRef } }, why }
+}
+
+/** Gives a Service all of its addresses, or none. */
+function planAllocation(service: Service, context: ServiceContext, seed: number): Plan<ServiceIPOutcome> {
+  const key = serviceKey(nameKey(service.metadata))
+  const families = familiesOf(service, context)
+  if ('message' in families) return { outcome: families, effects: [] }
+  const effects: Effect[] = []
+  const texts: string[] = []
+  for (const [index, family] of families.wanted.entries()) {
+    const named = index === 0 ? families.named : undefined
+    const own = ownAddress(service, family, named, context)
+    if (own !== undefined) {
+      effects.push(adopt(own, service))
+      texts.push(own.text as string)
+      continue
+    }
+    const choice = choose(service, family, named, context, seed)
+    if (choice.kind !== 'free') {
+      context.state.refused.add(key)
+      return { outcome: choice, effects: [] }
+    }
+    const text = Address.format(choice.address)
+    effects.push(...takeAddress(choice, createAddress(text, service, `Service ${nameKey(service.metadata)} gets it`)))
+    texts.push(text)
+  }
+  const spec = {
+    clusterIP: texts[0] as string,
+    clusterIPs: texts,
+    ipFamilies: families.wanted.map(familyName),
+    ipFamilyPolicy: service.spec.ipFamilyPolicy ?? 'SingleStack',
+  }
+  const message = texts.join(' and ')
+  return {
+    outcome: { kind: 'assigned', message },
+    effects: [...effects, patchObject(service, { spec }, `it gets ${message}`)],
+  }
+}
+
+/**
+ * The range must still be ready when its address is taken: a ServiceCIDR that is being deleted gives
+ * none. One without the finalizer gets it first, as it would go at once if it was deleted.
+ */
+function takeAddress({ range }: Extract<ServiceChoice, { kind: 'free' }>, create: Effect): readonly Effect[] {
+  const ready = range.objects.filter(isReadyObject)
+  const kept = ready.find((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER))
+  if (kept !== undefined) return [guard(kept, 'Services get addresses of it'), create]
+  const why = 'it stays while addresses depend on it'
+  return [...ready.slice(0, 1).map((object) => addFinalizer(object, SERVICE_CIDR_FINALIZER, why)), create]
+}
+
+function choose(
+  service: Service,
+  family: Family,
+  named: Address.Address | undefined,
+  { state: { ranges, ledger } }: ServiceContext,
+  seed: number,
+): ServiceChoice {
+  if (named !== undefined) return namedServiceAddress(ranges, ledger, named)
+  const { uid = '' } = service.metadata
+  return nextServiceAddress(ranges, ledger, { family, start: drawn(hashText(`${seed} ${uid} ${family}`)) })
+}
+
+interface Families {
+  readonly wanted: readonly Family[]
+  /** The address that the Service asks for, of the first family. */
+  readonly named: Address.Address | undefined
+}
+
+/** The families of a Service, the first one first: those that it names, else that of the oldest ServiceCIDR. */
+function familiesOf({ spec }: Service, { state: { ranges } }: ServiceContext): Families | ServiceRefusal {
+  const { clusterIP = '', ipFamilies = [], ipFamilyPolicy = 'SingleStack' } = spec
+  const named = clusterIP === '' ? undefined : readAddress(clusterIP)
+  if (clusterIP !== '' && named === undefined) {
+    return { kind: 'mismatchedNetwork', message: `cluster IP ${JSON.stringify(clusterIP)} is not an IP address` }
+  }
+  const unknown = ipFamilies.find((family) => family !== 'IPv4' && family !== 'IPv6')
+  if (unknown !== undefined) {
+    return { kind: 'mismatchedNetwork', message: `IP family ${JSON.stringify(unknown)} is not IPv4 or IPv6` }
+  }
+  const offered = new Set(ranges.map(({ prefix }) => prefix.address.family))
+  const asked = ipFamilies[0] === undefined ? undefined : ipFamilies[0] === 'IPv4' ? 4 : 6
+  const first = asked ?? named?.family ?? [...offered][0]
+  if (first === undefined) return { kind: 'mismatchedNetwork', message: 'there is no ServiceCIDR' }
+  if (named !== undefined && named.family !== first) {
+    return { kind: 'mismatchedNetwork', message: `cluster IP ${clusterIP} is not of family ${familyName(first)}` }
+  }
+  const second = first === 4 ? 6 : 4
+  const isDual = ipFamilyPolicy === 'RequireDualStack' || (ipFamilyPolicy === 'PreferDualStack' && offered.has(second))
+  return { wanted: isDual ? [first, second] : [first], named }
+}
+
+/** An address that was created for a Service and not entered in it: its writer was stopped in between. */
+function ownAddress(
+  service: Service,
+  family: Family,
+  named: Address.Address | undefined,
+  { cache }: ServiceContext,
+): SeenAddress | undefined {
+  const text = named && Address.format(named)
+  return cache.addresses
+    .by('service', nameKey(service.metadata))
+    .find(
+      (own) =>
+        own.address?.family === family &&
+        own.isManaged &&
+        own.text === own.object.metadata.name &&
+        own.object.metadata.deletionTimestamp === undefined &&
+        cache.services.countBy('address', own.text) === 0 &&
+        (text === undefined || own.text === text),
+    )
+}
+
+/**
+ * Writes to an IPAddress before its Service gets the address. A writer that is about to delete it, as
+ * the Service did not want one in the version that this writer has seen, meets a conflict then.
+ */
+function adopt({ object }: SeenAddress, { metadata: { uid = '', resourceVersion = '' } }: Service): Effect {
+  const annotations = { [ADOPTED_ANNOTATION]: `${uid}/${resourceVersion}` }
+  return patchObject(object, { metadata: { annotations } }, 'it was created for the Service')
+}

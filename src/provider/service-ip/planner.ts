@@ -1,0 +1,149 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { IPAddress } from '../../crd/networking/ip-address.js'
+import { refuse } from '../../errors/refuse.js'
+import { type DefinedPlanner, type Delta, definePlanner, type Effect } from '../../plan/index.js'
+import type { ServiceIPOutcome } from './outcome.js'
+import { planAddress } from './plan-address.js'
+import { planRange } from './plan-range.js'
+import { planService } from './plan-service.js'
+import { hostPrefix } from './ranges.js'
+import {
+  addressKey,
+  newState,
+  rangeKey,
+  readKey,
+  recordAddress,
+  recordRanges,
+  type ServiceContext,
+  type ServiceIPState,
+  serviceKey,
+} from './state.js'
+import { addressesOf, nameKey, readAddress, type ServiceWatches, WATCHES, wantsAddress } from './watches.js'
+
+export interface ServiceIPOptions {
+  /**
+   * Any number, another one for each process: where the search for the address of a Service begins
+   * follows from it and the uid of the Service.
+   */
+  readonly seed: number
+  /**
+   * How long something has to be missing before it is repaired, in seconds, from 0 to 86,400. An API
+   * server creates an IPAddress before its Service, and deletes it after. Default 60.
+   */
+  readonly graceSeconds?: number | undefined
+  /** After how long a ServiceCIDR that is not ready is reported by an Event, in seconds, from 0 to 86,400. Default 600. */
+  readonly reportSeconds?: number | undefined
+}
+
+/** A planner of Services, IPAddresses and ServiceCIDRs: keys are `Service namespace/name`, `IPAddress name`, `ServiceCIDR name`. */
+export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, ServiceIPState>
+
+/**
+ * Addresses for Services, by IPAddress objects whose name is the address.
+ *
+ * - A Service without an address is given one of each family that it asks for: the IPAddress is
+ *   created first, and a name that is taken leads to the next address.
+ * - A ServiceCIDR gets its finalizer and its condition. One that is being deleted gives no addresses,
+ *   and loses the finalizer when no address depends on it, 10 s after its deletion at the earliest.
+ * - A Service whose address has no IPAddress gets one; an IPAddress that nothing needs is deleted.
+ *   Everything else that is wrong is reported by an Event of type Warning, once for each cause.
+ *
+ * A kube-apiserver gives addresses by itself. Beside one, the first part has nothing to do.
+ *
+ * Any number of processes may run it. An event costs O(objects of an address), one of a ServiceCIDR
+ * O(ServiceCIDRs + addresses in it).
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
+  const { seed, graceSeconds = 60, reportSeconds = 600 } = options ?? {}
+  if (typeof seed !== 'number' || Number.isNaN(seed)) refuse('seed', 'a number', seed)
+  for (const [name, seconds] of Object.entries({ graceSeconds, reportSeconds })) {
+    if (!(seconds >= 0 && seconds <= 86_400)) refuse(name, 'seconds, 0 to 86400', seconds)
+  }
+  return definePlanner<ServiceIPOutcome, ServiceWatches, ServiceIPState>({
+    name: 'service-ip',
+    watches: WATCHES,
+    state: (_, before) => newState(graceSeconds, before),
+    wakes: {
+      services({ ref, before, now }, context) {
+        const name = nameKey(ref)
+        const own = context.cache.addresses.by('service', name).map(({ object }) => addressKey(object.metadata.name))
+        return [serviceKey(name), ...own, ...changedAddresses({ before, now }, addressesOf, context)]
+      },
+      addresses({ ref, before, now }, context) {
+        const parents = [before, now].flatMap((entry) => (entry?.ok === true ? (entry.value.service ?? []) : []))
+        const changed = changedAddresses({ before, now }, ({ text }) => (text === undefined ? [] : [text]), context)
+        return [addressKey(ref.name), ...parents.map(serviceKey), ...changed]
+      },
+      ranges({ ref, before, now }, context) {
+        const [was, is] = [before, now].map((entry) => (entry?.ok === true ? entry.value : undefined))
+        return [rangeKey(ref.name), ...recordRanges(was, is, context)]
+      },
+    },
+    plan(key, context, time) {
+      const { cache, state } = context
+      const [kind, name] = readKey(key)
+      const entry = { Service: cache.services, IPAddress: cache.addresses, ServiceCIDR: cache.ranges }[kind]?.entry(
+        name,
+      )
+      if (entry === undefined) {
+        state.told.delete(key)
+        state.refused.delete(key)
+        state.absences.look(key, [], time.nowMs)
+        return undefined
+      }
+      if (!entry.ok) return { outcome: { kind: 'problem', message: entry.problem }, effects: [] }
+      const service = cache.services.get(name)
+      if (kind === 'Service' && service !== undefined) return planService(service, context, time, seed)
+      const range = cache.ranges.get(name)
+      if (kind === 'ServiceCIDR' && range !== undefined) return planRange(range, context, time, reportSeconds)
+      const seen = cache.addresses.get(name)
+      return seen && planAddress(seen, context, time)
+    },
+    reserve(plan, context) {
+      const { ledger, refused } = context.state
+      const texts = plan.effects.flatMap((effect) => reserveFor(effect, context))
+      return () => {
+        for (const text of texts) ledger.delete(pendingId(text))
+        // what was not created is free for those that found nothing
+        return texts.every((text) => ledger.get(text) !== undefined) ? [] : [...refused]
+      }
+    },
+    isServed(key, { cache }) {
+      const [kind, name] = readKey(key)
+      const service = kind === 'Service' ? cache.services.get(name) : undefined
+      return service === undefined || !wantsAddress(service)
+    },
+    isAggregate: (key) => readKey(key)[0] === 'ServiceCIDR',
+  })
+}
+
+/** Records the addresses that an object had or has, and says which keys that concerns. */
+function changedAddresses<T>(
+  { before, now }: Pick<Delta<T>, 'before' | 'now'>,
+  textsOf: (value: T) => readonly string[],
+  context: ServiceContext,
+): readonly string[] {
+  const texts = [before, now].flatMap((entry) => (entry?.ok === true ? textsOf(entry.value) : []))
+  return [...new Set(texts)].flatMap((text) => recordAddress(text, context))
+}
+
+/** Counts an address that is about to be created as in use, and says which one. */
+function reserveFor(effect: Effect, { state: { ledger } }: ServiceContext): readonly string[] {
+  if (effect.kind !== 'create' || !IPAddress.is(effect.object)) return []
+  const { name } = effect.object.metadata
+  const address = readAddress(name)
+  if (address === undefined) return []
+  const text = Address.format(address)
+  ledger.set(pendingId(text), {
+    prefix: hostPrefix(address),
+    reason: 'pending',
+    holder: { key: 'a Service that is being served' },
+  })
+  return [text]
+}
+
+function pendingId(text: string): string {
+  return `pending ${text}`
+}

@@ -1,0 +1,129 @@
+import { reservedAddresses, staticBandOf } from '../../allocator/index.js'
+import type { Family } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import * as Range from '../../cidr/nouns/range.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { findCondition } from '../../claim/index.js'
+import { formatFieldError } from '../../crd/meta/field-error.js'
+import { isDeleting } from '../../crd/meta/object.js'
+import { serviceCIDRErrors } from '../../crd/networking/admission.js'
+import { READY } from '../../crd/networking/names.js'
+import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+
+type Address = Address.Address
+type Prefix = Prefix.Prefix
+type Range = Range.Range
+type RangeSet = RangeSet.RangeSet
+
+/** One range of Service addresses: a CIDR, of one ServiceCIDR or of several. */
+export interface ServiceRange {
+  readonly prefix: Prefix
+  /** Whether Services get new addresses of it: one of its objects is ready. */
+  readonly isReady: boolean
+  /** The objects that have this CIDR, in the order in which they were given. */
+  readonly objects: readonly ServiceCIDR[]
+}
+
+/** IPv6 ranges are at least as long as this, as in Kubernetes. */
+const SHORTEST_V6 = 64
+
+/**
+ * The ranges of some ServiceCIDRs, in their order: one for each distinct prefix, ready if any of
+ * its objects is. An object with a problem ({@link serviceCIDRProblem}) has none. O(n).
+ */
+export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceRange[] {
+  const ranges = new Map<string, ServiceRange>()
+  for (const object of objects) {
+    if (serviceCIDRProblem(object) !== undefined) continue
+    for (const text of object.spec.cidrs) {
+      const known = ranges.get(text)
+      ranges.set(text, {
+        prefix: known?.prefix ?? Prefix.parse(text),
+        isReady: known?.isReady === true || isReadyObject(object),
+        objects: [...(known?.objects ?? []), object],
+      })
+    }
+  }
+  return [...ranges.values()]
+}
+
+/** Why a ServiceCIDR gives no addresses: what an API server would refuse, or an IPv6 range of more than 2^64 addresses. */
+export function serviceCIDRProblem(object: ServiceCIDR): string | undefined {
+  const [error] = serviceCIDRErrors(object)
+  if (error !== undefined) return formatFieldError(error)
+  const tooWide = prefixesOf(object).find(({ address, length }) => address.family === 6 && length < SHORTEST_V6)
+  return tooWide && `${Prefix.format(tooWide)} is wider than /${SHORTEST_V6}, the widest IPv6 range for Services`
+}
+
+/** The CIDRs of a ServiceCIDR that can be read, host bits cleared. */
+export function prefixesOf({ spec: { cidrs } }: ServiceCIDR): readonly Prefix[] {
+  return cidrs.flatMap((text) => {
+    const read = Prefix.safeParse(text)
+    return read.ok ? [Prefix.masked(read.value)] : []
+  })
+}
+
+/**
+ * Whether Services get addresses of a ServiceCIDR. One without the condition counts as ready, so
+ * that allocation does not depend on a controller; one that is being deleted never does.
+ */
+export function isReadyObject(object: ServiceCIDR): boolean {
+  return !isDeleting(object) && (findCondition(object.status?.conditions, READY)?.status ?? 'True') === 'True'
+}
+
+/**
+ * The addresses of a range that Services can have: all but the network address, and for IPv4 the
+ * broadcast address. `undefined`: none, as in a /31, /32 or /128.
+ */
+export function usableRange(prefix: Prefix): Range | undefined {
+  const all = RangeSet.fromPrefixes([prefix])
+  for (const range of RangeSet.ranges(RangeSet.subtract(all, reservedAddresses([prefix], 'service')))) return range
+  return undefined
+}
+
+/** The addresses that Services can have of any of these ranges: a range may use what another one inside of it keeps back. */
+export function usableAddresses(ranges: Iterable<ServiceRange>): RangeSet {
+  return RangeSet.fromRanges([...ranges].flatMap(({ prefix }) => usableRange(prefix) ?? []))
+}
+
+/** The two bands of a range (KEP-3070). Named addresses may be of both. */
+export interface ServiceBands {
+  /** Where unnamed requests are served first. */
+  readonly upper: Range | undefined
+  /** Used when the upper band is full. */
+  readonly lower: Range | undefined
+}
+
+/**
+ * The bands of a range: the lower one has {@link staticBandOf} addresses.
+ *
+ *     192.168.1.0/25   |0|1 .. 16|17 ............ 126|127|
+ *                        lower    upper
+ */
+export function bandsOf(prefix: Prefix): ServiceBands {
+  const usable = usableRange(prefix)
+  if (usable === undefined) return { upper: undefined, lower: undefined }
+  const band = staticBandOf(Number(Prefix.size(prefix)))
+  if (band === 0) return { upper: usable, lower: undefined }
+  const first = Address.add(usable.first, band)
+  return {
+    upper: Range.of(first, usable.last),
+    lower: Range.of(usable.first, Address.add(usable.first, band - 1)),
+  }
+}
+
+/** `IPv4` or `IPv6`. */
+export function familyName(family: Family): 'IPv4' | 'IPv6' {
+  return family === 4 ? 'IPv4' : 'IPv6'
+}
+
+/** An address as a prefix of its full length. */
+export function hostPrefix(address: Address): Prefix {
+  return Prefix.of(address, Address.bitsOf(address.family))
+}
+
+/** The address of a {@link hostPrefix}, in canonical form. */
+export function addressText({ address }: Prefix): string {
+  return Address.format(address)
+}

@@ -1,0 +1,155 @@
+import { Ledger } from '../../allocator/index.js'
+import type { Address } from '../../cidr/index.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
+import type { Service } from '../../crd/core/service.js'
+import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+import { Absences, byAge, type EventEffect, eventAbout, type PlannerContext } from '../../plan/index.js'
+import { hasUsable } from './choose.js'
+import {
+  addressText,
+  hostPrefix,
+  isReadyObject,
+  prefixesOf,
+  type ServiceRange,
+  serviceRanges,
+  usableAddresses,
+} from './ranges.js'
+import { nameKey, readAddress, type SeenAddress, type ServiceWatches, WAITING } from './watches.js'
+
+/** Who has an address: `Service default/web`, or the parent of an IPAddress in words. */
+export interface ServiceHolder {
+  readonly key: string
+}
+
+/** What the planner remembers beside the objects. */
+export interface ServiceIPState {
+  /** The addresses that have an IPAddress, or that a Service has; and those about to be created. */
+  readonly ledger: Ledger<ServiceHolder>
+  readonly absences: Absences
+  /** Services that found no free address, or not the one that they name: they wait for one to be released. */
+  readonly refused: Set<string>
+  /** The problems of each key that were reported. */
+  readonly told: Map<string, ReadonlySet<string>>
+  /** The ranges of all ServiceCIDRs, the oldest first. */
+  ranges: readonly ServiceRange[]
+}
+
+export type ServiceContext = PlannerContext<ServiceWatches, ServiceIPState>
+
+/** @param before the state before a reset: what was reported is not reported again */
+export function newState(graceSeconds: number, before?: ServiceIPState): ServiceIPState {
+  return {
+    ledger: new Ledger({ space: RangeSet.empty }),
+    absences: new Absences(graceSeconds),
+    refused: new Set(),
+    told: before?.told ?? new Map(),
+    ranges: [],
+  }
+}
+
+export const serviceKey = (service: string) => `Service ${service}`
+export const addressKey = (name: string) => `IPAddress ${name}`
+export const rangeKey = (name: string) => `ServiceCIDR ${name}`
+
+/** `Service default/web` as its kind and its name. */
+export function readKey(key: string): readonly [kind: string, name: string] {
+  const space = key.indexOf(' ')
+  return [key.slice(0, space), key.slice(space + 1)]
+}
+
+/** The Services that wait for an address, the oldest first. */
+function waitingKeys({ cache }: ServiceContext): readonly string[] {
+  return cache.services.by('waiting', WAITING).map(({ metadata }) => serviceKey(nameKey(metadata)))
+}
+
+/** Records who has an address now, and says which keys that concerns. O(objects of the address). */
+export function recordAddress(text: string, context: ServiceContext): readonly string[] {
+  const { cache, state } = context
+  const { ledger } = state
+  const address = readAddress(text)
+  if (address === undefined) return []
+  const users = cache.services.by('address', text)
+  const objects = cache.addresses.by('address', text)
+  const holder = holderOf(users, objects)
+  const wasHeld = ledger.get(text) !== undefined
+  if (holder === undefined) ledger.delete(text)
+  else ledger.set(text, { prefix: hostPrefix(address), reason: 'held', holder: { key: holder } })
+  const isChanged = wasHeld !== (holder !== undefined)
+  return [
+    ...keysAt(text, context),
+    ...(isChanged ? endingKeys(cache.ranges) : []),
+    ...(isChanged && wasHeld ? waitingKeys(context) : []),
+  ]
+}
+
+function holderOf(users: readonly Service[], objects: readonly SeenAddress[]): string | undefined {
+  const [user] = users
+  return objects[0]?.parent ?? (user && serviceKey(nameKey(user.metadata)))
+}
+
+/** The ServiceCIDRs that are being deleted. */
+function endingKeys(ranges: Iterable<ServiceCIDR>): readonly string[] {
+  return [...ranges].filter(isDeleting).map(({ metadata }) => rangeKey(metadata.name))
+}
+
+/**
+ * Takes the ranges in as they are now, and says which keys a change of one concerns: all ranges, the
+ * Services that wait if it is ready now or was, and the addresses in its CIDRs if these have changed. O(ranges + addresses).
+ */
+export function recordRanges(
+  before: ServiceCIDR | undefined,
+  now: ServiceCIDR | undefined,
+  context: ServiceContext,
+): readonly string[] {
+  const { cache, state } = context
+  const objects = [...cache.ranges].sort(byAge)
+  state.ranges = serviceRanges(objects)
+  const keys = objects.map(({ metadata }) => rangeKey(metadata.name))
+  const [was, is] = [before, now].map((object) => object !== undefined && isReadyObject(object))
+  const isSame = String(before?.spec.cidrs) === String(now?.spec.cidrs)
+  if (was !== is || !isSame) keys.push(...waitingKeys(context))
+  if (isSame) return keys
+  state.ledger.setSpace({ space: usableAddresses(state.ranges) })
+  const prefixes = [before, now].flatMap((object) => (object === undefined ? [] : prefixesOf(object)))
+  for (const prefix of prefixes) {
+    for (const { prefix: held } of state.ledger.holders(prefix)) keys.push(...keysAt(addressText(held), context))
+  }
+  return keys
+}
+
+/** The keys of all objects of an address. */
+function keysAt(text: string, { cache }: ServiceContext): readonly string[] {
+  return [
+    ...cache.services.by('address', text).map(({ metadata }) => serviceKey(nameKey(metadata))),
+    ...cache.addresses.by('address', text).map(({ object }) => addressKey(object.metadata.name)),
+  ]
+}
+
+/** Whether a Service can have an address, of whichever range: also of one that is not ready. O(ranges). */
+export function isInRange(address: Address, { ranges }: ServiceIPState): boolean {
+  return ranges.some(({ prefix }) => hasUsable(prefix, address))
+}
+
+/** Something that people have to look at. */
+export interface Problem {
+  /** CamelCase, of the Event. */
+  readonly reason: string
+  readonly message: string
+}
+
+/** Events for those problems of a key that were not reported yet: one for each cause, not for each plan. */
+export function reportProblems(
+  key: string,
+  object: KubeObject,
+  problems: readonly Problem[],
+  { told }: Pick<ServiceIPState, 'told'>,
+): readonly EventEffect[] {
+  const before = told.get(key)
+  const now = new Set(problems.map(({ reason, message }) => `${reason} ${message}`))
+  if (now.size === 0) told.delete(key)
+  else told.set(key, now)
+  return problems
+    .filter(({ reason, message }) => before?.has(`${reason} ${message}`) !== true)
+    .map((problem) => eventAbout(object, { type: 'Warning', ...problem }))
+}

@@ -1,0 +1,111 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { Service } from '../../crd/core/service.js'
+import { isDeleting, type KubeObject, labelOf } from '../../crd/meta/object.js'
+import { IPAddress } from '../../crd/networking/ip-address.js'
+import { MANAGED_BY_LABEL, SERVICE_ALLOCATOR } from '../../crd/networking/names.js'
+import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+import { describe } from '../../errors/index.js'
+import { modelWatch, type Watch } from '../../plan/index.js'
+
+type Address = Address.Address
+
+/** An IPAddress object with what is read of it. One that cannot be read occupies its address all the same. */
+export interface SeenAddress {
+  readonly object: KubeObject
+  /** The address that the name stands for, in any form; `undefined`: none. */
+  readonly address: Address | undefined
+  /** `address` in canonical form: the name that the object should have. */
+  readonly text: string | undefined
+  /** `namespace/name` of the Service that has it; `undefined`: the parent is no Service, or cannot be read. */
+  readonly service: string | undefined
+  /** The parent in words. */
+  readonly parent: string
+  /** Whether the allocator of Services created it: other objects are left alone. */
+  readonly isManaged: boolean
+  /** Why the object cannot be read. */
+  readonly problem: string | undefined
+}
+
+/** `namespace/name`, as the object cache names objects. */
+export function nameKey({
+  namespace,
+  name,
+}: {
+  readonly namespace?: string | undefined
+  readonly name: string
+}): string {
+  return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+/** Reads an address as Kubernetes reads stored fields: leading zeros are decimal, IPv4-mapped IPv6 is IPv4. */
+export function readAddress(text: string): Address | undefined {
+  const read = Address.safeParse(text, { profile: 'k8s-legacy-read' })
+  return read.ok ? read.value : undefined
+}
+
+function seenAddress(object: KubeObject): SeenAddress {
+  const { name, labels } = object.metadata
+  const address = readAddress(name)
+  const read = IPAddress.safeParse(object)
+  const parentRef = read.ok ? read.value.spec.parentRef : undefined
+  const isService = parentRef?.resource === 'services' && !parentRef.group && parentRef.namespace !== undefined
+  const service = isService ? nameKey(parentRef) : undefined
+  return {
+    object: read.ok ? read.value : object,
+    address,
+    text: address && Address.format(address),
+    service,
+    parent: service === undefined ? parentText(parentRef) : `Service ${service}`,
+    isManaged: labelOf(labels, MANAGED_BY_LABEL) === SERVICE_ALLOCATOR,
+    problem: read.ok ? undefined : describe(read.failure),
+  }
+}
+
+function parentText(parentRef: IPAddress['spec']['parentRef'] | undefined): string {
+  if (parentRef === undefined) return 'an unknown parent'
+  const { group, resource } = parentRef
+  return `${resource}${group ? `.${group}` : ''} ${nameKey(parentRef)}`
+}
+
+/** The addresses that a Service has, as it has them. */
+export function clusterIPsOf({ spec }: Service): readonly string[] {
+  return (spec.clusterIPs ?? []).filter((text) => text !== '' && text !== 'None')
+}
+
+/** The same in canonical form, each once. What is no address is left out. */
+export function addressesOf(service: Service): readonly string[] {
+  const read = clusterIPsOf(service).map(readAddress)
+  return [...new Set(read.flatMap((address) => (address === undefined ? [] : [Address.format(address)])))]
+}
+
+/** Whether a Service is to be given addresses: it has none, and is no headless Service, no ExternalName, and not being deleted. */
+export function wantsAddress(service: Service): boolean {
+  const { type, clusterIP, clusterIPs = [] } = service.spec
+  return (
+    type !== 'ExternalName' && clusterIP !== 'None' && clusterIPs.every((text) => text === '') && !isDeleting(service)
+  )
+}
+
+/** What the planner watches. Indexes: `address` and `service` are the canonical address and the Service that has it. */
+export const WATCHES = {
+  services: modelWatch(Service, {
+    indexes: {
+      address: addressesOf,
+      waiting: (service: Service) => (wantsAddress(service) ? [WAITING] : []),
+    },
+  }),
+  addresses: {
+    ...IPAddress.info,
+    parse: (object: KubeObject) => ({ ok: true as const, value: seenAddress(object) }),
+    indexes: {
+      address: ({ text }: SeenAddress) => (text === undefined ? [] : [text]),
+      service: ({ service }: SeenAddress) => (service === undefined ? [] : [service]),
+    },
+  } satisfies Watch<SeenAddress>,
+  ranges: modelWatch(ServiceCIDR),
+}
+
+/** The one key of the index `waiting`. */
+export const WAITING = 'waiting'
+
+export type ServiceWatches = typeof WATCHES
