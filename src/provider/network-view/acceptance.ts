@@ -1,0 +1,92 @@
+import * as Prefix from '../../cidr/nouns/prefix.js'
+import type { ClusterNetwork, ClusterNetworkRange } from '../../crd/ipam-kit/cluster-network.js'
+import { MAX_RANGES } from '../../crd/ipam-kit/names.js'
+import type { NetworkRange } from './view.js'
+
+/** The ranges of a status, and what could not be listed. */
+export interface ListedRanges {
+  /** In the order of prefixes. */
+  readonly ranges: readonly ClusterNetworkRange[]
+  /** How many ranges there are beyond those that a status may have. They are not accepted. */
+  readonly omitted: number
+  /** When the next time limit ends, in milliseconds since 1970; `undefined`: none is running. */
+  readonly nextLimitMs: number | undefined
+}
+
+/**
+ * The ranges that their consumers have accepted, as canonical CIDR: from these alone Nodes may get subnets. `undefined`: the network names no consumers, so all ranges are.
+ *
+ * O(ranges of the status).
+ */
+export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet<string> | undefined {
+  if (network === undefined || consumersOf(network).length === 0) return undefined
+  const ranges = network.status?.ranges ?? []
+  return new Set(ranges.filter(({ state }) => state !== 'Proposed').map(({ cidr }) => cidr))
+}
+
+/**
+ * The ranges of a view as a status lists them, each CIDR once, with what has become of their acceptance by now.
+ *
+ * - A range is `Proposed` at first, and `Active` when each consumer has accepted it. A consumer that has not answered within the time limit counts as having accepted; one
+ *   that has rejected never does.
+ * - An active range stays active: Nodes use it. So does a range that Nodes use when the status is written for the first time.
+ * - Of two configured ranges of one CIDR, one of which is deleted, the other one counts.
+ */
+export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetwork, nowMs: number): ListedRanges {
+  const before = new Map((network.status?.ranges ?? []).map((range) => [range.cidr, range]))
+  const byCidr = new Map<string, NetworkRange[]>()
+  for (const range of ranges) {
+    const cidr = Prefix.format(range.prefix)
+    byCidr.set(cidr, [...(byCidr.get(cidr) ?? []), range])
+  }
+  // what is listed stays listed, and what is new has to wait
+  const known = [...byCidr.keys()].filter((cidr) => before.has(cidr))
+  const cidrs = [...known, ...[...byCidr.keys()].filter((cidr) => !before.has(cidr))].slice(0, MAX_RANGES)
+  let nextLimitMs: number | undefined
+  const listed = cidrs.map((cidr) => {
+    const same = byCidr.get(cidr)!
+    const range = same.find(({ phase }) => phase !== 'terminating') ?? same[0]!
+    const proposedAt = before.get(cidr)?.proposedAt ?? new Date(nowMs).toISOString()
+    const { isAccepted, limitMs } = acceptanceOf(cidr, same, proposedAt, before.get(cidr), network, nowMs)
+    const isTerminating = range.phase === 'terminating'
+    if (!isTerminating && !isAccepted && limitMs !== undefined) nextLimitMs = Math.min(nextLimitMs ?? limitMs, limitMs)
+    const state = isTerminating ? 'Terminating' : isAccepted ? 'Active' : 'Proposed'
+    return { prefix: range.prefix, range: { cidr, state, source: sourceOf(range), proposedAt } as const }
+  })
+  listed.sort((left, right) => Prefix.compare(left.prefix, right.prefix))
+  return { ranges: listed.map(({ range }) => range), omitted: byCidr.size - cidrs.length, nextLimitMs }
+}
+
+function acceptanceOf(
+  cidr: string,
+  same: readonly NetworkRange[],
+  proposedAt: string,
+  before: ClusterNetworkRange | undefined,
+  network: ClusterNetwork,
+  nowMs: number,
+): { readonly isAccepted: boolean; readonly limitMs?: number | undefined } {
+  const { acceptanceSeconds } = network.spec
+  if (before !== undefined && before.state !== 'Proposed') return { isAccepted: true }
+  if (network.status?.ranges === undefined && same.some(({ users }) => users > 0)) return { isAccepted: true }
+  const answers = (network.status?.answers ?? []).filter((answer) => answer.cidr === cidr)
+  const said = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
+  if (said.includes(false)) return { isAccepted: false }
+  if (said.every((accepted) => accepted === true)) return { isAccepted: true }
+  if (acceptanceSeconds === undefined) return { isAccepted: false }
+  const limitMs = Date.parse(proposedAt) + acceptanceSeconds * 1000
+  return { isAccepted: nowMs >= limitMs, limitMs }
+}
+
+function consumersOf({ spec }: ClusterNetwork): readonly string[] {
+  return (spec.consumers ?? []).map(({ name }) => name)
+}
+
+/** The kind of what configures a range and is no object. */
+export const FLAG = 'Flag'
+
+/** The longest name of what configures a range. */
+const MAX_NAME = 253
+
+function sourceOf({ source, name }: NetworkRange): ClusterNetworkRange['source'] {
+  return source === undefined ? { kind: FLAG, name: name.slice(0, MAX_NAME) } : { kind: source.kind, name: source.name }
+}

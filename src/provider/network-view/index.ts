@@ -1,0 +1,26 @@
+export { acceptedRanges } from './acceptance.js'
+export { type Assigner, type AssignerInput, type AssignerType, assigner } from './assigner.js'
+export { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'
+export { networkView, usedBeforeKnown } from './network-view.js'
+export {
+  type NetworkViewOptions,
+  type NetworkViewOutcome,
+  type NetworkViewPlanner,
+  networkViewPlanner,
+  type RangeSource,
+} from './planner.js'
+export * from './render.js'
+export type {
+  ConflictParty,
+  FamilyView,
+  NamedRanges,
+  NetworkConflict,
+  NetworkNode,
+  NetworkRange,
+  NetworkView,
+  NetworkViewInput,
+  NodeSubnet,
+  RangePhase,
+  ViewProblem,
+  ViewProblemReason,
+} from './view.js'

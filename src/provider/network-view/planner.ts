@@ -1,0 +1,253 @@
+import { Node } from '../../crd/core/node.js'
+import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
+import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
+import { refuse } from '../../errors/refuse.js'
+import {
+  Absences,
+  type DefinedPlanner,
+  type Delta,
+  definePlanner,
+  modelWatch,
+  type Outcome,
+  type ParseResult,
+  type Plan,
+  type PlannerContext,
+  type PlanTime,
+  patchStatus,
+  type TrimmedWatch,
+  type Watch,
+} from '../../plan/index.js'
+import { acceptedRanges } from './acceptance.js'
+import { type AssignerType, decideAssigner, rangesOf, sharedBy } from './assigner.js'
+import { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'
+import { networkStatus } from './status.js'
+import type { NetworkView } from './view.js'
+
+/** Objects of another kind that configure ranges: ServiceCIDRs, IPPools of Calico, pools of another system. */
+export interface RangeSource {
+  readonly kind: KindInfo
+  /** What the ranges are for. */
+  readonly role: RangeRole
+  /** The CIDRs of an object. It must not throw: what it cannot read it leaves out. */
+  readonly cidrsOf: (object: KubeObject) => readonly string[]
+}
+
+export interface NetworkViewOptions extends ConfiguredRanges {
+  /** The name of the ClusterNetwork. Default `pods`. */
+  readonly name?: string | undefined
+  readonly sources?: readonly RangeSource[] | undefined
+  /** Numbers of Nodes are published at most once in so many seconds, 1 to 3,600. Everything else is published at once. Default 30. */
+  readonly detailsSeconds?: number | undefined
+  /**
+   * A range that has left the view stays published for so many seconds, 0 to 3,600, as the watch of Nodes may be behind that of ranges: a Node may have got a subnet of the
+   * range that the planner has not seen yet. Default 60.
+   */
+  readonly graceSeconds?: number | undefined
+}
+
+/** What a plan for the ClusterNetwork came to. */
+export interface NetworkViewOutcome extends Outcome {
+  /**
+   * - `published`: the object says what the view is
+   * - `changed`: a patch is in the plan
+   * - `waiting`: only numbers of Nodes differ, and are published later
+   * - `created`: the object did not exist
+   * - `unreadable`, `deleting`: the object is left as it is
+   */
+  readonly kind: 'published' | 'changed' | 'waiting' | 'created' | 'unreadable' | 'deleting'
+}
+
+/** A planner with one key: the name of the ClusterNetwork. */
+export interface NetworkViewPlanner extends DefinedPlanner<NetworkViewOutcome, NetworkWatches, NetworkState> {
+  /** The view as it is now, with the list of Nodes that the object does not have. It changes with the next change that the planner is shown. */
+  readonly view: NetworkView
+}
+
+type NetworkWatches = {
+  readonly nodes: TrimmedWatch<Node>
+  readonly clusterCIDRs: Watch<ClusterCIDR>
+  readonly networks: Watch<ClusterNetwork>
+} & { readonly [source: `source ${number}`]: Watch<readonly string[]> }
+
+interface NetworkState {
+  readonly view: LiveNetworkView
+  readonly absences: Absences
+  /** Since when only details have differed. */
+  detailsSinceMs: number | undefined
+}
+
+type Context = PlannerContext<NetworkWatches, NetworkState>
+
+/**
+ * Publishes which addresses Pods have or may get, in the status of one ClusterNetwork: ranges and their acceptance, the fewest prefixes that are exact, or 64 prefixes of
+ * each family and how many addresses they add, and a hash of all. Its size does not depend on the number of Nodes.
+ *
+ * - It is patched only when something changes that it says. A heartbeat of a Node costs no plan.
+ * - A range is published before Nodes get subnets from it, if what gives them waits for `Active` ({@link acceptedRanges}). A deleted range, and the subnet of a Node, is published
+ *   until no Node uses it, and a range for `graceSeconds` longer.
+ * - The object is created with the first Node or range. Create it yourself where consumers have to accept ranges.
+ * - An object that can no longer be read counts as it was before.
+ *
+ * A change of one Node costs O(ranges around its subnets), a plan O(prefixes of `known` + ranges), whatever the number of Nodes. Any number of processes may run it: the status
+ * is written for the version that was read.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
+ */
+export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkViewPlanner {
+  const { name = 'pods', sources = [], detailsSeconds = 30, graceSeconds = 60, ...configured } = options
+  if (!(detailsSeconds >= 1 && detailsSeconds <= 3600)) refuse('detailsSeconds', 'seconds, 1 to 3600', detailsSeconds)
+  if (!(graceSeconds >= 0 && graceSeconds <= 3600)) refuse('graceSeconds', 'seconds, 0 to 3600', graceSeconds)
+  if (typeof name !== 'string' || name === '') refuse('name', 'the name of a ClusterNetwork', name)
+  const watches: NetworkWatches = {
+    nodes: { ...nodeWatch },
+    clusterCIDRs: modelWatch(ClusterCIDR),
+    networks: modelWatch(ClusterNetwork, { fields: { 'metadata.name': name } }),
+    ...Object.fromEntries(sources.map((source, index) => [`source ${index}`, sourceWatch(source)])),
+  }
+  const woken = (isChanged: boolean) => (isChanged ? [name] : [])
+  const planner = definePlanner<NetworkViewOutcome, NetworkWatches, NetworkState>({
+    name: 'network-view',
+    watches,
+    state() {
+      const view = new LiveNetworkView()
+      view.setConfigured(configured)
+      return { view, absences: new Absences(graceSeconds), detailsSinceMs: undefined }
+    },
+    wakes: {
+      nodes: (delta, { state: { view } }) =>
+        woken(
+          follow(
+            delta,
+            view,
+            (node) => view.setNode(node),
+            ({ name: node }) => view.deleteNode(node),
+          ),
+        ),
+      clusterCIDRs: (delta, { state: { view } }) =>
+        woken(
+          follow(
+            delta,
+            view,
+            (range) => view.setClusterCIDR(range),
+            ({ name: range }) => view.deleteClusterCIDR(range),
+          ),
+        ),
+      networks({ now, before }, { state: { view } }) {
+        view.setAccepted(acceptedRanges(now?.ok === true ? now.value : undefined))
+        return woken(now !== before)
+      },
+      ...Object.fromEntries(
+        sources.map((source, index) => [
+          `source ${index}`,
+          (delta: Delta<readonly string[]>, { state: { view } }: Context) =>
+            woken(followSource(delta, source, index, view)),
+        ]),
+      ),
+    },
+    plan: (key, context, time) => planNetwork(key, context, time, detailsSeconds),
+  })
+  return Object.defineProperty(planner, 'view', { get: () => planner.context.state.view }) as NetworkViewPlanner
+}
+
+/** Which Node it is, its subnets, and its addresses: a heartbeat changes none of them. */
+const nodeWatch: TrimmedWatch<Node> = {
+  ...Node.info,
+  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
+    apiVersion,
+    kind,
+    metadata: {
+      name: metadata.name,
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      creationTimestamp: metadata.creationTimestamp,
+    },
+    spec: fieldsOf(spec, ['podCIDR', 'podCIDRs']),
+    status: fieldsOf(status, ['addresses']),
+  }),
+  parse: modelWatch(Node).parse,
+}
+
+function fieldsOf(value: unknown, names: readonly string[]): { readonly [name: string]: unknown } {
+  const fields = (value ?? {}) as { readonly [name: string]: unknown }
+  return Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])))
+}
+
+function sourceWatch({ kind, cidrsOf }: RangeSource): Watch<readonly string[]> {
+  const parse = (object: KubeObject): ParseResult<readonly string[]> => {
+    const cidrs = cidrsOf(object)
+    return Array.isArray(cidrs) ? { ok: true, value: cidrs } : { ok: false, problem: 'its CIDRs are not a list' }
+  }
+  return { ...kind, parse }
+}
+
+/** Takes a change into a view. An object that cannot be read counts as it was. */
+function follow<T, O extends KubeObject>(
+  { ref, now }: Delta<T, O>,
+  view: LiveNetworkView,
+  set: (value: T) => boolean,
+  remove: (ref: { readonly name: string }) => boolean,
+): boolean {
+  const isNoted = view.setUnreadable(formatRef(ref), now?.ok === false ? now.problem : undefined)
+  if (now === undefined) return remove(ref) || isNoted
+  return (now.ok && set(now.value)) || isNoted
+}
+
+function followSource(
+  delta: Delta<readonly string[]>,
+  { role }: RangeSource,
+  index: number,
+  view: LiveNetworkView,
+): boolean {
+  const { ref, now } = delta
+  const id = `source ${index} ${formatRef(ref)}`
+  const isDeleted = role === 'pods' && now !== undefined && isDeleting(now.object)
+  return follow(
+    delta,
+    view,
+    (cidrs) => view.setRanges(id, role, { name: ref.name, cidrs, source: now && refOf(now.object) }, isDeleted),
+    () => view.setRanges(id, role, undefined),
+  )
+}
+
+function planNetwork(
+  name: string,
+  { cache, state }: Context,
+  { nowMs }: PlanTime,
+  detailsSeconds: number,
+): Plan<NetworkViewOutcome> {
+  const entry = cache.networks.entry(name)
+  if (entry === undefined) {
+    const { apiVersion, kind } = ClusterNetwork.info
+    const object = { apiVersion, kind, metadata: { name }, spec: {} }
+    const effects = [{ kind: 'create', object, why: 'the view has no object yet' } as const]
+    return { outcome: { kind: 'created', message: `creating ClusterNetwork ${name}` }, effects }
+  }
+  if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
+  const network = entry.value
+  if (isDeleting(network)) return { outcome: { kind: 'deleting', message: 'the object is being deleted' }, effects: [] }
+  const { view, absences } = state
+  const input = { network, assigner: assignerOf(view, cache), absences, nowMs }
+  const { patch, change, nextSeconds: requeueAfterSeconds, status } = networkStatus(view, input)
+  if (change !== 'details') state.detailsSinceMs = undefined
+  else state.detailsSinceMs ??= nowMs
+  const waitSeconds = Math.ceil(((state.detailsSinceMs ?? nowMs) - nowMs) / 1000) + detailsSeconds
+  if (change === 'details' && waitSeconds > 0) {
+    const message = 'numbers of Nodes are published later'
+    const soonest = Math.min(waitSeconds, requeueAfterSeconds ?? waitSeconds)
+    return { outcome: { kind: 'waiting', message }, effects: [], requeueAfterSeconds: soonest }
+  }
+  const lists = status.families.map(({ family, known }) => `${family}: ${known.join(', ')}`)
+  const message = lists.join('; ') || 'no address is known'
+  if (change === 'none') return { outcome: { kind: 'published', message }, effects: [], requeueAfterSeconds }
+  const effects = [patchStatus(network, { status: { ...patch } }, 'the view has changed')]
+  return { outcome: { kind: 'changed', message }, effects, requeueAfterSeconds }
+}
+
+/** Addresses of Nodes are looked at only where no Node has a subnet. */
+function assignerOf(view: LiveNetworkView, { nodes }: Context['cache']): AssignerType {
+  const { all, withSubnets } = view.nodeCounts
+  const ranges = [view.ipv4, view.ipv6].flatMap(rangesOf)
+  const shared = withSubnets > 0 ? undefined : sharedBy(nodes, ranges)
+  return decideAssigner({ nodes: all, nodesWithSubnets: withSubnets, ranges, sharedBy: shared, pods: undefined }).type
+}

@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { LiveNetworkView, type NamedRanges, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
+import { expect, test } from 'vitest'
+import { runs } from '../../setup/depth.js'
+import { clusterCIDR, known, node, plain } from './world.js'
+
+// 64 addresses of each family, as a bitmap: what is known is found address by address.
+const SIZE = 64
+const BASES = { 4: Address.parse('10.0.0.0'), 6: Address.parse('fd00::') } as const
+type Family = 4 | 6
+
+interface Block {
+  readonly family: Family
+  /** 2^bits addresses. */
+  readonly bits: number
+  readonly nth: number
+}
+
+const block = fc
+  .record({ family: fc.constantFrom<Family>(4, 4, 6), bits: fc.integer({ min: 0, max: 6 }), place: fc.nat(SIZE - 1) })
+  .map(({ family, bits, place }): Block => ({ family, bits, nth: place >> bits }))
+const smallBlock = block.map(
+  (each): Block => (each.bits <= 3 ? each : { ...each, bits: 2, nth: (each.nth << each.bits) >> 2 }),
+)
+
+function prefixOf({ family, bits, nth }: Block): Prefix {
+  return Prefix.of(Address.add(BASES[family], BigInt(nth << bits)), Address.bitsOf(family) - bits)
+}
+const cidr = (each: Block) => Prefix.format(prefixOf(each))
+
+const nodeName = fc.constantFrom('n1', 'n2', 'n3', 'n4', 'n5')
+const rangeName = fc.constantFrom('a', 'b', 'c')
+const event = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('node' as const),
+      name: nodeName,
+      blocks: fc.array(smallBlock, { maxLength: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('no node' as const), name: nodeName }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('range' as const), name: rangeName, block, deleting: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('no range' as const), name: rangeName }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('configured' as const),
+      extra: fc.array(block, { maxLength: 2 }),
+      services: fc.array(block, { maxLength: 2 }),
+      pools: fc.array(block, { maxLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('accepted' as const),
+      blocks: fc.option(fc.array(block, { maxLength: 3 }), { nil: undefined }),
+    }),
+  },
+)
+type Event = typeof event extends fc.Arbitrary<infer T> ? T : never
+
+interface World {
+  readonly nodes: Map<string, readonly Block[]>
+  readonly ranges: Map<string, { readonly block: Block; readonly deleting: boolean }>
+  extra: readonly Block[]
+  services: readonly Block[]
+  pools: readonly Block[]
+  accepted: ReadonlySet<string> | undefined
+}
+
+const named = (name: string, blocks: readonly Block[]): NamedRanges[] =>
+  blocks.map((each) => ({ name, cidrs: [cidr(each)] }))
+const configuredIn = ({ extra, services, pools }: World) => ({
+  extraCIDRs: named('flag', extra),
+  serviceCIDRs: services.map(cidr),
+  pools: named('lab', pools),
+})
+
+/** Changes the world and the view alike. */
+function apply(step: Event, world: World, live: LiveNetworkView): void {
+  switch (step.do) {
+    case 'node':
+      world.nodes.set(step.name, step.blocks)
+      live.setNode(node(step.name, step.blocks.map(cidr)))
+      break
+    case 'no node':
+      world.nodes.delete(step.name)
+      live.deleteNode(step.name)
+      break
+    case 'range':
+      world.ranges.set(step.name, step)
+      live.setClusterCIDR(clusterCIDR(step.name, cidr(step.block), { deleting: step.deleting }))
+      break
+    case 'no range':
+      world.ranges.delete(step.name)
+      live.deleteClusterCIDR(step.name)
+      break
+    case 'configured':
+      Object.assign(world, { extra: step.extra, services: step.services, pools: step.pools })
+      live.setConfigured(configuredIn(world))
+      break
+    case 'accepted':
+      world.accepted = step.blocks && new Set(step.blocks.map(cidr))
+      live.setAccepted(world.accepted)
+  }
+}
+
+function rebuild(world: World) {
+  return networkView({
+    nodes: [...world.nodes].map(([name, blocks]) => node(name, blocks.map(cidr))).reverse(),
+    clusterCIDRs: [...world.ranges]
+      .map(([name, { block: of, deleting }]) => clusterCIDR(name, cidr(of), { deleting }))
+      .reverse(),
+    accepted: world.accepted,
+    ...configuredIn(world),
+  })
+}
+
+function placesOf({ bits, nth }: Block): number[] {
+  return Array.from({ length: 1 << bits }, (_, offset) => (nth << bits) + offset)
+}
+
+/** Which addresses are known, from the rules and nothing else. */
+function bitmapOf({ nodes, ranges, extra }: World, family: Family): boolean[] {
+  const bits = Array.from({ length: SIZE }, () => false)
+  const used = [...nodes.values()].flat().filter((each) => each.family === family)
+  const isUsed = (range: Block) => {
+    const places = new Set(placesOf(range))
+    return used.some((subnet) => placesOf(subnet).every((place) => places.has(place)))
+  }
+  const live = [...ranges.values()].filter(
+    ({ block: of, deleting }) => !deleting || (of.family === family && isUsed(of)),
+  )
+  const all = [...used, ...live.map(({ block: of }) => of), ...extra].filter((each) => each.family === family)
+  for (const place of all.flatMap(placesOf)) bits[place] = true
+  return bits
+}
+
+/** The fewest prefixes that have exactly some addresses: halves are cut until all of one is in, or nothing. */
+function fewest(bits: readonly boolean[]): number {
+  if (bits.every((bit) => bit)) return 1
+  if (!bits.includes(true)) return 0
+  const half = bits.length / 2
+  return fewest(bits.slice(0, half)) + fewest(bits.slice(half))
+}
+
+test('a view is exact and minimal after each event, has each used subnet, and is what a rebuild makes', () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 30 }), (events) => {
+      const world: World = {
+        nodes: new Map(),
+        ranges: new Map(),
+        extra: [],
+        services: [],
+        pools: [],
+        accepted: undefined,
+      }
+      const live = new LiveNetworkView()
+      for (const step of events) {
+        apply(step, world, live)
+        for (const family of [4, 6] as const) {
+          const bits = bitmapOf(world, family)
+          const view = family === 4 ? live.ipv4 : live.ipv6
+          const got = bits.map((_, place) => RangeSet.contains(view.known, Address.add(BASES[family], BigInt(place))))
+          expect(got).toEqual(bits)
+          expect(RangeSet.size(view.known)).toBe(BigInt(bits.filter((bit) => bit).length))
+          expect(RangeSet.prefixes(view.known).length).toBe(fewest(bits))
+        }
+        expect(usedBeforeKnown(live.known, live)).toEqual([])
+        const used = [...world.nodes.values()].flat().map(prefixOf)
+        expect(used.every((prefix) => RangeSet.contains(live.known, prefix))).toBe(true)
+        const whole = rebuild(world)
+        expect(plain(live)).toEqual(plain(whole))
+        for (const max of [2, 5]) expect(live.summary(max)).toEqual(whole.summary(max))
+      }
+      expect(known(live)).toEqual(known(rebuild(world)))
+    }),
+    { numRuns: runs(10) },
+  )
+})
+
+test('two subnets conflict when they have an address in common, each pair once', () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 30 }), (events) => {
+      const world: World = {
+        nodes: new Map(),
+        ranges: new Map(),
+        extra: [],
+        services: [],
+        pools: [],
+        accepted: undefined,
+      }
+      const live = new LiveNetworkView()
+      for (const step of events) apply(step, world, live)
+      const meets = (left: Block, right: Block) =>
+        left.family === right.family && placesOf(left).some((place) => placesOf(right).includes(place))
+      const owners = [...world.nodes].flatMap(([name, blocks]) =>
+        [...new Map(blocks.map((each) => [cidr(each), each])).values()].map((each) => ({ name, each })),
+      )
+      const pairs = owners.flatMap((left) =>
+        owners
+          .filter((right) => left.name < right.name && meets(left.each, right.each))
+          .map((right) => [left, right].map(({ name, each }) => `${name} ${cidr(each)}`)),
+      )
+      const told = [live.ipv4, live.ipv6].flatMap(({ conflicts }) =>
+        conflicts
+          .filter(({ kind }) => kind === 'node-node')
+          .map(({ between }) => between.map(({ name, prefix }) => `${name} ${Prefix.format(prefix)}`)),
+      )
+      expect(told.map(String).sort()).toEqual(pairs.map(String).sort())
+      const clashes = owners.flatMap(({ name, each }) =>
+        world.services
+          .filter((service) => meets(service, each))
+          .map((service) => `${name} ${cidr(each)} ${cidr(service)}`),
+      )
+      const toldClashes = [live.ipv4, live.ipv6].flatMap(({ conflicts }) =>
+        conflicts
+          .filter(({ kind }) => kind === 'node-service')
+          .map(({ between: [left, right] }) => `${left.name} ${Prefix.format(left.prefix)} ${right.name}`),
+      )
+      expect(toldClashes.sort()).toEqual(clashes.sort())
+    }),
+    { numRuns: runs(10) },
+  )
+})
