@@ -1,0 +1,113 @@
+import type { Prefix } from '../../cidr/index.js'
+import type { ClusterNetwork, SubnetReservation, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import { type EventEffect, eventAbout, type PlannerContext, type Watch } from '../../plan/index.js'
+import type { nodeWatch } from './node.js'
+import type { NodeIPAMEventReason } from './outcome.js'
+import type { ReadRange } from './range.js'
+import type { ServiceFacts } from './service-range.js'
+import type { NodeSubnets } from './subnets.js'
+
+/** A ClusterCIDR and the range that it is. */
+export interface RangeFacts {
+  readonly object: KubeObject
+  readonly read: ReadRange
+  /** What it names, also if it gives no subnets of it: another controller may have given some. */
+  readonly prefixes: readonly Prefix[]
+}
+
+/** What node IPAM watches: `ranges` where ClusterCIDRs give the ranges, `services` where ServiceCIDRs are watched. */
+export type NodeIPAMWatches = {
+  readonly nodes: typeof nodeWatch
+  readonly ranges?: Watch<RangeFacts>
+  readonly services?: Watch<ServiceFacts>
+  readonly network?: Watch<ClusterNetwork>
+  readonly reservations?: Watch<SubnetReservations>
+}
+
+/** What the planner knows beside the objects. */
+export interface NodeIPAMState {
+  readonly subnets: NodeSubnets
+  readonly sent: SentEvents
+  /** The names of the Nodes for which no subnets were found. */
+  readonly waiting: Set<string>
+  /** Of {@link SharedNodeIPAM}: the entries, by name of the Node. */
+  readonly reservations: Map<string, Reservation>
+}
+
+export interface Reservation extends SubnetReservation {
+  readonly subnets: readonly Prefix[]
+  /** When this controller has first seen that it is for another one to patch the Node, in milliseconds since 1970. */
+  sinceMs?: number
+}
+
+export type NodeIPAMContext = PlannerContext<NodeIPAMWatches, NodeIPAMState>
+
+export function nodeKey(name: string): string {
+  return `Node ${name}`
+}
+
+export function rangeKey(name: string): string {
+  return `ClusterCIDR ${name}`
+}
+
+export function serviceKey(name: string): string {
+  return `ServiceCIDR ${name}`
+}
+
+/** The keys of the Nodes for which no subnets were free, the oldest first. Not those whose patch is refused: they would wake each other without end. */
+export function waitingNodes({ cache: { nodes }, state: { waiting } }: NodeIPAMContext): readonly string[] {
+  if (waiting.size === 0) return []
+  const open = nodes.by('bare', 'yes').filter(({ name }) => waiting.has(name))
+  return open.map(({ name }) => nodeKey(name))
+}
+
+/** Why an Event is sent. */
+export interface EventCause {
+  readonly reason: NodeIPAMEventReason
+  readonly message: string
+}
+
+/** Which Events were sent and are still true: one for each key, reason and cause. A cause that has ended and comes back is told again. */
+export class SentEvents {
+  readonly #causes = new Map<string, Map<string, string>>()
+
+  has(key: string, reason: NodeIPAMEventReason, cause: string): boolean {
+    return this.#causes.get(key)?.get(reason) === cause
+  }
+
+  note(key: string, reason: string, cause: string): void {
+    const causes = this.#causes.get(key) ?? new Map<string, string>()
+    this.#causes.set(key, causes.set(reason, cause))
+  }
+
+  /** Forgets what was sent about a key, but for some reasons. */
+  retain(key: string, reasons: readonly string[] = []): void {
+    const causes = this.#causes.get(key)
+    for (const reason of [...(causes?.keys() ?? [])]) if (!reasons.includes(reason)) causes?.delete(reason)
+    if (causes?.size === 0) this.#causes.delete(key)
+  }
+}
+
+/** A cause of this object, and not of an earlier one with its name. */
+export function causeOf(uid: string | undefined, cause: string): string {
+  return `${uid} ${cause}`
+}
+
+/**
+ * The Events about an object of which these are all causes: those that were not sent yet.
+ *
+ * @param open reasons that may still be true besides
+ */
+export function tell(
+  key: string,
+  object: KubeObject,
+  causes: readonly EventCause[],
+  { state: { sent } }: NodeIPAMContext,
+  open: readonly NodeIPAMEventReason[] = [],
+): readonly EventEffect[] {
+  sent.retain(key, [...causes.map(({ reason }) => reason), ...open])
+  return causes
+    .filter(({ reason, message }) => !sent.has(key, reason, causeOf(object.metadata.uid, message)))
+    .map(({ reason, message }) => eventAbout(object, { type: 'Warning', reason, message }))
+}

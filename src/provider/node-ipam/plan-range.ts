@@ -1,0 +1,76 @@
+import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { CLUSTER_CIDR_FINALIZER, ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+import { listed } from '../../errors/listed.js'
+import { addFinalizer, type Effect, type Plan, removeFinalizer } from '../../plan/index.js'
+import { type NodeIPAMContext, rangeKey, tell } from './context.js'
+import { DEFAULT_CLUSTER_CIDR } from './flags.js'
+import type { RangeOutcome } from './outcome.js'
+
+/**
+ * The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1).
+ *
+ * @param keepUntilMs when one that was deleted at a time, and has no users, may end
+ */
+export function planRange(
+  name: string,
+  context: NodeIPAMContext,
+  keepUntilMs: (deletedMs: number) => number,
+  nowMs: number,
+): Plan<RangeOutcome> | undefined {
+  const facts = context.cache.ranges?.get(name)
+  if (facts === undefined) return undefined
+  const { object, read, prefixes } = facts
+  if (isDeleting(object)) {
+    const nodes = [...new Set(prefixes.flatMap((prefix) => context.state.subnets.nodesIn(prefix)))]
+    const waitMs = keepUntilMs(Date.parse(object.metadata.deletionTimestamp ?? '')) - nowMs
+    if (nodes.length === 0 && waitMs > 0) {
+      const message = `ClusterCIDR ${name} is kept until all controllers know that it is being deleted`
+      const requeueAfterSeconds = Math.ceil(waitMs / 1000)
+      return { outcome: { kind: 'blocked', message, nodes }, effects: [], requeueAfterSeconds }
+    }
+    if (nodes.length === 0) return released(object)
+    const message = `ClusterCIDR ${name} is kept until these Nodes are deleted: ${listed(nodes, ', ')}`
+    return { outcome: { kind: 'blocked', message, nodes }, effects: [] }
+  }
+  const key = rangeKey(name)
+  if (!read.ok) {
+    const message = `ClusterCIDR ${name} gives no subnets: ${read.problem}`
+    const effects = tell(key, object, [{ reason: 'InvalidClusterCIDR', message }], context)
+    return { outcome: { kind: 'invalid', message }, effects }
+  }
+  context.state.sent.retain(key)
+  const effects = hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
+    ? []
+    : [addFinalizer(object, CLUSTER_CIDR_FINALIZER, 'keep the range while Nodes have subnets of it')]
+  return { outcome: { kind: 'active', message: `ClusterCIDR ${name} gives subnets` }, effects }
+}
+
+/** The ClusterCIDR that stands for the flags, if there is none yet. */
+export function planDefault(
+  spec: ClusterCIDRSpec,
+  context: NodeIPAMContext,
+  keepUntilMs: (deletedMs: number) => number,
+  nowMs: number,
+): Plan<RangeOutcome> | undefined {
+  const existing = planRange(DEFAULT_CLUSTER_CIDR, context, keepUntilMs, nowMs)
+  if (existing !== undefined) return existing
+  const object: ClusterCIDR = {
+    apiVersion: ClusterCIDR.info.apiVersion,
+    kind: ClusterCIDR.info.kind,
+    metadata: { name: DEFAULT_CLUSTER_CIDR, finalizers: [CLUSTER_CIDR_FINALIZER] },
+    spec,
+  }
+  const effect = { kind: 'create', object, why: 'flags name a range, and no ClusterCIDR stands for it' } as const
+  return {
+    outcome: { kind: 'active', message: `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is made from flags` },
+    effects: [effect],
+  }
+}
+
+function released(object: KubeObject): Plan<RangeOutcome> {
+  const { name } = object.metadata
+  const effects: Effect[] = hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
+    ? [removeFinalizer(object, CLUSTER_CIDR_FINALIZER, 'no Node has a subnet of the range')]
+    : []
+  return { outcome: { kind: 'released', message: `no Node has a subnet of ClusterCIDR ${name}` }, effects }
+}

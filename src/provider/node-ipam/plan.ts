@@ -1,0 +1,68 @@
+import { hasFinalizer, type KubeObject } from '../../crd/meta/object.js'
+import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
+import { byAge, type Plan } from '../../plan/index.js'
+import { nodeKey, rangeKey } from './context.js'
+import { DEFAULT_CLUSTER_CIDR } from './flags.js'
+import type { NodeIPAMOutcome } from './outcome.js'
+import { type NodeIPAMOptions, nodeIPAM } from './planner.js'
+
+/** Everything that node IPAM decides from. */
+export interface NodeIPAMInput extends Omit<NodeIPAMOptions, 'watchServiceCIDRs'> {
+  readonly nodes: readonly KubeObject[]
+  readonly clusterCIDRs?: readonly KubeObject[] | undefined
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+}
+
+/** What is to be done about one object. */
+export interface NodeIPAMDecision {
+  /** `Node name` or `ClusterCIDR name`. */
+  readonly key: string
+  readonly plan: Plan<NodeIPAMOutcome>
+}
+
+/**
+ * What is to be done about all ClusterCIDRs and Nodes: the plans that a {@link nodeIPAM} planner makes which has just been started, first those of ClusterCIDRs, then
+ * those of Nodes, the oldest object first. No two of them give one subnet. Nodes are planned as if the plans of
+ * ClusterCIDRs were carried out, which add finalizers: carry these out first. O(objects x ranges).
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function planNodeIPAM({
+  nodes,
+  clusterCIDRs = [],
+  nowMs,
+  ...options
+}: NodeIPAMInput): readonly NodeIPAMDecision[] {
+  const planner = nodeIPAM(options)
+  for (const object of [...clusterCIDRs, ...nodes]) planner.observe({ kind: 'present', object })
+  const names = (objects: readonly KubeObject[]) => [...objects].sort(byAge).map(({ metadata }) => metadata.name)
+  const objects = new Map(clusterCIDRs.map((object) => [rangeKey(object.metadata.name), object]))
+  const ranges = new Set(names(clusterCIDRs))
+  if (options.range === undefined && options.defaultClusterCIDR !== undefined) ranges.add(DEFAULT_CLUSTER_CIDR)
+  return [...[...ranges].map(rangeKey), ...names(nodes).map(nodeKey)].flatMap((key) => {
+    const plan = planner.plan(key, { nowMs })
+    if (plan === undefined) return []
+    // what it gives stays in use
+    planner.reserve?.(plan)
+    const range = objects.get(key)
+    if (range !== undefined && plan.outcome.kind === 'active') {
+      planner.observe({ kind: 'present', object: withFinalizer(range) })
+    }
+    for (const effect of plan.effects) {
+      if (effect.kind === 'create') planner.observe({ kind: 'present', object: effect.object })
+    }
+    return [{ key, plan }]
+  })
+}
+
+function withFinalizer(object: KubeObject): KubeObject {
+  if (hasFinalizer(object, CLUSTER_CIDR_FINALIZER)) return object
+  const { finalizers = [] } = object.metadata
+  const metadata = {
+    ...object.metadata,
+    resourceVersion: undefined,
+    finalizers: [...finalizers, CLUSTER_CIDR_FINALIZER],
+  }
+  return { ...object, metadata }
+}

@@ -1,0 +1,181 @@
+import type { LedgerEntry } from '../../allocator/index.js'
+import type { Prefix } from '../../cidr/index.js'
+import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import { ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+import { describe } from '../../errors/index.js'
+import { type DefinedPlanner, definePlanner, eventAbout, modelWatch, type Watch } from '../../plan/index.js'
+import { causeOf, type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, rangeKey, SentEvents } from './context.js'
+import { DEFAULT_CLUSTER_CIDR } from './flags.js'
+import { nodeWatch } from './node.js'
+import type { NodeIPAMOutcome } from './outcome.js'
+import { planNode } from './plan-node.js'
+import { planDefault, planRange } from './plan-range.js'
+import { planService } from './plan-service.js'
+import { type NodeRange, rangePrefixes, readRange } from './range.js'
+import type { RangeOrder } from './rank.js'
+import {
+  planReservations,
+  readShared,
+  reservationsKey,
+  type SharedNodeIPAM,
+  wakesOfReservations,
+} from './reservations.js'
+import { serviceWatch } from './service-range.js'
+import { NodeSubnets, type SubnetChoice, type SubnetCursors, type SubnetHolder } from './subnets.js'
+import { wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfRelease, wakesOfService, without } from './wakes.js'
+
+export interface NodeIPAMOptions {
+  /** Default `numeric`. */
+  readonly order?: RangeOrder | undefined
+  /** Prefixes of which no Node gets a part: the ranges of services. Default: none. */
+  readonly serviceCIDRs?: readonly Prefix[] | undefined
+  /** Whether the ranges of all ServiceCIDR objects are such prefixes as well: from Kubernetes 1.33 on. Default false. */
+  readonly watchServiceCIDRs?: boolean | undefined
+  /** The spec of a ClusterCIDR `default-cluster-cidr`, made if there is none: {@link defaultClusterCIDR}. Default: none. */
+  readonly defaultClusterCIDR?: ClusterCIDRSpec | undefined
+  /** A range in place of ClusterCIDRs, as kube-controller-manager has one: {@link flagRange}. ClusterCIDRs are not watched then. */
+  readonly range?: NodeRange | undefined
+  /**
+   * Name of a ClusterNetwork. Nodes get subnets only of ranges that are `Active` in its status, so that every component knows a range before it is used. Default: none, and
+   * ranges are used at once.
+   */
+  readonly network?: string | undefined
+  /** For several processes that give subnets at the same time. Default: one process at a time gives them. */
+  readonly shared?: SharedNodeIPAM | undefined
+  /** Where the search in each range begins: a hint. Default: at the first subnet. */
+  readonly cursors?: SubnetCursors | undefined
+}
+
+/** Node IPAM as a {@link Planner}: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`. */
+export interface NodeIPAMPlanner extends DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState> {
+  /** What is in use: subnets of Nodes, also those that are about to be written, and service ranges. In the order of their prefixes. O(n log n). */
+  entries(): readonly LedgerEntry<SubnetHolder>[]
+}
+
+const rangeWatch: Watch<RangeFacts> = {
+  ...ClusterCIDR.info,
+  parse(object) {
+    const parsed = ClusterCIDR.safeParse(object)
+    const read = parsed.ok ? readRange(parsed.value) : ({ ok: false, problem: describe(parsed.failure) } as const)
+    return { ok: true, value: { object, read, prefixes: rangePrefixes(object) } }
+  },
+}
+
+/**
+ * Gives Nodes the subnets of their Pods, from ClusterCIDRs, or from a range of flags.
+ *
+ * - A Node gets one subnet of each family of a range, or none: in one patch, on the condition that it has none.
+ * - A subnet is in use until the Node object does not exist any more, whatever its labels say.
+ * - A ClusterCIDR gives subnets when it has its finalizer, and none when it is being deleted. It keeps its finalizer while a subnet of a Node overlaps it.
+ * - A Node that waits is planned again after each release of a subnet, when a range is added or changed, and when its labels change.
+ *
+ * Which subnets are in use is read from the Nodes alone, so that a restart loses nothing. One process at a time may run it: elect a leader, or use `shared`.
+ *
+ * A change of a Node costs O(ranges), and wakes the Nodes that wait when it releases a subnet. A plan costs O(ranges x log ranges), whatever their size.
+ *
+ * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
+ */
+export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
+  const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options
+  const spec = range === undefined ? options.defaultClusterCIDR : undefined
+  const shared = options.shared && readShared(options.shared)
+  const named = (name: string) => ({ fields: { 'metadata.name': name } })
+  // a controller does not know what another one is giving, unless it has a part in it
+  const keepUntilMs = (deletedMs: number) => (shared === undefined ? 0 : deletedMs + SHARED_GRACE_MS)
+  const all = (keys: Iterable<string>): ReadonlySet<string> => {
+    const woken = new Set(keys)
+    return shared === undefined || woken.size === 0 ? woken : woken.add(reservationsKey(shared.name))
+  }
+  const planner = definePlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>({
+    name: 'node-ipam',
+    watches: {
+      nodes: nodeWatch,
+      ...(range === undefined && { ranges: rangeWatch }),
+      ...(watchServiceCIDRs && { services: serviceWatch }),
+      ...(options.network !== undefined && { network: modelWatch(ClusterNetwork, named(options.network)) }),
+      ...(shared && { reservations: modelWatch(SubnetReservations, named(shared.name)) }),
+    },
+    state(_, before) {
+      const subnets = new NodeSubnets(order, before?.subnets.cursors ?? options.cursors)
+      subnets.setServiceRange('', serviceCIDRs)
+      if (range !== undefined) subnets.setRange(range.name, range)
+      if (options.network !== undefined) subnets.setOpen(new Set())
+      return {
+        subnets,
+        sent: before?.sent ?? new SentEvents(),
+        waiting: new Set(),
+        reservations: new Map(),
+      }
+    },
+    wakes: {
+      nodes(delta, context) {
+        const keys = wakesOfNode(delta, context)
+        const isMissing = spec !== undefined && context.cache.ranges?.entry(DEFAULT_CLUSTER_CIDR) === undefined
+        return all(isMissing ? keys.add(rangeKey(DEFAULT_CLUSTER_CIDR)) : keys)
+      },
+      ranges: (delta, context) => all(wakesOfRange(delta, context)),
+      services: (delta, context) => all(wakesOfService(delta, context)),
+      network: (delta, context) => all(wakesOfNetwork(delta, context)),
+      reservations: (delta, context) => all([...wakesOfReservations(delta, context), reservationsKey(delta.ref.name)]),
+    },
+    plan(key, context, { nowMs }) {
+      const [kind, name = ''] = key.split(' ')
+      switch (kind) {
+        case 'Node':
+          return planNode(name, context, shared, nowMs)
+        case 'ServiceCIDR':
+          return planService(name, context)
+        case 'SubnetReservations':
+          return shared && planReservations(name, shared.identity, context)
+        default:
+          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context, keepUntilMs, nowMs)
+          return planRange(name, context, keepUntilMs, nowMs)
+      }
+    },
+    refused(key, { code, message }, context) {
+      const entry = key.startsWith('Node ') ? context.cache.nodes.entry(key.slice('Node '.length)) : undefined
+      if (entry === undefined) return undefined
+      const [reason, { sent }] = ['CIDRAssignmentFailed', context.state] as const
+      // what the store says may name the subnets of this try
+      const cause = causeOf(entry.object.metadata.uid, code)
+      const effects = sent.has(key, reason, cause)
+        ? []
+        : [eventAbout(entry.object, { type: 'Warning', reason, message })]
+      sent.note(key, reason, cause)
+      return { outcome: { kind: 'failed', message }, effects }
+    },
+    // what is about to be written is given to no other Node, and an Event is sent once
+    reserve(plan, context) {
+      const { subnets, sent, reservations } = context.state
+      for (const effect of plan.effects) {
+        if (effect.kind !== 'event') continue
+        sent.note(`${effect.about.kind} ${effect.about.name}`, effect.reason, causeOf(effect.uid, effect.message))
+      }
+      const outcome = plan.outcome as NodeIPAMOutcome
+      const choices = choicesOf(outcome).filter(({ node }) => !reservations.has(node))
+      for (const { node, choice } of choices) {
+        subnets.setNode(node, choice.subnets, 'pending')
+        subnets.advance(choice)
+      }
+      return () => {
+        for (const { node } of choices) subnets.setNode(node, [], 'pending')
+        // a Node may have others by now: what people have given it
+        const had = (node: string) => reservations.get(node)?.subnets ?? context.cache.nodes.get(node)?.subnets ?? []
+        const released = choices.flatMap(({ node, choice }) => without(choice.subnets, had(node)))
+        return [...all(wakesOfRelease(released, context))]
+      }
+    },
+    isAggregate: (key) => key.startsWith('ClusterCIDR ') || key.startsWith('SubnetReservations '),
+    isServed: (key, { cache }) => cache.nodes.get(key.slice('Node '.length))?.isBare === false,
+  })
+  return Object.assign(planner, { entries: () => planner.context.state.subnets.ledger.entries() })
+}
+
+/** How long a ClusterCIDR without users is kept after its deletion where several controllers give subnets: as long as Kubernetes keeps a ServiceCIDR. */
+const SHARED_GRACE_MS = 10_000
+
+/** What a plan gives, and to which Nodes. */
+function choicesOf(outcome: NodeIPAMOutcome): readonly { readonly node: string; readonly choice: SubnetChoice }[] {
+  if (outcome.kind === 'assigned') return [outcome]
+  return outcome.kind === 'reserving' ? outcome.choices : []
+}

@@ -1,0 +1,128 @@
+import { Address, type Family, Prefix, RangeSet } from '../../cidr/index.js'
+import { type NodeSelector, nodeSelectorErrors, nodeSelectorScore, type SelectableNode } from '../../crd/core/index.js'
+import { formatFieldError } from '../../crd/meta/field-error.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
+import { quote } from '../../errors/quote.js'
+
+/** A prefix that is cut into subnets of one length. */
+export interface SubnetSpace {
+  readonly prefix: Prefix
+  /** The same, as the ledger takes it. */
+  readonly within: RangeSet
+  /** The length of a subnet. */
+  readonly length: number
+}
+
+/** A range that Nodes get subnets from: what a ClusterCIDR, or the flags of kube-controller-manager, say. */
+export interface NodeRange {
+  readonly name: string
+  /** A Node gets one subnet of each, in this order, or none at all. */
+  readonly spaces: readonly SubnetSpace[]
+  /** How closely it selects a Node: 0 if it does not. `undefined`: it is for every Node, behind those that select it. */
+  readonly score: ((node: SelectableNode) => number) | undefined
+  /** The selector as upstream writes it. */
+  readonly selectorText: string
+  /** Subnets in all: of the family that has the fewest. */
+  readonly capacity: bigint
+  /** The base-2 logarithm of the addresses of a subnet. */
+  readonly perNodeHostBits: number
+}
+
+/** A range, or why it cannot be used: one sentence without a final full stop. */
+export type ReadRange =
+  | { readonly ok: true; readonly value: NodeRange }
+  | { readonly ok: false; readonly problem: string }
+
+/**
+ * Reads a ClusterCIDR as a range. It is stricter than what upstream's manifest admits: `perNodeHostBits` has to fit each family, an empty list of terms is no selector.
+ * It is laxer than upstream's validation, which refuses fewer than 4 host bits. O(size of the selector).
+ */
+export function readRange({ metadata: { name }, spec }: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
+  const { perNodeHostBits, nodeSelector } = spec
+  const spaces: SubnetSpace[] = []
+  for (const [family, text] of [
+    [4, spec.ipv4 ?? ''],
+    [6, spec.ipv6 ?? ''],
+  ] as const) {
+    if (text === '') continue
+    const space = spaceOf(family, text, perNodeHostBits)
+    if (typeof space === 'string') return { ok: false, problem: space }
+    spaces.push(space)
+  }
+  if (spaces.length === 0) return { ok: false, problem: 'spec has neither ipv4 nor ipv6' }
+  const [error] = nodeSelector === undefined ? [] : nodeSelectorErrors('spec.nodeSelector', nodeSelector)
+  if (error !== undefined) return { ok: false, problem: formatFieldError(error) }
+  return { ok: true, value: rangeOf(name, spaces, nodeSelector) }
+}
+
+/** A range of spaces that are known to be right. */
+export function rangeOf(name: string, spaces: readonly SubnetSpace[], selector?: NodeSelector | undefined): NodeRange {
+  const capacities = spaces.map(({ prefix, length }) => 1n << BigInt(length - prefix.length))
+  const [first] = spaces
+  return {
+    name,
+    spaces,
+    score: selector && nodeSelectorScore(selector),
+    selectorText: selector === undefined ? '' : selectorText(selector),
+    capacity: capacities.reduce((least, count) => (count < least ? count : least)),
+    perNodeHostBits: Address.bitsOf(first!.prefix.address.family) - first!.length,
+  }
+}
+
+/** The prefixes that an object names as a ClusterCIDR does, host bits cleared, without those that cannot be read. */
+export function rangePrefixes({ spec }: KubeObject): readonly Prefix[] {
+  const { ipv4, ipv6 } = (spec ?? {}) as { readonly [key: string]: unknown }
+  return [ipv4, ipv6].flatMap((text) => {
+    const read = typeof text === 'string' ? Prefix.safeParse(text, { profile: 'k8s-legacy-read' }) : undefined
+    return read?.ok === true ? [Prefix.masked(read.value)] : []
+  })
+}
+
+/** A space of a prefix, host bits cleared, and subnets of a length that is not shorter. */
+export function subnetSpace(prefix: Prefix, length: number): SubnetSpace {
+  const masked = Prefix.masked(prefix)
+  return { prefix: masked, within: RangeSet.fromPrefixes([masked]), length }
+}
+
+function spaceOf(family: Family, text: string, perNodeHostBits: number): SubnetSpace | string {
+  const read = Prefix.safeParse(text, { profile: 'k8s-legacy-read' })
+  if (!read.ok || read.value.address.family !== family)
+    return `spec.ipv${family} ${quote(text)} is not an IPv${family} CIDR`
+  const most = Address.bitsOf(family) - read.value.length
+  if (!Number.isInteger(perNodeHostBits) || perNodeHostBits < 0 || perNodeHostBits > most) {
+    return `spec.perNodeHostBits is ${perNodeHostBits}, and has to be from 0 to ${most} for ${text}`
+  }
+  return subnetSpace(read.value, Address.bitsOf(family) - perNodeHostBits)
+}
+
+/** All requirements of a selector, sorted by key, as `labels.Selector` of apimachinery writes them. */
+function selectorText({ nodeSelectorTerms }: NodeSelector): string {
+  const requirements = nodeSelectorTerms.flatMap(({ matchExpressions = [], matchFields = [] }) => [
+    ...matchExpressions,
+    ...matchFields,
+  ])
+  const sorted = requirements.sort((left, right) => compareText(left.key, right.key))
+  return sorted
+    .map(({ key, operator, values = [] }) => {
+      const list = `(${[...values].sort(compareText).join(',')})`
+      switch (operator) {
+        case 'Exists':
+          return key
+        case 'DoesNotExist':
+          return `!${key}`
+        case 'Gt':
+          return `${key}>${values[0]}`
+        case 'Lt':
+          return `${key}<${values[0]}`
+        default:
+          return `${key} ${operator === 'In' ? 'in' : 'notin'} ${list}`
+      }
+    })
+    .join(',')
+}
+
+/** Orders texts by their code units, as Go does where all of them are ASCII. */
+export function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}

@@ -1,0 +1,90 @@
+import { Prefix } from '../../cidr/index.js'
+import type { SelectableNode } from '../../crd/core/index.js'
+import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
+import { byAge } from '../../plan/index.js'
+import { compareText, type NodeRange, readRange } from './range.js'
+
+/**
+ * How ranges are put in order.
+ *
+ * - `numeric`: prefixes by address, and ranges without a selector by the same rules as others
+ * - `upstream`: as node-ipam-controller does, prefixes by their text (`10.10.0.0/16` before `9.0.0.0/16`), and ranges without a selector in the order in which
+ *   they were made
+ */
+export type RangeOrder = 'numeric' | 'upstream'
+
+/** What decides between two ranges that select a Node. */
+export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBits' | 'selectorText'> {
+  /** Requirements of its selector that the Node meets. */
+  readonly score: number
+  /** IPv4 if it has any, else IPv6. */
+  readonly prefix: Prefix
+}
+
+/**
+ * Orders two ranges that select one Node, the one to try first below 0. The first difference counts: more requirements that the Node meets (P0), fewer subnets in all
+ * (P1), fewer addresses a subnet (P2), the text of the selector (P3), the prefix (P4).
+ *
+ * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
+ */
+export function compareRanges(left: RankedRange, right: RankedRange, order: RangeOrder = 'numeric'): number {
+  return right.score - left.score || compareFixed(left, right, order)
+}
+
+/**
+ * The ranges that a Node can get its subnets from, the one to try first at the front: those that select it by {@link compareRanges}, then those without a selector.
+ * Ranges that are being deleted and ranges that cannot be used ({@link readRange}) are left out. O(n log n).
+ *
+ * @param clusterCIDRs in any order
+ */
+export function rankClusterCIDRs(
+  node: SelectableNode,
+  clusterCIDRs: readonly ClusterCIDR[],
+  { order = 'numeric' }: { readonly order?: RangeOrder | undefined } = {},
+): readonly ClusterCIDR[] {
+  const objects = new Map<NodeRange, ClusterCIDR>()
+  for (const object of [...clusterCIDRs].sort(byAge)) {
+    const read = object.metadata.deletionTimestamp === undefined ? readRange(object) : undefined
+    if (read?.ok === true) objects.set(read.value, object)
+  }
+  return rankFor(node, inFixedOrder([...objects.keys()], order)).map((range) => objects.get(range)!)
+}
+
+/** Ranges in the order that does not depend on a Node, for {@link rankFor}. O(n log n). */
+export function inFixedOrder(ranges: readonly NodeRange[], order: RangeOrder): readonly NodeRange[] {
+  const selecting = ranges.filter(({ score }) => score !== undefined)
+  const others = ranges.filter(({ score }) => score === undefined)
+  const compare = (left: NodeRange, right: NodeRange) => compareFixed(withPrefix(left), withPrefix(right), order)
+  return [...selecting.sort(compare), ...(order === 'numeric' ? others.sort(compare) : others)]
+}
+
+/** The ranges for a Node, of those that are in their fixed order. O(n) and a sort of those that select it. */
+export function rankFor(node: SelectableNode, ranges: readonly NodeRange[]): readonly NodeRange[] {
+  const selecting: { readonly range: NodeRange; readonly score: number }[] = []
+  const others: NodeRange[] = []
+  for (const range of ranges) {
+    const score = range.score?.(node)
+    if (score === undefined) others.push(range)
+    else if (score > 0) selecting.push({ range, score })
+  }
+  if (selecting.length > 1) selecting.sort((left, right) => right.score - left.score)
+  return [...selecting.map(({ range }) => range), ...others]
+}
+
+type FixedRank = Omit<RankedRange, 'score'>
+
+function compareFixed(left: FixedRank, right: FixedRank, order: RangeOrder): number {
+  if (left.capacity !== right.capacity) return left.capacity < right.capacity ? -1 : 1
+  return (
+    left.perNodeHostBits - right.perNodeHostBits ||
+    compareText(left.selectorText, right.selectorText) ||
+    (order === 'numeric'
+      ? Prefix.compare(left.prefix, right.prefix)
+      : compareText(Prefix.format(left.prefix), Prefix.format(right.prefix)))
+  )
+}
+
+function withPrefix(range: NodeRange): FixedRank {
+  const { capacity, perNodeHostBits, selectorText, spaces } = range
+  return { capacity, perNodeHostBits, selectorText, prefix: spaces[0]!.prefix }
+}

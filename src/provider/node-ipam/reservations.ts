@@ -1,0 +1,132 @@
+import { Prefix } from '../../cidr/index.js'
+import { MAX_RESERVATIONS, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import { refuse } from '../../errors/refuse.js'
+import { type Delta, isOlderVersion, type Plan, patchObject } from '../../plan/index.js'
+import { type NodeIPAMContext, nodeKey } from './context.js'
+import type { ReservationOutcome } from './outcome.js'
+import type { SubnetChoice } from './subnets.js'
+import { parsedOf } from './wakes.js'
+
+/** Several controllers that give subnets at the same time. */
+export interface SharedNodeIPAM {
+  /** Name of the SubnetReservations that they share. It is created if it does not exist. Default `node-ipam`. */
+  readonly name?: string | undefined
+  /** Names this controller: another one for each process. */
+  readonly identity: string
+  /** After this time a controller patches a Node for which another controller has made an entry. 1 to 3,600. Default 10. */
+  readonly takeOverSeconds?: number | undefined
+}
+
+/** With its defaults. */
+export interface ReadShared {
+  readonly name: string
+  readonly identity: string
+  readonly takeOverSeconds: number
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function readShared({ name = 'node-ipam', identity, takeOverSeconds = 10 }: SharedNodeIPAM): ReadShared {
+  if (typeof identity !== 'string' || identity === '')
+    refuse('shared.identity', 'a text that names this process', identity)
+  if (!(takeOverSeconds >= 1 && takeOverSeconds <= 3600)) {
+    refuse('shared.takeOverSeconds', 'seconds, 1 to 3600', takeOverSeconds)
+  }
+  return { name, identity, takeOverSeconds }
+}
+
+export function reservationsKey(name: string): string {
+  return `SubnetReservations ${name}`
+}
+
+/** Takes the entries in, and wakes the Nodes whose entry has changed. */
+export function wakesOfReservations({ now }: Delta<SubnetReservations>, { state }: NodeIPAMContext): readonly string[] {
+  const { reservations, subnets } = state
+  const entries = new Map((parsedOf(now)?.spec.entries ?? []).map((entry) => [entry.node, entry]))
+  const changed = new Set<string>()
+  for (const [name, { uid }] of reservations) {
+    if (entries.get(name)?.uid === uid) continue
+    reservations.delete(name)
+    subnets.setNode(name, [], 'reserved')
+    changed.add(name)
+  }
+  for (const [name, entry] of entries) {
+    if (reservations.has(name)) continue
+    const prefixes = entry.podCIDRs.flatMap((text) => {
+      const read = Prefix.safeParse(text)
+      return read.ok ? [read.value] : []
+    })
+    reservations.set(name, { ...entry, subnets: prefixes })
+    subnets.setNode(name, prefixes, 'reserved')
+    changed.add(name)
+  }
+  return [...changed].map(nodeKey)
+}
+
+/**
+ * Reserves subnets for the Nodes that wait, and removes what is done, in one write on the version of the object. Why no subnet is given twice:
+ *
+ * 1. An entry is made from all entries of that version, and from the subnets of all Nodes up to `nodesVersion`: the subnets of a Node whose entry was removed are known.
+ * 2. A Node is patched with the subnets of its entry alone, on the condition that it has none, and for its uid.
+ * 3. An entry is removed when the Node has subnets or does not exist any more. A patch for it that arrives later does nothing.
+ */
+export function planReservations(
+  name: string,
+  identity: string,
+  { cache, state }: NodeIPAMContext,
+): Plan<ReservationOutcome> | undefined {
+  const entry = cache.reservations?.entry(name)
+  if (entry === undefined) return create(name)
+  if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
+  const { entries, nodesVersion } = entry.value.spec
+  if (nodesVersion !== undefined && !cache.nodes.hasReached(nodesVersion)) {
+    const message = `the watch of Nodes has not reached version ${nodesVersion}`
+    return { outcome: { kind: 'behind', message }, effects: [], requeueAfterSeconds: 1 }
+  }
+  const versions = [nodesVersion]
+  const kept = entries.filter(({ node, uid }) => {
+    const known = cache.nodes.entry(node)
+    if (known?.object.metadata.uid !== uid) return false
+    if (known.ok && known.value.isBare) return true
+    versions.push(known.object.metadata.resourceVersion)
+    return false
+  })
+  const choices = chooseFor(MAX_RESERVATIONS - kept.length, { cache, state })
+  const added = choices.map(({ node, choice }) => {
+    const { metadata } = cache.nodes.entry(node)!.object
+    versions.push(metadata.resourceVersion)
+    return { node, uid: metadata.uid ?? '', podCIDRs: choice.subnets.map(Prefix.format), by: identity }
+  })
+  if (added.length === 0 && kept.length === entries.length) {
+    return { outcome: { kind: 'reserved', message: `${entries.length} Nodes have reservations` }, effects: [] }
+  }
+  const message = `reserve subnets for ${added.length} Nodes, remove ${entries.length - kept.length} entries`
+  const spec = { entries: [...kept, ...added], nodesVersion: newest(versions) }
+  return { outcome: { kind: 'reserving', message, choices }, effects: [patchObject(entry.object, { spec }, message)] }
+}
+
+/** What each of the oldest Nodes that wait would get. Changes nothing. */
+function chooseFor(most: number, { cache, state }: Pick<NodeIPAMContext, 'cache' | 'state'>) {
+  const { subnets, reservations } = state
+  const choices: { readonly node: string; readonly choice: SubnetChoice }[] = []
+  for (const node of cache.nodes.by('bare', 'yes')) {
+    if (choices.length >= most) break
+    const choice = reservations.has(node.name) ? undefined : subnets.choose(node)
+    if (choice === undefined) continue
+    choices.push({ node: node.name, choice })
+    // not for the next Node as well
+    subnets.setNode(node.name, choice.subnets, 'pending')
+  }
+  for (const { node } of choices) subnets.setNode(node, [], 'pending')
+  return choices
+}
+
+function create(name: string): Plan<ReservationOutcome> {
+  const { apiVersion, kind } = SubnetReservations.info
+  const object: SubnetReservations = { apiVersion, kind, metadata: { name }, spec: { entries: [] } }
+  const message = `SubnetReservations ${name} is created`
+  return { outcome: { kind: 'reserving', message, choices: [] }, effects: [{ kind: 'create', object, why: message }] }
+}
+
+function newest(versions: readonly (string | undefined)[]): string | undefined {
+  return versions.reduce((left, right) => (left === undefined || isOlderVersion(left, right) ? right : left), undefined)
+}

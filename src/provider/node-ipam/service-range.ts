@@ -1,0 +1,30 @@
+import { Prefix } from '../../cidr/index.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import { ServiceCIDR } from '../../crd/networking/index.js'
+import { quote } from '../../errors/quote.js'
+import type { Watch } from '../../plan/index.js'
+
+/** What node IPAM reads of a ServiceCIDR. */
+export interface ServiceFacts {
+  readonly object: KubeObject
+  /** What can be read of its ranges, host bits cleared. */
+  readonly prefixes: readonly Prefix[]
+  /** One sentence for each range that cannot be read, without a final full stop. */
+  readonly problems: readonly string[]
+}
+
+export const serviceWatch: Watch<ServiceFacts> = {
+  ...ServiceCIDR.info,
+  parse(object) {
+    const { cidrs } = (object.spec ?? {}) as { readonly cidrs?: unknown }
+    const prefixes: Prefix[] = []
+    const problems: string[] = []
+    for (const each of [cidrs ?? []].flat()) {
+      const read = Prefix.safeParse(String(each), { profile: 'k8s-legacy-read' })
+      if (read.ok) prefixes.push(Prefix.masked(read.value))
+      else problems.push(`${quote(String(each))} in spec.cidrs is not a CIDR`)
+    }
+    if (prefixes.length + problems.length === 0) problems.push('spec.cidrs names no range')
+    return { ok: true, value: { object, prefixes, problems } }
+  },
+}

@@ -1,0 +1,147 @@
+import { Ledger, type LedgerHolder } from '../../allocator/index.js'
+import { Address, Prefix, RangeSet } from '../../cidr/index.js'
+import type { NodeFacts } from './node.js'
+import type { NodeRange } from './range.js'
+import { inFixedOrder, type RangeOrder, rankFor } from './rank.js'
+
+/** Whom a subnet, or a range of services, belongs to. */
+export interface SubnetHolder extends LedgerHolder {
+  readonly kind: 'Node' | 'ServiceCIDR'
+  /** `key` is the kind and the name. Empty for the service ranges of the options. */
+  readonly name: string
+}
+
+/** The subnets for a Node, and the name of their range. */
+export interface SubnetChoice {
+  readonly range: string
+  readonly subnets: readonly Prefix[]
+}
+
+/** Where the search in each range begins: behind what was given last. By the name of the range and the number of the space. A hint, and never the truth. */
+export type SubnetCursors = Map<string, Address>
+
+const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
+
+/**
+ * Which subnets are in use, and which one is next. One map of what is in use is shared by all ranges: a subnet is free if it overlaps no subnet of a Node, none that is
+ * about to be written, and no service range, whichever range these came from. Nothing of the size of a range is built.
+ */
+export class NodeSubnets {
+  readonly ledger = new Ledger<SubnetHolder>({ space: EVERYTHING })
+  readonly cursors: SubnetCursors
+  readonly #order: RangeOrder
+  readonly #ranges = new Map<string, NodeRange>()
+  readonly #services = new Map<string, readonly Prefix[]>()
+  readonly #opening = new Set<string>()
+  #ordered: readonly NodeRange[] | undefined
+  #open: ReadonlySet<string> | undefined
+
+  constructor(order: RangeOrder, cursors: SubnetCursors = new Map()) {
+    this.#order = order
+    this.cursors = cursors
+  }
+
+  /**
+   * Records the subnets of a Node in place of those that it had of the same sort. `pending`: a plan is about to write them; `reserved`: there is an entry for them. O(subnets).
+   */
+  setNode(name: string, subnets: readonly Prefix[], sort: 'held' | 'pending' | 'reserved' = 'held'): void {
+    const reason = sort === 'held' ? 'held' : 'pending'
+    this.#setAll(`${sort} Node ${name}`, subnets, reason, { key: `Node ${name}`, kind: 'Node', name })
+  }
+
+  /** Only ranges of which all prefixes are among these texts give subnets; `undefined`: all ranges do. */
+  setOpen(cidrs: ReadonlySet<string> | undefined): void {
+    this.#open = cidrs
+  }
+
+  /** Whether Nodes may get subnets of a range already. */
+  isOpen({ spaces }: NodeRange): boolean {
+    return spaces.every(({ prefix }) => this.#open?.has(Prefix.format(prefix)) ?? true)
+  }
+
+  /** Records the service ranges of a ServiceCIDR, or of the options under the name `''`. Without prefixes: they do not exist any more. */
+  setServiceRange(name: string, prefixes: readonly Prefix[]): void {
+    const key = name === '' ? 'the service ranges' : `ServiceCIDR ${name}`
+    this.#setAll(key, prefixes, 'foreign', { key, kind: 'ServiceCIDR', name })
+    this.#services.set(key, prefixes)
+  }
+
+  /** A service range that has all of a prefix. O(service ranges). */
+  serviceRangeOver(prefix: Prefix): Prefix | undefined {
+    return [...this.#services.values()].flat().find((range) => Prefix.contains(range, prefix))
+  }
+
+  /**
+   * Makes a range one that gives subnets; `undefined`: it gives none.
+   *
+   * @param isOpening it gives none yet: the Nodes that it is for wait for it
+   */
+  setRange(name: string, range: NodeRange | undefined, isOpening = false): void {
+    if (range === undefined) this.#ranges.delete(name)
+    else this.#ranges.set(name, range)
+    if (isOpening) this.#opening.add(name)
+    else this.#opening.delete(name)
+    this.#ordered = undefined
+  }
+
+  /** The ranges that give subnets. */
+  ranges(): readonly NodeRange[] {
+    return [...this.#ranges.values()]
+  }
+
+  /** The subnets for a Node, or `undefined` if no range has a free one of each of its spaces, or the first that has gives none yet. Changes nothing. O(ranges x log ranges). */
+  choose(node: Pick<NodeFacts, 'metadata'>): SubnetChoice | undefined {
+    for (const range of this.rangesFor(node)) {
+      const subnets = this.isOpen(range) ? this.#next(range) : undefined
+      if (subnets !== undefined) return this.#opening.has(range.name) ? undefined : { range: range.name, subnets }
+    }
+    return undefined
+  }
+
+  /** The ranges that a Node may get subnets from, the one to try first at the front. */
+  rangesFor(node: Pick<NodeFacts, 'metadata'>): readonly NodeRange[] {
+    this.#ordered ??= inFixedOrder([...this.#ranges.values()], this.#order)
+    return rankFor(node, this.#ordered)
+  }
+
+  /** The search goes on behind subnets that are being given. */
+  advance({ range, subnets }: SubnetChoice): void {
+    subnets.forEach((subnet, index) => {
+      const next = Address.next(Prefix.last(subnet))
+      if (next === undefined) this.cursors.delete(`${range} ${index}`)
+      else this.cursors.set(`${range} ${index}`, next)
+    })
+  }
+
+  /** The names of the Nodes whose subnets overlap a prefix, in the order of their subnets. */
+  nodesIn(prefix: Prefix): readonly string[] {
+    const holders = this.ledger.holders(prefix).map(({ holder }) => holder)
+    return [...new Set(holders.filter(({ kind }) => kind === 'Node').map(({ name }) => name))]
+  }
+
+  /** One of each space, or nothing. */
+  #next({ name, spaces }: NodeRange): readonly Prefix[] | undefined {
+    const subnets: Prefix[] = []
+    for (const [index, { prefix, within, length }] of spaces.entries()) {
+      const from = this.cursors.get(`${name} ${index}`)
+      const { family } = prefix.address
+      const next = this.ledger.next({
+        family,
+        length,
+        within,
+        order: 'around',
+        from: from?.family === family ? from : undefined,
+      })
+      if (next === undefined) return undefined
+      subnets.push(next)
+    }
+    return subnets
+  }
+
+  #setAll(id: string, prefixes: readonly Prefix[], reason: 'held' | 'pending' | 'foreign', holder: SubnetHolder): void {
+    for (let index = prefixes.length; this.ledger.delete(`${id} ${index}`); index++);
+    prefixes.forEach((prefix, index) => {
+      this.ledger.set(`${id} ${index}`, { prefix, reason, holder })
+    })
+  }
+}

@@ -1,0 +1,84 @@
+import { Prefix } from '../../cidr/index.js'
+import type { ClusterNetwork } from '../../crd/ipam-kit/index.js'
+import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
+import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
+import type { Delta, Parsed, TrimmedObject } from '../../plan/index.js'
+import { type NodeIPAMContext, nodeKey, type RangeFacts, rangeKey, serviceKey, waitingNodes } from './context.js'
+import type { NodeFacts } from './node.js'
+import type { ServiceFacts } from './service-range.js'
+
+/** The Node, Nodes that share a subnet with it, and after a release those that wait for one: Nodes, and ranges that are being deleted. */
+export function wakesOfNode(
+  { ref, before, now }: Delta<NodeFacts, TrimmedObject>,
+  context: NodeIPAMContext,
+): Set<string> {
+  const { subnets, sent, waiting } = context.state
+  const [had, has] = [parsedOf(before), parsedOf(now)]
+  const keys = new Set<string>()
+  if (had !== undefined && had === has) return keys
+  keys.add(nodeKey(ref.name))
+  subnets.setNode(ref.name, has?.subnets ?? [])
+  if (has?.isBare !== true) waiting.delete(ref.name)
+  if (now === undefined) sent.retain(nodeKey(ref.name))
+  const released = without(had?.subnets ?? [], has?.subnets ?? [])
+  for (const subnet of [...released, ...without(has?.subnets ?? [], had?.subnets ?? [])]) {
+    for (const name of subnets.nodesIn(subnet)) keys.add(nodeKey(name))
+  }
+  for (const key of wakesOfRelease(released, context)) keys.add(key)
+  return keys
+}
+
+/** What waits for subnets that are not in use any more: Nodes, and ranges that are being deleted. */
+export function wakesOfRelease(released: readonly Prefix[], context: NodeIPAMContext): readonly string[] {
+  if (released.length === 0) return []
+  const keys = [...waitingNodes(context)]
+  for (const facts of context.cache.ranges ?? []) {
+    const isAbout = facts.prefixes.some((prefix) => released.some((subnet) => Prefix.overlaps(prefix, subnet)))
+    if (isAbout && isDeleting(facts.object)) keys.push(rangeKey(facts.object.metadata.name))
+  }
+  return keys
+}
+
+/** Which ranges are open, and Nodes that wait for one if they are others. */
+export function wakesOfNetwork({ before, now }: Delta<ClusterNetwork>, context: NodeIPAMContext) {
+  const [had, has] = [openIn(parsedOf(before)), openIn(parsedOf(now))]
+  context.state.subnets.setOpen(has)
+  return [...has].every((cidr) => had.has(cidr)) ? [] : waitingNodes(context)
+}
+
+function openIn(network: ClusterNetwork | undefined): ReadonlySet<string> {
+  const active = (network?.status?.ranges ?? []).filter(({ state }) => state === 'Active')
+  return new Set(active.map(({ cidr }) => cidr))
+}
+
+/** The range, Nodes with subnets of it, and Nodes that wait for one. */
+export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, context: NodeIPAMContext) {
+  const { state } = context
+  const [had, has] = [parsedOf(before), parsedOf(now)]
+  const range = has?.read.ok === true && !isDeleting(has.object) ? has.read.value : undefined
+  // without its finalizer a ClusterCIDR may be gone before a subnet of it is written
+  state.subnets.setRange(name, range, has !== undefined && !hasFinalizer(has.object, CLUSTER_CIDR_FINALIZER))
+  if (now === undefined) state.sent.retain(rangeKey(name))
+  const prefixes = [...(had?.prefixes ?? []), ...(has?.prefixes ?? [])]
+  const nodes = new Set(prefixes.flatMap((prefix) => state.subnets.nodesIn(prefix)))
+  return [rangeKey(name), ...[...nodes].map(nodeKey), ...waitingNodes(context)]
+}
+
+/** The ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */
+export function wakesOfService({ ref: { name }, before, now }: Delta<ServiceFacts>, context: NodeIPAMContext) {
+  const { state } = context
+  const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]
+  state.subnets.setServiceRange(name, has)
+  if (now === undefined) state.sent.retain(serviceKey(name))
+  const nodes = [...had, ...has].flatMap((prefix) => state.subnets.nodesIn(prefix))
+  return [serviceKey(name), ...nodes.map(nodeKey), ...waitingNodes(context)]
+}
+
+/** Prefixes that are not among others. */
+export function without(prefixes: readonly Prefix[], others: readonly Prefix[]): readonly Prefix[] {
+  return prefixes.filter((prefix) => !others.some((other) => Prefix.equals(prefix, other)))
+}
+
+export function parsedOf<T>(entry: Parsed<T> | undefined): T | undefined {
+  return entry?.ok === true ? entry.value : undefined
+}
