@@ -5,6 +5,7 @@ import {
   type Fault,
   inClusterBlocksSystem,
   inClusterSystem,
+  nodeIPAMSystem,
   type SimulatedSystem,
   type SimulationResult,
   simulate,
@@ -42,6 +43,26 @@ export const systems: { readonly [name: string]: System } = {
     schedules: { full: 2000, short: 100 },
     run: (seed, writers) => simulateAll(inClusterBlocksSystem({ consumers: seed % 5 < 2 }), seed, writers),
   },
+  'node-ipam': {
+    schedules: { full: 10_000, short: 500 },
+    run: (seed, writers = 1 + (seed % 3)) => {
+      const system = nodeIPAMSystem({
+        ranges: pickBySeed(['objects', 'default', 'objects', 'flags', 'objects'], seed),
+        services: pickBySeed(['objects', 'objects', 'fixed'], seed),
+        order: pickBySeed(['numeric', 'upstream'], seed),
+      })
+      return simulate({ system, seed, writers, concurrency: 2 ** (seed % 4), actions: 40, faultProbability: 0.2 })
+    },
+  },
+  'node-ipam-shared': {
+    schedules: { full: 10_000, short: 200 },
+    run: (seed, writers = 2 + (seed % 2)) => {
+      const ranges = pickBySeed(['objects', 'flags', 'default'] as const, seed)
+      const system = nodeIPAMSystem({ shared: true, ranges, services: pickBySeed(['objects', 'fixed'], seed) })
+      const faults = [...ALL_FAULTS, 'stand-still'] as const
+      return simulate({ system, seed, writers, mayWrite: 'all', faults, concurrency: 2 ** (seed % 3), actions: 30 })
+    },
+  },
   'slow-claims': {
     schedules: { full: 400, short: 10 },
     run: (seed, writers = 1 + (seed % 5)) =>
@@ -72,6 +93,10 @@ async function simulateSlow(size: {
 /** In two of five schedules writers stand still between their check that they may write and the write. */
 function faultsOf(seed: number): readonly Fault[] {
   return seed % 5 < 2 ? [...ALL_FAULTS, 'stand-still'] : ALL_FAULTS
+}
+
+function pickBySeed<T>(items: readonly T[], seed: number): T {
+  return items[seed % items.length] as T
 }
 
 /** Claims that every writer serves at once. */

@@ -7,6 +7,7 @@
 //   blocks         2 to 16 writers of blocks, all at once, and one or two operators
 //   block-claims   claims of Cluster API on blocks, 2 to 5 writers, all at once
 //   in-cluster-blocks   the in-cluster provider on blocks, 2 to 5 writers, all at once
+//   node-ipam      subnets of Nodes from ClusterCIDRs and from flags, 1 to 3 writers of whom one rules, each with up to eight plans at a time
 //
 // A long run says every minute how far it is, and from which seed on it can be taken up again.
 import { type ChildProcess, fork } from 'node:child_process'

@@ -15,8 +15,10 @@ export { Dice } from './simulation/dice.js'
 export { ALL_FAULTS, EXTERNAL_FAULTS, type ExternalFault, type Fault } from './simulation/faulty-store.js'
 export { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
+export { type NodeIPAMSystemOptions, nodeIPAMSystem } from './simulation/node-ipam-system.js'
 export {
   type ObservedWrite,
+  type ObservedWriter,
   type SimulatedSystem,
   type SimulationOptions,
   type SimulationResult,

@@ -147,6 +147,116 @@ describe('the consumer of metal3', () => {
   })
 })
 
+describe('the subnets of Nodes', () => {
+  const range = { name: 'a', perNodeHostBits: 8, nodeSelector: null, ipv4: '10.9.0.0/22' }
+  const clusterCIDRs = [range]
+  const first = ['10.9.0.0/24']
+
+  test.each<Row>([
+    ['members that are null', { clusterCIDRs, nodes: null, node: 'n1', steps: null, add: null }, { podCIDRs: first }],
+    ['a member that is not known', { clusterCIDRs, node: { name: 'n1', colour: 'blue' }, zone: 'x' }, { n1: first }],
+    [
+      'Nodes and subnets that are null',
+      { clusterCIDRs, nodes: [null, { name: 'n1', podCIDRs: [null] }] },
+      { n1: first },
+    ],
+    ['no ClusterCIDRs', { clusterCIDRs: null, node: 'n1' }, { n1: 'CIDRNotAvailable', error: 'noneRemaining' }],
+    ['a Node as an object', { clusterCIDRs, node: { metadata: { name: 'n1' }, spec: {} } }, { n1: first }],
+    ['a Node without a name', { clusterCIDRs, node: { labels: null } }, { podCIDRs: first, from: 'a' }],
+    [
+      'a ClusterCIDR that says nothing, and one without a name',
+      { clusterCIDRs: [{}, { ...range, name: null }], node: 'n1' },
+      { podCIDRs: first, valid: false },
+    ],
+    ['a ClusterCIDR without spec', { clusterCIDR: { metadata: { name: 'b' }, spec: null } }, { accepted: false }],
+    ['host bits as text', { clusterCIDR: '10.9.0.0/24', perNodeHostBits: '8' }, { capacity: 1 }],
+    ['no host bits', { clusterCIDR: '10.9.0.0/24', perNodeHostBits: null }, { capacity: 256 }],
+    ['a subnet that cannot be read', { clusterCIDRs, occupied: ['x'], node: 'n1' }, { podCIDRs: first, orphans: [] }],
+    ['a service range that cannot be read', { clusterCIDRs, serviceCIDRs: ['x'], node: 'n1' }, { error: true }],
+    [
+      'steps that are repeated in words',
+      { clusterCIDRs, steps: ['create n1', 'wait twice', 'delete n1', 'and then create n2', 'restart', 'check'] },
+      { n1: first, n2: ['10.9.1.0/24'], checks: [{ n1: 'absent', n2: ['10.9.1.0/24'], clusterCIDR: 'present' }] },
+    ],
+    [
+      'steps about objects that are held',
+      { clusterCIDRs, steps: ['create n1', 'delete n1 (a finalizer holds it)', 'delete ClusterCIDR', 'check'] },
+      { checks: [{ a: 'present with deletionTimestamp', n1: first }] },
+    ],
+    [
+      'steps of both forms',
+      {
+        clusterCIDRs: [{ ...range, ipv4: '10.9.0.0/24' }],
+        steps: [{ allocateFor: 'n1' }, 'create n2', { releaseNode: { podCIDRs: first } }, 'check'],
+      },
+      { results: [first, null, null, null], n2: first },
+    ],
+  ])('%s', async (_, input, got) => {
+    expect(await ask('nodeipam-multicidr-allocator', input, got)).toEqual(got)
+  })
+
+  test.each<Row>([
+    ['a list of one', { clusterCIDRs: ['10.9.0.0/22'], nodeMaskSizes: [24], node: 'n1' }, { podCIDRs: first }],
+    [
+      'no lengths',
+      { clusterCIDRs: ['10.9.0.0/22'], nodeMaskSizes: null, node: 'n1' },
+      { startsUp: false, error: true },
+    ],
+    ['a range that cannot be read', { clusterCIDRs: ['x'], nodeMaskSizes: [24] }, { fatal: true, setError: null }],
+    [
+      'a Node whose subnets cannot be read',
+      { clusterCIDRs: ['10.9.0.0/22'], nodeMaskSizes: [24], nodes: [{ name: 'n1', podCIDRs: ['x'] }] },
+      { startsUp: false },
+    ],
+    [
+      'subnets of each range',
+      {
+        clusterCIDRs: ['10.9.0.0/24'],
+        nodeMaskSizes: [25],
+        alreadyAllocated: [['10.9.0.0/25', null], null],
+        node: 'n1',
+      },
+      { podCIDRs: ['10.9.0.128/25'] },
+    ],
+    [
+      'allocations that wait for a release',
+      {
+        clusterCIDRs: ['10.9.0.0/24'],
+        nodeMaskSizes: [25],
+        steps: ['allocate twice', 'allocate', 'release 10.9.0.0/25', 'same again', 'allocate'],
+      },
+      { results: [['10.9.0.0/25'], ['10.9.0.128/25'], 'error', null, null, ['10.9.0.0/25']] },
+    ],
+    [
+      'flags that are null',
+      { clusterCIDR: '10.9.0.0/16', nodeCIDRMaskSize: null },
+      { nodeMaskSizes: [24], error: false },
+    ],
+    ['no flags', { clusterCIDR: null, serviceCIDR: null }, { error: true, nodeMaskSizes: null }],
+  ])('of flags: %s', async (_, input, got) => {
+    expect(await ask('nodeipam-range-allocator', input, got)).toEqual(got)
+  })
+
+  test.each<Row>([
+    [
+      'members that are null',
+      { items: [null, { name: 'a', cidr: '10.9.0.0/16', perNodeHostBits: 8 }] },
+      { first: 'a' },
+    ],
+    ['no items', { items: null }, { first: null, fullOrder: [] }],
+    ['more host bits than there are', { items: [{ cidr: '10.9.0.0/24', perNodeHostBits: 9 }] }, { error: true }],
+  ])('ranks: %s', async (_, input, got) => {
+    expect(await ask('nodeipam-priority', input, got)).toEqual(got)
+  })
+
+  test.each<Row>([
+    ['a word that is not known', { clusterCIDRs, steps: ['paint n1'] }, { n1: first }],
+    ['an object that is not known', { clusterCIDRs, steps: ['delete n9'] }, { n1: first }],
+  ])('reports %s', async (_, input, got) => {
+    expect(await ask('nodeipam-multicidr-allocator', input, got)).toMatchObject({ kind: 'unsupported' })
+  })
+})
+
 describe('what the library refuses is the result', () => {
   test.each<readonly [string, object, object, string | undefined]>([
     ['whereabouts-calico-blocks', { block: null, allocations: [] }, { error: true }, undefined],

@@ -1,7 +1,20 @@
-import { AddressPool, type AddressPoolSpec, reservedAddresses, staticBandOf } from 'ipam-kit/allocator'
+import { Ledger } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
+import { ServiceCIDR } from 'ipam-kit/crd/networking'
+import {
+  bandsOf,
+  namedServiceAddress,
+  nextServiceAddress,
+  type ServiceChoice,
+  type ServiceRange,
+  type ServiceRefusal,
+  serviceCIDRProblem,
+  serviceRanges,
+  usableAddresses,
+  usableRange,
+} from 'ipam-kit/provider/service-ip'
 
-export type ErrorName = 'ErrFull' | 'ErrAllocated' | 'ErrNotInRange'
+export type ErrorName = 'ErrFull' | 'ErrAllocated' | 'ErrNotInRange' | 'ErrNotReady' | 'ErrMismatchedNetwork'
 
 /** What an attempt gave: an address, or upstream's name for why there is none. */
 export type Attempt = Address | ErrorName
@@ -16,68 +29,92 @@ interface Entry {
   readonly isError: boolean
 }
 
+/** A ServiceCIDR that gives no addresses, and why. */
+export class RangeRefused extends Error {}
+
+export interface ServicePoolOptions {
+  /** The allocator of one range, or upstream's `MetaAllocator` over those of several: they call some refusals by other names. */
+  readonly of: 'one' | 'many'
+  /** Ranges that are not ready, beside the others. */
+  readonly notReady?: readonly Prefix[] | undefined
+}
+
 /** So many addresses can be drained. */
 const MOST_DRAINED = 131_072
-const SEED = 1
+/** Far from each other, however many there are: multiples of the golden ratio. */
+const STEP = 0.618_033_988_749_895
 
-/** The addresses of Services: an `AddressPool` over some prefixes, and what upstream counts beside it. */
+const ERRORS: Readonly<Record<ServicePoolOptions['of'], Readonly<Record<ServiceRefusal['kind'], ErrorName>>>> = {
+  one: {
+    full: 'ErrFull',
+    allocated: 'ErrAllocated',
+    notInRange: 'ErrNotInRange',
+    notReady: 'ErrNotReady',
+    mismatchedNetwork: 'ErrNotInRange',
+  },
+  many: {
+    full: 'ErrFull',
+    allocated: 'ErrAllocated',
+    notInRange: 'ErrNotInRange',
+    notReady: 'ErrMismatchedNetwork',
+    mismatchedNetwork: 'ErrMismatchedNetwork',
+  },
+}
+
+/** The addresses of Services as provider/service-ip chooses them, and what upstream counts beside it. */
 export class ServicePool {
-  readonly #cap: bigint | undefined
-  readonly #pool: AddressPool
+  readonly #options: ServicePoolOptions
+  readonly #ledger = new Ledger({ space: RangeSet.empty })
   #prefixes: readonly Prefix[] = []
+  #ranges: readonly ServiceRange[] = []
   readonly #records: Entry[] = []
-  #owners = 0
 
-  /** @param cap how many addresses of an IPv6 prefix are used at most */
-  constructor(prefixes: readonly Prefix[], cap: bigint | undefined) {
-    this.#cap = cap
-    this.#prefixes = prefixes.map(Prefix.masked)
-    this.#pool = new AddressPool(this.#spec())
+  constructor(prefixes: readonly Prefix[], options: ServicePoolOptions) {
+    this.#options = options
+    this.prefixes = prefixes
   }
 
+  /** A pool that begins as this one did. */
+  another(): ServicePool {
+    return new ServicePool(this.#prefixes, this.#options)
+  }
+
+  /** Those that are ready. */
   get prefixes(): readonly Prefix[] {
     return this.#prefixes
   }
 
   set prefixes(prefixes: readonly Prefix[]) {
     this.#prefixes = prefixes.map(Prefix.masked)
-    this.#pool.resize(this.#spec())
-  }
-
-  get usable(): bigint {
-    return this.#pool.counts().total
+    const objects = [
+      ...this.#prefixes.map((prefix) => objectOf(prefix, 'True')),
+      ...(this.#options.notReady ?? []).map((prefix) => objectOf(prefix, 'False')),
+    ]
+    const problem = objects.map(serviceCIDRProblem).find((each) => each !== undefined)
+    if (problem !== undefined) throw new RangeRefused(problem)
+    this.#ranges = serviceRanges(objects)
+    this.#ledger.setSpace({ space: usableAddresses(this.#ranges.filter(({ isReady }) => isReady)) })
   }
 
   get free(): bigint {
-    return this.#pool.counts().free
+    return this.#ledger.counts().free
   }
 
   get used(): bigint {
-    return this.#pool.counts().used
-  }
-
-  /** How many of the lowest addresses are left to static requests. */
-  get band(): number {
-    return bandOf(this.#prefixes, this.#cap)
+    return BigInt(this.#ledger.counts().held)
   }
 
   /** The addresses in use, in order. */
   get inUse(): Address[] {
-    return this.#pool.entries().map((entry) => entry.address)
+    return this.#ledger.entries().map(({ prefix }) => prefix.address)
   }
 
   allocateNext(): Attempt {
-    const outcome = this.#pool.allocate({ owner: this.#newOwner() })
-    const attempt = attemptOf(outcome)
-    this.#record('dynamic', attempt, undefined)
-    return attempt
+    return this.#take('dynamic', this.#next(), undefined)
   }
 
   allocate(address: Address): Attempt {
-    const outcome = this.#pool.allocate({ owner: this.#newOwner(), want: { kind: 'address', address } })
-    const attempt = attemptOf(outcome)
-    this.#record('static', attempt, address)
-    return attempt
+    return this.#take('static', this.#named(address), address)
   }
 
   /** All that is left, and the attempt that gave nothing more. */
@@ -92,27 +129,25 @@ export class ServicePool {
   }
 
   release(address: Address): void {
-    for (const owner of this.#pool.ownersOf(address)) this.#pool.release(address, owner)
+    this.#ledger.delete(Address.format(address))
   }
 
-  /** As the calls of the same names, taken back at once. */
+  /** As the calls of the same names: a choice alone changes nothing. */
   readonly dryRun = {
-    allocateNext: () => this.#takeBack(this.#pool.allocate({ owner: this.#newOwner() })),
-    allocate: (address: Address) =>
-      this.#takeBack(this.#pool.allocate({ owner: this.#newOwner(), want: { kind: 'address', address } })),
-    release: (address: Address) => {
-      for (const owner of this.#pool.ownersOf(address)) this.#takeBack(this.#pool.release(address, owner))
-    },
+    allocateNext: () => void this.#next(),
+    allocate: (address: Address) => void this.#named(address),
+    release: () => undefined,
   }
 
-  /** Records addresses as in use, as they are read back. False if one of them is not of the pool. */
-  restore(addresses: readonly Address[]): boolean {
-    const found = addresses.map((address) => this.#pool.occupy(address, this.#newOwner()))
-    return found.every(({ kind }) => kind === 'occupied')
+  /** Records addresses as in use, as they are read back. */
+  restore(addresses: Iterable<Address>): void {
+    for (const address of addresses) this.#occupy(address)
   }
 
+  /** Whether a range that is ready has the address. */
   contains(address: Address): boolean {
-    return RangeSet.contains(this.#pool.available, address)
+    const { kind } = this.#named(address)
+    return kind !== 'mismatchedNetwork' && kind !== 'notReady'
   }
 
   /** How many attempts there were, by what is said of them. */
@@ -130,62 +165,74 @@ export class ServicePool {
     ).length
   }
 
-  #spec(): AddressPoolSpec {
-    return {
-      ranges: rangesOf(this.#prefixes, this.#cap),
-      strategy: { kind: 'random', seed: SEED },
-      staticBand: bandOf(this.#prefixes, this.#cap),
-    }
+  #next(): ServiceChoice {
+    const family = this.#ranges[0]?.prefix.address.family ?? 4
+    const start = (this.#records.length * STEP) % 1
+    return nextServiceAddress(this.#ranges, this.#ledger, { family, start })
   }
 
-  #record(scope: Scope, attempt: Attempt, asked: Address | undefined): void {
+  #named(address: Address): ServiceChoice {
+    return namedServiceAddress(this.#ranges, this.#ledger, address)
+  }
+
+  #take(scope: Scope, choice: ServiceChoice, asked: Address | undefined): Attempt {
+    const attempt = choice.kind === 'free' ? choice.address : this.#errorOf(choice.kind, scope)
     const address = typeof attempt === 'string' ? asked : attempt
-    const prefix = address && this.#prefixes.find((one) => RangeSet.contains(rangesOf([one], this.#cap), address))
+    const prefix = address && this.#prefixes.find((one) => isUsable(one, address))
     this.#records.push({ scope, prefix, isError: typeof attempt === 'string' })
+    if (typeof attempt !== 'string') this.#occupy(attempt)
+    return attempt
   }
 
-  #takeBack(outcome: ReturnType<AddressPool['allocate']> | ReturnType<AddressPool['release']>): void {
-    if ('delta' in outcome && !this.#pool.undo(outcome.delta)) throw new Error('what was done can not be taken back')
+  /** `MetaAllocator` passes over what is not ready, and then has nothing left. */
+  #errorOf(kind: ServiceRefusal['kind'], scope: Scope): ErrorName {
+    const isPassed = this.#options.of === 'many' && scope === 'dynamic' && kind !== 'allocated'
+    return isPassed ? 'ErrFull' : ERRORS[this.#options.of][kind]
   }
 
-  #newOwner() {
-    return { uid: `service-${this.#owners++}` }
+  #occupy(address: Address): void {
+    const text = Address.format(address)
+    const prefix = Prefix.of(address, Address.bitsOf(address.family))
+    this.#ledger.set(text, { prefix, reason: 'held', holder: { key: text } })
   }
 }
 
-/** What prefixes give to Services: an address that one of them keeps back may be usable by another. */
-function rangesOf(prefixes: readonly Prefix[], cap: bigint | undefined): RangeSet {
-  return prefixes
-    .map((prefix) =>
-      RangeSet.subtract(RangeSet.fromRanges([cappedOf(prefix, cap)]), reservedAddresses([prefix], 'service')),
-    )
-    .reduce(RangeSet.union, RangeSet.empty)
-}
-
-/** The band of a single range. Of several the pool would have one for all of them, which is not upstream's. */
-function bandOf(prefixes: readonly Prefix[], cap: bigint | undefined): number {
-  const [prefix, another] = prefixes
-  if (prefix === undefined || another !== undefined) return 0
-  return staticBandOf(Number(Range.size(cappedOf(prefix, cap))))
-}
-
-function cappedOf(prefix: Prefix, cap: bigint | undefined): Range {
-  const range = Range.fromPrefix(prefix)
-  if (prefix.address.family === 4 || cap === undefined || Range.size(range) <= cap) return range
-  return Range.of(range.first, Address.add(range.first, cap - 1n))
-}
-
-function attemptOf(outcome: ReturnType<AddressPool['allocate']>): Attempt {
-  switch (outcome.kind) {
-    case 'allocated':
-      return outcome.address
-    case 'exhausted':
-      return 'ErrFull'
-    case 'taken':
-      return 'ErrAllocated'
-    case 'outOfPool':
-      return 'ErrNotInRange'
-    default:
-      throw new Error(`a new owner was answered ${outcome.kind}`)
+/** The order in which a ledger offers the addresses of a range to `nextServiceAddress`, and whether it ends with the last one. */
+export function walkAround(range: Range, offset: bigint): { readonly addresses: Address[]; readonly isEnded: boolean } {
+  const ledger = new Ledger({ space: RangeSet.fromRanges([range]) })
+  const size = Range.size(range)
+  const addresses: Address[] = []
+  let from = Address.add(range.first, ((offset % size) + size) % size)
+  for (;;) {
+    const prefix = ledger.next({ from, order: 'around' })
+    if (prefix === undefined || BigInt(addresses.length) >= size) return { addresses, isEnded: prefix === undefined }
+    ledger.set(Prefix.format(prefix), { prefix, reason: 'held', holder: { key: 'walk' } })
+    addresses.push(prefix.address)
+    from = prefix.address
   }
+}
+
+/** How many of the lowest addresses of a range are left to static requests. */
+export function bandOf(prefix: Prefix): number {
+  const { lower } = bandsOf(prefix)
+  return lower === undefined ? 0 : Number(Range.size(lower))
+}
+
+/** How many addresses Services can have of a range. */
+export function usableOf(prefix: Prefix): bigint {
+  const usable = usableRange(prefix)
+  return usable === undefined ? 0n : Range.size(usable)
+}
+
+function isUsable(prefix: Prefix, address: Address): boolean {
+  const usable = usableRange(prefix)
+  return usable !== undefined && Range.contains(usable, address)
+}
+
+function objectOf(prefix: Prefix, status: 'True' | 'False'): ServiceCIDR {
+  const { apiVersion, kind } = ServiceCIDR.info
+  const cidr = Prefix.format(prefix)
+  const metadata = { name: cidr.replace(/[/:]/g, '-') }
+  const ready = { type: 'Ready', status, lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'Given', message: '' }
+  return ServiceCIDR.parse({ apiVersion, kind, metadata, spec: { cidrs: [cidr] }, status: { conditions: [ready] } })
 }

@@ -1,11 +1,11 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { compareServiceBitmap, readServiceBitmap, type ServiceBitmap } from 'ipam-kit/provider/service-ip'
 import { readRepeats } from './repeats.js'
 import { type Attempt, ServicePool } from './service-pool.js'
 
 /** The pools that steps are about, and the names that they use. */
 export interface Scene {
   readonly pools: Map<string, ServicePool>
-  readonly cap: bigint | undefined
   /** Ranges in the order in which the case has them: `second` is the one at 1. */
   readonly ranges: readonly Prefix[]
   /** Addresses by name: `R`, `alreadyAllocated`, `each outOfRange`. */
@@ -36,7 +36,7 @@ export interface Run {
 }
 
 interface SnapshotResult {
-  taken?: { readonly range: Prefix; readonly inUse: readonly Address[]; readonly free: bigint }
+  taken?: { readonly bitmap: ServiceBitmap; readonly inUse: readonly Address[]; readonly free: bigint }
   mismatch?: boolean
   restored?: ServicePool
 }
@@ -138,7 +138,7 @@ function poolLikeFirst(name: string, scene: Scene): ServicePool {
   const [like] = scene.pools.values()
   if (like === undefined || /^v[46]$/.test(name)) throw new UnknownWord(`there is no pool ${name}`)
   scene.pools.delete('')
-  const pool = plain ?? new ServicePool(like.prefixes, scene.cap)
+  const pool = plain ?? like.another()
   scene.pools.set(name, pool)
   return pool
 }
@@ -218,17 +218,31 @@ function findRange({ pool, found }: Context): Attempt[] {
 function takeSnapshot({ pool, snapshots }: Context): Attempt[] {
   const [range] = pool.prefixes
   if (range === undefined) throw new UnknownWord('a snapshot of no range')
-  snapshots.taken = { range, inUse: pool.inUse, free: pool.free }
+  const { inUse, free } = pool
+  snapshots.taken = { bitmap: bitmapOf(range, inUse), inUse, free }
   return []
 }
 
-/** A new pool from a snapshot: what is in use is read back. Where it is not of the pool, the network is another. */
-function restore({ scene, found, snapshots }: Context): Attempt[] {
+/** What upstream's bitmap keeps: a number with one bit for each address, without the first one of the range. */
+function bitmapOf(range: Prefix, inUse: readonly Address[]): ServiceBitmap {
+  const first = Prefix.first(range)
+  const bits = inUse.map((address) => Number(Address.distance(first, address)) - 1)
+  const data = new Uint8Array(Math.ceil((Math.max(-1, ...bits) + 1) / 8))
+  for (const bit of bits) data[data.length - 1 - (bit >>> 3)]! |= 1 << (bit & 7)
+  return { range: Prefix.format(range), data }
+}
+
+/** A new pool from a snapshot: what is in use is read back. One of another network is refused. */
+function restore({ found, snapshots }: Context): Attempt[] {
   if (snapshots.taken === undefined) throw new UnknownWord('there is no snapshot')
-  const { range, inUse } = snapshots.taken
-  const pool = new ServicePool([found.cidr === undefined ? range : Prefix.parse(found.cidr)], scene.cap)
-  if (pool.restore(inUse)) snapshots.restored = pool
-  else snapshots.mismatch = true
+  const { bitmap } = snapshots.taken
+  const prefix = Prefix.parse(found.cidr ?? bitmap.range)
+  const { kind } = compareServiceBitmap(bitmap, prefix, RangeSet.empty)
+  const read = readServiceBitmap(bitmap)
+  if (kind === 'mismatchedNetwork') snapshots.mismatch = true
+  if (kind !== 'compared' || read.kind !== 'read') return []
+  snapshots.restored = new ServicePool([prefix], { of: 'one' })
+  snapshots.restored.restore(RangeSet.addresses(read.inUse))
   return []
 }
 

@@ -1,7 +1,7 @@
 import type { KindInfo } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
-import type { Change, Planner } from '../../plan/index.js'
+import type { Change, EventEffect, Planner } from '../../plan/index.js'
 import { type AnyCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
@@ -45,6 +45,8 @@ export interface ExternalOptions {
 export interface SimulationRules {
   /** Called after every change of what is stored. @returns what is wrong, if anything is */
   observe(change: Change, write: ObservedWrite): string | undefined
+  /** Called with every Event that a planner sends. @returns what is wrong, if anything is */
+  onEvent?(event: EventEffect): string | undefined
   /** Called when everything is quiet. @returns what is wrong, if anything is */
   atRest(store: Store): Promise<string | undefined>
 }
@@ -53,6 +55,18 @@ export interface SimulationRules {
 export interface ObservedWrite {
   /** Whether the writer passed its check that it may write, stood still (`stand-still`), and sent the write later. */
   readonly isHeldBack: boolean
+  /** The writer that the change is of. Left out: people, or what was there before. */
+  readonly by?: ObservedWriter | undefined
+}
+
+/** A writer, as rules see it. */
+export interface ObservedWriter {
+  readonly name: string
+  /**
+   * How many changes, counted from the first one that was observed, the writer had been told of when it made the oldest of the plans that it is carrying out. It may have
+   * been told of later ones as well. What follows from these changes it has to respect; what contradicts a later one is no mistake.
+   */
+  readonly knows: number
 }
 
 export interface SimulationOptions {
@@ -194,6 +208,10 @@ class Simulation {
       concurrency,
       showsOwnWrites,
       failed: (problem) => void this.#problems.push(problem),
+      onEvent: (event) => {
+        const problem = this.#rules.onEvent?.(event)
+        if (problem !== undefined) this.#problems.push(problem)
+      },
     }
     const parts = { scheduler: this.#scheduler, network: this.#network }
     const source = {
@@ -206,7 +224,7 @@ class Simulation {
         if (this.#ruler === writer) this.#ruler = undefined
       },
       happened: () => void this.#faults++,
-      written: (isHeldBack: boolean) => this.#check(isHeldBack),
+      written: (isHeldBack: boolean) => this.#check({ isHeldBack, by: { name, knows: writer.knows } }),
     }
     const store = faultyStore(this.#truth, name, parts, source)
     const planner = system.planner()
@@ -235,9 +253,9 @@ class Simulation {
     this.#isRough = false
   }
 
-  async #check(isHeldBack = false): Promise<void> {
+  async #check(write: ObservedWrite = { isHeldBack: false }): Promise<void> {
     for (const { change } of await this.#truth.catchUp()) {
-      const problem = this.#rules.observe(change, { isHeldBack })
+      const problem = this.#rules.observe(change, write)
       if (problem !== undefined) this.#problems.push(problem)
     }
   }

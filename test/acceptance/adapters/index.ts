@@ -14,6 +14,12 @@ import { consumerMetal3 } from './consumer-metal3.js'
 import { consumerOpenshift } from './consumer-openshift.js'
 import { consumerProxmox } from './consumer-proxmox.js'
 import { nodeipamCidrset } from './nodeipam-cidrset.js'
+import { nodeipamClustercidrValidation } from './nodeipam-clustercidr-validation.js'
+import { nodeipamMulticidrAllocator } from './nodeipam-multicidr-allocator.js'
+import { nodeipamNetworkView } from './nodeipam-network-view.js'
+import { nodeipamObservedQuirks } from './nodeipam-observed-quirks.js'
+import { nodeipamPriority } from './nodeipam-priority.js'
+import { nodeipamRangeAllocator } from './nodeipam-range-allocator.js'
 import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
 import { persistentAllocators } from './persistent-allocators.js'
 import { securityCidr } from './security-cidr.js'
@@ -39,6 +45,12 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'consumer-openshift': consumerOpenshift,
   'consumer-proxmox': consumerProxmox,
   'nodeipam-cidrset': nodeipamCidrset,
+  'nodeipam-network-view': nodeipamNetworkView,
+  'nodeipam-clustercidr-validation': nodeipamClustercidrValidation,
+  'nodeipam-multicidr-allocator': nodeipamMulticidrAllocator,
+  'nodeipam-observed-quirks': nodeipamObservedQuirks,
+  'nodeipam-priority': nodeipamPriority,
+  'nodeipam-range-allocator': nodeipamRangeAllocator,
   'nodeipam-service-ipallocator': nodeipamServiceIpallocator,
   'persistent-allocators': persistentAllocators,
   'security-cidr': securityCidr,
@@ -62,7 +74,6 @@ export const allocatorLevel: ReadonlySet<string> = new Set([
   'capi-metal3',
   'consumer-harvester',
   'nodeipam-cidrset',
-  'nodeipam-service-ipallocator',
   'persistent-allocators',
   'whereabouts-allocate',
   'whereabouts-iphelpers',

@@ -1,7 +1,9 @@
-import { Bitmap } from 'ipam-kit/allocator'
 import { Address, type Family, Prefix, Range } from 'ipam-kit/cidr'
-import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
-import { runPlan } from 'ipam-kit/run'
+import { Service } from 'ipam-kit/crd/core'
+import { IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
+import { describe, type Failure, isIpamError, unwrap } from 'ipam-kit/errors'
+import { serviceIPs } from 'ipam-kit/provider/service-ip'
+import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import * as z from 'zod'
@@ -16,7 +18,7 @@ import {
   unsupported,
 } from '../answer.js'
 import { readInput } from '../read-input.js'
-import { type Attempt, ServicePool } from '../service-pool.js'
+import { type Attempt, bandOf, RangeRefused, ServicePool, usableOf, walkAround } from '../service-pool.js'
 import {
   addressesOf,
   givenIn,
@@ -58,10 +60,10 @@ const topSchema = z.strictObject({ prefix: z.string(), prefixes: texts })
 
 const inputSchema = z.union([oneSchema, cycleSchema, dualSchema, multiSchema, offsetSchema, walkSchema, topSchema])
 
-/** Upstream's bitmap has so many addresses of an IPv6 range at most. */
-const BITMAP_CAP = 65_536n
+/** Upstream's bitmap has the first 65,536 addresses of an IPv6 range at most. */
+const BITMAP_LENGTH = 112
 
-/** The addresses of Services: upstream's package ipallocator, on pools of addresses. */
+/** The addresses of Services: upstream's package ipallocator. */
 export async function nodeipamServiceIpallocator({ input, expect }: GivenCase): Promise<Answer> {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -77,6 +79,7 @@ export async function nodeipamServiceIpallocator({ input, expect }: GivenCase): 
     return answerKeys(expect, { address: () => Address.format(address), error: () => false })
   } catch (error) {
     if (error instanceof UnknownWord) return unsupported(error.message)
+    if (error instanceof RangeRefused) return refusedWith(expect, error.message)
     if (error instanceof StepFailed) return answered({ stepFailed: error.message })
     if (!isIpamError(error)) throw error
     return refusedWith(expect, describe({ code: error.code, context: error.context } as Failure))
@@ -86,16 +89,18 @@ export async function nodeipamServiceIpallocator({ input, expect }: GivenCase): 
 function ofOne(input: z.output<typeof oneSchema>, expect: unknown): Answer {
   const prefix = Prefix.parse(input.cidr)
   const cap = input.cap === undefined ? undefined : numberIn(input.cap)
-  const pool = new ServicePool([prefix], cap === undefined ? BITMAP_CAP : undefined)
-  const scene = { pools: new Map([['', pool]]), cap: BITMAP_CAP, ranges: [prefix], named: new Map() }
+  const network = cap === undefined ? countedOf(prefix) : prefix
+  const usable = usableOf(network)
+  // a size alone is asked for: of a range that may be wider than any that gives addresses
+  const pool = new ServicePool(cap === undefined ? [network] : [], { of: 'one' })
+  const scene = { pools: new Map([['', pool]]), ranges: [prefix], named: new Map() }
   for (const address of input.allocate ?? []) pool.allocate(Address.parse(address))
   for (const text of input.dryRun ?? []) dryRun(text, (words) => addressesOf(words, scene, pool), pool)
-  const usable = cap !== undefined && pool.usable > cap ? cap : pool.usable
   const run = input.steps && runSteps(input.steps, scene)
   const measured = run?.snapshots.restored ?? scene.pools.get([...(run?.measured ?? '')][0] ?? '') ?? pool
   return answerKeys(expect, {
-    bandOffset: () => pool.band,
-    usable: (asked) => countAs(asked, usable),
+    bandOffset: () => bandOf(network),
+    usable: (asked) => countAs(asked, cap !== undefined && usable > cap ? cap : usable),
     address: () => Address.format(Prefix.last(prefix)),
     cidr: () => Prefix.format(prefix),
     forEach: () => pool.inUse.map(Address.format),
@@ -106,6 +111,12 @@ function ofOne(input: z.output<typeof oneSchema>, expect: unknown): Answer {
     ...(run?.snapshots.taken === undefined ? {} : snapshotAnswers(run.snapshots)),
     error: () => false,
   })
+}
+
+/** What a bitmap has of a range. */
+function countedOf(prefix: Prefix): Prefix {
+  const isWide = prefix.address.family === 6 && prefix.length < BITMAP_LENGTH
+  return isWide ? Prefix.of(Prefix.first(prefix), BITMAP_LENGTH) : prefix
 }
 
 /** `2^64-1`, `2^16` or digits. */
@@ -124,14 +135,14 @@ function dryRun(text: string, addresses: (words: string) => readonly Address[], 
 
 function fullCycle(input: z.output<typeof cycleSchema>, expect: unknown): Answer {
   const prefix = Prefix.parse(input.cidr)
-  const pool = new ServicePool([prefix], BITMAP_CAP)
+  const pool = new ServicePool([countedOf(prefix)], { of: 'one' })
   const named = new Map([
     ['R', [Address.parse(input.release)]],
     ['outOfRange', input.outOfRange.map((text) => Address.parse(text))],
     ['alreadyAllocated', [Address.parse(input.alreadyAllocated)]],
   ])
   const { free } = pool
-  const run = runSteps(input.sequence, { pools: new Map([['', pool]]), cap: BITMAP_CAP, ranges: [prefix], named })
+  const run = runSteps(input.sequence, { pools: new Map([['', pool]]), ranges: [prefix], named })
   const drained = run.results.find(({ verb }) => verb === 'drain')
   return answerKeys(expect, {
     free: (asked) => countAs(asked, free),
@@ -143,8 +154,10 @@ function fullCycle(input: z.output<typeof cycleSchema>, expect: unknown): Answer
 function ofBoth(input: z.output<typeof dualSchema>, expect: unknown): Answer {
   const ranges = [Prefix.parse(input.v4), Prefix.parse(input.v6)]
   const names = ['v4', 'v6']
-  const pools = new Map(names.map((name, i) => [name, new ServicePool(ranges.slice(i, i + 1), BITMAP_CAP)]))
-  const { results } = runSteps(input.steps, { pools, cap: BITMAP_CAP, ranges, named: new Map() })
+  const pools = new Map(
+    names.map((name, i) => [name, new ServicePool(ranges.slice(i, i + 1).map(countedOf), { of: 'one' })]),
+  )
+  const { results } = runSteps(input.steps, { pools, ranges, named: new Map() })
   const statesOf = (name: string) => results.filter(({ pool }) => pool === name).map(({ after }) => after)
   const answersOf = (name: string) => (asked: unknown) => {
     const states = statesOf(name)
@@ -166,15 +179,16 @@ async function ofMany(input: z.output<typeof multiSchema>, expect: unknown): Pro
   const family: Family =
     input.family === undefined ? (named[0]?.prefix.address.family ?? 4) : input.family === 'IPv4' ? 4 : 6
   const ranges = named.filter(({ prefix }) => prefix.address.family === family)
-  const empty = new ServicePool([], undefined).allocateNext()
-  const ready = ranges.filter(({ isLater, isReady }) => !isLater && isReady)
-  const pool = new ServicePool([], undefined)
-  pool.prefixes = ready.map(({ prefix }) => prefix)
-  if (input.storeFailsWith !== undefined) return againstStore(pool, input.steps, input.storeFailsWith, expect)
+  const empty = new ServicePool([], { of: 'many' }).allocateNext()
+  const first = ranges.filter(({ isLater }) => !isLater)
+  const prefixesOf = (isReady: boolean) => first.filter((each) => each.isReady === isReady).map(({ prefix }) => prefix)
+  if (input.storeFailsWith !== undefined) {
+    return againstStore(prefixesOf(true), input.steps, input.storeFailsWith, expect)
+  }
+  const pool = new ServicePool(prefixesOf(true), { of: 'many', notReady: prefixesOf(false) })
   const prefixes = ranges.map(({ prefix }) => prefix)
   const run = runSteps(input.steps, {
     pools: new Map([['', pool]]),
-    cap: undefined,
     ranges: prefixes,
     named: new Map(),
   })
@@ -196,54 +210,43 @@ function rangeIn(text: string): { readonly prefix: Prefix; readonly isLater: boo
   return { prefix: Prefix.parse(cidr), isLater: then !== undefined, isReady: notReady === undefined }
 }
 
-/** The object of an address is written as a plan, to a store that refuses everything. */
+/** A Service for each step, and a store that refuses every IPAddress. */
 async function againstStore(
-  pool: ServicePool,
+  prefixes: readonly Prefix[],
   steps: readonly string[],
   problem: string,
   expect: unknown,
 ): Promise<Answer> {
   let calls = 0
-  const store = storeOver(memoryStore({ now: () => 0 }), {
+  const memory = memoryStore({ now: () => 0, kinds: [Service.info, IPAddress.info, ServiceCIDR.info] })
+  const store = storeOver(memory, {
     create: async () => {
       calls++
       return { ok: false, failure: { code: 'STORE_IO', context: { operation: 'create', problem } } }
     },
   })
-  let error: unknown = false
-  for (const step of steps) {
-    if (step !== 'allocateNext') return unsupported(`step against a store: ${step}`)
-    const attempt = pool.allocateNext()
-    if (typeof attempt === 'string') return unsupported('a store of a full range')
-    const object = {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'IPAddress',
-      metadata: { name: Address.format(attempt) },
-    }
-    const outcome = { kind: 'allocated', message: 'an address is free' }
-    const ran = await runPlan({ outcome, effects: [{ kind: 'create', object, why: outcome.message }] }, store)
-    if (ran.kind === 'done') continue
-    pool.release(attempt)
-    error = ran.failure.code === 'STORE_IO' ? ran.failure.context.problem : describe(ran.failure)
+  for (const [nth, prefix] of prefixes.entries()) {
+    const spec = { cidrs: [Prefix.format(Prefix.masked(prefix))] }
+    await memory.create({ ...ServiceCIDR.info, metadata: { name: `range-${nth}` }, spec })
   }
-  return answerKeys(expect, { error: () => error, storeCalls: () => calls, ...stateAnswers(stateOf(pool)) })
+  for (const [nth, step] of steps.entries()) {
+    if (step !== 'allocateNext') return unsupported(`step against a store: ${step}`)
+    await memory.create({ ...Service.info, metadata: { namespace: 'default', name: `service-${nth}` }, spec: {} })
+  }
+  const { failures } = await runUntilQuiet(store, [serviceIPs({ seed: 1 })], { now: () => 0 })
+  const [failed] = failures.map(({ failure }) => failure)
+  const error = failed?.code === 'STORE_IO' ? failed.context.problem : failed && describe(failed)
+  const { items } = unwrap(await memory.list(IPAddress.info))
+  return answerKeys(expect, { error: () => error ?? false, storeCalls: () => calls, used: () => items.length })
 }
 
-/** All addresses of a range from an offset on, and then from the first one, each once: a bitmap that fills up around a cursor. */
+/** All addresses of a range from an offset on, and then from the first one, each once. */
 function walk({ first, last, offset }: z.output<typeof walkSchema>, expect: unknown): Answer {
-  const range = Range.of(Address.parse(first), Address.parse(last))
-  const bitmap = new Bitmap(Number(Range.size(range)))
-  const indices: number[] = []
-  let next = bitmap.nextFreeAround(offset)
-  while (next >= 0 && indices.length < bitmap.size) {
-    bitmap.take(next)
-    indices.push(next)
-    next = bitmap.nextFreeAround(next)
-  }
+  const { addresses, isEnded } = walkAround(Range.of(Address.parse(first), Address.parse(last)), BigInt(offset))
   return answerKeys(expect, {
-    sequence: () => indices.map((index) => Address.format(Address.add(range.first, index))),
-    count: () => indices.length,
-    thenStops: () => next < 0,
+    sequence: () => addresses.map(Address.format),
+    count: () => addresses.length,
+    thenStops: () => isEnded,
     error: () => false,
   })
 }
@@ -347,7 +350,7 @@ function metricAnswers(pool: ServicePool, expect: unknown): Answers {
 function snapshotAnswers({ taken, mismatch, restored }: Run['snapshots']): Answers {
   const inUse = new Set(restored?.inUse.map(Address.format))
   return {
-    snapshotRange: () => taken && Prefix.format(taken.range),
+    snapshotRange: () => taken?.bitmap.range,
     wrongNetwork: () => (mismatch === true ? 'ErrMismatchedNetwork' : null),
     restoredHasAll: () => restored !== undefined && taken?.inUse.every((address) => inUse.has(Address.format(address))),
     freeEqual: () => restored !== undefined && restored.free === taken?.free,

@@ -1,0 +1,254 @@
+import { Prefix } from '../../cidr/index.js'
+import { Node } from '../../crd/core/index.js'
+import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
+import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
+import type { Change, EventEffect } from '../../plan/index.js'
+import type { NodeIPAMEventReason } from '../../provider/node-ipam/index.js'
+import { DEFAULT_CLUSTER_CIDR } from '../../provider/node-ipam/index.js'
+import type { Span } from './naive-space.js'
+import {
+  areOf,
+  contains,
+  type HistoryChange,
+  isFor,
+  isOpen,
+  type NaiveRange,
+  NodeIPAMHistory,
+  overlap,
+  prefixesOf,
+  rangeOf,
+  type SubnetUser,
+  spansOf,
+  subnetsOf,
+  textsOf,
+} from './node-ipam-history.js'
+import type { ObservedWrite, SimulationRules } from './simulate.js'
+
+export interface NodeIPAMRulesOptions {
+  /** Service ranges that no object names. */
+  readonly fixedServices: readonly string[]
+  /** The range in place of ClusterCIDRs. */
+  readonly flags?: NaiveRange | undefined
+  /**
+   * Whether any number of writers give subnets. What one of them knows is not what the one knew that has reserved a subnet: rules that depend on it are left out.
+   */
+  readonly isShared?: boolean | undefined
+  /** Whether a ClusterCIDR that stands for flags has to be there. */
+  readonly hasDefault: boolean
+}
+
+/** What rules look at. */
+interface Seen extends NodeIPAMRulesOptions {
+  readonly history: NodeIPAMHistory
+  /** What was told in Events: the uid of the object and the reason. */
+  readonly told: ReadonlySet<string>
+}
+
+/** What has to hold after a change. @returns what is wrong, if anything is */
+type ChangeRule = (seen: Seen, change: HistoryChange) => string | undefined
+/** What has to hold at rest. @returns all that is wrong */
+type RestRule = (seen: Seen) => readonly string[]
+
+/** A rule about what is derived from the same objects, such as a view of the network, is one more entry. */
+const AFTER_EACH_CHANGE: readonly ChangeRule[] = [
+  subnetsNeverChange,
+  givenSubnetsAreFree,
+  givenSubnetsAreOfOneRange,
+  usedRangesKeepTheirFinalizer,
+]
+const AT_REST: readonly RestRule[] = [noNodeWaitsForNothing, finalizersAreOn, unusedRangesAreGone, problemsWereTold]
+
+/** What always has to hold of Nodes, ClusterCIDRs and service ranges, found by loops over lists. */
+export class NodeIPAMRules implements SimulationRules {
+  readonly #seen: Seen
+  readonly #told = new Set<string>()
+
+  constructor(options: NodeIPAMRulesOptions) {
+    this.#seen = { ...options, history: new NodeIPAMHistory(options.fixedServices), told: this.#told }
+  }
+
+  observe(change: Change, { by }: ObservedWrite): string | undefined {
+    const seen = this.#seen.history.add(change, by)
+    if (seen === undefined) return undefined
+    for (const rule of AFTER_EACH_CHANGE) {
+      const problem = rule(this.#seen, seen)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+
+  onEvent({ uid, reason }: EventEffect): undefined {
+    this.#told.add(toldKey(uid, reason))
+  }
+
+  async atRest(): Promise<string | undefined> {
+    const problems = AT_REST.flatMap((rule) => rule(this.#seen))
+    return problems.length === 0 ? undefined : problems.join('; ')
+  }
+}
+
+function toldKey(uid: string | undefined, reason: string): string {
+  return `${uid} ${reason}`
+}
+
+function subnetsNeverChange(_: Seen, { object, before, isGone }: HistoryChange): string | undefined {
+  if (isGone || before === undefined || !Node.is(object)) return undefined
+  const [had, has] = [Node.parse(before), Node.parse(object)].map(({ spec }) =>
+    [spec.podCIDR ?? '', ...(spec.podCIDRs ?? [])].join(' '),
+  )
+  return had!.trim() === '' || had === has ? undefined : `Node ${object.metadata.name} had ${had}, and has ${has}`
+}
+
+/** The subnets that this change has given to a Node. */
+function givenBy({ history }: Seen, { object, before, isGone, by }: HistoryChange): SubnetUser | undefined {
+  if (isGone || by === undefined || !Node.is(object)) return undefined
+  const had = before === undefined ? [] : textsOf(Node.parse(before))
+  return had.length > 0 ? undefined : history.users.get(object.metadata.uid!)
+}
+
+/** What people and ServiceCIDRs take while the controller cannot know of it is no mistake of the controller. */
+function givenSubnetsAreFree(seen: Seen, change: HistoryChange): string | undefined {
+  const given = givenBy(seen, change)
+  if (given === undefined) return undefined
+  const { knows } = given.givenBy!
+  const meets = (spans: readonly Span[]) => spans.some((span) => given.spans.some((own) => overlap(own, span)))
+  for (const user of seen.history.users.values()) {
+    if (user === given || !meets(user.spans)) continue
+    if (user.givenBy !== undefined) return `Node ${given.name} was given what Node ${user.name} was given`
+    if (!seen.isShared && user.since < knows)
+      return `Node ${given.name} was given what Node ${user.name} is known to have`
+  }
+  if (seen.isShared) return undefined
+  const service = seen.history.services().find(({ span, since }) => since < knows && meets([span]))
+  return service && `Node ${given.name} was given a part of a service range`
+}
+
+/** One subnet of each family of a range that was open, and for the Node, when the subnets were chosen, and that exists as long as they are in use. */
+function givenSubnetsAreOfOneRange(seen: Seen, change: HistoryChange): string | undefined {
+  const given = givenBy(seen, change)
+  if (given === undefined || seen.isShared) return undefined
+  const { history, flags } = seen
+  const { knows } = given.givenBy!
+  const { spec, metadata } = Node.parse(change.object)
+  if (spec.podCIDR !== spec.podCIDRs?.[0]) return `podCIDR of Node ${given.name} is not the first of podCIDRs`
+  const asItWas = history.nodes.since(knows).filter(({ object }) => object.metadata.uid === metadata.uid)
+  const isRight = (range: NaiveRange) => areOf(range, given.spans) && asItWas.some(({ object }) => isFor(range, object))
+  if (flags !== undefined) return isRight(flags) ? undefined : `Node ${given.name} was given what flags do not name`
+  const sources = history.clusterCIDRs.since(knows).filter((version) => {
+    const range = isOpen(version) ? rangeOf(version.object) : undefined
+    return range !== undefined && isRight(range)
+  })
+  if (sources.length === 0) return `Node ${given.name} was given what no ClusterCIDR had for it`
+  const living = new Set(history.clusterCIDRs.now.map(({ object }) => object.metadata.uid))
+  const isThere = sources.some(({ object }) => living.has(object.metadata.uid))
+  return isThere ? undefined : `Node ${given.name} was given subnets of a ClusterCIDR that does not exist any more`
+}
+
+function usedRangesKeepTheirFinalizer(
+  { history, isShared }: Seen,
+  { object, before, isGone, by }: HistoryChange,
+): string | undefined {
+  if (isShared || by === undefined || before === undefined || !ClusterCIDR.is(object)) return undefined
+  if (!hasFinalizer(before, CLUSTER_CIDR_FINALIZER) || (!isGone && hasFinalizer(object, CLUSTER_CIDR_FINALIZER)))
+    return undefined
+  const user = usersOf(ClusterCIDR.parse(before), history).find(
+    ({ givenBy: giver, since }) => giver !== undefined || since < by.knows,
+  )
+  return user && `ClusterCIDR ${object.metadata.name} has lost its finalizer, and Node ${user.name} has a subnet of it`
+}
+
+function usersOf(clusterCIDR: ClusterCIDR, { users }: NodeIPAMHistory): readonly SubnetUser[] {
+  const prefixes = prefixesOf(clusterCIDR)
+  return [...users.values()].filter(({ spans }) =>
+    spans.some((span) => prefixes.some((prefix) => overlap(prefix, span))),
+  )
+}
+
+/** Whether a Node that is being deleted may have an entry, which keeps its subnets until it is gone: a patch for it may still arrive. */
+function mayKeepSubnets({ history, isShared = false }: Seen): boolean {
+  return isShared && history.nodes.now.some((version) => !isOpen(version) && textsOf(version.object).length === 0)
+}
+
+/** A Node waits only if each range that is for it has no free subnet of a family, in a list of all of them. */
+function noNodeWaitsForNothing(seen: Seen): readonly string[] {
+  const { history, flags } = seen
+  if (mayKeepSubnets(seen)) return []
+  const taken = [
+    ...[...history.users.values()].flatMap(({ spans }) => spans),
+    ...history.services().map(({ span }) => span),
+  ]
+  const isFree = (subnet: Span) => !taken.some((one) => overlap(one, subnet))
+  const open = history.clusterCIDRs.now.filter(isOpen).flatMap(({ object }) => rangeOf(object) ?? [])
+  return bareNodes(history).flatMap((node) => {
+    const ranges = (flags === undefined ? open : [flags]).filter((range) => isFor(range, node))
+    const free = ranges.find(({ spaces }) => spaces.every((space) => subnetsOf(space).some(isFree)))
+    return free === undefined ? [] : [`Node ${node.metadata.name} waits, and ${free.name} has free subnets`]
+  })
+}
+
+/** The Nodes that wait for subnets. */
+function bareNodes({ nodes }: NodeIPAMHistory): readonly Node[] {
+  return nodes.now
+    .filter((version) => isOpen(version) && textsOf(version.object).length === 0)
+    .map(({ object }) => object)
+}
+
+function finalizersAreOn({ history, hasDefault }: Seen): readonly string[] {
+  const open = history.clusterCIDRs.now.filter(isOpen).map(({ object }) => object)
+  const isMissing =
+    hasDefault &&
+    history.nodes.now.length > 0 &&
+    !history.clusterCIDRs.now.some(({ object }) => object.metadata.name === DEFAULT_CLUSTER_CIDR)
+  return [
+    ...open
+      .filter((object) => rangeOf(object) !== undefined && !hasFinalizer(object, CLUSTER_CIDR_FINALIZER))
+      .map(({ metadata: { name } }) => `ClusterCIDR ${name} has no finalizer`),
+    ...(isMissing ? [`there is no ClusterCIDR ${DEFAULT_CLUSTER_CIDR}`] : []),
+  ]
+}
+
+function unusedRangesAreGone(seen: Seen): readonly string[] {
+  const { history } = seen
+  if (mayKeepSubnets(seen)) return []
+  const ending = history.clusterCIDRs.now.filter((version) => !isOpen(version)).map(({ object }) => object)
+  const left = ending.filter((object) => usersOf(object, history).length === 0)
+  return left.map(
+    ({ metadata: { name } }) => `ClusterCIDR ${name} is still being deleted, and no Node has a subnet of it`,
+  )
+}
+
+/** What people have to look at was told of each object at some time. */
+function problemsWereTold(seen: Seen): readonly string[] {
+  const { history, told } = seen
+  const missing = (uid: string | undefined, name: string, reason: NodeIPAMEventReason) =>
+    told.has(toldKey(uid, reason)) ? [] : [`${name} was never told of: ${reason}`]
+  return [
+    ...bareNodes(history).flatMap(({ metadata: { uid, name } }) => missing(uid, `Node ${name}`, 'CIDRNotAvailable')),
+    ...history.nodes.now.flatMap(({ object }) => {
+      const reason = reasonFor(object, seen)
+      return reason === undefined ? [] : missing(object.metadata.uid, `Node ${object.metadata.name}`, reason)
+    }),
+    ...history.clusterCIDRs.now.flatMap(({ object }) => {
+      const isWrong = !isDeleting(object) && rangeOf(object) === undefined
+      return isWrong ? missing(object.metadata.uid, `ClusterCIDR ${object.metadata.name}`, 'InvalidClusterCIDR') : []
+    }),
+  ]
+}
+
+/** What is wrong with the subnets of a Node. */
+function reasonFor(node: Node, { history, flags }: Seen): NodeIPAMEventReason | undefined {
+  const texts = textsOf(node)
+  const spans = spansOf(texts)
+  const others = [...history.users].filter(([uid]) => uid !== node.metadata.uid).flatMap(([, user]) => user.spans)
+  const foreign = [...others, ...history.services().map(({ span }) => span)]
+  const isOdd = texts.some((text) => {
+    const read = Prefix.safeParse(text)
+    return !read.ok || !Prefix.equals(read.value, Prefix.masked(read.value))
+  })
+  if (isOdd || spans.some((span) => foreign.some((one) => overlap(one, span)))) return 'CIDRConflict'
+  const known = [
+    ...(flags?.spaces.map(({ span }) => span) ?? []),
+    ...history.clusterCIDRs.now.flatMap(({ object }) => prefixesOf(object)),
+  ]
+  return spans.every((span) => known.some((prefix) => contains(prefix, span))) ? undefined : 'CIDRNotOwned'
+}

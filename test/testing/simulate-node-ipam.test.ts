@@ -1,0 +1,163 @@
+import type { Change, Effect, Plan, Planner } from 'ipam-kit/plan'
+import { removeFinalizer } from 'ipam-kit/plan'
+import { CLUSTER_CIDR_FINALIZER, type NodeIPAMPlanner } from 'ipam-kit/provider/node-ipam'
+import {
+  ALL_FAULTS,
+  type NodeIPAMSystemOptions,
+  nodeIPAMSystem,
+  type SimulatedSystem,
+  type SimulationOptions,
+  simulate,
+} from 'ipam-kit/testing'
+import { describe, expect, test } from 'vitest'
+import { share } from '../setup/depth.js'
+
+/** What goes wrong with seeds from 1, each with its seed. */
+async function problems(seeds: number, options: Partial<SimulationOptions> = {}): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let seed = 1; seed <= seeds; seed++) {
+    const concurrency = 2 ** (seed % 4)
+    const result = await simulate({ system: nodeIPAMSystem(), seed, concurrency, actions: 30, ...options })
+    found.push(...result.problems.map((problem) => `${seed}: ${problem}`))
+  }
+  return found
+}
+
+/** The system with a planner that does something else. */
+function systemWith(
+  own: (planner: NodeIPAMPlanner) => Partial<Planner>,
+  options: NodeIPAMSystemOptions = {},
+): SimulatedSystem {
+  const system = nodeIPAMSystem(options)
+  const planner = () => {
+    const real = system.planner() as NodeIPAMPlanner
+    return {
+      name: real.name,
+      watches: real.watches,
+      observe: real.observe.bind(real),
+      plan: real.plan.bind(real),
+      reserve: real.reserve?.bind(real),
+      isAggregate: real.isAggregate.bind(real),
+      reset: real.reset.bind(real),
+      ...own(real),
+    } as Planner
+  }
+  return { ...system, planner }
+}
+
+/** The system with a planner whose plans are changed. */
+function systemWhosePlans(
+  change: (plan: Plan, planner: NodeIPAMPlanner, key: string) => readonly Effect[],
+  options: NodeIPAMSystemOptions = {},
+) {
+  const own = (real: NodeIPAMPlanner): Partial<Planner> => ({
+    plan: (key, time) => {
+      const plan = real.plan(key, time)
+      return plan && ({ ...plan, effects: change(plan, real, key) } as Plan)
+    },
+  })
+  return systemWith(own, options)
+}
+
+describe('node IPAM, simulated', () => {
+  test.each([
+    ['ClusterCIDRs and ServiceCIDRs', {}, 2],
+    ['ClusterCIDRs and service ranges of flags', { services: 'fixed', order: 'upstream' }, 1],
+    ['a ClusterCIDR that is made from flags', { ranges: 'default' }, 3],
+    ['flags in place of ClusterCIDRs', { ranges: 'flags' }, 2],
+  ] as const)('gives no subnet twice and lets no Node wait for nothing, with %s', async (_, options, writers) => {
+    expect(await problems(share(100), { system: nodeIPAMSystem(options), writers })).toEqual([])
+  })
+
+  test('gives no subnet twice with several controllers that stand still before their writes', async () => {
+    const system = nodeIPAMSystem({ shared: true })
+    expect(await problems(share(100), { ...SHARED, system })).toEqual([])
+  })
+
+  test('meets every kind of fault, and runs the same for the same seed', async () => {
+    let schedule = ''
+    for (let seed = 1; seed <= 20; seed++) {
+      const result = await simulate({ system: nodeIPAMSystem(), seed, actions: 30, faultProbability: 0.3 })
+      expect(result.problems).toEqual([])
+      schedule += result.schedule.join('\n')
+    }
+    for (const fault of ALL_FAULTS) expect(schedule).toContain(`  ${fault}`)
+    const run = () => simulate({ system: nodeIPAMSystem(), seed: 7 })
+    expect(await run()).toEqual(await run())
+  })
+})
+
+/** Several controllers at the same time. */
+const SHARED = { writers: 3, mayWrite: 'all', faults: [...ALL_FAULTS, 'stand-still'] } as const
+
+describe('a simulation finds a planner that', () => {
+  test('reserves subnets in whichever version of the entries', async () => {
+    const system = systemWhosePlans(
+      ({ effects }) =>
+        effects.map((effect) =>
+          effect.kind === 'patch' && effect.ref.kind === 'SubnetReservations'
+            ? ({ ...effect, if: { uid: effect.if.uid } } as Effect)
+            : effect,
+        ),
+      { shared: true, ranges: 'flags', services: 'fixed' },
+    )
+    expect((await problems(share(160), { ...SHARED, system })).join('\n')).toMatch(
+      /was given what Node node-\d was given/,
+    )
+  })
+
+  test('does not reserve what it is about to write', async () => {
+    const system = systemWith(() => ({ reserve: () => () => [] }))
+    const found = await problems(share(160), { system, faults: [], concurrency: 4 })
+    expect(found.join('\n')).toMatch(/was given what Node node-\d was given/)
+  })
+
+  test('takes a subnet for free when its Node begins to be deleted', async () => {
+    const system = systemWith((real) => ({ observe: (change) => real.observe(endingIsGone(change)) }))
+    expect((await problems(share(40), { system, faults: [] })).join('\n')).toMatch(/was given what Node node-\d/)
+  })
+
+  test('patches Nodes without a guard', async () => {
+    const system = systemWhosePlans(({ effects }) =>
+      effects.map((effect) =>
+        effect.kind === 'patch' ? ({ ...effect, if: { uid: effect.if.uid } } as Effect) : effect,
+      ),
+    )
+    expect((await problems(share(120), { system })).join('\n')).toMatch(/Node node-\d had \S+ .*, and has /)
+  })
+
+  test('removes the finalizer of a ClusterCIDR while Nodes have subnets of it', async () => {
+    const system = systemWhosePlans(({ outcome, effects }, { context }, key) => {
+      if (outcome.kind !== 'blocked') return effects
+      const { object } = context.cache.ranges!.entry(key.slice('ClusterCIDR '.length))!
+      return [removeFinalizer(object, CLUSTER_CIDR_FINALIZER, 'too early')]
+    })
+    expect((await problems(share(40), { system })).join('\n')).toMatch(/has lost its finalizer, and Node node-\d/)
+  })
+
+  test('sends no Events', async () => {
+    const system = systemWhosePlans(({ effects }) => effects.filter(({ kind }) => kind !== 'event'))
+    expect((await problems(share(20), { system, faults: [] })).join('\n')).toMatch(
+      /was never told of: CIDRNotAvailable/,
+    )
+  })
+
+  // the limit of Nodes as a ledger: nothing in the API keeps two of them from having one subnet
+  test('runs in two processes at once, or stands still while another one is elected', async () => {
+    const atOnce = await problems(share(40), { writers: 2, mayWrite: 'all', faults: [] })
+    expect(atOnce.join('\n')).toMatch(/was given what Node node-\d was given/)
+    const standing = await problems(share(160), {
+      system: nodeIPAMSystem({ ranges: 'flags' }),
+      faults: ['stand-still'],
+      faultProbability: 0.4,
+    })
+    expect(standing.join('\n')).toMatch(/was given what Node node-\d was given/)
+  })
+})
+
+function endingIsGone(change: Change): Change {
+  if (change.kind === 'absent') return change
+  const { apiVersion, kind, metadata } = change.object
+  if (kind !== 'Node' || metadata.deletionTimestamp === undefined) return change
+  return { kind: 'absent', ref: { apiVersion, kind, name: metadata.name }, uid: metadata.uid }
+}
