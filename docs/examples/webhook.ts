@@ -10,6 +10,7 @@ import { poolModels } from 'ipam-kit/crd/in-cluster'
 import { API_VERSION, admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { formatFieldError } from 'ipam-kit/crd/meta'
+import { clusterCIDRErrors } from 'ipam-kit/crd/node-ipam'
 import {
   type AdmissionRequest,
   answerAdmissionReview,
@@ -84,6 +85,10 @@ const spec = { subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.1.1' }] }
 const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec })
 const admission = admitIPPool({ operation: 'CREATE', object: pool, others: [] })
 if (!admission.allowed) console.log(admission.message)
+
+const rack = { perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' }
+const forUpstream = clusterCIDRErrors(rack, { maxIPv6SubnetBits: 16 })
+for (const error of forUpstream) console.log(formatFieldError(error))
 
 function print(value: unknown): void {
   console.log(JSON.stringify(value, undefined, 2))

@@ -1,4 +1,4 @@
-import { ClusterApi, InCluster, IpamKit, type Meta, Metal3 } from 'ipam-kit/crd'
+import { ClusterApi, InCluster, IpamKit, type Meta, Metal3, NodeIpam } from 'ipam-kit/crd'
 import { failure, unwrap } from 'ipam-kit/errors'
 import type { MergePatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -15,7 +15,7 @@ function world(store: Store = memoryStore({ now: () => 0, kinds })) {
 }
 
 test('each admission rule of the library is in the table, by the name of its webhook', () => {
-  const exported = [ClusterApi, InCluster, IpamKit, Metal3].flatMap((group) =>
+  const exported = [ClusterApi, InCluster, IpamKit, Metal3, NodeIpam].flatMap((group) =>
     Object.keys(group).filter((name) => name.startsWith('admit')),
   )
   // one rule is for the four kinds of pools
@@ -25,6 +25,8 @@ test('each admission rule of the library is in the table, by the name of its web
   )
   expect(rules.map(({ model }) => model.info.kind).sort()).toEqual(wanted.sort())
   expect(rules.map(({ webhook }) => webhook).sort()).toEqual([
+    'validation.clustercidr.networking.x-k8s.io',
+    'validation.clusternetwork.ipam-kit.dev',
     'validation.globalinclusterippool.ipam.cluster.x-k8s.io',
     'validation.globalinclusterprefixpool.ipam.cluster.x-k8s.io',
     'validation.inclusterippool.ipam.cluster.x-k8s.io',
@@ -232,6 +234,33 @@ const KINDS: { readonly [webhook: string]: Kind } = {
       says: 'IPHandle.ipam-kit.dev "uid-4f1c" is invalid: spec.owner: Invalid value: "web/1": never changes',
     },
     change: { spec: { blocks: { eth0: ['lab-4-0a000000-28'] } } },
+  },
+  'clusternetwork.ipam-kit.dev': {
+    object: { ...own, kind: 'ClusterNetwork', metadata: { name: 'pods' }, spec: {} } as Meta.KubeObject,
+    wrong: {
+      spec: { consumers: [{ name: 'flannel' }, { name: 'flannel' }] },
+      says: 'ClusterNetwork.ipam-kit.dev "pods" is invalid: spec.consumers[1]: Duplicate value: {"name":"flannel"}',
+    },
+    forbidden: {
+      spec: { acceptanceSeconds: 0 },
+      says: 'ClusterNetwork.ipam-kit.dev "pods" is invalid: spec.acceptanceSeconds: Invalid value: 0: spec.acceptanceSeconds in body should be greater than or equal to 1',
+    },
+    change: { spec: { consumers: [{ name: 'flannel' }], acceptanceSeconds: 60 } },
+  },
+  'clustercidr.networking.x-k8s.io': {
+    object: {
+      ...{ apiVersion: NodeIpam.API_VERSION, kind: 'ClusterCIDR', metadata: { name: 'rack-1' } },
+      spec: { perNodeHostBits: 8, ipv4: '10.1.0.0/16' },
+    } as Meta.KubeObject,
+    wrong: {
+      spec: { perNodeHostBits: 17 },
+      says: 'ClusterCIDR.networking.x-k8s.io "rack-1" is invalid: spec.perNodeHostBits: Invalid value: 17: must be less than or equal to 16',
+    },
+    forbidden: {
+      spec: { ipv6: 'fd00::/64' },
+      says: 'ClusterCIDR.networking.x-k8s.io "rack-1" is invalid: spec.ipv6: Invalid value: "fd00::/64": field is immutable',
+    },
+    change: label,
   },
   'ippool.ipam.metal3.io': {
     object: {

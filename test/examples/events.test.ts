@@ -1,7 +1,7 @@
 import { unwrap } from 'ipam-kit/errors'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
-import { EVENT, EventRecorder } from '../../docs/examples/in-cluster-controller/events.js'
+import { EVENT, EventRecorder } from '../../docs/examples/program/events.js'
 
 test.each(['.', '-', '-.'])(
   'the name of an Event is one that the server takes where that of its object is cut at %j',

@@ -5,7 +5,8 @@ import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
-import { Metrics } from '../../docs/examples/in-cluster-controller/metrics.js'
+import { PoolFigures } from '../../docs/examples/in-cluster-controller/figures.js'
+import { Metrics } from '../../docs/examples/program/metrics.js'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { isDeep } from '../setup/depth.js'
@@ -70,7 +71,7 @@ describe('the flags of the in-cluster controller', () => {
 test('the metrics tell of the pools that give addresses, and of no other', async () => {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
-  const metrics = new Metrics()
+  const metrics = new Metrics(new PoolFigures())
   const problems: unknown[] = []
   const controller = new Controller({
     store,
@@ -115,7 +116,7 @@ test('the metrics tell of the pools that give addresses, and of no other', async
 })
 
 test('the metrics tell of the keys that wait for a plan, and of the age of the oldest one', () => {
-  const metrics = new Metrics()
+  const metrics = new Metrics(new PoolFigures())
   const linesOf = (name: string) =>
     metrics
       .text()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ProblemLog } from '../../docs/examples/in-cluster-controller/problem-log.js'
+import { ProblemLog } from '../../docs/examples/program/problem-log.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
 test('problems of one kind are folded, with a count, ever later', async () => {

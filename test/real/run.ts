@@ -28,6 +28,7 @@ import { gc } from './gc/part.js'
 import { kill } from './kill/part.js'
 import { kubernetes } from './kubernetes/part.js'
 import { local } from './local/part.js'
+import { nodeIPAMPart } from './node-ipam/part.js'
 import { slowness } from './pace.js'
 import { postgres } from './postgres/part.js'
 import { prepare } from './prepare.js'
@@ -50,6 +51,7 @@ const parts: readonly Part[] = [
   controller,
   gc,
   kill,
+  nodeIPAMPart,
   blocksPart,
   selection,
   demo,

@@ -1,4 +1,4 @@
-import { ClusterApi, InCluster, IpamKit, Meta, Metal3 } from 'ipam-kit/crd'
+import { ClusterApi, InCluster, IpamKit, Meta, Metal3, NodeIpam } from 'ipam-kit/crd'
 import { describe, unwrap } from 'ipam-kit/errors'
 import { poolRefOf } from 'ipam-kit/provider/in-cluster'
 import type { Store } from 'ipam-kit/store'
@@ -54,9 +54,11 @@ export const rules: readonly Rule[] = [
     ),
   ),
   ruleOf(IpamKit.IPHandle, (request) => IpamKit.admitIPHandle(request)),
+  ruleOf(IpamKit.ClusterNetwork, (request) => IpamKit.admitClusterNetwork(request)),
   ruleOf(Metal3.IPPool, (request) => Metal3.admitIPPool(request)),
   ruleOf(Metal3.IPClaim, (request) => Metal3.admitIPClaim(request)),
   ruleOf(Metal3.IPAddress, (request) => Metal3.admitIPAddress(request)),
+  ruleOf(NodeIpam.ClusterCIDR, (request) => NodeIpam.admitClusterCIDR(request)),
 ]
 
 /** The rule of a kind, in any version; `undefined` for a kind that has none. */

@@ -19,7 +19,7 @@ export interface Options {
   readonly progress: boolean
 }
 
-export type ScenarioName = 'in-cluster' | 'blocks'
+export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam'
 
 export type Format = 'table' | 'json' | 'yaml'
 
@@ -36,7 +36,7 @@ export const help = `${usage}
 Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
 touched.
 
-      --scenario NAME         in-cluster (default) or blocks, see below.
+      --scenario NAME         in-cluster (default), blocks or node-ipam, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
@@ -59,6 +59,11 @@ Scenarios
                               made anew while they do, so addresses are given back as well. Then the operator counts,
                               and everything is checked: also that all of it once more has nothing to write. It takes
                               no manifests. The document has the fields writers, owners, blocks, pools and checks.
+  node-ipam                   Nodes join and get subnets for their Pods from a range until it is full. A second range is
+                              added. The first is deleted while Nodes come and go, and stays until the last Node with
+                              a subnet of it has left. After each step it shows what each Node has, a map, and the view
+                              of the network. In memory only, as Nodes belong to their cluster. It takes no manifests.
+                              The document has the fields steps and checks.
 In a store other than memory the document has the field store too.
 
 Stores
@@ -104,10 +109,10 @@ Exit status
   2   wrong usage, or a store whose package is not installed; or something was refused, unreadable or, for --delete,
       not found. All the rest was done
 Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is
-expected of them, and 1 if not. Of blocks it is 0 if every check holds, and 1 if one does not.
+expected of them, and 1 if not. Of blocks and node-ipam it is 0 if every check holds, and 1 if one does not.
 `
 
-const scenarios: readonly string[] = ['in-cluster', 'blocks'] satisfies readonly ScenarioName[]
+const scenarios: readonly string[] = ['in-cluster', 'blocks', 'node-ipam'] satisfies readonly ScenarioName[]
 const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
 
 export function parseOptions(args: readonly string[]): Parsed {
@@ -116,10 +121,12 @@ export function parseOptions(args: readonly string[]): Parsed {
   if (read.help) return { kind: 'help' }
 
   const { scenario, filename: files, output: format, all, progress } = read
-  if (!isScenario(scenario))
-    return mistake(`--scenario takes ${scenarios.join(' or ')}, not ${JSON.stringify(scenario)}`)
+  if (!isScenario(scenario)) return mistake(`--scenario takes ${scenarios.join(', ')}, not ${JSON.stringify(scenario)}`)
   if (scenario !== 'in-cluster' && files.length + read.delete.length > 0) {
     return mistake(`-f and --delete are for manifests: --scenario ${scenario} takes none`)
+  }
+  if (scenario === 'node-ipam' && read.store !== 'memory') {
+    return mistake('--scenario node-ipam takes no --store: it makes and deletes Nodes, in memory only')
   }
   const store = parseStoreAddress(read.store)
   if ('problem' in store) return mistake(`--store takes ${storeForms}: ${store.problem}`)

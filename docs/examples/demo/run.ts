@@ -14,6 +14,7 @@ import { blocksScenario } from './blocks/scenario.js'
 import { realClock, VirtualClock } from './clock.js'
 import { inClusterScenario } from './in-cluster/scenario.js'
 import type { Io } from './io.js'
+import { nodeIPAMScenario } from './node-ipam/scenario.js'
 import { help, type Options, parseOptions, type ScenarioName, usage } from './options.js'
 import type { Scenario, Stage } from './scenario.js'
 import { Screen } from './screen.js'
@@ -22,6 +23,7 @@ import { printable } from './text.js'
 const SCENARIOS: { readonly [name in ScenarioName]: Scenario } = {
   'in-cluster': inClusterScenario,
   blocks: blocksScenario,
+  'node-ipam': nodeIPAMScenario,
 }
 
 /** The demo: arguments in, exit status out. */

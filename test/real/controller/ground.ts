@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { poolModels } from 'ipam-kit/crd/in-cluster'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
-import { parse, parseAllDocuments } from 'yaml'
+import { admitExample, exampleNamed, manifestsIn, SHARED } from '../account.js'
 import type { AnyObject } from '../servers/kube-api.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-/** What projects upstream and recordings of them are read from. It lies beside the checkout. */
-export const SHARED = join(ROOT, '../shared')
 const UPSTREAM = ['cluster-api', 'cluster-api-ipam-provider-in-cluster'].map((name) =>
   join(SHARED, 'upstream-crds', name),
 )
-const EXAMPLE = join(ROOT, 'docs/examples/in-cluster-controller')
-export const MAIN = join(EXAMPLE, 'main.ts')
-const ACCOUNT = { namespace: 'ipam-system', name: 'ipam-kit-in-cluster' }
+const EXAMPLE = exampleNamed('in-cluster-controller', 'ipam-kit-in-cluster')
+export const MAIN = EXAMPLE.main
 
 /** Whose definitions the server has. */
 export type Definitions = 'upstream' | 'generated'
@@ -35,10 +30,7 @@ export async function startGround(definitions: Definitions, { bare = false } = {
   const blocks = [IPBlock, IPDomain, IPPool].map((model) => crdManifest(model))
   const server = await startKubernetes({ crds: [...definitionsOf(definitions), ...blocks], bare })
   try {
-    for (const object of manifestsIn(readFileSync(join(EXAMPLE, 'rbac.yaml'), 'utf8'))) await server.apply(object)
-    const kubeconfig = join(server.folder, 'account.kubeconfig')
-    writeFileSync(kubeconfig, kubeconfigWith(server, await tokenOf(server)), { mode: 0o600 })
-    return { server, kubeconfig }
+    return { server, kubeconfig: await admitExample(server, EXAMPLE) }
   } catch (error) {
     await server.stop()
     throw error
@@ -55,21 +47,4 @@ function definitionsOf(definitions: Definitions): readonly AnyObject[] {
   const names = new Set(ours.map(({ metadata }) => metadata.name))
   assert.equal(upstream.filter(({ metadata }) => names.has(metadata.name)).length, ours.length)
   return [...upstream.filter(({ metadata }) => !names.has(metadata.name)), ...ours]
-}
-
-function manifestsIn(text: string): readonly AnyObject[] {
-  return parseAllDocuments(text).map((document) => document.toJS() as AnyObject)
-}
-
-async function tokenOf(server: RealKubernetes): Promise<string> {
-  const path = `/api/v1/namespaces/${ACCOUNT.namespace}/serviceaccounts/${ACCOUNT.name}/token`
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 7200 } }
-  const answer = await server.request<{ status: { token: string } }>('POST', path, { body })
-  assert.equal(answer.status, 201)
-  return answer.body.status.token
-}
-
-function kubeconfigWith(server: RealKubernetes, token: string): string {
-  const config = parse(server.kubeconfig.text) as { users: { name: string; user: object }[] }
-  return JSON.stringify({ ...config, users: config.users.map(({ name }) => ({ name, user: { token } })) }, null, 2)
 }

@@ -5,29 +5,37 @@ import type { Controller, ControllerProblem, ControllerResult } from 'ipam-kit/r
 
 const BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** Metrics that one program has beside those of each controller. */
+export interface Figures {
+  /** Told of each key that was planned. */
+  observe(result: ControllerResult): void
+  metrics(): readonly Metric[]
+}
+
 /** What the controller has done, in figures. */
 export class Metrics {
+  readonly #figures: Figures | undefined
   readonly #results = new Map<string, number>()
   readonly #problems = new Map<string, number>()
   readonly #buckets = BOUNDS_SECONDS.map((atMost) => ({ atMost, count: 0 }))
-  readonly #pools = new Map<string, { readonly free: number; readonly used: number }>()
   #seconds = 0
   #count = 0
   /** Set while this process leads. */
   controller: Pick<Controller, 'load' | 'queues'> | undefined
 
-  observe({ key, outcome, tookMs }: ControllerResult): void {
+  constructor(figures?: Figures | undefined) {
+    this.#figures = figures
+  }
+
+  observe(result: ControllerResult): void {
+    const { outcome, tookMs } = result
     const kind = outcome?.kind ?? 'gone'
     this.#results.set(kind, (this.#results.get(kind) ?? 0) + 1)
     const seconds = tookMs / 1000
     for (const bucket of this.#buckets) if (seconds <= bucket.atMost) bucket.count++
     this.#seconds += seconds
     this.#count++
-    // a pool that can not be used, is going or is gone has none, and those of before are not true any more
-    const counts = outcome as { readonly free?: number; readonly used?: number } | undefined
-    if (counts?.free !== undefined && counts.used !== undefined) {
-      this.#pools.set(key, { free: counts.free, used: counts.used })
-    } else this.#pools.delete(key)
+    this.#figures?.observe(result)
   }
 
   count(problem: ControllerProblem): void {
@@ -39,14 +47,12 @@ export class Metrics {
     const queues = this.controller?.queues ?? []
     const byLabel = (label: string, counts: ReadonlyMap<string, number>) =>
       [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
-    const ofPools = (figure: 'free' | 'used') =>
-      [...this.#pools].map(([pool, counts]) => ({ labels: { pool }, value: counts[figure] }))
     const gauge = (name: string, help: string, value: number | undefined): Metric => {
       return { type: 'gauge', name, help, samples: value === undefined ? [] : [{ value }] }
     }
     return prometheusText([
       gauge('ipam_leader', 'Whether this process leads', load === undefined ? 0 : 1),
-      gauge('ipam_keys_waiting', 'Claims and pools that wait for a plan', load?.waiting),
+      gauge('ipam_keys_waiting', 'Keys that wait for a plan', load?.waiting),
       {
         type: 'gauge',
         name: 'ipam_queue_depth',
@@ -79,8 +85,7 @@ export class Metrics {
         help: 'From a plan to the last answer',
         samples: [{ buckets: this.#buckets, sum: this.#seconds, count: this.#count }],
       },
-      { type: 'gauge', name: 'ipam_pool_free', help: 'Free addresses of a pool', samples: ofPools('free') },
-      { type: 'gauge', name: 'ipam_pool_used', help: 'Addresses in use of a pool', samples: ofPools('used') },
+      ...(this.#figures?.metrics() ?? []),
     ])
   }
 }

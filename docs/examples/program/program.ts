@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { hostname } from 'node:os'
+import { describe, isIpamError } from 'ipam-kit/errors'
+import type { Outcome, Planner } from 'ipam-kit/plan'
+import { Controller, type ControllerOptions, LEASE, LeaderElection, type LeaderTerm, type Timers } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { type OpenStore, openStore, StoreNotOpened } from '../open-store.js'
+import { EVENT, EventRecorder } from './events.js'
+import {
+  COMMON_FLAGS,
+  FlagError,
+  type FlagOptions,
+  type FlagValues,
+  parseFlags,
+  readSettings,
+  type Settings,
+} from './flags.js'
+import { type Figures, Metrics, problemLine, problemNames, serveMetrics } from './metrics.js'
+import { ProblemLog } from './problem-log.js'
+
+/** A controller as a program: planners at work on an API server, through @kubernetes/client-node. */
+export interface Program<F extends FlagOptions> {
+  /** Names its Lease, and the source of its Events. */
+  readonly name: string
+  /** Its own flags, beside {@link COMMON_FLAGS}. */
+  readonly flags: F
+  /**
+   * What its flags ask for.
+   *
+   * @throws FlagError
+   */
+  readonly work: (values: FlagValues<F>, settings: Settings) => Work
+}
+
+/** What a program does. */
+export interface Work {
+  readonly planners: readonly Planner<Outcome>[]
+  /** Metrics of its own, beside those of each controller. */
+  readonly figures?: Figures | undefined
+  /** Sentences for the log. */
+  readonly warnings?: readonly string[] | undefined
+  /** Further options of its controller. */
+  readonly controller?:
+    | ((parts: ControllerParts) => Pick<ControllerOptions<Outcome>, 'external' | 'identity'>)
+    | undefined
+}
+
+export interface ControllerParts extends Pick<ControllerOptions, 'canWrite'> {
+  readonly store: Store
+  /** Names this process, and no other. */
+  readonly identity: string
+}
+
+const timers: Timers = {
+  now: Date.now,
+  after(ms, action) {
+    const timer = setTimeout(action, ms)
+    return () => clearTimeout(timer)
+  },
+}
+/** The same, and no reason for the process to stay. */
+const idleTimers: Timers = {
+  now: Date.now,
+  after(ms, action) {
+    const timer = setTimeout(action, ms).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+const log = (text: string) => console.error(`${new Date().toISOString()} ${text.replace(/\s*[\r\n]+\s*/g, ' ')}`)
+const problems = new ProblemLog(idleTimers, log)
+
+/**
+ * Runs a program with the arguments of the process until SIGTERM or SIGINT, and until everything that it has begun is
+ * ended. Ends the process with status 1 when it cannot start or has lost its lease, with 2 for wrong flags.
+ */
+export async function runProgram<F extends FlagOptions>(program: Program<F>): Promise<void> {
+  // what the program foresees is one line; anything else is a bug, and its stack is needed
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.once(event, (error: unknown) => end(1, foreseen(error)))
+  }
+  const { settings, work } = workOrEnd(program)
+  for (const warning of work.warnings ?? []) log(warning)
+  await new Run(program.name, settings, work).run()
+}
+
+/** Ends the process with one line. */
+function end(status: 1 | 2, text: string): never {
+  problems.flush()
+  log(text)
+  process.exit(status)
+}
+
+function foreseen(error: unknown): string {
+  const isForeseen = error instanceof StoreNotOpened || isIpamError(error)
+  if (isForeseen || !(error instanceof Error)) return String((error as Error)?.message ?? error)
+  return error.stack ?? error.message
+}
+
+function workOrEnd<F extends FlagOptions>({ flags, work }: Program<F>) {
+  try {
+    const values = parseFlags({ ...COMMON_FLAGS, ...flags }, process.argv.slice(2))
+    const settings = readSettings(values as FlagValues<typeof COMMON_FLAGS>)
+    return { settings, work: work(values as FlagValues<F>, settings) }
+  } catch (error) {
+    if (error instanceof FlagError) return end(2, error.message)
+    throw error
+  }
+}
+
+class Run {
+  readonly #name: string
+  readonly #settings: Settings
+  readonly #work: Work
+  readonly #identity = `${hostname()}_${randomUUID()}`
+  readonly #metrics: Metrics
+
+  constructor(name: string, settings: Settings, work: Work) {
+    this.#name = name
+    this.#settings = settings
+    this.#work = work
+    this.#metrics = new Metrics(work.figures)
+  }
+
+  async run(): Promise<void> {
+    const { metricsPort, elects } = this.#settings
+    const opened = await this.#open()
+    const server = metricsPort === 0 ? undefined : serveMetrics(this.#metrics, metricsPort)
+    server?.once('error', (error) => end(1, `metrics cannot be served on port ${metricsPort}: ${error.message}`))
+    // a port that is in use ends the process before it leads
+    if (server !== undefined) await once(server, 'listening')
+    const stopped = new Promise<void>((resolve) => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+    })
+    if (elects) await this.#elect(opened.store, stopped)
+    else await this.#lead(opened.store, { ending: stopped, lost: new Promise(() => {}) })
+    problems.flush()
+    log('ended')
+    server?.close()
+    await opened.close()
+  }
+
+  #open(): Promise<OpenStore> {
+    const { planners } = this.#work
+    const { writeTimeoutSeconds } = this.#settings
+    const kinds = [...planners.flatMap(({ watches }) => watches), EVENT, LEASE]
+    return openStore({ engine: 'kubernetes', place: '' }, { kinds, load: (name) => import(name), writeTimeoutSeconds })
+  }
+
+  async #elect(store: Store, stopped: Promise<void>): Promise<void> {
+    const { namespace, leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds, writeTimeoutSeconds } =
+      this.#settings
+    const election = new LeaderElection({
+      store,
+      timers,
+      lease: { namespace, name: this.#name },
+      identity: this.#identity,
+      leaseDurationSeconds,
+      renewDeadlineSeconds,
+      retryPeriodSeconds,
+      writeTimeoutSeconds,
+      onProblem: (failure) => problems.tell(`lease: ${describe(failure)}`),
+    })
+    void stopped.then(() => election.stop())
+    if ((await election.run((term) => this.#lead(store, term))) === 'lost') process.exitCode = 1
+  }
+
+  /** Works until it has to end, and ends what it has begun. */
+  async #lead(
+    store: Store,
+    { ending, lost, canWrite }: Pick<LeaderTerm, 'ending' | 'lost'> & Partial<LeaderTerm>,
+  ): Promise<void> {
+    log('leading')
+    const events = new EventRecorder({
+      store,
+      component: this.#name,
+      now: Date.now,
+      unique: randomUUID,
+      log: (text) => problems.tell(text),
+    })
+    const { planners, controller: more } = this.#work
+    const metrics = this.#metrics
+    const controller = new Controller<Outcome>({
+      store,
+      planners,
+      canWrite,
+      ...more?.({ store, canWrite, identity: this.#identity }),
+      timers,
+      concurrency: this.#settings.concurrency,
+      onProblem: (problem) => {
+        metrics.count(problem)
+        problems.tell(problemLine(problem), problemNames(problem))
+      },
+      onResult: (result) => metrics.observe(result),
+      // that all is well is in the objects: an Event of each address would be one write more for it
+      onEvent: (event) => event.type === 'Warning' && void events.record(event),
+    })
+    metrics.controller = controller
+    void ending.then(() => controller.stop())
+    void lost.then(() => {
+      // another process writes now: nothing may follow what is in flight here
+      log('lost')
+      process.exit(1)
+    })
+    await controller.run()
+    metrics.controller = undefined
+  }
+}
