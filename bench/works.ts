@@ -1,6 +1,8 @@
 import type { Work } from './harness.js'
 import { allocateWorks } from './works/allocate.js'
 import { cacheWorks } from './works/cache.js'
+import { networkViewWorks } from './works/network-view.js'
+import { nodeIPAMWorks } from './works/node-ipam.js'
 import { planWorks } from './works/plan.js'
 import { prefixWorks } from './works/prefixes.js'
 import { setWorks } from './works/sets.js'
@@ -14,6 +16,8 @@ export const works: readonly Work[] = [
   ...allocateWorks,
   ...planWorks,
   ...cacheWorks,
+  ...networkViewWorks,
+  ...nodeIPAMWorks,
   ...slotWorks,
   ...prefixWorks,
 ]

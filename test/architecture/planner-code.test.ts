@@ -21,6 +21,11 @@ const EXCEPTIONS: Readonly<Record<string, Partial<Record<Rule, string>>>> = {
   'claims/objects.ts': { index: 'the collections of the cache by kind, which do not change' },
   'claims/planner.ts': { index: 'the address that a claim has lost: what was, and is not stored any more' },
   'claims/shared-addresses.ts': { times: 'how long a claim waits for another claim that has its address' },
+  'node-ipam/context.ts': { times: 'how long a Node waits for the controller that has reserved its subnets' },
+  'node-ipam/reservations.ts': {
+    'version filter':
+      'up to which version of the Nodes each controller has to have heard, which is stored for all of them',
+  },
   'in-cluster/memory.ts': {
     'version filter': 'whether a condition is one that this process wrote, by the version that it had read',
   },

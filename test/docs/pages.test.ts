@@ -58,21 +58,27 @@ describe('the README', () => {
   })
 })
 
-describe.each(['README.md', 'docs/guides/in-cluster.md', 'docs/guides/blocks.md'])('%s', (page) => {
-  test('shows what the demo really prints', async () => {
-    const text = read(page)
-    expect(text).toContain('$ npm run -s demo -- ')
-    expect(await renderConsoleBlocks(text, root)).toBe(text)
-  })
-})
+describe.each(['README.md', 'docs/guides/in-cluster.md', 'docs/guides/blocks.md', 'docs/guides/node-ipam.md'])(
+  '%s',
+  (page) => {
+    test('shows what the demo really prints', async () => {
+      const text = read(page)
+      expect(text).toContain('$ npm run -s demo -- ')
+      expect(await renderConsoleBlocks(text, root)).toBe(text)
+    })
+  },
+)
 
 test.each([
   ['cidr', ['cidr']],
   ['allocators', ['allocators']],
   ['consumer', ['consumer']],
   ['in-cluster', ['in-cluster-blocks']],
+  ['node-ipam', ['node-ipam']],
+  ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
   ['blocks', ['blocks/main', 'blocks/requests', 'blocks/claims']],
+  ['service-addresses', ['service-addresses']],
 ])('docs/guides/%s.md shows what its examples print', async (name, shown) => {
   const printed: string[] = []
   for (const example of shown) {

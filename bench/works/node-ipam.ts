@@ -1,0 +1,158 @@
+import { Address, Prefix } from 'ipam-kit/cidr'
+import type { Node } from 'ipam-kit/crd/core'
+import type { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { nodeIPAM, planNodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { once } from '../corpora.js'
+import type { Side, Work } from '../harness.js'
+
+const NODES = 5000
+const RANGES = 50
+/** Every second Node has no subnet yet. */
+const BARE = 2
+
+export const nodeIPAMWorks: readonly Work[] = [
+  {
+    name: 'node IPAM: plan of 5,000 nodes and 50 ranges from scratch',
+    ours: planAll,
+    peers: { 'a rebuild for each node': rebuilds },
+  },
+  {
+    name: 'node IPAM: one node event, 5,000 nodes',
+    ours: () => events(NODES),
+    peers: { 'the same with 50 nodes': () => events(50) },
+  },
+  {
+    name: 'node IPAM: one heartbeat of a node of 20 kB, 5,000 nodes',
+    ours: () => heartbeats(NODES),
+    peers: { 'the same with 50 nodes': () => heartbeats(50) },
+  },
+]
+
+const ranges = once(() =>
+  Array.from(
+    { length: RANGES },
+    (_, nth): ClusterCIDR => ({
+      apiVersion: 'networking.x-k8s.io/v1',
+      kind: 'ClusterCIDR',
+      metadata: { name: `range-${nth}`, finalizers: ['networking.x-k8s.io/cluster-cidr-finalizer'] },
+      spec: {
+        perNodeHostBits: 8,
+        ipv4: `10.${nth}.0.0/16`,
+        nodeSelector: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'rack', operator: 'In', values: [`${nth}`] }] }],
+        },
+      },
+    }),
+  ),
+)
+
+/** A hundred Nodes in each range; those that have no subnet yet are behind the others. */
+function nodeOf(nth: number, version: number): Node {
+  const [rack, place] = [nth % RANGES, Math.floor(nth / RANGES)]
+  const podCIDR = `10.${rack}.${place}.0/24`
+  const hasSubnet = nth % BARE !== BARE - 1
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `node-${nth}`, uid: `${nth}`, resourceVersion: `${version}`, labels: { rack: `${rack}` } },
+    spec: hasSubnet ? { podCIDR, podCIDRs: [podCIDR] } : {},
+  }
+}
+
+const nodes = once(() => Array.from({ length: NODES }, (_, nth) => nodeOf(nth, nth + 1)))
+
+function planAll(): Side {
+  const run = () => {
+    const decisions = planNodeIPAM({ nodes: nodes(), clusterCIDRs: ranges(), nowMs: 0 })
+    return decisions.flatMap(({ plan: { outcome } }) =>
+      outcome.kind === 'assigned' ? outcome.choice.subnets.map(Prefix.format) : [],
+    )
+  }
+  return { run, operations: NODES, answer: () => run().length }
+}
+
+/** A reconciler without a library, which is one function of a Node: what is in use is read anew for each Node, and each subnet of the ranges is compared with it. */
+function rebuilds(): Side {
+  const run = () => {
+    const given: string[] = []
+    for (const node of bareNodes()) {
+      const used: number[] = []
+      for (const { spec } of nodes()) for (const text of spec.podCIDRs ?? []) used.push(...boundsOf(text))
+      for (const text of given) used.push(...boundsOf(text))
+      const subnet = firstFree(node, used)
+      if (subnet !== undefined) given.push(subnet)
+    }
+    return given
+  }
+  return { run, operations: NODES, answer: () => run().length }
+}
+
+const bareNodes = once(() => nodes().filter(({ spec }) => spec.podCIDRs === undefined))
+
+/** The first and the last address of a prefix. */
+function boundsOf(text: string): readonly [number, number] {
+  const prefix = Prefix.parse(text)
+  const { address } = prefix
+  const first = address.family === 4 ? address.value : Number.NaN
+  return [first, first + 2 ** (32 - prefix.length) - 1]
+}
+
+function firstFree({ metadata: { labels = {} } }: Node, used: readonly number[]): string | undefined {
+  for (const { spec } of ranges()) {
+    const [term] = spec.nodeSelector!.nodeSelectorTerms
+    if (!term!.matchExpressions!.every(({ key, values }) => values!.includes(labels[key] ?? ''))) continue
+    const [first, last] = boundsOf(spec.ipv4!)
+    for (let at = first; at < last; at += 256) {
+      if (isFree(at, at + 255, used)) return `${Address.format({ family: 4, value: at })}/24`
+    }
+  }
+  return undefined
+}
+
+function isFree(first: number, last: number, used: readonly number[]): boolean {
+  for (let i = 0; i < used.length; i += 2) if (used[i]! <= last && used[i + 1]! >= first) return false
+  return true
+}
+
+/** A Node is deleted and comes back under another uid, and is planned each time. */
+function events(count: number): Side {
+  const planner = plannerOf(count)
+  let version = count
+  let next = 0
+  const run = () => {
+    next = (next + 7) % 50
+    const before = planner.context.cache.nodes.entry(`node-${next}`)!.object.metadata.uid
+    const ref = { apiVersion: 'v1', kind: 'Node', name: `node-${next}` }
+    let planned = 0
+    const plan = (keys: readonly string[]) => {
+      for (const key of keys) if (planner.plan(key, { nowMs: 0 }) !== undefined) planned++
+    }
+    plan(planner.observe({ kind: 'absent', ref, uid: before }))
+    const node = nodeOf(next, ++version)
+    const metadata = { ...node.metadata, uid: `${version}` }
+    plan(planner.observe({ kind: 'present', object: { ...node, metadata } }))
+    return planned
+  }
+  return { run, operations: 2, answer: () => run() }
+}
+
+function heartbeats(count: number): Side {
+  const planner = plannerOf(count)
+  const status = {
+    images: Array.from({ length: 50 }, (_, nth) => ({ names: [`example.com/${nth}`.padEnd(380, 'x')] })),
+  }
+  let version = count
+  let next = 0
+  const run = () => {
+    next = (next + 7) % 50
+    return planner.observe({ kind: 'present', object: { ...nodeOf(next, ++version), status } as Node }).length
+  }
+  return { run, operations: 1, answer: () => run() }
+}
+
+function plannerOf(count: number) {
+  const planner = nodeIPAM()
+  for (const object of ranges()) planner.observe({ kind: 'present', object })
+  for (const object of nodes().slice(0, count)) planner.observe({ kind: 'present', object })
+  return planner
+}
