@@ -1,12 +1,17 @@
 // Started by memory.ts with --expose-gc. Prints what each value takes.
 import { RangeTree } from 'ipam-kit/allocator'
 import { Address, type Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
+import { Node } from 'ipam-kit/crd/core'
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import { modelWatch, ObjectCache, type Watch } from 'ipam-kit/plan'
+import { type NodeIPAMPlanner, nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { Draws, once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
 import type { Memory } from './memory.js'
 import { keptPods, listInto, PAGE, pageOfPods, wholePods } from './pods.js'
 import { MILLION, takenAtRandom } from './slots.js'
 
 const COPIES = 10
+const NODES = 5000
 
 const distinct4 = once(() => new Set(prefixes4()).size)
 
@@ -22,6 +27,8 @@ console.log(
     each('memory of a range tree beyond 2^32, each free range', rangesIn(sparseTree()), sparseTree),
     each('memory of 30,000 watched Pods of 6 kB, each', 3000, () => listInto(wholePods, pagesOf(3000))),
     each('memory of 30,000 watched Pods of 6 kB with keep, each', 3000, () => listInto(keptPods, pagesOf(3000))),
+    each('memory of 5,000 watched Nodes of 20 kB, each', NODES, () => nodesIn(modelWatch(Node))),
+    each('memory of node IPAM with 5,000 Nodes of 20 kB, each', NODES, () => nodesIn(nodeIPAM())),
     { what: 'peak memory of a first list of 30,000 Pods in one request, each', bytes: peakOf([30_000]) / 30_000 },
     { what: 'peak memory of a first list of 30,000 Pods in pages, each', bytes: peakOf(Array(60).fill(PAGE)) / 30_000 },
   ] satisfies Memory[]),
@@ -73,6 +80,32 @@ function treeAtRandom({ used, apart }: { readonly used: number; readonly apart: 
   const tree = new RangeTree(places * apart)
   while (tree.used < used) tree.take(draws.below(places) * apart)
   return tree
+}
+
+/** What a cache of whole Nodes takes, or a planner of their subnets. */
+function nodesIn(reader: NodeIPAMPlanner | Watch<Node>): unknown {
+  const cache = new ObjectCache()
+  const objects = 'plan' in reader ? undefined : cache.open(reader)
+  for (let nth = 0; nth < NODES; nth++) {
+    // each text anew, as it comes from the network
+    const change = { kind: 'present', object: JSON.parse(textOfNode(nth)) as KubeObject } as const
+    if ('plan' in reader) reader.observe(change)
+    else cache.apply(change)
+  }
+  return objects ?? reader
+}
+
+/** A Node of 20 kB, most of it the names of images. */
+function textOfNode(nth: number): string {
+  const podCIDR = `10.${nth >> 8}.${nth & 255}.0/24`
+  const images = Array.from({ length: 50 }, (_, image) => ({ names: [`example.com/${nth}/${image}`.padEnd(380, 'x')] }))
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `node-${nth}`, uid: `${nth}`, resourceVersion: `${nth + 1}`, labels: { zone: 'a' } },
+    spec: { podCIDR, podCIDRs: [podCIDR] },
+    status: { images },
+  })
 }
 
 /** Made as they are read, as a client does. */
