@@ -19,6 +19,7 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPDomain,
   IpamKit.IPHandle,
   IpamKit.ClusterNetwork,
+  IpamKit.SubnetReservations,
   ClusterCIDR,
 ]
 const versions = models.flatMap((model) => model.versions.map(({ apiVersion }) => ({ model, apiVersion })))

@@ -19,6 +19,7 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPDomain,
   IpamKit.IPHandle,
   IpamKit.ClusterNetwork,
+  IpamKit.SubnetReservations,
   ClusterCIDR,
 ]
 

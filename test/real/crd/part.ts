@@ -44,7 +44,7 @@ export const crd: Part = {
     const reviews = await startReviewServer(models, (namespace, name) => find(namespace, name))
     try {
       const definitions = models.map((model) => definitionOf(model, reviews))
-      const server = await startKubernetes({ crds: definitions })
+      const server = await startKubernetes({ crds: [...definitions, crdManifest(IpamKit.SubnetReservations)] })
       find = (namespace, name) => findClaim(server, namespace, name)
       try {
         for (const definition of definitions) {
