@@ -24,6 +24,10 @@ export const FLAGS = {
   'service-cluster-ip-range': { type: 'string' },
   /** Whether ServiceCIDR objects are service ranges too: needs Kubernetes 1.33. */
   'watch-service-cidrs': { type: 'boolean', default: false },
+  /** The ClusterNetwork that says which ranges are in use. Left out: all are. */
+  network: { type: 'string' },
+  /** Whether several processes work at the same time, over a SubnetReservations. */
+  shared: { type: 'boolean', default: false },
 } as const satisfies FlagOptions
 
 /** The component whose order of subnets, and whose names of metrics, are kept. */
@@ -37,22 +41,29 @@ export interface NodeIPAMPlan {
   readonly parity: Parity | undefined
 }
 
-/** @throws FlagError */
-export function planOf(values: FlagValues<typeof FLAGS>): NodeIPAMPlan {
-  const watchServiceCIDRs = values['watch-service-cidrs'] === true
+/**
+ * @param identity names this process, and no other
+ * @throws FlagError
+ */
+export function planOf(values: FlagValues<typeof FLAGS>, identity: string): NodeIPAMPlan {
+  const common = {
+    watchServiceCIDRs: values['watch-service-cidrs'] === true,
+    network: values.network,
+    shared: values.shared === true ? { identity } : undefined,
+  }
   switch (values.ranges) {
     case 'flags': {
       if (values.order !== undefined) throw new FlagError('--order is for --ranges objects')
       const { serviceCIDRs, warnings, ...ranges } = valueIn(readFlags(flagsOf(values)))
       const range = valueIn(flagRange(ranges.clusterCIDRs, ranges.nodeMaskSizes))
-      const options = { range, serviceCIDRs, watchServiceCIDRs }
+      const options = { ...common, range, serviceCIDRs }
       return { options, warnings, parity: 'kube-controller-manager' }
     }
     case 'objects': {
       const order = orderOf(values.order)
       const { serviceCIDRs, warnings, ...ranges } = rangesOf(values)
       const spec = ranges.clusterCIDRs.length === 0 ? undefined : valueIn(defaultClusterCIDR(ranges))
-      const options = { order, serviceCIDRs, watchServiceCIDRs, defaultClusterCIDR: spec }
+      const options = { ...common, order, serviceCIDRs, defaultClusterCIDR: spec }
       return { options, warnings, parity: order === 'upstream' ? 'node-ipam-controller' : undefined }
     }
     default:
