@@ -46,8 +46,11 @@ export const systems: { readonly [name: string]: System } = {
   'node-ipam': {
     schedules: { full: 10_000, short: 500 },
     run: (seed, writers = 1 + (seed % 3)) => {
+      const ranges = pickBySeed(['objects', 'default', 'objects', 'flags', 'objects'] as const, seed)
       const system = nodeIPAMSystem({
-        ranges: pickBySeed(['objects', 'default', 'objects', 'flags', 'objects'], seed),
+        ranges,
+        // the network view and consumers that accept ranges: of ClusterCIDRs
+        network: ranges !== 'flags' && seed % 4 === 0,
         services: pickBySeed(['objects', 'objects', 'fixed'], seed),
         order: pickBySeed(['numeric', 'upstream'], seed),
       })

@@ -74,6 +74,10 @@ describe('node IPAM, simulated', () => {
     expect(await problems(share(100), { ...SHARED, system })).toEqual([])
   })
 
+  test('gives subnets of ranges that are published and accepted, and are published until their last use', async () => {
+    expect(await problems(share(100), { system: nodeIPAMSystem({ network: true }) })).toEqual([])
+  })
+
   test('meets every kind of fault, and runs the same for the same seed', async () => {
     let schedule = ''
     for (let seed = 1; seed <= 20; seed++) {
@@ -103,6 +107,13 @@ describe('a simulation finds a planner that', () => {
     )
     expect((await problems(share(160), { ...SHARED, system })).join('\n')).toMatch(
       /was given what Node node-\d was given/,
+    )
+  })
+
+  test('gives subnets of ranges that no consumer knows', async () => {
+    const system = { ...nodeIPAMSystem({ network: true }), planner: nodeIPAMSystem().planner }
+    expect((await problems(share(40), { system })).join('\n')).toMatch(
+      /has a subnet that the network view does not know/,
     )
   })
 

@@ -1,14 +1,17 @@
-import type { AnyResult, Applied, Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
+import type { Applied, Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
 
 /** Several planners that run in one process on one cache, as one planner: each key has the place of its planner before it. */
 export class Combined implements Planner {
   readonly name = 'combined'
   readonly watches: readonly Selection[]
+  readonly onResult?: NonNullable<Planner['onResult']>
   readonly #planners: readonly Planner[]
 
   constructor(planners: readonly Planner[]) {
     this.#planners = planners
     this.watches = planners.flatMap(({ watches }) => watches)
+    if (planners.every(({ onResult }) => onResult === undefined)) return
+    this.onResult = (answered) => this.#each((planner) => planner.onResult?.(answered) ?? [])
   }
 
   share(objects: ObjectCache): void {
@@ -21,10 +24,6 @@ export class Combined implements Planner {
 
   observe(change: Change): readonly string[] {
     return this.#each((planner) => planner.observe(change))
-  }
-
-  onResult(answered: AnyResult): readonly string[] {
-    return this.#each((planner) => planner.onResult?.(answered) ?? [])
   }
 
   plan(key: string, time: PlanTime): Plan | undefined {

@@ -1,5 +1,6 @@
 import { Prefix } from '../../cidr/index.js'
 import { Node, type NodeSelector, type NodeSelectorRequirement } from '../../crd/core/index.js'
+import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { ServiceCIDR } from '../../crd/networking/index.js'
 import { ClusterCIDR } from '../../crd/node-ipam/index.js'
@@ -80,6 +81,8 @@ export class NodeIPAMHistory {
   readonly nodes = new Versions<Node>()
   readonly clusterCIDRs = new Versions<ClusterCIDR>()
   readonly serviceCIDRs = new Versions<ServiceCIDR>()
+  /** The network view as it is published. */
+  network: ClusterNetwork | undefined
   /** By the uid of the Node. */
   readonly users = new Map<string, SubnetUser>()
   readonly #fixedServices: readonly Span[]
@@ -102,6 +105,10 @@ export class NodeIPAMHistory {
       this.#noteUser(uid ?? '', now && Node.parse(now), { givenBy: by, since: at })
     } else if (ClusterCIDR.is(ref)) before = this.clusterCIDRs.change(uid, now && ClusterCIDR.parse(now), at)
     else if (ServiceCIDR.is(ref)) before = this.serviceCIDRs.change(uid, now && ServiceCIDR.parse(now), at)
+    else if (ClusterNetwork.is(ref)) {
+      before = this.network
+      this.network = now && ClusterNetwork.parse(now)
+    }
     const object = now ?? before
     return object && { object, before, isGone: now === undefined, by }
   }

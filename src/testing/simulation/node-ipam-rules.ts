@@ -33,6 +33,8 @@ export interface NodeIPAMRulesOptions {
    * Whether any number of writers give subnets. What one of them knows is not what the one knew that has reserved a subnet: rules that depend on it are left out.
    */
   readonly isShared?: boolean | undefined
+  /** Whether Nodes get subnets only of ranges that are `Active` in the network view. */
+  readonly hasNetwork?: boolean | undefined
   /** Whether a ClusterCIDR that stands for flags has to be there. */
   readonly hasDefault: boolean
 }
@@ -55,6 +57,7 @@ const AFTER_EACH_CHANGE: readonly ChangeRule[] = [
   givenSubnetsAreFree,
   givenSubnetsAreOfOneRange,
   usedRangesKeepTheirFinalizer,
+  usedSubnetsAreKnown,
 ]
 const AT_REST: readonly RestRule[] = [noNodeWaitsForNothing, finalizersAreOn, unusedRangesAreGone, problemsWereTold]
 
@@ -151,10 +154,34 @@ function usedRangesKeepTheirFinalizer(
   if (isShared || by === undefined || before === undefined || !ClusterCIDR.is(object)) return undefined
   if (!hasFinalizer(before, CLUSTER_CIDR_FINALIZER) || (!isGone && hasFinalizer(object, CLUSTER_CIDR_FINALIZER)))
     return undefined
+  // while the write is on its way a Node may get a subnet of another range that overlaps this one
+  const open = history.clusterCIDRs.now.filter(isOpen).flatMap((version) => rangeOf(version.object) ?? [])
+  const isOfAnother = ({ spans }: SubnetUser) => open.some((range) => areOf(range, spans))
   const user = usersOf(ClusterCIDR.parse(before), history).find(
-    ({ givenBy: giver, since }) => giver !== undefined || since < by.knows,
+    (each) => each.since < by.knows || (each.givenBy !== undefined && !isOfAnother(each)),
   )
   return user && `ClusterCIDR ${object.metadata.name} has lost its finalizer, and Node ${user.name} has a subnet of it`
+}
+
+/** What the controller has given is in the published view, from before it was given until its Node does not exist any more. */
+function usedSubnetsAreKnown({ history, hasNetwork }: Seen): string | undefined {
+  if (!hasNetwork) return undefined
+  const families = history.network?.status?.families ?? []
+  const known = spansOf(families.flatMap((family) => family.known))
+  for (const { name, spans, givenBy } of history.users.values()) {
+    const isKnown = spans.every((span) => known.some((prefix) => contains(prefix, span)))
+    if (givenBy !== undefined && !isKnown) return `Node ${name} has a subnet that the network view does not know`
+  }
+  return undefined
+}
+
+/** Whether Nodes may get subnets of a range: each of its prefixes is published as `Active`. */
+function isAccepted({ spaces }: NaiveRange, { history, hasNetwork }: Seen): boolean {
+  const ranges = history.network?.status?.ranges ?? []
+  const active = spansOf(ranges.filter(({ state }) => state === 'Active').map(({ cidr }) => cidr))
+  const isActive = ({ span }: NaiveRange['spaces'][number]) =>
+    active.some((one) => contains(one, span) && contains(span, one))
+  return !hasNetwork || spaces.every(isActive)
 }
 
 function usersOf(clusterCIDR: ClusterCIDR, { users }: NodeIPAMHistory): readonly SubnetUser[] {
@@ -180,7 +207,9 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   const isFree = (subnet: Span) => !taken.some((one) => overlap(one, subnet))
   const open = history.clusterCIDRs.now.filter(isOpen).flatMap(({ object }) => rangeOf(object) ?? [])
   return bareNodes(history).flatMap((node) => {
-    const ranges = (flags === undefined ? open : [flags]).filter((range) => isFor(range, node))
+    const ranges = (flags === undefined ? open : [flags]).filter(
+      (range) => isFor(range, node) && isAccepted(range, seen),
+    )
     const free = ranges.find(({ spaces }) => spaces.every((space) => subnetsOf(space).some(isFree)))
     return free === undefined ? [] : [`Node ${node.metadata.name} waits, and ${free.name} has free subnets`]
   })

@@ -1,12 +1,14 @@
 import { Prefix } from '../../cidr/index.js'
 import { Node } from '../../crd/core/index.js'
-import { SubnetReservations } from '../../crd/ipam-kit/index.js'
+import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import { isDeleting, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { ServiceCIDR } from '../../crd/networking/index.js'
 import { ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
 import { unwrap } from '../../errors/index.js'
+import { networkViewPlanner } from '../../provider/network-view/index.js'
 import { DEFAULT_CLUSTER_CIDR, flagRange, nodeIPAM, type RangeOrder } from '../../provider/node-ipam/index.js'
 import type { Store } from '../../store/index.js'
+import { Combined } from './combined.js'
 import type { Dice } from './dice.js'
 import { spanOf } from './naive-space.js'
 import type { NaiveRange } from './node-ipam-history.js'
@@ -22,6 +24,8 @@ export interface NodeIPAMSystemOptions {
   readonly order?: RangeOrder | undefined
   /** Whether people set subnets of Nodes by hand now and then. Default true. */
   readonly presets?: boolean | undefined
+  /** Whether ranges are published first, and used when consumers have accepted them. Default false. */
+  readonly network?: boolean | undefined
   /**
    * Whether all writers give subnets at the same time, over one SubnetReservations, so that they may also stand still between their check that they may write and the write.
    * People set no subnets by hand then. Default false.
@@ -70,6 +74,10 @@ const FLAGS = [
 ] as const
 
 const FIXED_SERVICES = ['10.0.0.16/28', 'fd00::10/124']
+const NETWORK = 'pods'
+/** A consumer that does not answer has accepted after a while. */
+const CONSUMERS = { consumers: [{ name: 'flannel' }], acceptanceSeconds: 20 }
+
 const SERVICES: { readonly [name: string]: readonly string[] } = {
   'services-a': FIXED_SERVICES,
   'services-b': ['10.0.1.0/28'],
@@ -100,7 +108,14 @@ const PRESETS: readonly (readonly string[])[] = [
  * from having one subnet. With `shared` any number of writers at a time, and they may stand still.
  */
 export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSystem {
-  const { ranges = 'objects', services = 'objects', order, shared = false, presets = !shared } = options
+  const {
+    ranges = 'objects',
+    services = 'objects',
+    order,
+    network = false,
+    shared = false,
+    presets = !shared,
+  } = options
   let writers = 0
   const fixedServices = services === 'fixed' ? FIXED_SERVICES : []
   const steps: Steps = {
@@ -108,19 +123,26 @@ export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSy
     ...(presets && { preset: [2, preset] }),
     ...(ranges !== 'flags' && RANGE_STEPS),
     ...(services === 'objects' && { services: [2, changeServices] }),
+    ...(network && { answer: [4, answer] }),
   }
   return {
-    kinds: [Node.info, ClusterCIDR.info, ServiceCIDR.info, SubnetReservations.info],
-    planner: () =>
-      nodeIPAM({
+    kinds: [Node.info, ClusterCIDR.info, ServiceCIDR.info, SubnetReservations.info, ClusterNetwork.info],
+    planner: () => {
+      const subnets = nodeIPAM({
         order,
+        ...(network && { network: NETWORK }),
         ...(shared && { shared: { identity: `writer ${++writers}`, takeOverSeconds: 1 } }),
         serviceCIDRs: fixedServices.map((text) => Prefix.parse(text)),
         watchServiceCIDRs: services === 'objects',
         ...(ranges === 'default' && { defaultClusterCIDR: DEFAULT_RANGE }),
         ...(ranges === 'flags' && { range: rangeOfFlags() }),
-      }),
+      })
+      return network
+        ? new Combined([subnets, networkViewPlanner({ name: NETWORK, detailsSeconds: 1, graceSeconds: 10 })])
+        : subnets
+    },
     async prepare(store, dice) {
+      if (network) await create(store, ClusterNetwork.info, { metadata: { name: NETWORK }, spec: CONSUMERS })
       if (services === 'objects') await changeServices(store, dice)
       for (let count = 0; count < 2; count++) if (ranges !== 'flags') await addRange(store, dice)
       for (let count = 0; count < 3; count++) await join(store, dice)
@@ -133,6 +155,7 @@ export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSy
       new NodeIPAMRules({
         fixedServices,
         isShared: shared,
+        hasNetwork: network,
         hasDefault: ranges === 'default',
         ...(ranges === 'flags' && { flags: naiveFlags() }),
       }),
@@ -226,6 +249,20 @@ async function endRange(store: Store, dice: Dice): Promise<void> {
   const isRare = ({ metadata }: KubeObject) => metadata.name === DEFAULT_CLUSTER_CIDR && dice.chance(0.5)
   const range = await pick(store, dice, ClusterCIDR.info, (each) => !isDeleting(each) && !isRare(each))
   if (range !== undefined) await store.delete(refTo(ClusterCIDR.info, range.metadata.name))
+}
+
+/** A consumer accepts or rejects what is published, all of it or some. */
+async function answer(store: Store, dice: Dice): Promise<void> {
+  const found = await store.get(refTo(ClusterNetwork.info, NETWORK))
+  if (!found.ok) return
+  const { ranges = [], answers = [] } = ClusterNetwork.parse(found.value).status ?? {}
+  const given = ranges
+    .filter(() => dice.chance(0.7))
+    .map(({ cidr }) => ({ cidr, consumer: 'flannel', accepted: dice.chance(0.8) }))
+  const others = answers.filter(({ cidr }) => !given.some((one) => one.cidr === cidr))
+  const { resourceVersion } = found.value.metadata
+  const status = { answers: [...others, ...given] }
+  await store.patch(refTo(ClusterNetwork.info, NETWORK), { status }, { subresource: 'status', resourceVersion })
 }
 
 async function changeServices(store: Store, dice: Dice): Promise<void> {
