@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an API server, through @kubernetes/client-node.
 //
-//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--metrics PORT] [--concurrency N]
+//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--sweep-after SECONDS] [--metrics PORT] [--concurrency N]
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period S]]
 //
 // With IPAddress objects as the ledger one of these works at a time: with --leader-elect any number may run, without it no other may. With blocks as the
@@ -12,7 +12,7 @@ import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { taskCaller } from 'ipam-kit/run'
-import { FlagError } from '../program/flags.js'
+import { FlagError, isWhole, numberOf } from '../program/flags.js'
 import { runProgram } from '../program/program.js'
 import { PoolFigures } from './figures.js'
 
@@ -21,17 +21,21 @@ await runProgram({
   flags: {
     /** What says which address is whose: IPAddress objects, or blocks. */
     ledger: { type: 'string', default: 'objects' },
+    /** After how many seconds without its claim a row of a block is removed. */
+    'sweep-after': { type: 'string', default: '900' },
   },
-  work({ ledger = '' }, { elects }) {
+  work(values, { elects }) {
+    const { ledger = '' } = values
     if (!['objects', 'blocks'].includes(ledger) || (ledger === 'blocks' && elects)) {
       const words = 'is objects or blocks, and blocks need no leader: leave --leader-elect out'
       throw new FlagError(`--ledger (${ledger}) ${words}`)
     }
+    const graceSeconds = numberOf(values, 'sweep-after', 'seconds, 1 to 86400', (n) => isWhole(n, 1, 86_400))
     const figures = new PoolFigures()
     if (ledger === 'objects') return { planners: [inCluster()], figures }
     const blocks = inClusterBlocks()
     return {
-      planners: [blocks, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info] })],
+      planners: [blocks, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info], graceSeconds })],
       figures,
       controller: ({ store, canWrite, identity }) => ({
         external: taskCaller({ store, tasks: blocks.tasks, now: Date.now, canWrite }),

@@ -267,7 +267,7 @@ class Life {
   }
 
   #start(): void {
-    const args = this.#kind === 'blocks' ? ['--ledger', 'blocks'] : ELECTION
+    const args = this.#kind === 'blocks' ? ['--ledger', 'blocks', '--sweep-after', '30'] : ELECTION
     const controller = new ControllerProcess(this.#program, this.#ground.kubeconfig, args)
     this.#controllers.push(controller)
     controller.whenItEndsItself((code) => this.#restart(controller, code))
