@@ -5,7 +5,7 @@ import { type Delta, isOlderVersion, type Plan, patchObject } from '../../plan/i
 import { type NodeIPAMContext, nodeKey } from './context.js'
 import type { ReservationOutcome } from './outcome.js'
 import type { SubnetChoice } from './subnets.js'
-import { parsedOf } from './wakes.js'
+import { parsedOf, wakesOfRelease } from './wakes.js'
 
 /** Several controllers that give subnets at the same time. */
 export interface SharedNodeIPAM {
@@ -38,13 +38,15 @@ export function reservationsKey(name: string): string {
   return `SubnetReservations ${name}`
 }
 
-/** Takes the entries in, and wakes the Nodes whose entry has changed. */
-export function wakesOfReservations({ now }: Delta<SubnetReservations>, { state }: NodeIPAMContext): readonly string[] {
-  const { reservations, subnets } = state
+/** Takes the entries in, and wakes the Nodes whose entry has changed, and what waits for the subnets of entries that were removed. */
+export function wakesOfReservations({ now }: Delta<SubnetReservations>, context: NodeIPAMContext): readonly string[] {
+  const { reservations, subnets } = context.state
   const entries = new Map((parsedOf(now)?.spec.entries ?? []).map((entry) => [entry.node, entry]))
   const changed = new Set<string>()
-  for (const [name, { uid }] of reservations) {
+  const released: Prefix[] = []
+  for (const [name, { uid, subnets: reserved }] of reservations) {
     if (entries.get(name)?.uid === uid) continue
+    released.push(...reserved)
     reservations.delete(name)
     subnets.setNode(name, [], 'reserved')
     changed.add(name)
@@ -59,7 +61,7 @@ export function wakesOfReservations({ now }: Delta<SubnetReservations>, { state 
     subnets.setNode(name, prefixes, 'reserved')
     changed.add(name)
   }
-  return [...changed].map(nodeKey)
+  return [...[...changed].map(nodeKey), ...wakesOfRelease(released, context)]
 }
 
 /**

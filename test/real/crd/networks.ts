@@ -141,7 +141,7 @@ export async function networkTests(report: Report, server: RealKubernetes): Prom
     const entries = Array.from({ length: IpamKit.MAX_RESERVATIONS }, (_, nth) => ({
       node: `node-${nth}`,
       uid: `00000000-0000-4000-8000-${String(nth).padStart(12, '0')}`,
-      podCIDRs: [`10.1.${nth}.0/24`, `fd00:${nth.toString(16)}::/64`],
+      podCIDRs: [`10.1.${nth}.0/24`, `fd00:${(nth + 1).toString(16)}::/64`],
       by: 'controller-1',
     }))
     const { metadata } = await accepts(create(model, 'node-ipam', { entries, nodesVersion: '12345' }), 201)

@@ -1,0 +1,52 @@
+import { SubnetReservations } from 'ipam-kit/crd/ipam-kit'
+import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { describe, expect, test } from 'vitest'
+import { node, present, range } from './objects.js'
+
+const TIME = { nowMs: Date.parse('2026-01-01T01:00:00Z') }
+const entry = { node: 'n1', uid: 'uid n1', podCIDRs: ['10.0.0.0/24'], by: 'other' }
+
+function reservations(version: string, entries: readonly object[]) {
+  const { apiVersion, kind } = SubnetReservations.info
+  const metadata = { name: 'node-ipam', uid: 'r', resourceVersion: version }
+  return present({ apiVersion, kind, metadata, spec: { entries } } as never)
+}
+
+describe('several controllers', () => {
+  test('a ClusterCIDR that is being deleted is kept for an entry, and woken when the entry is removed', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1')))
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' }, { isDeleting: true })))
+    planner.observe(reservations('1', [entry]))
+    expect(planner.plan('ClusterCIDR a', TIME)?.outcome).toMatchObject({ kind: 'blocked', nodes: ['n1'] })
+    expect(planner.observe(reservations('2', []))).toContain('ClusterCIDR a')
+    expect(planner.plan('ClusterCIDR a', TIME)?.outcome.kind).toBe('released')
+  })
+
+  test('an entry of another controller is left to it for a while, and then carried out', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own', takeOverSeconds: 5 } })
+    planner.observe(present(node('n1')))
+    planner.observe(reservations('1', [entry]))
+    expect(planner.plan('Node n1', TIME)).toMatchObject({ outcome: { kind: 'waiting' }, requeueAfterSeconds: 5 })
+    const later = { nowMs: TIME.nowMs + 5000 }
+    expect(planner.plan('Node n1', later)?.effects).toMatchObject([{ kind: 'patch', if: { uid: 'uid n1' } }])
+  })
+
+  test('an entry of an earlier Node of the name gives nothing', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1', { uid: 'another' })))
+    planner.observe(reservations('1', [{ ...entry, by: 'own' }]))
+    expect(planner.plan('Node n1', TIME)?.effects).toMatchObject([{ kind: 'event', reason: 'CIDRNotAvailable' }])
+  })
+
+  test('an entry that cannot be read gives nothing, and stops nothing', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1')))
+    planner.observe(reservations('1', [{ ...entry, podCIDRs: ['nonsense'], by: 'own' }]))
+    expect(planner.plan('Node n1', TIME)).toMatchObject({ outcome: { kind: 'failed' }, effects: [] })
+  })
+
+  test.each([[''], [undefined]])('an identity %s is refused', (identity) => {
+    expect(() => nodeIPAM({ shared: { identity: identity as string } })).toThrow('shared.identity')
+  })
+})
