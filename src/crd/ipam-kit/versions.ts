@@ -401,6 +401,7 @@ function reservations() {
     nodesVersion: text('The newest resourceVersion of the nodes that entries are of, or were of.', {
       minLength: 1,
       maxLength: 39,
+      pattern: '^[0-9]+$',
     }).optional(),
   })
   return kubeObject('Subnets that controllers which give subnets at the same time are giving to nodes.', { spec })

@@ -113,7 +113,8 @@ export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
 
 /** Whether the object has this finalizer. */
 export function hasFinalizer(object: { readonly metadata: ObjectMeta }, finalizer: string): boolean {
-  return object.metadata.finalizers?.includes(finalizer) ?? false
+  const { finalizers } = object.metadata
+  return Array.isArray(finalizers) && finalizers.includes(finalizer)
 }
 
 /** Whether a label, or that there is none, is what a requirement asks for. */
@@ -135,5 +136,5 @@ export function meetsRequirement(
 
 /** A label of that name, and nothing that an object has by nature. */
 export function labelOf(labels: { readonly [key: string]: string } | undefined, key: string): string | undefined {
-  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+  return typeof labels === 'object' && labels !== null && Object.hasOwn(labels, key) ? labels[key] : undefined
 }

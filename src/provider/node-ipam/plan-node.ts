@@ -101,6 +101,10 @@ function assign(node: TrimmedObject, { range, subnets }: SubnetChoice): JsonPatc
 /** Why no range has subnets for a Node. Says how many subnets a range has in all: a /24 cut into /24 has one. */
 function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): string {
   const ranges = state.subnets.rangesFor(node)
+  if (ranges.length > 0 && !ranges.some((range) => state.subnets.isOpen(range))) {
+    const names = ranges.map((range) => range.name)
+    return `the ranges for Node ${node.name} are not Active in the ClusterNetwork: ${listed(names, ', ')}`
+  }
   if (ranges.length > 0) {
     const names = ranges.map(({ name, spaces, capacity }) => {
       const prefixes = spaces.map(({ prefix, length }) => {

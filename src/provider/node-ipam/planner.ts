@@ -115,7 +115,10 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       },
       ranges: (delta, context) => all(wakesOfRange(delta, context)),
       services: (delta, context) => all(wakesOfService(delta, context)),
-      network: (delta, context) => all(wakesOfNetwork(delta, context)),
+      network: (delta, context) => [
+        ...wakesOfNetwork(delta, context),
+        ...(shared === undefined ? [] : [reservationsKey(shared.name)]),
+      ],
       reservations: (delta, context) => all([...wakesOfReservations(delta, context), reservationsKey(delta.ref.name)]),
     },
     plan(key, context, { nowMs }) {

@@ -1,5 +1,5 @@
 import { Prefix } from '../../cidr/index.js'
-import { MAX_RESERVATIONS, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import { MAX_RESERVATIONS, type SubnetReservation, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Delta, isOlderVersion, type Plan, patchObject } from '../../plan/index.js'
 import { type NodeIPAMContext, nodeKey } from './context.js'
@@ -44,8 +44,8 @@ export function wakesOfReservations({ now }: Delta<SubnetReservations>, context:
   const entries = new Map((parsedOf(now)?.spec.entries ?? []).map((entry) => [entry.node, entry]))
   const changed = new Set<string>()
   const released: Prefix[] = []
-  for (const [name, { uid, subnets: reserved }] of reservations) {
-    if (entries.get(name)?.uid === uid) continue
+  for (const [name, { subnets: reserved, ...known }] of reservations) {
+    if (isSameEntry(entries.get(name), known)) continue
     released.push(...reserved)
     reservations.delete(name)
     subnets.setNode(name, [], 'reserved')
@@ -64,6 +64,11 @@ export function wakesOfReservations({ now }: Delta<SubnetReservations>, context:
   return [...[...changed].map(nodeKey), ...wakesOfRelease(released, context)]
 }
 
+function isSameEntry(entry: SubnetReservation | undefined, known: SubnetReservation): boolean {
+  if (entry === undefined || entry.uid !== known.uid || entry.by !== known.by) return false
+  return entry.podCIDRs.join() === known.podCIDRs.join()
+}
+
 /**
  * Reserves subnets for the Nodes that wait, and removes what is done, in one write on the version of the object. Why no subnet is given twice:
  *
@@ -80,6 +85,10 @@ export function planReservations(
   if (entry === undefined) return create(name)
   if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
   const { entries, nodesVersion } = entry.value.spec
+  if (nodesVersion !== undefined && !/^\d+$/.test(nodesVersion)) {
+    const message = `spec.nodesVersion of SubnetReservations ${name} is not a number: no Node gets subnets`
+    return { outcome: { kind: 'unreadable', message }, effects: [] }
+  }
   if (nodesVersion !== undefined && !cache.nodes.hasReached(nodesVersion)) {
     const message = `the watch of Nodes has not reached version ${nodesVersion}`
     return { outcome: { kind: 'behind', message }, effects: [], requeueAfterSeconds: 1 }
@@ -88,7 +97,8 @@ export function planReservations(
   const kept = entries.filter(({ node, uid }) => {
     const known = cache.nodes.entry(node)
     if (known?.object.metadata.uid !== uid) return false
-    if (known.ok && known.value.isBare) return true
+    // one that cannot be read may have no subnets
+    if (!known.ok || known.value.isBare || known.value.unreadable !== undefined) return true
     versions.push(known.object.metadata.resourceVersion)
     return false
   })

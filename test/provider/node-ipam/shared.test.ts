@@ -1,4 +1,5 @@
-import { SubnetReservations } from 'ipam-kit/crd/ipam-kit'
+import { Prefix } from 'ipam-kit/cidr'
+import { ClusterNetwork, SubnetReservations } from 'ipam-kit/crd/ipam-kit'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
 import { node, present, range } from './objects.js'
@@ -37,6 +38,46 @@ describe('several controllers', () => {
     planner.observe(present(node('n1', { uid: 'another' })))
     planner.observe(reservations('1', [{ ...entry, by: 'own' }]))
     expect(planner.plan('Node n1', TIME)?.effects).toMatchObject([{ kind: 'event', reason: 'CIDRNotAvailable' }])
+  })
+
+  test('an entry that is changed counts as it is now', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1')))
+    planner.observe(reservations('1', [{ ...entry, by: 'own' }]))
+    planner.observe(reservations('2', [{ ...entry, podCIDRs: ['10.0.7.0/24'], by: 'own' }]))
+    expect(planner.plan('Node n1', TIME)?.effects).toMatchObject([{ patch: [{ value: '10.0.7.0/24' }, {}] }])
+    expect(planner.entries().map(({ prefix }) => Prefix.format(prefix))).toEqual(['10.0.7.0/24'])
+  })
+
+  test('a ClusterNetwork that opens a range wakes the entries, and until then a Node is told why it waits', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' }, network: 'pods' })
+    planner.observe(present(node('n1')))
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' })))
+    expect(planner.plan('Node n1', TIME)?.outcome.message).toContain('not Active in the ClusterNetwork: a')
+    const ranges = [
+      {
+        cidr: '10.0.0.0/16',
+        state: 'Active',
+        source: { kind: 'ClusterCIDR', name: 'a' },
+        proposedAt: '2026-01-01T00:00:00Z',
+      },
+    ]
+    const metadata = { name: 'pods', uid: 'p', resourceVersion: '1' }
+    const { apiVersion, kind } = ClusterNetwork.info
+    const opened = present({ apiVersion, kind, metadata, spec: {}, status: { ranges } } as never)
+    expect(planner.observe(opened)).toEqual(['Node n1', 'SubnetReservations node-ipam'])
+  })
+
+  test('a version that is no number stops all entries, and says so', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1')))
+    const { apiVersion, kind } = SubnetReservations.info
+    const metadata = { name: 'node-ipam', uid: 'r', resourceVersion: '1' }
+    planner.observe(present({ apiVersion, kind, metadata, spec: { entries: [], nodesVersion: 'x' } } as never))
+    expect(planner.plan('SubnetReservations node-ipam', TIME)).toMatchObject({
+      outcome: { kind: 'unreadable' },
+      effects: [],
+    })
   })
 
   test('an entry that cannot be read gives nothing, and stops nothing', () => {
