@@ -63,7 +63,7 @@ export function readSettings(values: FlagValues<typeof COMMON_FLAGS>): Settings 
   const concurrency = numberOf(values, 'concurrency', 'a whole number from 1', (n) => isWhole(n, 1))
   const leaseDurationSeconds = Number(values['lease-duration'])
   const renewDeadlineSeconds = Number(values['renew-deadline'])
-  // nobody leads between the two: what the last leader has sent must end in that time, and servers count whole seconds
+  // no process leads between the two: what the last leader has sent must end in that time, and servers count whole seconds
   if (!(leaseDurationSeconds - renewDeadlineSeconds >= 2)) {
     const given = [`--lease-duration (${values['lease-duration']})`, `--renew-deadline (${values['renew-deadline']})`]
     const sentence = 'a write that the last leader has sent must end in between'

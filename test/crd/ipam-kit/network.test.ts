@@ -32,7 +32,7 @@ describe('a ClusterNetwork is admitted', () => {
     expect(admitClusterNetwork({ operation: 'CREATE', object: network(spec) })).toEqual({ allowed: true, warnings: [] })
   })
 
-  test('with a warning of a time limit for nobody', () => {
+  test('with a warning of a time limit without consumers', () => {
     const { warnings } = admitClusterNetwork({ operation: 'CREATE', object: network({ acceptanceSeconds: 60 }) })
     expect(warnings).toEqual(['spec.acceptanceSeconds limits nothing: spec.consumers names no consumer'])
   })

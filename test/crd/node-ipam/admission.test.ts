@@ -231,7 +231,7 @@ describe('the spec never changes', () => {
     expect(updated(without('ipv6'), { ...whole, ipv6: '' })).toEqual([])
   })
 
-  test('what is wrong with the old spec keeps nobody from other changes', () => {
+  test('faults of the old spec refuse no other change', () => {
     const wrong = { ipv4: 'x', perNodeHostBits: -1 }
     expect(updated(wrong, wrong)).toEqual([])
   })

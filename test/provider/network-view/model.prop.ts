@@ -150,17 +150,14 @@ function fewest(bits: readonly boolean[]): number {
   return fewest(bits.slice(0, half)) + fewest(bits.slice(half))
 }
 
+function emptyWorld(): World {
+  return { nodes: new Map(), ranges: new Map(), extra: [], services: [], pools: [], accepted: undefined }
+}
+
 test('a view is exact and minimal after each event, has each used subnet, and is what a rebuild makes', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 30 }), (events) => {
-      const world: World = {
-        nodes: new Map(),
-        ranges: new Map(),
-        extra: [],
-        services: [],
-        pools: [],
-        accepted: undefined,
-      }
+      const world = emptyWorld()
       const live = new LiveNetworkView()
       for (const step of events) {
         apply(step, world, live)
@@ -188,14 +185,7 @@ test('a view is exact and minimal after each event, has each used subnet, and is
 test('two subnets conflict when they have an address in common, each pair once', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 30 }), (events) => {
-      const world: World = {
-        nodes: new Map(),
-        ranges: new Map(),
-        extra: [],
-        services: [],
-        pools: [],
-        accepted: undefined,
-      }
+      const world = emptyWorld()
       const live = new LiveNetworkView()
       for (const step of events) apply(step, world, live)
       const meets = (left: Block, right: Block) =>
