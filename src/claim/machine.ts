@@ -8,6 +8,8 @@ export type StateName =
   | 'Bound'
   | 'Error(PoolExhausted)'
   | 'Error(AllocationFailed)'
+  | 'Error(BackendExhausted)'
+  | 'Error(BackendDenied)'
 
 /** One row of the machine. */
 export interface Transition {
@@ -24,19 +26,8 @@ export interface Transition {
  * itself is gone: a pool that is full, invalid or missing takes nothing away from a claim that is bound.
  */
 export const transitions: readonly Transition[] = [
-  row('Pending', 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),
-  row('Pending', 'AddressLost', 'Pending'),
-  row('Pending', 'PoolUnavailable', 'Pending(PoolNotReady)', 'setNotReady', 'retryOnPoolChange'),
-  row('Pending', 'PoolExhausted', 'Error(PoolExhausted)', 'setNotReady', 'retryOnPoolChange'),
-  row('Pending', 'PoolHasRoom', 'Pending'),
-  row('Pending', 'AllocationFailed', 'Error(AllocationFailed)', 'setNotReady', 'retryLater'),
-
-  row('Pending(PoolNotReady)', 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),
-  row('Pending(PoolNotReady)', 'AddressLost', 'Pending(PoolNotReady)'),
-  row('Pending(PoolNotReady)', 'PoolUnavailable', 'Pending(PoolNotReady)', 'setNotReady', 'retryOnPoolChange'),
-  row('Pending(PoolNotReady)', 'PoolExhausted', 'Error(PoolExhausted)', 'setNotReady', 'retryOnPoolChange'),
-  row('Pending(PoolNotReady)', 'PoolHasRoom', 'Pending'),
-  row('Pending(PoolNotReady)', 'AllocationFailed', 'Error(AllocationFailed)', 'setNotReady', 'retryLater'),
+  ...withoutAddress('Pending'),
+  ...withoutAddress('Pending(PoolNotReady)'),
 
   row('Bound', 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),
   row('Bound', 'AddressLost', 'Pending', 'clearAddressRef'),
@@ -44,20 +35,13 @@ export const transitions: readonly Transition[] = [
   row('Bound', 'PoolExhausted', 'Bound'),
   row('Bound', 'PoolHasRoom', 'Bound'),
   row('Bound', 'AllocationFailed', 'Bound'),
+  row('Bound', 'BackendExhausted', 'Bound'),
+  row('Bound', 'BackendDenied', 'Bound'),
 
-  row('Error(PoolExhausted)', 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),
-  row('Error(PoolExhausted)', 'AddressLost', 'Error(PoolExhausted)'),
-  row('Error(PoolExhausted)', 'PoolUnavailable', 'Pending(PoolNotReady)', 'setNotReady', 'retryOnPoolChange'),
-  row('Error(PoolExhausted)', 'PoolExhausted', 'Error(PoolExhausted)', 'setNotReady', 'retryOnPoolChange'),
-  row('Error(PoolExhausted)', 'PoolHasRoom', 'Pending'),
-  row('Error(PoolExhausted)', 'AllocationFailed', 'Error(AllocationFailed)', 'setNotReady', 'retryLater'),
-
-  row('Error(AllocationFailed)', 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),
-  row('Error(AllocationFailed)', 'AddressLost', 'Error(AllocationFailed)'),
-  row('Error(AllocationFailed)', 'PoolUnavailable', 'Pending(PoolNotReady)', 'setNotReady', 'retryOnPoolChange'),
-  row('Error(AllocationFailed)', 'PoolExhausted', 'Error(PoolExhausted)', 'setNotReady', 'retryOnPoolChange'),
-  row('Error(AllocationFailed)', 'PoolHasRoom', 'Pending'),
-  row('Error(AllocationFailed)', 'AllocationFailed', 'Error(AllocationFailed)', 'setNotReady', 'retryLater'),
+  ...withoutAddress('Error(PoolExhausted)'),
+  ...withoutAddress('Error(AllocationFailed)'),
+  ...withoutAddress('Error(BackendExhausted)'),
+  ...withoutAddress('Error(BackendDenied)'),
 ]
 
 /**
@@ -92,8 +76,24 @@ const states: { readonly [name in StateName]: ClaimState } = {
   Bound: { phase: 'Bound' },
   'Error(PoolExhausted)': { phase: 'Error', reason: 'PoolExhausted' },
   'Error(AllocationFailed)': { phase: 'Error', reason: 'AllocationFailed' },
+  'Error(BackendExhausted)': { phase: 'Error', reason: 'BackendExhausted' },
+  'Error(BackendDenied)': { phase: 'Error', reason: 'BackendDenied' },
 }
 
 function row(from: StateName, event: ClaimEvent, to: StateName, ...effects: ClaimEffect[]): Transition {
   return { from, event, to, effects }
+}
+
+/** The rows of a state without an address: what happens decides what the state is next, and not what it was. */
+function withoutAddress(from: StateName): Transition[] {
+  return [
+    row(from, 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),
+    row(from, 'AddressLost', from),
+    row(from, 'PoolUnavailable', 'Pending(PoolNotReady)', 'setNotReady', 'retryOnPoolChange'),
+    row(from, 'PoolExhausted', 'Error(PoolExhausted)', 'setNotReady', 'retryOnPoolChange'),
+    row(from, 'PoolHasRoom', 'Pending'),
+    row(from, 'AllocationFailed', 'Error(AllocationFailed)', 'setNotReady', 'retryLater'),
+    row(from, 'BackendExhausted', 'Error(BackendExhausted)', 'setNotReady', 'retryLater'),
+    row(from, 'BackendDenied', 'Error(BackendDenied)', 'setNotReady', 'retryLater'),
+  ]
 }

@@ -13,8 +13,18 @@ export type Phase = 'Pending' | 'Bound' | 'Error'
  * - `PoolNotReady`: the pool is missing, invalid or on its way out
  * - `PoolExhausted`: every address of the pool is in use
  * - `AllocationFailed`: anything else; the message says what
+ *
+ * Two more are of this library, for pools whose addresses are in an external system:
+ *
+ * - `BackendExhausted`: that system has reached a quota or a limit of its own
+ * - `BackendDenied`: it has refused for want of permission
  */
-export type NotReadyReason = 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
+export type NotReadyReason =
+  | 'PoolNotReady'
+  | 'PoolExhausted'
+  | 'AllocationFailed'
+  | 'BackendExhausted'
+  | 'BackendDenied'
 
 /** The reason of a true `Ready` condition. Cluster API defines none; this is what providers use. */
 export type ReadyReason = 'AddressAllocated'
@@ -23,7 +33,7 @@ export type ReadyReason = 'AddressAllocated'
 export type ClaimState =
   | { readonly phase: 'Pending'; readonly reason?: 'PoolNotReady' | undefined }
   | { readonly phase: 'Bound' }
-  | { readonly phase: 'Error'; readonly reason: 'PoolExhausted' | 'AllocationFailed' }
+  | { readonly phase: 'Error'; readonly reason: Exclude<NotReadyReason, 'PoolNotReady'> }
 
 /** What can happen to a claim. Pausing is not among them: a paused claim stays as it is. */
 export type ClaimEvent =
@@ -39,6 +49,10 @@ export type ClaimEvent =
   | 'PoolHasRoom'
   /** The allocation failed for another reason. */
   | 'AllocationFailed'
+  /** An external system has reached its quota or another limit. */
+  | 'BackendExhausted'
+  /** An external system has refused for want of permission. */
+  | 'BackendDenied'
 
 /** What has to be done about a transition. A planner turns these into writes. */
 export type ClaimEffect =
@@ -120,6 +134,8 @@ const IP_ADDRESS_CLAIM: KindOfClaim = {
     PoolNotReady: 'PoolNotReady',
     PoolExhausted: 'PoolExhausted',
     AllocationFailed: 'AllocationFailed',
+    BackendExhausted: 'BackendExhausted',
+    BackendDenied: 'BackendDenied',
   },
 }
 

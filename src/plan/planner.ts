@@ -33,8 +33,22 @@ export interface ExternalFailure {
   readonly retryable: boolean
   /** When to ask again, in seconds, if the external system says so. Left out: a planner waits longer after each failure in a row. */
   readonly retryAfterSeconds?: number | undefined
-  /** What the condition of the claim gives as its reason. Default `AllocationFailed`. */
-  readonly reason?: 'PoolExhausted' | 'PoolNotReady' | 'AllocationFailed' | undefined
+  /**
+   * Whether the external system has said that it did nothing. Left out: the call may have been carried out, or may still be. What a provider makes of that is its own
+   * affair: with a marker that is kept the same call is made again in both cases.
+   */
+  readonly nothingDone?: boolean | undefined
+  /**
+   * What the condition of the claim gives as its reason: `BackendExhausted` is a quota or a limit of the external system, `BackendDenied` a lack of permission. Default
+   * `AllocationFailed`.
+   */
+  readonly reason?:
+    | 'PoolExhausted'
+    | 'PoolNotReady'
+    | 'AllocationFailed'
+    | 'BackendExhausted'
+    | 'BackendDenied'
+    | undefined
 }
 
 /** The moment a plan is made for: the only way in which time enters. */

@@ -17,6 +17,8 @@ const states: { readonly [name in StateName]: ClaimState } = {
   Bound: { phase: 'Bound' },
   'Error(PoolExhausted)': { phase: 'Error', reason: 'PoolExhausted' },
   'Error(AllocationFailed)': { phase: 'Error', reason: 'AllocationFailed' },
+  'Error(BackendExhausted)': { phase: 'Error', reason: 'BackendExhausted' },
+  'Error(BackendDenied)': { phase: 'Error', reason: 'BackendDenied' },
 }
 const events: readonly ClaimEvent[] = [
   'AddressAllocated',
@@ -25,6 +27,8 @@ const events: readonly ClaimEvent[] = [
   'PoolExhausted',
   'PoolHasRoom',
   'AllocationFailed',
+  'BackendExhausted',
+  'BackendDenied',
 ]
 
 describe('the table', () => {

@@ -1,4 +1,5 @@
 import type { Address } from '../../cidr/nouns/address.js'
+import type { NotReadyReason } from '../../claim/index.js'
 import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
@@ -221,7 +222,7 @@ export type Ensured<I = Json> =
   | CallRequest<I>
 
 /** Why a claim has no address, as the condition Ready says it. */
-export type WaitReason = 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed'
+export type WaitReason = NotReadyReason
 
 /** An address, or a prefix, for a claim. */
 export interface Offer {

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../plan/index.js'
+import type { WaitReason } from './definition.js'
 
 /** What a plan for a claim came to. */
 export type ClaimOutcome =
@@ -10,7 +11,7 @@ export type ClaimOutcome =
   | (Outcome & {
       readonly kind: 'waiting'
       /** `ExternalCall`: for the answer of an external system that is asked by the effects. */
-      readonly reason: 'ClusterNotFound' | 'PoolNotReady' | 'PoolExhausted' | 'AllocationFailed' | 'ExternalCall'
+      readonly reason: 'ClusterNotFound' | WaitReason | 'ExternalCall'
       /** The external system keeps no markers: if the answer is lost, an address may be lost with it. */
       readonly leakPossible?: true | undefined
     })

@@ -1,0 +1,121 @@
+import type { Json } from '../../crd/meta/object.js'
+import type { ExternalCall, ExternalResult } from '../../plan/index.js'
+
+/** What a cloud can do for pools that have addresses in it: the three facts that decide how a pool keeps count of them. */
+export interface CloudFacts {
+  /**
+   * When an address gets the marker of the pool and the claim that it was created for:
+   *
+   * - `atomic`: in the call that creates it. Whatever happens to the answer, the address is found again
+   * - `after`: in a call of its own. An address whose answer was lost is found as one without a marker that was created in the meantime
+   * - `none`: never. An address whose answer was lost is lost, unless the pool has asked for that very address; plans say so: `leakPossible`
+   */
+  readonly marker: 'atomic' | 'after' | 'none'
+  /** Whether a certain address can be asked for. A pool then chooses from ranges of its own. */
+  readonly choosesAddress: boolean
+  /** Whether a list can be limited to the addresses of a pool. Otherwise all addresses of the network are listed. */
+  readonly listsByMarker: boolean
+}
+
+/** An address as the cloud has it. */
+export interface CloudAddress {
+  /** Of the cloud, for this one address: an address that is created later never has it. */
+  readonly id: string
+  /** In any form that can be parsed. */
+  readonly address: string
+  /** The id of the network that it is of. */
+  readonly network: string
+  /** {@link markerText} as it was set; empty: none, or one that is not ours. */
+  readonly marker: string
+  /** Whether something outside of this library uses it or may use it: a port that it is attached to. */
+  readonly isAttached: boolean
+  /** When it was created, in milliseconds since 1970, by the clock of the cloud. Needed where the marker is set afterwards. */
+  readonly createdAtMs?: number | undefined
+  /** Text that other tools have put on it. */
+  readonly tags?: readonly string[] | undefined
+}
+
+/** A network that addresses can be created in. */
+export interface CloudNetwork {
+  readonly id: string
+  readonly name: string
+  readonly tags?: readonly string[] | undefined
+}
+
+/** What every call says of its pool. `access` is what the kind of pool says of credentials, for the cloud alone to read. */
+export interface CloudInput {
+  /** Namespace and name, for texts that people read. */
+  readonly pool: { readonly namespace: string; readonly name: string }
+  readonly access: Json
+}
+
+/**
+ * A cloud as a pool asks it. Each method answers a result and does not throw. A failure of a call that changes something says `nothingDone` where that is
+ * certain: the call is then made again at once when it is due. Without it the pool looks for what the call may have done first.
+ *
+ * A call that was not answered within {@link MAX_CALL_SECONDS} has to be answered with a failure, and must have no effect later than that after it was sent.
+ */
+export interface Cloud {
+  readonly facts: CloudFacts
+  /** The network of a pool. `network` is what the spec of the pool says, and null if it says nothing: the only external network. Several or none is a failure that is not retryable. */
+  findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
+  /**
+   * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose marker begins with `marker` (the uid of the pool), that have one of
+   * `tags`, or that are named in `addresses`, in canonical form.
+   */
+  listAddresses(
+    input: CloudInput & {
+      readonly network: string
+      readonly marker: string
+      readonly tags: readonly string[]
+      readonly addresses: readonly string[]
+    },
+  ): Promise<ExternalResult<{ readonly addresses: readonly CloudAddress[] }>>
+  /** Creates one. `marker` is ignored unless the marker is atomic; `address`, the one that is asked for, is given only where it can be chosen. */
+  createAddress(
+    input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
+  ): Promise<ExternalResult<CloudAddress>>
+  /** Sets the marker, or removes it if that is empty. Text of others stays. Never called where the marker is `none`. */
+  markAddress(
+    input: CloudInput & { readonly id: string; readonly marker: string },
+  ): Promise<ExternalResult<CloudAddress>>
+  /** Deletes it; one that is not there is deleted. */
+  deleteAddress(input: CloudInput & { readonly id: string; readonly address: string }): Promise<ExternalResult<Json>>
+}
+
+/** How long a call of a {@link Cloud} may take, in seconds. */
+export const MAX_CALL_SECONDS = 60
+
+/** The operations of a pool, by the names that calls have. */
+export type CloudOperation = Exclude<keyof Cloud, 'facts'>
+
+const OPERATIONS: readonly string[] = [
+  'findNetwork',
+  'listAddresses',
+  'createAddress',
+  'markAddress',
+  'deleteAddress',
+] satisfies readonly CloudOperation[]
+
+/** Whether a call is one of a pool of external addresses. */
+export function isCloudCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
+  return OPERATIONS.includes(operation)
+}
+
+/**
+ * Carries the calls of pools out: what hosts take as their caller (`ExternalCaller` of ipam-kit/run).
+ *
+ * @throws Error for a call that is not one of a pool: see {@link isCloudCall}
+ */
+export function cloudCaller(cloud: Cloud): (call: ExternalCall) => Promise<ExternalResult> {
+  return async (call) => {
+    if (!isCloudCall(call)) throw new Error(`not a call of a pool of external addresses: ${call.operation}`)
+    const ask = cloud[call.operation as CloudOperation] as unknown as (input: Json) => Promise<ExternalResult>
+    return ask.call(cloud, call.input)
+  }
+}
+
+/** The marker of an address: the uid of its pool, and of the claim that it was created for, or `spare`. A move to another cluster changes neither. */
+export function markerText(pool: string, claim: string): string {
+  return `${pool}/${claim}`
+}

@@ -1,0 +1,60 @@
+import type { Json } from '../../crd/meta/object.js'
+import type { ExternalResult } from '../../plan/index.js'
+
+/** A port of a server, with the subnets that its fixed addresses are of. */
+export interface ServerPort {
+  readonly id: string
+  readonly subnets: readonly string[]
+}
+
+/** A router that connects subnets with an external network. */
+export interface RouterLinks {
+  readonly id: string
+  /** The network of its gateway; left out: it has none. */
+  readonly gatewayNetwork?: string | undefined
+  readonly subnets: readonly string[]
+}
+
+/** A floating IP as far as a server goes by it. */
+export interface FloatingIP {
+  readonly id: string
+  readonly address: string
+  readonly network: string
+  /** The port that it is attached to; empty: none. */
+  readonly port: string
+  /** Of the port, or of the floating IP, when it was read: a change is made for this revision alone. */
+  readonly revision?: number | undefined
+}
+
+/** What a cloud says of one server and of the floating IP that it is to have. */
+export interface ServerNetwork {
+  /** All addresses that the server shows, floating ones included. */
+  readonly addresses: readonly string[]
+  readonly ports: readonly ServerPort[]
+  readonly routers: readonly RouterLinks[]
+  /** Left out: the cloud does not know the address. */
+  readonly floatingIP?: FloatingIP | undefined
+}
+
+/** A cloud as servers ask it. Each method answers a result and does not throw. `access` is `identityRef` of the server and its namespace. */
+export interface ServerCloud {
+  /** What is so now. `server` is the id of the server in the cloud. */
+  describeServer(input: {
+    readonly access: Json
+    readonly server: string
+    readonly address: string
+  }): Promise<ExternalResult<ServerNetwork>>
+  /** Attaches a floating IP to a port, if it still has the revision that was read. */
+  attachFloatingIP(input: {
+    readonly access: Json
+    readonly id: string
+    readonly port: string
+    readonly revision: number | null
+  }): Promise<ExternalResult<Json>>
+  /** Detaches it from a port; one that is not attached to that port, or that does not exist, is detached. */
+  detachFloatingIP(input: {
+    readonly access: Json
+    readonly id: string
+    readonly port: string
+  }): Promise<ExternalResult<Json>>
+}
