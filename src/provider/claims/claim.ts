@@ -7,7 +7,7 @@ import { refuse } from '../../errors/refuse.js'
 import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
 import { fulfils, isControlledBy, isStale, newIPAddress, repairOf } from './address-object.js'
 import type { Confirmed, Ensured, PoolCallResults } from './definition.js'
-import { type Asked, markerOf } from './external.js'
+import { type Asked, failureOf, markerOf } from './external.js'
 import { planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
 import { bound, paused, RETRY_SECONDS, type SoFar, startOf, step, wait, waiting } from './outcomes.js'
@@ -138,6 +138,9 @@ function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
   const found = findAddress(planning)
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
   if (found.kind === 'ask') return callPlan(planning, intent(planning, soFar), found)
+  if (found.kind === 'reserve') {
+    return { outcome: waiting('Reservation', found.message), effects: soFar.effects }
+  }
   guarded(planning, soFar).push({ kind: 'create', object: found.address, why: found.why })
   return bound(soFar.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
@@ -198,7 +201,7 @@ const NO_RESULTS: PoolCallResults = { of: () => undefined }
 
 type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
-  | Extract<Ensured, { readonly kind: 'wait' }>
+  | Extract<Ensured, { readonly kind: 'wait' | 'reserve' }>
   | Asked
 
 /** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
@@ -214,7 +217,18 @@ function findAddress(planning: Planning): Found {
   const key = markerOf(rules.external, claim, { pool }) ?? ''
   const { offer } = resolved
   const ensured = askVerb<Ensured<unknown>>(planning, key, (results) =>
-    rules.ensure({ claim, pool, ledger, poolCalls, offer, key, results, former, nowMs: time.nowMs }),
+    rules.ensure({
+      claim,
+      pool,
+      ledger,
+      poolCalls,
+      offer,
+      key,
+      results,
+      former,
+      failureOf: (operation) => failureOf(input.resultOf?.(operation, key)),
+      nowMs: time.nowMs,
+    }),
   )
   if (ensured.kind === 'ask') return ensured
   if (ensured.kind === 'failed') {

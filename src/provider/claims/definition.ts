@@ -4,7 +4,7 @@ import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import type { ExternalFailure, Outcome, Plan } from '../../plan/index.js'
+import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } from '../../plan/index.js'
 
 /**
  * What a provider is, apart from the life of a claim, which is the same for all of them: its pools, and three verbs about one claim and one pool.
@@ -63,6 +63,12 @@ export interface ProviderDefinition<
    * result.
    */
   planPool(input: PoolPlanInput<P, L, V>): PoolPlan<R, I>
+  /**
+   * The claims, by their names in the namespace of the pool, for which a pool says in its annotations or its status that something is reserved: those that wait are planned
+   * again when it changes. Such a provider keeps what external systems have said to the calls of its claims also when the spec of the pool changes: what was
+   * created for a claim is its own. Left out: pools reserve nothing, and `ensure` cannot ask for that. O(reservations).
+   */
+  readonly reservedFor?: ((pool: P) => readonly string[]) | undefined
   /** The annotations of a pool that mean something to its ledger and its claims, as its spec does. */
   readonly poolAnnotations?: readonly string[] | undefined
   /** What the provider keeps in mind beyond one claim and one pool. Belongs to one planner. */
@@ -198,7 +204,23 @@ export interface EnsureInput<P, L, O, V = Json> extends ResolveInput<P, L, V> {
    * whoever uses the address does not know that the object was gone.
    */
   readonly former?: AddressAndPrefix | undefined
+  /** The last failure of a call for this claim. Left out: it has not failed since it went well, or was not made. */
+  failureOf(operation: string): CallFailure | undefined
   readonly nowMs: number
+}
+
+/** A call that has failed. */
+export interface CallFailure {
+  readonly failure: ExternalFailure
+  /** When, in milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/** A claim without an address, as its pool sees it. */
+export interface WaitingClaim<V = Json> {
+  readonly claim: IPAddressClaim
+  /** What was said to the last call of an operation for it; left out: nothing. */
+  resultOf(operation: string): ExternalResult<V> | undefined
 }
 
 /** What an IPAddress holds, as its spec says it. */
@@ -219,6 +241,8 @@ export type Ensured<I = Json> =
       readonly message: string
       readonly retryAfterSeconds?: number | undefined
     }
+  /** The pool has to reserve something first: its plan is made next, with this claim among those that wait. Nothing is written to the claim. */
+  | { readonly kind: 'reserve'; readonly message: string }
   | CallRequest<I>
 
 /** Why a claim has no address, as the condition Ready says it. */
@@ -287,6 +311,12 @@ export interface PoolPlanInput<P, L, V = Json> {
   readonly claims: number
   /** The results of the calls that were made for the pool. */
   readonly calls: PoolCallResults<V>
+  /** The claims of the pool that wait for room, for a reservation, or for an external system, the oldest first. O(n log n) in their number after it has changed. */
+  waiting(): Iterable<WaitingClaim<V>>
+  /**
+   * Whether the watch of IPAddress objects has told everything up to a resourceVersion ({@link CachedObjects.hasReached}): for pools that several processes reserve from.
+   */
+  hasReached(version: string): boolean
   readonly nowMs: number
 }
 
@@ -297,6 +327,8 @@ export interface PoolPlan<R extends Outcome, I = Json> extends Plan<R> {
    * A call that has failed is made when its time has come, one that was refused for good when the pool changes; until then the plan is carried out without it.
    */
   readonly call?: PoolCall<I> | undefined
+  /** Claims of the pool that are planned again after it, by their names in its namespace: what the plan has found out concerns them. */
+  readonly concerns?: readonly string[] | undefined
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */

@@ -1,6 +1,7 @@
 export type {
   AddressAndPrefix,
   AddressChange,
+  CallFailure,
   CallRequest,
   CallValues,
   ClaimLedger,
@@ -23,6 +24,7 @@ export type {
   ReleaseInput,
   Resolved,
   ResolveInput,
+  WaitingClaim,
   WaitReason,
 } from './definition.js'
 export { MARKER_ANNOTATION } from './external.js'

@@ -10,8 +10,8 @@ export type ClaimOutcome =
   /** The claim waits: for its Cluster, its pool, room in it, or for an object that is in the way. */
   | (Outcome & {
       readonly kind: 'waiting'
-      /** `ExternalCall`: for the answer of an external system that is asked by the effects. */
-      readonly reason: 'ClusterNotFound' | WaitReason | 'ExternalCall'
+      /** `ExternalCall`: for the answer of an external system that is asked by the effects. `Reservation`: for the plan of its pool. */
+      readonly reason: 'ClusterNotFound' | WaitReason | 'ExternalCall' | 'Reservation'
       /** The external system keeps no markers: if the answer is lost, an address may be lost with it. */
       readonly leakPossible?: true | undefined
     })

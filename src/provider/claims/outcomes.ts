@@ -122,7 +122,7 @@ export function planRefused(
   return wait(isLost ? step(soFar, 'AddressLost') : soFar, 'AllocationFailed', message)
 }
 
-export function waiting(reason: 'ClusterNotFound' | WaitReason, message: string): ClaimOutcome {
+export function waiting(reason: 'ClusterNotFound' | 'Reservation' | WaitReason, message: string): ClaimOutcome {
   return { kind: 'waiting', reason, message }
 }
 

@@ -28,7 +28,8 @@ import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
 import { planClaim } from './claim.js'
 import { ClaimsByAge } from './claims-by-age.js'
-import type { ClaimLedger, ProviderDefinition } from './definition.js'
+import type { ClaimLedger, ProviderDefinition, WaitingClaim } from './definition.js'
+import { markerOf } from './external.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
@@ -109,6 +110,8 @@ class ClaimWork {
   /** The addresses of claims that exist and have lost them, by key. */
   readonly #former = new Map<string, IPAddress>()
   readonly #orphans: Orphans
+  /** The keys that a plan wakes when it is carried out, beside what it writes. */
+  readonly #after = new WeakMap<Plan, readonly string[]>()
 
   constructor(rules: ProviderRules, objects: ClaimObjects) {
     this.#rules = rules
@@ -135,7 +138,8 @@ class ClaimWork {
       const object = isCall ? effect.pending : effect.kind === 'create' ? effect.object : undefined
       return [isCall && this.#beginCall(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
     })
-    return () => ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))
+    const after = this.#after.get(plan) ?? []
+    return () => [...after, ...ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))]
   }
 
   onResult(result: CallResult<unknown, unknown>): readonly string[] {
@@ -192,11 +196,40 @@ class ClaimWork {
     const record = this.record(key)
     record.planned = pool.metadata.uid
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
-    return record.calls.plan(pool, nowMs, (calls) => {
-      const plan = this.#rules.planPool({ pool, ledger: record.ledger, claims, calls, nowMs })
+    let concerns: readonly string[] = []
+    const waiting = () => this.#waitingFor(record, pool)
+    const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
+    const planned = record.calls.plan(pool, nowMs, (calls) => {
+      const plan = this.#rules.planPool({ pool, ledger: record.ledger, claims, calls, waiting, hasReached, nowMs })
+      concerns = this.#claimsOf(pool, plan.concerns ?? [])
       if (plan.call === undefined || this.#rules.external !== undefined) return plan
       return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
     })
+    if (concerns.length > 0) this.#after.set(planned, concerns)
+    return planned
+  }
+
+  *#waitingFor(record: PoolRecord, pool: KubeObject): Iterable<WaitingClaim<unknown>> {
+    for (const key of record.exhausted) {
+      const claim = this.#objects.claim(key)
+      if (claim === undefined) continue
+      const resultOf = this.#results.of(key)
+      const marker = markerOf(this.#rules.external, claim, { pool }) ?? ''
+      yield { claim, resultOf: (operation) => resultOf?.(operation, marker)?.answer }
+    }
+  }
+
+  /** The keys of claims of a pool, by their names in its namespace. */
+  #claimsOf({ metadata: { namespace } }: KubeObject, names: readonly string[]): readonly string[] {
+    return names.map((name) => claimKey(`${namespace}/${name}`))
+  }
+
+  /** The claims that wait, and for which a pool has reserved something otherwise than before. */
+  #claimsReserved(before: KubeObject | undefined, pool: KubeObject | undefined): readonly string[] {
+    const { reservedFor } = this.#rules
+    if (reservedFor === undefined) return []
+    const names = new Set([before, pool].flatMap((each) => (each ? this.#claimsOf(each, reservedFor(each)) : [])))
+    return [...names].filter((key) => this.#objects.claim(key) !== undefined && !this.isServed(key))
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
@@ -234,8 +267,12 @@ class ClaimWork {
     const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'
     // a claim that failed because another claim has its address does not wait for room
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
-    if (reason === 'PoolExhausted' || (reason === other && !waitsForOthers)) record?.exhausted.add(key, claim)
+    const waits = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
+    // pools that reserve see each claim that waits
+    const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
+    if (waits || isSeen) record?.exhausted.add(key, claim)
     else record?.exhausted.delete(key)
+    if (reason === 'Reservation' && reads.pool !== undefined) this.#after.set(plan, [formatRef(reads.pool)])
     return plan
   }
 
@@ -366,9 +403,9 @@ class ClaimWork {
     if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) calls.clear()
     else if (!isAsBefore) calls.retry()
     this.retry(claims)
-    // an answer is about the pool as it was
-    if (!isSameSpec) this.invalidate(claims)
-    return [key, ...claims, ...this.#wakeAll(others)]
+    // an answer is about the pool as it was, but for what was reserved for one claim
+    if (!isSameSpec && this.#rules.reservedFor === undefined) this.invalidate(claims)
+    return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.#wakeAll(others)]
   }
 
   /** All of a pool that its ledger goes by. */

@@ -44,7 +44,7 @@ export class PoolCalls {
     planPool: (calls: PoolCallResults<unknown>) => PoolPlan<R, unknown>,
   ): Plan<R> {
     const used = new Set<string>()
-    const { call, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
+    const { call, concerns: _, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
     if (call !== undefined) used.add(callKey(call.operation, markerOf(pool, call.id)))
     for (const [key, { failed }] of this.#known) {
       const mayBeMade = failed === undefined || retryAfter(failed, nowMs) === 0

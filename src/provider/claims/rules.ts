@@ -56,6 +56,7 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
 }
 
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
+const OPTIONAL: readonly string[] = ['confirm', 'release', 'holdsAddress', 'reservedFor']
 const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
@@ -66,8 +67,17 @@ function assertDefinition(definition: AnyDefinition): void {
   // keys have no group in them
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
   if (new Set(kinds).size < kinds.length) refuse('pools', 'kinds of different names', kinds.join(', '))
-  for (const verb of ['ledger', 'resolve', 'ensure', 'planPool', 'confirm', 'release', 'holdsAddress'] as const) {
-    const isOptional = verb === 'confirm' || verb === 'release' || verb === 'holdsAddress'
+  for (const verb of [
+    'ledger',
+    'resolve',
+    'ensure',
+    'planPool',
+    'confirm',
+    'release',
+    'holdsAddress',
+    'reservedFor',
+  ] as const) {
+    const isOptional = OPTIONAL.includes(verb)
     const own = definition[verb]
     if (typeof own !== 'function' && !(isOptional && own === undefined)) refuse(verb, 'a function', own)
   }
