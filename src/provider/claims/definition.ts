@@ -313,6 +313,8 @@ export interface PoolPlanInput<P, L, V = Json> {
   readonly calls: PoolCallResults<V>
   /** The claims of the pool that wait for room, for a reservation, or for an external system, the oldest first. O(n log n) in their number after it has changed. */
   waiting(): Iterable<WaitingClaim<V>>
+  /** A claim by its name in the namespace of the pool, if it is known, whichever pool it is of. */
+  claimOf(name: string): IPAddressClaim | undefined
   /**
    * Whether the watch of IPAddress objects has told everything up to a resourceVersion ({@link CachedObjects.hasReached}): for pools that several processes reserve from.
    */

@@ -198,9 +198,10 @@ class ClaimWork {
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
     let concerns: readonly string[] = []
     const waiting = () => this.#waitingFor(record, pool)
+    const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
     const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
     const planned = record.calls.plan(pool, nowMs, (calls) => {
-      const plan = this.#rules.planPool({ pool, ledger: record.ledger, claims, calls, waiting, hasReached, nowMs })
+      const plan = this.#rules.planPool({ pool, ledger: record.ledger, claims, calls, waiting, claimOf, hasReached, nowMs })
       concerns = this.#claimsOf(pool, plan.concerns ?? [])
       if (plan.call === undefined || this.#rules.external !== undefined) return plan
       return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')

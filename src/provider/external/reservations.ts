@@ -24,6 +24,8 @@ export interface Reservations {
   readonly entries: readonly Reservation[]
   /** Addresses that the pool has created, where the cloud keeps no markers. */
   readonly created?: readonly string[] | undefined
+  /** Addresses that another controller of this pool had listed when this one took it over. */
+  readonly adopted?: readonly string[] | undefined
 }
 
 export interface Reservation {
@@ -78,7 +80,7 @@ function parse(text: string): Reservations | undefined {
     return undefined
   }
   if (!isRecord(read)) return undefined
-  const { pool, uids, addressesVersion, entries, created } = read
+  const { pool, uids, addressesVersion, entries, created, adopted } = read
   const isRight =
     typeof pool === 'string' &&
     isTexts(uids) &&
@@ -87,7 +89,7 @@ function parse(text: string): Reservations | undefined {
     entries.length <= MAX_RESERVATIONS &&
     entries.every(isEntry) &&
     new Set(entries.map(({ uid }: Reservation) => uid)).size === entries.length &&
-    (created === undefined || (isTexts(created) && created.every(isAddress)))
+    [created, adopted].every((list) => list === undefined || (isTexts(list) && list.every(isAddress)))
   return isRight ? (read as unknown as Reservations) : undefined
 }
 

@@ -1,0 +1,297 @@
+import * as Address from '../../cidr/nouns/address.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import { AddressLedger } from '../claims/index.js'
+import type { CloudAddress, CloudFacts } from './cloud.js'
+import { type Candidate, FreeAddresses } from './free-addresses.js'
+import { claimOfMarker, Inventory } from './inventory.js'
+import type { ExternalPolicy, FailedAddress, Shortage } from './pool-kind.js'
+import type { Reservation, Reservations } from './reservations.js'
+
+/** What a pool is at the moment: what it says, and what it has reserved. */
+export interface PoolNow {
+  readonly policy: ExternalPolicy
+  readonly reservations: Reservations
+}
+
+/** How old things may be, in milliseconds. */
+export interface Delays {
+  /** How long a call may take. */
+  readonly callMs: number
+  /** How old what a list shows may be. */
+  readonly lagMs: number
+}
+
+/** What is in use of a pool, what the cloud has of it, and what can be given. One call of {@link sync} for each plan; everything else is O(1) or as documented. */
+export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
+  readonly #facts: CloudFacts
+  readonly #delays: Delays
+  #inventory: Inventory | undefined
+  /** The answer that the inventory was made of. */
+  #listed: unknown
+  #now: PoolNow | undefined
+  #nowKey = ''
+  #free = new FreeAddresses()
+  /** The place of each preallocated address, and of each that was taken over. */
+  #preallocated = new Map<string, Candidate>()
+  #adopted = new Set<string>()
+  #created = new Set<string>()
+  /** The addresses of IPAddress objects, with their number, by object and by address. */
+  readonly #texts = new Map<string, string>()
+  readonly #live = new Map<string, number>()
+  /** How many of the addresses that the pool has created claims have. */
+  #both = 0
+  /** Addresses whose IPAddress has gone, and when that was noticed: the cloud may have deleted them since the last list. */
+  readonly #gone = new Map<string, number>()
+  readonly #justGone = new Set<string>()
+  #startMs: number | undefined
+  /** Why claims without a reservation wait. */
+  shortage: Shortage | undefined
+  /** A list is wanted that is not older than this, in milliseconds since 1970. */
+  wantsListOfMs = 0
+
+  constructor(facts: CloudFacts, delays: Delays) {
+    super()
+    this.#facts = facts
+    this.#delays = delays
+  }
+
+  get inventory(): Inventory | undefined {
+    return this.#inventory
+  }
+
+  /** The addresses of IPAddress objects, each once. */
+  get live(): Iterable<string> {
+    return this.#live.keys()
+  }
+
+  /**
+   * Takes in what the pool says and what the cloud has listed. O(n log n) when one of them is another one, else O(reservations).
+   *
+   * @param key of all in the policy and the reservations that decides which addresses the pool may use
+   */
+  sync(now: PoolNow, key: string, listed: { readonly value: readonly CloudAddress[]; readonly askedAtMs: number } | undefined, nowMs: number): void {
+    this.#startMs ??= nowMs
+    for (const address of this.#justGone) this.#gone.set(address, nowMs)
+    this.#justGone.clear()
+    this.#now = now
+    const { uids } = now.reservations
+    const isNew = listed?.value !== this.#listed
+    if (isNew) {
+      this.#listed = listed?.value
+      const { lagMs } = this.#delays
+      const before = this.#inventory
+      this.#inventory = listed && new Inventory(listed.value, { askedAtMs: listed.askedAtMs, lagMs, uids, before })
+      for (const [address, atMs] of this.#gone) {
+        if (listed !== undefined && atMs + lagMs < listed.askedAtMs) this.#gone.delete(address)
+      }
+    }
+    if (isNew || key !== this.#nowKey) {
+      this.#nowKey = key
+      this.#rebuild(now)
+    }
+  }
+
+  /** Takes the answer of a call in. */
+  answered(address: string, object: CloudAddress | undefined, atMs: number): void {
+    const { uids } = this.#pool.reservations
+    if (this.#inventory?.get(address) === object) return
+    this.#inventory?.answered(address, object, { atMs, uids })
+    this.#note(address)
+  }
+
+  override observe(address: IPAddress): void {
+    super.observe(address)
+    const key = keyOf(address.metadata)
+    const text = canonical(address.spec.address)
+    const before = this.#texts.get(key)
+    if (before === text) return
+    if (before !== undefined) this.#leave(key, before)
+    if (text === undefined) return
+    this.#texts.set(key, text)
+    const count = (this.#live.get(text) ?? 0) + 1
+    this.#live.set(text, count)
+    if (count === 1 && this.#created.has(text)) this.#both++
+  }
+
+  override forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void {
+    super.forget(ref)
+    const text = this.#texts.get(keyOf(ref))
+    if (text !== undefined) this.#leave(keyOf(ref), text)
+  }
+
+  /** The IPAddress of a name in the namespace of the pool, if it is of this pool. */
+  addressOf(namespace: string | undefined, name: string): IPAddress | undefined {
+    return this.objects.get(keyOf({ namespace, name }))
+  }
+
+  /** Whether the pool has created an address, as far as anything says so: no other one is deleted. */
+  isCreated(address: string): boolean {
+    return this.#created.has(address)
+  }
+
+  /** Whether the pool may give an address, if it is free. */
+  isOfPool(address: string): boolean {
+    return this.#preallocated.has(address) || this.#created.has(address) || this.#adopted.has(address)
+  }
+
+  /** Puts an address back that was reserved. */
+  returned(address: string): void {
+    const candidate = this.#candidate(address)
+    if (candidate !== undefined) this.#free.add(candidate)
+  }
+
+  /** The first free addresses. @param reserved those that have an entry */
+  free(count: number, reserved: ReadonlySet<string>): readonly string[] {
+    return this.#free.first(count, ({ text }) => !reserved.has(text) && this.#isFree(text)).map(({ text }) => text)
+  }
+
+  /** All free ones. O(n) */
+  allFree(reserved: ReadonlySet<string>): readonly string[] {
+    return this.free(Number.POSITIVE_INFINITY, reserved)
+  }
+
+  /** When a list is to be asked for that shows whether an address that may be free is; `undefined`: there is no such address. After a start only. */
+  suspectUntilMs(): number | undefined {
+    const inventory = this.#inventory
+    if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
+    const untilMs = (this.#startMs ?? 0) + this.#delays.lagMs
+    if (inventory.askedAtMs >= untilMs) return undefined
+    return [...this.#created].some((address) => this.#isUsable(address) && !this.#live.has(address))
+      ? untilMs
+      : undefined
+  }
+
+  /** How many addresses count towards the limit: those of claims, those that the pool has created, and those that are reserved or being created. O(entries) */
+  count(entries: readonly Reservation[]): number {
+    let count = this.#live.size + this.#created.size - this.#both
+    for (const { uid, address } of entries) {
+      const known = address ?? this.#inventory?.markedFor(uid)
+      if (known === undefined || !(this.#live.has(known) || this.#created.has(known))) count++
+    }
+    return count
+  }
+
+  /** What the pool may use and cannot, and why. O(n) */
+  failed(): readonly FailedAddress[] {
+    const failed: FailedAddress[] = []
+    for (const address of [...this.#preallocated.keys(), ...this.#adopted]) {
+      if (this.#live.has(address)) continue
+      const reason = this.#unusable(address)
+      if (reason !== undefined) failed.push({ address, reason })
+    }
+    return failed
+  }
+
+  /** Addresses without a marker that were created in the cloud after a time, and that nothing else explains. For clouds that mark afterwards. O(n) */
+  unexplained(sinceMs: number, reserved: ReadonlySet<string>): readonly string[] {
+    const found: string[] = []
+    for (const [address, { marker, network, isAttached, createdAtMs }] of this.#inventory ?? []) {
+      const isOurs = this.isOfPool(address) || this.#live.has(address) || reserved.has(address)
+      if (isOurs || marker !== '' || isAttached || network !== this.network) continue
+      if (createdAtMs !== undefined && createdAtMs >= sinceMs) found.push(address)
+    }
+    return found.sort(inOrder)
+  }
+
+  /** The id of the network of the pool, when it is known. */
+  network: string | undefined
+
+  get #pool(): PoolNow {
+    return this.#now as PoolNow
+  }
+
+  #isFree(address: string): boolean {
+    if (this.#live.has(address) || this.#unusable(address) !== undefined) return false
+    const extent = this.extentOf({ metadata: { name: '' }, spec: { address } } as never)
+    return extent === undefined || this.ledger.blockers(extent).length === 0
+  }
+
+  /** Whether it is in the cloud as the pool needs it, and was not given back since the list was asked for. */
+  #isUsable(address: string): boolean {
+    return this.#unusable(address) === undefined
+  }
+
+  #unusable(address: string): FailedAddress['reason'] | undefined {
+    const inventory = this.#inventory
+    const object = inventory?.get(address)
+    if (inventory === undefined || object === undefined) return 'NotFound'
+    if (this.network !== undefined && object.network !== this.network) return 'OtherNetwork'
+    if (object.isAttached) return 'Attached'
+    const isDeleted = this.#pool.policy.reclaim === 'Delete' && this.#created.has(address)
+    return isDeleted && this.#gone.has(address) ? 'NotFound' : undefined
+  }
+
+  #rebuild({ policy, reservations }: PoolNow): void {
+    const { uids, created = [], adopted = [] } = reservations
+    const candidates = new Map<string, Candidate>()
+    this.#preallocated = new Map()
+    policy.preallocated.forEach((address, nth) => {
+      const text = Address.format(address)
+      if (!this.#preallocated.has(text)) this.#preallocated.set(text, { text, address, nth })
+    })
+    this.#adopted = new Set([...adopted, ...policy.adopt.addresses.map((address) => Address.format(address))])
+    this.#created = new Set()
+    for (const [text, { marker, tags }] of this.#inventory ?? []) {
+      const isCreated = claimOfMarker(marker, uids) !== undefined
+      if (isCreated && !this.#preallocated.has(text)) this.#created.add(text)
+      if (!isCreated && tags?.some((tag) => policy.adopt.tags.includes(tag)) === true) this.#adopted.add(text)
+    }
+    if (this.#facts.marker === 'none') {
+      for (const text of created) if (this.#inventory?.get(text) !== undefined) this.#created.add(text)
+    }
+    for (const text of [...this.#preallocated.keys(), ...this.#created, ...this.#adopted]) {
+      const candidate = this.#candidate(text)
+      if (candidate !== undefined && !this.#live.has(text)) candidates.set(text, candidate)
+    }
+    this.#free = new FreeAddresses(candidates.values())
+    this.#both = 0
+    for (const text of this.#created) if (this.#live.has(text)) this.#both++
+  }
+
+  #note(address: string): void {
+    const object = this.#inventory?.get(address)
+    const isCreated = object !== undefined && claimOfMarker(object.marker, this.#pool.reservations.uids) !== undefined
+    if (isCreated && !this.#preallocated.has(address)) {
+      if (!this.#created.has(address) && this.#live.has(address)) this.#both++
+      this.#created.add(address)
+    }
+    if (object === undefined && this.#created.delete(address) && this.#live.has(address)) this.#both--
+    if (object !== undefined) this.#gone.delete(address)
+    this.returned(address)
+  }
+
+  #candidate(text: string): Candidate | undefined {
+    const known = this.#preallocated.get(text)
+    if (known !== undefined || !this.isOfPool(text)) return known
+    return { text, address: Address.parse(text), nth: Number.MAX_SAFE_INTEGER }
+  }
+
+  #leave(key: string, text: string): void {
+    this.#texts.delete(key)
+    const count = (this.#live.get(text) ?? 0) - 1
+    if (count > 0) {
+      this.#live.set(text, count)
+      return
+    }
+    this.#live.delete(text)
+    if (this.#created.has(text)) this.#both--
+    this.#justGone.add(text)
+    if (this.#now !== undefined) this.returned(text)
+  }
+}
+
+/** The canonical form of an address; `undefined`: it is none. */
+export function canonical(text: string): string | undefined {
+  const address = Address.safeParse(text, { zone: 'drop' })
+  return address.ok ? Address.format(address.value) : undefined
+}
+
+/** Sorts canonical addresses by value. */
+export function inOrder(left: string, right: string): number {
+  return Address.compare(Address.parse(left), Address.parse(right))
+}
+
+function keyOf(ref: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `${ref.namespace ?? ''}/${ref.name}`
+}
