@@ -60,13 +60,13 @@ export interface Cloud {
   /** The network of a pool. `network` is what the spec of the pool says, and null if it says nothing: the only external network. Several or none is a failure that is not retryable. */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
-   * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose marker begins with `marker` (the uid of the pool), that have one of
-   * `tags`, or that are named in `addresses`, in canonical form.
+   * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose marker begins with one of `markers` (the uids that the pool has
+   * had, each with a slash), that have one of `tags`, or that are named in `addresses`, in canonical form.
    */
   listAddresses(
     input: CloudInput & {
       readonly network: string
-      readonly marker: string
+      readonly markers: readonly string[]
       readonly tags: readonly string[]
       readonly addresses: readonly string[]
     },

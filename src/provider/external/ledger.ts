@@ -12,6 +12,10 @@ import type { Reservation, Reservations } from './reservations.js'
 export interface PoolNow {
   readonly policy: ExternalPolicy
   readonly reservations: Reservations
+  /** The id of the network of the pool. */
+  readonly network: string
+  /** Of all in the policy and the reservations that decides which addresses the pool may use. */
+  readonly key: string
 }
 
 /** How old things may be, in milliseconds. */
@@ -30,7 +34,6 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   /** The answer that the inventory was made of. */
   #listed: unknown
   #now: PoolNow | undefined
-  #nowKey = ''
   #free = new FreeAddresses()
   /** The place of each preallocated address, and of each that was taken over. */
   #preallocated = new Map<string, Candidate>()
@@ -47,9 +50,6 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #startMs: number | undefined
   /** Why claims without a reservation wait. */
   shortage: Shortage | undefined
-  /** A list is wanted that is not older than this, in milliseconds since 1970. */
-  wantsListOfMs = 0
-
   constructor(facts: CloudFacts, delays: Delays) {
     super()
     this.#facts = facts
@@ -67,13 +67,12 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
 
   /**
    * Takes in what the pool says and what the cloud has listed. O(n log n) when one of them is another one, else O(reservations).
-   *
-   * @param key of all in the policy and the reservations that decides which addresses the pool may use
    */
-  sync(now: PoolNow, key: string, listed: { readonly value: readonly CloudAddress[]; readonly askedAtMs: number } | undefined, nowMs: number): void {
+  sync(now: PoolNow, listed: { readonly value: readonly CloudAddress[]; readonly askedAtMs: number } | undefined, nowMs: number): void {
     this.#startMs ??= nowMs
     for (const address of this.#justGone) this.#gone.set(address, nowMs)
     this.#justGone.clear()
+    const keyBefore = this.#now?.key
     this.#now = now
     const { uids } = now.reservations
     const isNew = listed?.value !== this.#listed
@@ -86,10 +85,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
         if (listed !== undefined && atMs + lagMs < listed.askedAtMs) this.#gone.delete(address)
       }
     }
-    if (isNew || key !== this.#nowKey) {
-      this.#nowKey = key
-      this.#rebuild(now)
-    }
+    if (isNew || now.key !== keyBefore) this.#rebuild(now)
   }
 
   /** Takes the answer of a call in. */
@@ -188,14 +184,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     const found: string[] = []
     for (const [address, { marker, network, isAttached, createdAtMs }] of this.#inventory ?? []) {
       const isOurs = this.isOfPool(address) || this.#live.has(address) || reserved.has(address)
-      if (isOurs || marker !== '' || isAttached || network !== this.network) continue
+      if (isOurs || marker !== '' || isAttached || network !== this.#pool.network) continue
       if (createdAtMs !== undefined && createdAtMs >= sinceMs) found.push(address)
     }
     return found.sort(inOrder)
   }
-
-  /** The id of the network of the pool, when it is known. */
-  network: string | undefined
 
   get #pool(): PoolNow {
     return this.#now as PoolNow
@@ -203,8 +196,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
 
   #isFree(address: string): boolean {
     if (this.#live.has(address) || this.#unusable(address) !== undefined) return false
-    const extent = this.extentOf({ metadata: { name: '' }, spec: { address } } as never)
-    return extent === undefined || this.ledger.blockers(extent).length === 0
+    return this.othersHolding({ metadata: { name: '' }, spec: { address } }).length === 0
   }
 
   /** Whether it is in the cloud as the pool needs it, and was not given back since the list was asked for. */
@@ -216,7 +208,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     const inventory = this.#inventory
     const object = inventory?.get(address)
     if (inventory === undefined || object === undefined) return 'NotFound'
-    if (this.network !== undefined && object.network !== this.network) return 'OtherNetwork'
+    if (object.network !== this.#pool.network) return 'OtherNetwork'
     if (object.isAttached) return 'Attached'
     const isDeleted = this.#pool.policy.reclaim === 'Delete' && this.#created.has(address)
     return isDeleted && this.#gone.has(address) ? 'NotFound' : undefined
@@ -230,7 +222,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
       const text = Address.format(address)
       if (!this.#preallocated.has(text)) this.#preallocated.set(text, { text, address, nth })
     })
-    this.#adopted = new Set([...adopted, ...policy.adopt.addresses.map((address) => Address.format(address))])
+    this.#adopted = new Set(adopted)
     this.#created = new Set()
     for (const [text, { marker, tags }] of this.#inventory ?? []) {
       const isCreated = claimOfMarker(marker, uids) !== undefined

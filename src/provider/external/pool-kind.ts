@@ -25,8 +25,11 @@ export interface ExternalPolicy {
   readonly gateway?: string | undefined
   /** Where new addresses are chosen, if the cloud can be asked for a certain one. */
   readonly ranges?: RangeSet | undefined
-  /** Addresses of another controller of this pool that are taken over: those that it lists, and those that have one of these tags. They are never deleted. */
-  readonly adopt: { readonly addresses: readonly Address[]; readonly tags: readonly string[] }
+  /**
+   * What is taken over of another controller of this pool, and never deleted: the addresses that the status lists when the pool is planned for the first time, and
+   * those that have one of these tags, at any time.
+   */
+  readonly adopt: { readonly listed: readonly Address[]; readonly tags: readonly string[] }
 }
 
 /** What a pool is found to be, for its status. */

@@ -45,7 +45,12 @@ export interface Reservation {
 
 /** What a pool says, or why that cannot be read: people have changed it, and nothing is given until it is put right or removed. */
 export type ReadReservations =
-  | { readonly ok: true; readonly value: Reservations }
+  | {
+      readonly ok: true
+      readonly value: Reservations
+      /** Whether the pool says it all, its uid included. */
+      readonly isWritten: boolean
+    }
   | { readonly ok: false; readonly problem: string }
 
 /** The reservations of a pool. A pool without any, or one that was copied from another, has none. O(n) */
@@ -53,14 +58,14 @@ export function reservationsOf(pool: KubeObject): ReadReservations {
   const place = placeOf(pool)
   const uid = pool.metadata.uid ?? ''
   const text = pool.metadata.annotations?.[RESERVATIONS_ANNOTATION]
-  if (text === undefined) return { ok: true, value: { pool: place, uids: [uid], entries: [] } }
+  if (text === undefined) return { ok: true, value: { pool: place, uids: [uid], entries: [] }, isWritten: false }
   const read = parse(text)
   if (read === undefined) {
     return { ok: false, problem: `the annotation ${RESERVATIONS_ANNOTATION} cannot be read: ${text.slice(0, 80)}` }
   }
-  if (read.pool !== place) return { ok: true, value: { pool: place, uids: [uid], entries: [] } }
+  if (read.pool !== place) return { ok: true, value: { pool: place, uids: [uid], entries: [] }, isWritten: false }
   const uids = read.uids.includes(uid) ? read.uids : [...read.uids, uid]
-  return { ok: true, value: { ...read, uids } }
+  return { ok: true, value: { ...read, uids }, isWritten: uids === read.uids }
 }
 
 /** The text of the annotation. */

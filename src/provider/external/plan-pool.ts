@@ -1,0 +1,186 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
+import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { addFinalizer, type Effect, type ExternalFailure, patchObject } from '../../plan/index.js'
+import type { PoolCall, PoolPlan, PoolPlanInput } from '../claims/index.js'
+import { type CloudAddress, type CloudNetwork, markerText } from './cloud.js'
+import { type ExternalPoolOutcome, type ExternalRules, LIST_PAUSE_MS } from './definition.js'
+import type { ExternalLedger } from './ledger.js'
+import { planEnd } from './plan-end.js'
+import type { ExternalPolicy, Shortage } from './pool-kind.js'
+import { reserve } from './reserve.js'
+import { formatReservations, RESERVATIONS_ANNOTATION, type Reservations, reservationsOf } from './reservations.js'
+import { statusEffects } from './status.js'
+
+export type Input<P extends KubeObject> = PoolPlanInput<P, ExternalLedger<P>>
+export type Planned = PoolPlan<ExternalPoolOutcome>
+
+/** A pool whose network and addresses are known. */
+export interface Situation {
+  readonly policy: ExternalPolicy
+  readonly reservations: Reservations
+  /** The id of the network. */
+  readonly network: string
+}
+
+/** Of clusterctl: the object has been moved to another cluster, and this copy of it is about to be deleted. */
+const MOVED_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move'
+
+const NOT_LISTED: Shortage = {
+  kind: 'unknown',
+  reason: 'PoolNotReady',
+  message: 'the cloud has not told yet which addresses there are',
+}
+
+/** The plan of a pool: which claims get which address, what is asked of the cloud, and what the status says. */
+export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Planned {
+  const { pool, ledger, calls, nowMs } = input
+  const { poolFinalizer } = rules.kind
+  if (hasPausedAnnotation(pool) || pool.metadata.annotations?.[MOVED_ANNOTATION] !== undefined) {
+    return { outcome: { kind: 'paused', message: 'the pool is paused, or was moved to another cluster' }, effects: [] }
+  }
+  if (isDeleting(pool) && !hasFinalizer(pool, poolFinalizer)) {
+    return { outcome: { kind: 'ended', message: 'nothing of ours holds it' }, effects: [] }
+  }
+  const read = rules.kind.policyOf(pool)
+  const reserved = reservationsOf(pool)
+  if (!read.ok) return notReady(rules, input, invalid(read.problems.join('; ')))
+  if (!reserved.ok) return notReady(rules, input, invalid(reserved.problem))
+  const { policy } = read
+  if (!isDeleting(pool)) {
+    const begun = begin(rules, pool, policy, reserved)
+    if (begun !== undefined) return begun
+  }
+  const found = calls.of('findNetwork')
+  if (found?.value === undefined) {
+    const why = 'where the addresses of the pool are'
+    const call: PoolCall = { operation: 'findNetwork', input: { ...about(pool, policy), network: policy.network }, why }
+    return notReady(rules, input, shortageOf('findNetwork', found?.failure) ?? NOT_LISTED, call)
+  }
+  const { id: network } = found.value as unknown as CloudNetwork
+  const listed = calls.of('listAddresses')
+  const { addresses } = (listed?.value ?? {}) as { readonly addresses?: readonly CloudAddress[] }
+  const inventory = addresses && { value: addresses, askedAtMs: listed?.askedAtMs ?? 0 }
+  const situation: Situation = { policy, reservations: reserved.value, network }
+  ledger.sync({ ...situation, key: policyKey(pool, reserved.value) }, inventory, nowMs)
+  if (ledger.inventory === undefined) {
+    return notReady(
+      rules,
+      input,
+      shortageOf('listAddresses', listed?.failure) ?? NOT_LISTED,
+      listCall(pool, situation, rules.listMs),
+    )
+  }
+  return isDeleting(pool) ? planEnd(rules, input, situation) : planGiving(rules, input, situation)
+}
+
+function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Planned {
+  const { pool, ledger, nowMs, calls } = input
+  const made = reserve(rules, input, situation)
+  const { shortage, reservations } = made
+  const concerns = concerned(ledger, shortage, made.unserved)
+  ledger.shortage = shortage
+  const effects: Effect[] = [...made.proofs]
+  if (reservations !== situation.reservations) effects.push(reservationsPatch(pool, reservations))
+  effects.push(...statusEffects(rules, input, situation.network))
+  const listedMs = ledger.inventory?.askedAtMs ?? 0
+  const period = made.unserved.length > 0 ? Math.min(rules.listMs, 2 * LIST_PAUSE_MS) : rules.listMs
+  const wantedMs = Math.max(listedMs + LIST_PAUSE_MS, Math.min(listedMs + period, made.wantsListMs ?? Infinity))
+  const isDue = wantedMs <= nowMs
+  const call = made.call ?? (isDue ? listCall(pool, situation, Math.max(1000, wantedMs - listedMs)) : undefined)
+  const failure = shortageOf('listAddresses', calls.of('listAddresses')?.failure)
+  const claimed = ledger.size
+  const isReady = shortage === undefined && failure === undefined
+  const message = shortage?.message ?? failure?.message ?? `${claimed} in use`
+  const againMs = Math.min(made.againMs ?? Infinity, isDue ? Infinity : wantedMs)
+  return {
+    outcome: isReady ? { kind: 'ready', claimed, message } : { kind: 'notReady', message },
+    effects,
+    call,
+    concerns,
+    ...(againMs < Infinity && { requeueAfterSeconds: Math.max(1, Math.ceil((againMs - nowMs) / 1000)) }),
+  }
+}
+
+/** The claims to which it means something that the pool has another reason, or none any more, for what it cannot give. */
+function concerned<P extends KubeObject>(
+  { shortage: before }: ExternalLedger<P>,
+  shortage: Shortage | undefined,
+  unserved: readonly string[],
+): readonly string[] {
+  const isSame = before?.reason === shortage?.reason && before?.message === shortage?.message
+  return isSame ? [] : unserved
+}
+
+/** What is written before anything else: the finalizer, then which uid the markers have, and what another controller had listed. */
+function begin<P extends KubeObject>(
+  { kind: { poolFinalizer } }: ExternalRules<P>,
+  pool: P,
+  { adopt }: ExternalPolicy,
+  { value, isWritten }: { readonly value: Reservations; readonly isWritten: boolean },
+): Planned | undefined {
+  const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'it is taken into service' }
+  if (!hasFinalizer(pool, poolFinalizer)) {
+    return { outcome, effects: [addFinalizer(pool, poolFinalizer, 'the pool must not go before its addresses')] }
+  }
+  if (isWritten) return undefined
+  const isFirst = value.uids.length === 1
+  const adopted = isFirst ? adopt.listed.map((address) => Address.format(address)) : []
+  return { outcome, effects: [reservationsPatch(pool, adopted.length === 0 ? value : { ...value, adopted })] }
+}
+
+/** Nothing can be given. The status says so, and the claims that wait. */
+export function notReady<P extends KubeObject>(
+  rules: ExternalRules<P>,
+  input: Input<P>,
+  shortage: Shortage,
+  call?: PoolCall,
+): Planned {
+  const { ledger } = input
+  const unserved = [...input.waiting()].map(({ claim }) => claim.metadata.name)
+  const concerns = concerned(ledger, shortage, unserved)
+  ledger.shortage = shortage
+  const effects = statusEffects(rules, input, undefined)
+  return { outcome: { kind: 'notReady', message: shortage.message }, effects, call, concerns }
+}
+
+function invalid(message: string): Shortage {
+  return { kind: 'invalid', reason: 'PoolNotReady', message }
+}
+
+/** What a failure of the cloud means for claims. */
+export function shortageOf(operation: string, failure: ExternalFailure | undefined): Shortage | undefined {
+  if (failure === undefined) return undefined
+  const { message, reason = 'PoolNotReady' } = failure
+  return { kind: 'cloud', operation, reason, message }
+}
+
+export function reservationsPatch(pool: KubeObject, reservations: Reservations) {
+  const annotations = { [RESERVATIONS_ANNOTATION]: formatReservations(reservations) }
+  return patchObject(pool, { metadata: { annotations } }, 'what is reserved is written before it is given')
+}
+
+/** All that decides which addresses a pool may use. */
+function policyKey(pool: KubeObject, { uids, adopted, created }: Reservations): string {
+  const { [RESERVATIONS_ANNOTATION]: _, ...annotations } = pool.metadata.annotations ?? {}
+  return JSON.stringify([pool.spec, annotations, uids, adopted, created])
+}
+
+/** What every call says of its pool. */
+export function about({ metadata: { namespace = '', name } }: KubeObject, { access }: ExternalPolicy) {
+  return { pool: { namespace, name }, access }
+}
+
+export function listCall(pool: KubeObject, { policy, reservations, network }: Situation, ageMs: number): PoolCall {
+  const { uids, adopted = [], created = [], entries } = reservations
+  const preallocated = policy.preallocated.map((address) => Address.format(address))
+  const addresses = [...preallocated, ...adopted, ...created, ...entries.flatMap(({ address }) => address ?? [])]
+  const markers = uids.map((uid) => markerText(uid, ''))
+  const { tags } = policy.adopt
+  return {
+    operation: 'listAddresses',
+    input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },
+    why: 'which addresses there are',
+    maxAgeSeconds: Math.max(1, Math.ceil(ageMs / 1000)),
+  }
+}
