@@ -219,8 +219,8 @@ export interface CallFailure {
 /** A claim without an address, as its pool sees it. */
 export interface WaitingClaim<V = Json> {
   readonly claim: IPAddressClaim
-  /** What was said to the last call of an operation for it; left out: nothing. */
-  resultOf(operation: string): ExternalResult<V> | undefined
+  /** What was said to the last call of an operation for it, and when; left out: nothing. */
+  resultOf(operation: string): { readonly answer: ExternalResult<V>; readonly atMs: number } | undefined
 }
 
 /** What an IPAddress holds, as its spec says it. */

@@ -216,7 +216,7 @@ class ClaimWork {
       if (claim === undefined) continue
       const resultOf = this.#results.of(key)
       const marker = markerOf(this.#rules.external, claim, { pool }) ?? ''
-      yield { claim, resultOf: (operation) => resultOf?.(operation, marker)?.answer }
+      yield { claim, resultOf: (operation) => resultOf?.(operation, marker) as ReturnType<WaitingClaim<unknown>['resultOf']> }
     }
   }
 

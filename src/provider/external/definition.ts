@@ -24,7 +24,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
 /** What a plan for a pool of external addresses came to. */
 export type ExternalPoolOutcome =
   /** It serves claims, as far as `message` says. */
-  | (Outcome & { readonly kind: 'ready'; readonly free: number; readonly claimed: number })
+  | (Outcome & { readonly kind: 'ready'; readonly claimed: number })
   /** Nothing can be given: see the message. */
   | (Outcome & { readonly kind: 'notReady' })
   | (Outcome & { readonly kind: 'paused' })

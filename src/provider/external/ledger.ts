@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
+import { Absences } from '../../plan/index.js'
 import { AddressLedger } from '../claims/index.js'
 import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
@@ -48,12 +49,23 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #gone = new Map<string, number>()
   readonly #justGone = new Set<string>()
   #startMs: number | undefined
+  /** What the last plan has reserved, as far as it was written. */
+  #taken: readonly string[] = []
+  /** The marks of the spare addresses for which this process has sent the call that creates them. */
+  readonly asked = new Set<string>()
+  /** The entries whose claims are gone, and since when. */
+  readonly absences: Absences
+  /** When the pool was first seen on its way out. */
+  endsSinceMs: number | undefined
+  /** When its lists in the status were last compared. */
+  statusMs = 0
   /** Why claims without a reservation wait. */
   shortage: Shortage | undefined
   constructor(facts: CloudFacts, delays: Delays) {
     super()
     this.#facts = facts
     this.#delays = delays
+    this.absences = new Absences((delays.callMs + delays.lagMs) / 1000)
   }
 
   get inventory(): Inventory | undefined {
@@ -86,6 +98,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
       }
     }
     if (isNew || now.key !== keyBefore) this.#rebuild(now)
+    else for (const address of this.#taken) this.returned(address)
+    this.#taken = []
   }
 
   /** Takes the answer of a call in. */
@@ -140,6 +154,18 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   /** The first free addresses. @param reserved those that have an entry */
   free(count: number, reserved: ReadonlySet<string>): readonly string[] {
     return this.#free.first(count, ({ text }) => !reserved.has(text) && this.#isFree(text)).map(({ text }) => text)
+  }
+
+  /** The first free address, which is left out until the next plan: what becomes of it is not known yet. */
+  take(reserved: ReadonlySet<string>): string | undefined {
+    const [address] = this.free(1, reserved)
+    if (address !== undefined) this.#taken = [...this.#taken, address]
+    return address
+  }
+
+  /** The addresses that the pool has created. */
+  get created(): Iterable<string> {
+    return this.#created
   }
 
   /** All free ones. O(n) */

@@ -89,7 +89,7 @@ function parse(text: string): Reservations | undefined {
   const isRight =
     typeof pool === 'string' &&
     isTexts(uids) &&
-    (addressesVersion === undefined || typeof addressesVersion === 'string') &&
+    (addressesVersion === undefined || /^\d{1,20}$/.test(`${addressesVersion}`)) &&
     Array.isArray(entries) &&
     entries.length <= MAX_RESERVATIONS &&
     entries.every(isEntry) &&

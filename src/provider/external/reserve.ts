@@ -1,0 +1,386 @@
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { type AbsentEffect, proofOfAbsence } from '../../plan/index.js'
+import type { PoolCall, WaitingClaim } from '../claims/index.js'
+import { readCreated } from './answer.js'
+import { markerText } from './cloud.js'
+import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
+import { canonical, type ExternalLedger } from './ledger.js'
+import { about, type Input, type Situation } from './plan-pool.js'
+import type { Shortage } from './pool-kind.js'
+import { MAX_RESERVATIONS, type Reservation, type Reservations } from './reservations.js'
+import { isSettled, unknownSince } from './unknown.js'
+
+/** What becomes of the reservations of a pool. */
+export interface Made {
+  /** The same object if nothing changes. */
+  readonly reservations: Reservations
+  /** That the claims are gone whose entries are removed. */
+  readonly proofs: readonly AbsentEffect[]
+  readonly shortage: Shortage | undefined
+  /** Names of the claims that wait and have no entry. */
+  readonly unserved: readonly string[]
+  readonly call: PoolCall | undefined
+  /** A list is needed that is asked for at this time or later. */
+  readonly wantsListMs: number | undefined
+  readonly againMs: number | undefined
+}
+
+/** How many addresses are created at a time. Its calls begin soon after the entry is written: an old entry without an address is one whose call is over. */
+const MAX_OPEN = 100
+/** While the watch of IPAddress objects is behind. */
+const BEHIND_MS = 1000
+
+/** Reviews the entries, and makes one for each claim that waits, in order, as far as there are addresses. */
+export function reserve<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Made {
+  return new Reserving(rules, input, situation).run()
+}
+
+class Reserving<P extends KubeObject> {
+  readonly #rules: ExternalRules<P>
+  readonly #input: Input<P>
+  readonly #situation: Situation
+  readonly #ledger: ExternalLedger<P>
+  readonly #nowMs: number
+  readonly #waiting: ReadonlyMap<string, WaitingClaim>
+  #entries: Reservation[] = []
+  readonly #reserved = new Set<string>()
+  readonly #proofs: AbsentEffect[] = []
+  /** Addresses that entries were removed for, of a cloud without markers. */
+  readonly #created: string[] = []
+  #version: string | undefined
+  #shortage: Shortage | undefined
+  #call: PoolCall | undefined
+  #wantsListMs: number | undefined
+  #againMs: number | undefined
+
+  constructor(rules: ExternalRules<P>, input: Input<P>, situation: Situation) {
+    this.#rules = rules
+    this.#input = input
+    this.#situation = situation
+    this.#ledger = input.ledger
+    this.#nowMs = input.nowMs
+    this.#waiting = new Map([...input.waiting()].map((each) => [each.claim.metadata.uid ?? '', each]))
+    this.#version = situation.reservations.addressesVersion
+  }
+
+  run(): Made {
+    const before = this.#situation.reservations
+    for (const { address } of before.entries) if (address !== undefined) this.#reserved.add(address)
+    const gone = new Set<string>()
+    for (const entry of before.entries) {
+      const reviewed = entry.claim === '' ? this.#spare(entry) : this.#review(entry, gone)
+      if (reviewed !== undefined) this.#entries.push(reviewed)
+      else if (entry.address !== undefined) this.#free(entry.address)
+    }
+    this.#removeGone(gone)
+    this.#explain()
+    const unserved = this.#serve()
+    this.#makeSpare()
+    return {
+      reservations: this.#result(before),
+      proofs: this.#proofs,
+      shortage: this.#shortage,
+      unserved,
+      call: this.#call,
+      wantsListMs: this.#wantsListMs,
+      againMs: this.#againMs,
+    }
+  }
+
+  #result(before: Reservations): Reservations {
+    const entries = this.#entries
+    const isSame =
+      entries.length === before.entries.length && entries.every((entry, nth) => entry === before.entries[nth])
+    const created = this.#newCreated(before.created)
+    if (isSame && created === before.created) return before
+    return { ...before, entries, addressesVersion: this.#version, ...(created && { created }) }
+  }
+
+  /** What the pool has created, of a cloud without markers: those that are gone from the cloud leave the list. */
+  #newCreated(before: readonly string[] | undefined): readonly string[] | undefined {
+    if (this.#created.length === 0) return before
+    const kept = (before ?? []).filter((each) => this.#ledger.isCreated(each) || this.#ledger.isLive(each))
+    return [...new Set([...kept, ...this.#created])]
+  }
+
+  /** An entry as it is now; `undefined`: it is not needed any more. @param gone collects the uids of claims that do not exist */
+  #review(entry: Reservation, gone: Set<string>): Reservation | undefined {
+    const { pool, claimOf } = this.#input
+    const object = this.#ledger.addressOf(pool.metadata.namespace, entry.claim)
+    if (object !== undefined && isOwnedBy(object, entry.uid)) return this.#given(entry, object)
+    if (claimOf(entry.claim)?.metadata.uid !== entry.uid) {
+      gone.add(entry.uid)
+      return entry
+    }
+    return entry.address === undefined ? this.#unaddressed(entry) : this.#addressed(entry)
+  }
+
+  /** The claim has its IPAddress: from now on that says it. */
+  #given({ isNew }: Reservation, { metadata, spec }: IPAddress): undefined {
+    const version = metadata.resourceVersion ?? ''
+    if (/^\d+$/.test(version) && BigInt(version) > BigInt(this.#version ?? 0)) this.#version = version
+    const text = canonical(spec.address)
+    if (isNew === true && text !== undefined && this.#rules.facts.marker === 'none') this.#created.push(text)
+    return undefined
+  }
+
+  /** An entry for which an address is being created. */
+  #unaddressed(entry: Reservation): Reservation {
+    const { facts, identity } = this.#rules
+    const result = this.#waiting.get(entry.uid)?.resultOf('createAddress')
+    if (result?.answer.ok === true) {
+      const created = readCreated(result.answer.value, this.#situation.network)
+      if (facts.marker === 'atomic' || !created.ok) return entry
+      // without a marker nothing but this entry says whose it is
+      return this.#withAddress(entry, created.address, true)
+    }
+    const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
+    if (failure?.failure.nothingDone === true && entry.by === identity) {
+      const address = this.#ledger.take(this.#reserved)
+      return address === undefined ? entry : this.#withAddress(entry, address)
+    }
+    const sinceMs = unknownSince(entry, failure, this.#rules)
+    if (sinceMs !== undefined) this.#wantsList(sinceMs + this.#rules.settleMs)
+    return entry
+  }
+
+  #withAddress(entry: Reservation, address: string, isNew?: true): Reservation {
+    this.#reserved.add(address)
+    const { isNew: _, ...rest } = entry
+    return { ...rest, address, ...(isNew && { isNew }) }
+  }
+
+  /** An entry with an address, which may not be there any more: then the claim gets another one, when no IPAddress for it can be in flight. */
+  #addressed(entry: Reservation): Reservation | undefined {
+    const { address = '', isNew, atMs } = entry
+    const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
+    const overMs = atMs + this.#rules.settleMs
+    if (isNew === true || this.#ledger.isUsable(address)) return entry
+    if (listedMs <= overMs) {
+      this.#wantsList(overMs)
+      return entry
+    }
+    return undefined
+  }
+
+  #removeGone(gone: ReadonlySet<string>): void {
+    const { due, requeueAfterSeconds } = this.#ledger.absences.look('entries', [...gone], this.#nowMs)
+    if (requeueAfterSeconds !== undefined) this.#again(this.#nowMs + requeueAfterSeconds * 1000)
+    if (due.size === 0) return
+    this.#entries = this.#entries.filter((entry) => {
+      if (entry.claim === '' || !due.has(entry.uid) || !this.#isLeft(entry)) return true
+      const { namespace } = this.#input.pool.metadata
+      const ref = { ...IPAddressClaim.info, namespace, name: entry.claim }
+      const { apiVersion, kind, name } = ref
+      const why = 'nothing may be given to it any more'
+      this.#proofs.push(...proofOfAbsence({ ref: { apiVersion, kind, namespace, name }, uid: entry.uid }, why))
+      if (entry.address !== undefined) this.#free(entry.address)
+      return false
+    })
+  }
+
+  /** Whether nothing is to be done any more for an entry whose claim is gone. What was created for it is deleted, or stays as a free address. */
+  #isLeft(entry: Reservation): boolean {
+    const { inventory } = this.#ledger
+    const overMs = entry.atMs + this.#rules.settleMs
+    if (inventory === undefined || inventory.askedAtMs <= overMs) {
+      this.#wantsList(overMs)
+      return false
+    }
+    const { isNew, uid } = entry
+    const address = isNew === true ? entry.address : inventory.markedFor(uid)
+    const object = address === undefined ? undefined : inventory.get(address)
+    if (address === undefined || object === undefined) return true
+    if (this.#rules.facts.marker === 'none') this.#created.push(address)
+    const isKept = this.#situation.policy.reclaim === 'Retain' || !this.#ledger.isCreated(address)
+    if (isKept || object.isAttached || this.#ledger.isLive(address)) return true
+    if (this.#input.calls.of('deleteAddress', object.id)?.value !== undefined) {
+      this.#ledger.answered(address, undefined, this.#nowMs)
+      return true
+    }
+    this.#ask('deleteAddress', object.id, { id: object.id, address }, 'its claim is gone')
+    return false
+  }
+
+  /**
+   * Addresses that were created by calls whose answers were lost, where the cloud marks afterwards. There may be as many of them as such calls, and each of these calls gets one. Are
+   * there more, then others have created addresses as well, and none of them is touched.
+   */
+  #explain(): void {
+    if (this.#rules.facts.marker !== 'after') return
+    const open = this.#entries.filter((entry) => {
+      const result = this.#waiting.get(entry.uid)?.resultOf('createAddress')
+      const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
+      const isOpen = entry.claim !== '' && entry.address === undefined && result?.answer.ok !== true
+      return isOpen && isSettled(unknownSince(entry, failure, this.#rules), this.#ledger.inventory, this.#rules)
+    })
+    const sinceMs = Math.min(...open.map(({ atMs }) => atMs))
+    const found = this.#ledger.unexplained(sinceMs, this.#reserved)
+    if (found.length === 0 || found.length > open.length) return
+    const given = new Map(open.slice(0, found.length).map((entry, nth) => [entry, found[nth] as string]))
+    this.#entries = this.#entries.map((entry) => {
+      const address = given.get(entry)
+      return address === undefined ? entry : this.#withAddress(entry, address, true)
+    })
+  }
+
+  /** @returns the names of the claims that get no entry */
+  #serve(): readonly string[] {
+    const { pool, hasReached } = this.#input
+    const { addressesVersion } = this.#situation.reservations
+    const known = new Set(this.#entries.map(({ uid }) => uid))
+    const wants = [...this.#waiting.values()].filter(({ claim }) => {
+      const { uid = '', name, namespace } = claim.metadata
+      const object = this.#ledger.addressOf(pool.metadata.namespace, name)
+      const isOther = namespace !== pool.metadata.namespace || isDeleting(claim)
+      return !known.has(uid) && !isOther && !(object !== undefined && isOwnedBy(object, uid))
+    })
+    if (addressesVersion !== undefined && !hasReached(addressesVersion)) {
+      this.#again(this.#nowMs + BEHIND_MS)
+      return wants.map(({ claim }) => claim.metadata.name)
+    }
+    let served = 0
+    for (const { claim } of wants) {
+      const entry = this.#entryFor(claim)
+      if (entry === undefined) break
+      this.#entries.push(entry)
+      served++
+    }
+    return wants.slice(served).map(({ claim }) => claim.metadata.name)
+  }
+
+  #entryFor({ metadata: { name, uid = '' } }: IPAddressClaim): Reservation | undefined {
+    if (this.#entries.length >= MAX_RESERVATIONS) return undefined
+    const { identity: by } = this.#rules
+    const entry: Reservation = { claim: name, uid, by, atMs: this.#nowMs }
+    const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
+    const address = this.#ledger.take(this.#reserved)
+    if (address !== undefined) {
+      if (listedMs + LIST_PAUSE_MS >= this.#nowMs) return this.#withAddress(entry, address)
+      // it may have been deleted by hand
+      this.#wantsList(this.#nowMs)
+      return undefined
+    }
+    const suspectMs = this.#ledger.suspectUntilMs()
+    if (suspectMs !== undefined) {
+      this.#wantsList(suspectMs)
+      return undefined
+    }
+    return this.#newEntry(entry)
+  }
+
+  /** An entry for an address that is to be created, if the pool may have one more. */
+  #newEntry(entry: Reservation): Reservation | undefined {
+    const { max } = this.#situation.policy
+    if (this.#entries.filter(({ address }) => address === undefined).length >= MAX_OPEN) {
+      this.#again(this.#nowMs + BEHIND_MS)
+      return undefined
+    }
+    if (max !== undefined && this.#ledger.count(this.#entries) >= max) {
+      const message = `the pool has ${max} addresses, as many as it may have, and none is free`
+      this.#shortage = { kind: 'max', reason: 'PoolExhausted', message }
+      return undefined
+    }
+    const { ranges } = this.#situation.policy
+    if (!this.#rules.facts.choosesAddress || ranges === undefined) return entry
+    const address = this.#ledger.choose(ranges, this.#reserved)
+    if (address !== undefined) return this.#withAddress(entry, address, true)
+    this.#shortage = { kind: 'max', reason: 'PoolExhausted', message: 'the ranges of the pool have no address left' }
+    return undefined
+  }
+
+  /** A spare address that is being created; `undefined`: it is there, or is not wanted any more. */
+  #spare(entry: Reservation): Reservation | undefined {
+    const { calls } = this.#input
+    const { facts, identity, settleMs } = this.#rules
+    const { uid, atMs } = entry
+    const ledger = this.#ledger
+    const result = calls.of('createAddress', uid)
+    const created = result?.value === undefined ? undefined : readCreated(result.value, this.#situation.network)
+    if (created?.ok === true) {
+      const { object, address } = created
+      if (facts.marker === 'none') this.#created.push(address)
+      const marked = facts.marker === 'after' ? calls.of('markAddress', uid)?.value : object
+      if (marked === undefined) {
+        this.#ask('markAddress', uid, { id: object.id, marker: this.#markerOf(uid) }, 'so that it is found again')
+        return entry
+      }
+      ledger.answered(address, { ...object, marker: this.#markerOf(uid) }, atMs)
+      this.#free(address)
+      return undefined
+    }
+    if (ledger.inventory?.markedFor(uid) !== undefined) return undefined
+    const isMine = entry.by === identity
+    if (isMine && result?.failure?.nothingDone === true && !this.#wantsSpare(this.#entries)) return undefined
+    const isFresh = isMine && !ledger.asked.has(uid)
+    if (isFresh || (isMine && result?.failure?.nothingDone === true)) {
+      this.#createSpare(entry)
+      return entry
+    }
+    if (!isSettled(atMs, ledger.inventory, this.#rules)) {
+      this.#wantsList(atMs + settleMs)
+      return entry
+    }
+    // nothing has come of it: another one is made, if it is still wanted
+    return undefined
+  }
+
+  #createSpare({ uid }: Reservation): void {
+    const { network } = this.#situation
+    const isAsked = this.#ask('createAddress', uid, { network, marker: this.#markerOf(uid), address: null }, 'so many are to be free')
+    if (isAsked) this.#ledger.asked.add(uid)
+  }
+
+  #makeSpare(): void {
+    const { identity, facts } = this.#rules
+    const { addressesVersion } = this.#situation.reservations
+    const isBehind = addressesVersion !== undefined && !this.#input.hasReached(addressesVersion)
+    const isBusy = this.#entries.some(({ claim }) => claim === '') || this.#entries.length >= MAX_RESERVATIONS
+    if (isBehind || isBusy || facts.choosesAddress || this.#shortage !== undefined || this.#call !== undefined) return
+    if (!this.#wantsSpare(this.#entries)) return
+    const entry = { claim: '', uid: `spare-${identity}-${this.#nowMs}`, by: identity, atMs: this.#nowMs }
+    this.#entries.push(entry)
+    this.#createSpare(entry)
+  }
+
+  #wantsSpare(entries: readonly Reservation[]): boolean {
+    const { minFree, max = Number.POSITIVE_INFINITY } = this.#situation.policy
+    return this.#ledger.free(minFree, this.#reserved).length < minFree && this.#ledger.count(entries) < max
+  }
+
+  #markerOf(uid: string): string {
+    return markerText(this.#input.pool.metadata.uid ?? '', uid)
+  }
+
+  /** @returns whether it is the call of this plan: there is one at a time, and one that waits after a failure lets others go first */
+  #ask(operation: string, id: string, input: PoolCall['input'] & object, why: string): boolean {
+    const { pool, calls } = this.#input
+    const waits = calls.of(operation, id)?.failure !== undefined && calls.of(operation, id)?.retryAfterSeconds !== 0
+    if (this.#call !== undefined || waits) {
+      this.#again(this.#nowMs + BEHIND_MS * 5)
+      return false
+    }
+    this.#call = { operation, id, input: { ...about(pool, this.#situation.policy), ...input }, why }
+    return true
+  }
+
+  #free(address: string): void {
+    this.#reserved.delete(address)
+    this.#ledger.returned(address)
+  }
+
+  #wantsList(atMs: number): void {
+    if (atMs <= (this.#ledger.inventory?.askedAtMs ?? 0)) return
+    this.#wantsListMs = Math.min(this.#wantsListMs ?? Number.POSITIVE_INFINITY, atMs + 1)
+  }
+
+  #again(atMs: number): void {
+    this.#againMs = Math.min(this.#againMs ?? Number.POSITIVE_INFINITY, atMs)
+  }
+}
+
+function isOwnedBy({ metadata }: IPAddress, uid: string): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+}

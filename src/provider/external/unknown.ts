@@ -1,0 +1,29 @@
+import type { CallFailure } from '../claims/index.js'
+import type { ExternalRules } from './definition.js'
+import type { Inventory } from './inventory.js'
+import type { Reservation } from './reservations.js'
+
+type Times = Pick<ExternalRules<never>, 'identity' | 'settleMs' | 'callMs'>
+
+/**
+ * Since when it is not known whether an address was created for an entry; `undefined`: no call for it was sent, or the cloud has said that it did nothing. Only the
+ * process that has written an entry knows whether it has sent a call.
+ */
+export function unknownSince(
+  { by, atMs }: Reservation,
+  failed: CallFailure | undefined,
+  { identity }: Times,
+): number | undefined {
+  if (by !== identity) return atMs
+  if (failed === undefined || failed.failure.nothingDone === true) return undefined
+  return failed.atMs
+}
+
+/** Whether a list shows what has come of a call: it was asked for when the call was over. */
+export function isSettled(
+  sinceMs: number | undefined,
+  inventory: Inventory | undefined,
+  { settleMs }: Pick<Times, 'settleMs'>,
+): boolean {
+  return sinceMs !== undefined && inventory !== undefined && inventory.askedAtMs > sinceMs + settleMs
+}
