@@ -201,7 +201,16 @@ class ClaimWork {
     const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
     const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
     const planned = record.calls.plan(pool, nowMs, (calls) => {
-      const plan = this.#rules.planPool({ pool, ledger: record.ledger, claims, calls, waiting, claimOf, hasReached, nowMs })
+      const plan = this.#rules.planPool({
+        pool,
+        ledger: record.ledger,
+        claims,
+        calls,
+        waiting,
+        claimOf,
+        hasReached,
+        nowMs,
+      })
       concerns = this.#claimsOf(pool, plan.concerns ?? [])
       if (plan.call === undefined || this.#rules.external !== undefined) return plan
       return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
@@ -216,7 +225,10 @@ class ClaimWork {
       if (claim === undefined) continue
       const resultOf = this.#results.of(key)
       const marker = markerOf(this.#rules.external, claim, { pool }) ?? ''
-      yield { claim, resultOf: (operation) => resultOf?.(operation, marker) as ReturnType<WaitingClaim<unknown>['resultOf']> }
+      yield {
+        claim,
+        resultOf: (operation) => resultOf?.(operation, marker) as ReturnType<WaitingClaim<unknown>['resultOf']>,
+      }
     }
   }
 

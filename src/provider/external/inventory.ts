@@ -15,12 +15,11 @@ export class Inventory {
   readonly problems: readonly string[]
 
   /** @param before of which answers are kept that the new list may not show yet */
-  constructor(
-    listed: readonly CloudAddress[],
-    { askedAtMs, lagMs, uids, before }: InventoryOptions,
-  ) {
+  constructor(listed: readonly CloudAddress[], { askedAtMs, lagMs, uids, before }: InventoryOptions) {
     this.askedAtMs = askedAtMs
-    const answers = [...(before === undefined ? [] : before.#answers)].filter(([, { atMs }]) => atMs + lagMs >= askedAtMs)
+    const answers = [...(before === undefined ? [] : before.#answers)].filter(
+      ([, { atMs }]) => atMs + lagMs >= askedAtMs,
+    )
     this.#answers = new Map(answers)
     const problems: string[] = []
     for (const object of listed) {
@@ -47,7 +46,11 @@ export class Inventory {
   }
 
   /** Takes the answer of a call in. `undefined`: the address was deleted. */
-  answered(address: string, object: CloudAddress | undefined, { atMs, uids }: { readonly atMs: number; readonly uids: readonly string[] }): void {
+  answered(
+    address: string,
+    object: CloudAddress | undefined,
+    { atMs, uids }: { readonly atMs: number; readonly uids: readonly string[] },
+  ): void {
     this.#answers.set(address, { object, atMs })
     this.#mark(address, uids)
   }

@@ -57,6 +57,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly absences: Absences
   /** When the pool was first seen on its way out. */
   endsSinceMs: number | undefined
+  /** A list is wanted that is asked for after this, for an address that is given back. */
+  wantsListMs = 0
+  /** Addresses that may be created by this pool or by others: {@link PoolReport.quarantined}. */
+  quarantined: readonly string[] = []
   /** When its lists in the status were last compared. */
   statusMs = 0
   /** Why claims without a reservation wait. */
@@ -66,6 +70,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#facts = facts
     this.#delays = delays
     this.absences = new Absences((delays.callMs + delays.lagMs) / 1000)
+  }
+
+  /** The id of the network, when it is known. */
+  get network(): string | undefined {
+    return this.#now?.network
   }
 
   get inventory(): Inventory | undefined {
@@ -80,7 +89,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   /**
    * Takes in what the pool says and what the cloud has listed. O(n log n) when one of them is another one, else O(reservations).
    */
-  sync(now: PoolNow, listed: { readonly value: readonly CloudAddress[]; readonly askedAtMs: number } | undefined, nowMs: number): void {
+  sync(
+    now: PoolNow,
+    listed: { readonly value: readonly CloudAddress[]; readonly askedAtMs: number } | undefined,
+    nowMs: number,
+  ): void {
     this.#startMs ??= nowMs
     for (const address of this.#justGone) this.#gone.set(address, nowMs)
     this.#justGone.clear()
@@ -140,6 +153,37 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.#created.has(address)
   }
 
+  /** The canonical address of an IPAddress. */
+  textOf({ spec }: IPAddress): string | undefined {
+    return canonical(spec.address)
+  }
+
+  /** Whether another IPAddress has an address as well. */
+  isOfOthers(
+    address: string,
+    { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
+  ): boolean {
+    return this.othersHolding({ metadata: { namespace, name }, spec: { address } }).length > 0
+  }
+
+  /** Whether an IPAddress has it. */
+  isLive(address: string): boolean {
+    return this.#live.has(address)
+  }
+
+  /** The first address of some ranges that the cloud does not have and that nothing has. O(n) */
+  choose(ranges: RangeSet, reserved: ReadonlySet<string>): string | undefined {
+    for (const range of rangesOf(ranges)) {
+      for (let address = range.first; Address.compare(address, range.last) <= 0; address = Address.add(address, 1)) {
+        const text = Address.format(address)
+        const isTaken = reserved.has(text) || this.#live.has(text) || this.#inventory?.get(text) !== undefined
+        if (!isTaken) return text
+        if (Address.compare(address, range.last) === 0) break
+      }
+    }
+    return undefined
+  }
+
   /** Whether the pool may give an address, if it is free. */
   isOfPool(address: string): boolean {
     return this.#preallocated.has(address) || this.#created.has(address) || this.#adopted.has(address)
@@ -179,7 +223,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
     const untilMs = (this.#startMs ?? 0) + this.#delays.lagMs
     if (inventory.askedAtMs >= untilMs) return undefined
-    return [...this.#created].some((address) => this.#isUsable(address) && !this.#live.has(address))
+    return [...this.#created].some((address) => this.isUsable(address) && !this.#live.has(address))
       ? untilMs
       : undefined
   }
@@ -226,7 +270,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /** Whether it is in the cloud as the pool needs it, and was not given back since the list was asked for. */
-  #isUsable(address: string): boolean {
+  isUsable(address: string): boolean {
     return this.#unusable(address) === undefined
   }
 

@@ -8,8 +8,8 @@ import { type ExternalPoolOutcome, type ExternalRules, LIST_PAUSE_MS } from './d
 import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
 import type { ExternalPolicy, Shortage } from './pool-kind.js'
-import { reserve } from './reserve.js'
 import { formatReservations, RESERVATIONS_ANNOTATION, type Reservations, reservationsOf } from './reservations.js'
+import { reserve } from './reserve.js'
 import { statusEffects } from './status.js'
 
 export type Input<P extends KubeObject> = PoolPlanInput<P, ExternalLedger<P>>
@@ -82,17 +82,22 @@ function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<
   ledger.shortage = shortage
   const effects: Effect[] = [...made.proofs]
   if (reservations !== situation.reservations) effects.push(reservationsPatch(pool, reservations))
-  effects.push(...statusEffects(rules, input, situation.network))
+  const status = statusEffects(rules, input, situation.network)
+  effects.push(...status.effects)
   const listedMs = ledger.inventory?.askedAtMs ?? 0
   const period = made.unserved.length > 0 ? Math.min(rules.listMs, 2 * LIST_PAUSE_MS) : rules.listMs
-  const wantedMs = Math.max(listedMs + LIST_PAUSE_MS, Math.min(listedMs + period, made.wantsListMs ?? Infinity))
+  const releaseMs = ledger.wantsListMs > listedMs ? ledger.wantsListMs : Infinity
+  const wantedMs = Math.max(
+    listedMs + LIST_PAUSE_MS,
+    Math.min(listedMs + period, made.wantsListMs ?? Infinity, releaseMs),
+  )
   const isDue = wantedMs <= nowMs
   const call = made.call ?? (isDue ? listCall(pool, situation, Math.max(1000, wantedMs - listedMs)) : undefined)
   const failure = shortageOf('listAddresses', calls.of('listAddresses')?.failure)
   const claimed = ledger.size
   const isReady = shortage === undefined && failure === undefined
   const message = shortage?.message ?? failure?.message ?? `${claimed} in use`
-  const againMs = Math.min(made.againMs ?? Infinity, isDue ? Infinity : wantedMs)
+  const againMs = Math.min(made.againMs ?? Infinity, status.againMs ?? Infinity, isDue ? Infinity : wantedMs)
   return {
     outcome: isReady ? { kind: 'ready', claimed, message } : { kind: 'notReady', message },
     effects,
@@ -140,7 +145,7 @@ export function notReady<P extends KubeObject>(
   const unserved = [...input.waiting()].map(({ claim }) => claim.metadata.name)
   const concerns = concerned(ledger, shortage, unserved)
   ledger.shortage = shortage
-  const effects = statusEffects(rules, input, undefined)
+  const { effects } = statusEffects(rules, input, undefined)
   return { outcome: { kind: 'notReady', message: shortage.message }, effects, call, concerns }
 }
 

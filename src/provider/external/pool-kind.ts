@@ -44,6 +44,8 @@ export interface PoolReport {
   readonly quarantined: readonly string[]
   /** Why a claim that comes now waits; left out: it does not. */
   readonly shortage: Shortage | undefined
+  /** Whether the cloud has told anything yet. Until then the lists but `claimed` are empty, and the status keeps those that it has. */
+  readonly isKnown: boolean
 }
 
 export interface FailedAddress {
@@ -64,10 +66,16 @@ export interface Shortage {
 export interface ExternalPoolKind<P extends KubeObject> {
   readonly model: Model<P>
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
+  /** The annotations of a pool that its policy is read from. */
+  readonly annotations?: readonly string[] | undefined
   /** On a pool: it stays until its addresses are given back. */
   readonly poolFinalizer: string
   /** Reads a pool, or says in sentences what is wrong with it. Pure; called once for each version. */
-  policyOf(pool: P): { readonly ok: true; readonly policy: ExternalPolicy } | { readonly ok: false; readonly problems: readonly string[] }
+  policyOf(
+    pool: P,
+  ):
+    | { readonly ok: true; readonly policy: ExternalPolicy }
+    | { readonly ok: false; readonly problems: readonly string[] }
   /** The merge patch that has the status say a report; `undefined`: it says that already. */
   statusPatch(pool: P, report: PoolReport, time: PlanTime): MergePatch | undefined
 }

@@ -1,5 +1,5 @@
-import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { type AbsentEffect, proofOfAbsence } from '../../plan/index.js'
 import type { PoolCall, WaitingClaim } from '../claims/index.js'
@@ -143,7 +143,9 @@ class Reserving<P extends KubeObject> {
     }
     const sinceMs = unknownSince(entry, failure, this.#rules)
     if (sinceMs !== undefined) this.#wantsList(sinceMs + this.#rules.settleMs)
-    return entry
+    // the call is sent within this time after the entry is written
+    const isOld = entry.by === identity && result === undefined && this.#nowMs > entry.atMs + this.#rules.callMs / 2
+    return isOld ? { ...entry, atMs: this.#nowMs } : entry
   }
 
   #withAddress(entry: Reservation, address: string, isNew?: true): Reservation {
@@ -218,6 +220,8 @@ class Reserving<P extends KubeObject> {
     })
     const sinceMs = Math.min(...open.map(({ atMs }) => atMs))
     const found = this.#ledger.unexplained(sinceMs, this.#reserved)
+    const isAmbiguous = open.length > 0 && found.length > open.length
+    this.#ledger.quarantined = isAmbiguous ? found : []
     if (found.length === 0 || found.length > open.length) return
     const given = new Map(open.slice(0, found.length).map((entry, nth) => [entry, found[nth] as string]))
     this.#entries = this.#entries.map((entry) => {
@@ -329,7 +333,12 @@ class Reserving<P extends KubeObject> {
 
   #createSpare({ uid }: Reservation): void {
     const { network } = this.#situation
-    const isAsked = this.#ask('createAddress', uid, { network, marker: this.#markerOf(uid), address: null }, 'so many are to be free')
+    const isAsked = this.#ask(
+      'createAddress',
+      uid,
+      { network, marker: this.#markerOf(uid), address: null },
+      'so many are to be free',
+    )
     if (isAsked) this.#ledger.asked.add(uid)
   }
 

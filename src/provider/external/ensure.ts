@@ -1,0 +1,150 @@
+import * as Address from '../../cidr/nouns/address.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { CallRequest, Ensured, EnsureInput, Released, ReleaseInput, WaitReason } from '../claims/index.js'
+import { readCreated } from './answer.js'
+import { type CloudAddress, markerText } from './cloud.js'
+import type { ExternalRules } from './definition.js'
+import type { ExternalLedger } from './ledger.js'
+import { about } from './plan-pool.js'
+import type { ExternalPolicy } from './pool-kind.js'
+import { type Reservation, reservationsOf } from './reservations.js'
+import { isSettled, unknownSince } from './unknown.js'
+
+type Input<P extends KubeObject> = EnsureInput<P, ExternalLedger<P>, ExternalPolicy>
+
+/** The address that the pool has reserved for a claim, or the call that creates it. */
+export function ensure<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Ensured {
+  const { claim, pool, ledger } = input
+  const reserved = reservationsOf(pool)
+  const entry = reserved.ok ? reserved.value.entries.find(({ uid }) => uid === claim.metadata.uid) : undefined
+  if (entry === undefined) {
+    const { shortage } = ledger
+    if (shortage === undefined) return { kind: 'reserve', message: 'waits for a reservation' }
+    const { reason, message } = shortage
+    return { kind: 'wait', reason, message }
+  }
+  const { network, inventory } = ledger
+  // after a start the pool asks first
+  if (network === undefined || inventory === undefined) return { kind: 'reserve', message: 'waits for its pool' }
+  if (entry.address === undefined) return create(rules, input, entry, network)
+  if (entry.isNew !== true) return offer(input, entry.address, 'it is reserved, and was free')
+  return confirmNew(rules, input, entry, network)
+}
+
+/** The call that creates an address of which nothing is known yet, or what has come of it. */
+function create<P extends KubeObject>(
+  rules: ExternalRules<P>,
+  input: Input<P>,
+  entry: Reservation,
+  network: string,
+): Ensured {
+  const { ledger, results, nowMs } = input
+  const found = ledger.inventory?.markedFor(entry.uid)
+  if (found !== undefined && ledger.isUsable(found)) return offer(input, found, 'it was created for the claim')
+  if (results.createAddress !== undefined) {
+    const created = readCreated(results.createAddress, network)
+    if (!created.ok) return wait('AllocationFailed', created.problem)
+    if (rules.facts.marker !== 'atomic') return { kind: 'reserve', message: `${created.address} is noted` }
+    return offer(input, created.address, 'it was created for the claim')
+  }
+  const failed = input.failureOf('createAddress')
+  const sinceMs = unknownSince(entry, failed, rules)
+  const isLate = sinceMs === undefined && failed === undefined && nowMs > entry.atMs + rules.callMs
+  if (isLate) return { kind: 'reserve', message: 'its reservation is renewed' }
+  if (sinceMs === undefined) return creation(input, entry.uid, network, null)
+  if (!isSettled(sinceMs, ledger.inventory, rules)) return unsettled(failed?.failure.message)
+  if (rules.facts.marker === 'after' && ledger.quarantined.length > 0) {
+    const message = `it is not known which of these addresses was created for the claim: ${ledger.quarantined.join(', ')}`
+    return wait('AllocationFailed', message)
+  }
+  // what was sent is over, and nothing has come of it that could be found
+  return creation(input, entry.uid, network, null)
+}
+
+/** An address that the pool creates, and that is known: it was chosen, or answered, or found. */
+function confirmNew<P extends KubeObject>(
+  rules: ExternalRules<P>,
+  input: Input<P>,
+  entry: Reservation,
+  network: string,
+): Ensured {
+  const { ledger, results, nowMs } = input
+  const { marker: mode } = rules.facts
+  const { address = '', uid } = entry
+  const object = answerOf(results.createAddress) ?? ledger.inventory?.get(address)
+  if (object === undefined) {
+    const isChosen = rules.facts.choosesAddress
+    const failed = input.failureOf('createAddress')
+    const sinceMs = unknownSince(entry, failed, rules)
+    const isFresh = sinceMs === undefined && (failed !== undefined || nowMs <= entry.atMs + rules.callMs)
+    if (isChosen && (isFresh || isSettled(sinceMs, ledger.inventory, rules))) {
+      return creation(input, uid, network, address)
+    }
+    return unsettled(failed?.failure.message)
+  }
+  const marker = markerText(input.pool.metadata.uid ?? '', uid)
+  if (mode === 'after' && object.marker !== marker && results.markAddress === undefined) {
+    const call = { ...about(input.pool, input.offer), id: object.id, marker }
+    return { kind: 'call', operation: 'markAddress', input: call, why: 'so that it is known whose it is' }
+  }
+  return offer(input, address, 'it was created for the claim')
+}
+
+function answerOf(value: unknown): CloudAddress | undefined {
+  return typeof value === 'object' && value !== null && 'id' in value ? (value as CloudAddress) : undefined
+}
+
+function creation<P extends KubeObject>(
+  { pool, offer: policy }: Input<P>,
+  uid: string,
+  network: string,
+  address: string | null,
+): CallRequest {
+  const marker = markerText(pool.metadata.uid ?? '', uid)
+  const input = { ...about(pool, policy), network, marker, address }
+  return { kind: 'call', operation: 'createAddress', input, why: 'no address of the pool is free' }
+}
+
+function offer<P extends KubeObject>({ offer: policy }: Input<P>, text: string, why: string): Ensured {
+  const address = Address.parse(text)
+  const prefix = policy.prefix ?? Address.bitsOf(address.family)
+  return { kind: 'address', address, prefix, gateway: policy.gateway, why }
+}
+
+function unsettled(message = 'another process has begun'): Ensured {
+  return wait('AllocationFailed', `it is not known yet whether an address was created: ${message}`)
+}
+
+function wait(reason: WaitReason, message: string): Ensured {
+  return { kind: 'wait', reason, message }
+}
+
+/** What becomes of the address of a claim that needs it no more: one that the pool has created is deleted, unless the pool retains it. */
+export function release<P extends KubeObject>(
+  rules: ExternalRules<P>,
+  { pool, address, ledger, results, claim, nowMs }: ReleaseInput<P, ExternalLedger<P>>,
+): Released {
+  if (pool === undefined || address === undefined || results.deleteAddress !== undefined) return { kind: 'done' }
+  const read = rules.kind.policyOf(pool)
+  if (!read.ok || read.policy.reclaim === 'Retain') return { kind: 'done' }
+  const { inventory, network } = ledger
+  if (inventory === undefined || network === undefined) return { kind: 'wait', remainingSeconds: 1 }
+  const text = ledger.textOf(address)
+  const object = text === undefined ? undefined : inventory.get(text)
+  if (text === undefined || object === undefined) {
+    const createdMs = Date.parse(address.metadata.creationTimestamp ?? '')
+    const isListed = !(createdMs + 1000 + rules.lagMs >= inventory.askedAtMs)
+    if (isListed) return { kind: 'done' }
+    return wantsList(ledger, nowMs)
+  }
+  if (!ledger.isCreated(text) || ledger.isOfOthers(text, claim.metadata)) return { kind: 'done' }
+  if (object.isAttached) return wantsList(ledger, nowMs)
+  const input = { ...about(pool, read.policy), id: object.id, address: text }
+  return { kind: 'call', operation: 'deleteAddress', input, why: 'its claim needs it no more' }
+}
+
+/** It is looked at again with the next list. */
+function wantsList<P extends KubeObject>(ledger: ExternalLedger<P>, nowMs: number): Released {
+  ledger.wantsListMs = Math.max(ledger.wantsListMs, nowMs)
+  return { kind: 'wait', remainingSeconds: 15 }
+}

@@ -1,0 +1,77 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import { removeFinalizer } from '../../plan/index.js'
+import type { PoolCall } from '../claims/index.js'
+import type { CloudAddress } from './cloud.js'
+import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
+import { claimOfMarker } from './inventory.js'
+import { about, type Input, listCall, type Planned, type Situation } from './plan-pool.js'
+import { statusEffects } from './status.js'
+
+/**
+ * The end of a pool, when no IPAddress and no claim has anything of it: with `Delete` the addresses that it has created are deleted, with `Retain` their
+ * markers are removed. One that cannot be deleted holds up no other, but the pool.
+ */
+export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Planned {
+  const { pool, ledger, claims, nowMs } = input
+  ledger.endsSinceMs ??= nowMs
+  ledger.shortage = { kind: 'invalid', reason: 'PoolNotReady', message: 'the pool is being deleted' }
+  const { effects } = statusEffects(rules, input, situation.network)
+  if (ledger.size + claims > 0) {
+    const message = `kept for ${ledger.size} addresses and ${claims} claims`
+    return { outcome: { kind: 'ending', message }, effects }
+  }
+  const open = situation.reservations.entries.map(({ atMs }) => atMs + rules.settleMs)
+  const wantedMs = Math.max(ledger.endsSinceMs, ...open)
+  const listedMs = ledger.inventory?.askedAtMs ?? 0
+  if (listedMs < wantedMs) return listLater(input, situation, { wantedMs, effects })
+  const left = leftOf(rules, input, situation)
+  const [call] = left.calls.filter(({ operation, id }) => isDue(input, operation, id))
+  if (call !== undefined) {
+    return { outcome: { kind: 'ending', message: `${left.calls.length} addresses to give back` }, effects, call }
+  }
+  if (left.calls.length + left.attached.length > 0) {
+    const again = listLater(input, situation, { wantedMs: listedMs + 2 * LIST_PAUSE_MS, effects })
+    const message = `waits for ${left.attached.length} addresses that are attached and ${left.calls.length} that could not be given back`
+    return { ...again, outcome: { kind: 'ending', message } }
+  }
+  const removal = removeFinalizer(pool, rules.kind.poolFinalizer, 'nothing of the pool is in use any more')
+  return { outcome: { kind: 'ended', message: 'everything is given back' }, effects: [removal] }
+}
+
+/** A list when it is due, and until then nothing. */
+function listLater<P extends KubeObject>(
+  { pool, nowMs, ledger }: Input<P>,
+  situation: Situation,
+  { wantedMs, effects }: { readonly wantedMs: number; readonly effects: Planned['effects'] },
+): Planned {
+  const outcome = { kind: 'ending', message: 'waits for a list of the addresses that are left' } as const
+  const listedMs = ledger.inventory?.askedAtMs ?? 0
+  if (nowMs >= wantedMs) return { outcome, effects, call: listCall(pool, situation, Math.max(1000, nowMs - listedMs)) }
+  return { outcome, effects, requeueAfterSeconds: Math.max(1, Math.ceil((wantedMs - nowMs) / 1000)) }
+}
+
+/** The calls that are still to be made, and the addresses that are attached. */
+function leftOf<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation) {
+  const { pool, ledger, calls } = input
+  const { policy, reservations } = situation
+  const doomed: [string, CloudAddress][] = []
+  for (const [address, object] of ledger.inventory ?? []) {
+    const isMarked = claimOfMarker(object.marker, reservations.uids) !== undefined
+    if (policy.reclaim === 'Delete' ? ledger.isCreated(address) : isMarked) doomed.push([address, object])
+  }
+  const isDelete = policy.reclaim === 'Delete'
+  const attached = isDelete ? doomed.filter(([, { isAttached }]) => isAttached).map(([address]) => address) : []
+  const wanted = doomed
+    .filter(([, { isAttached }]) => !(isDelete && isAttached))
+    .map(([address, { id }]): PoolCall => {
+      const input = { ...about(pool, policy), id, ...(isDelete ? { address } : { marker: '' }) }
+      const why = isDelete ? 'the pool is being deleted' : 'the pool is being deleted, and the address stays'
+      return { operation: isDelete ? 'deleteAddress' : 'markAddress', id, input, why }
+    })
+  return { attached, calls: wanted.filter(({ operation, id }) => calls.of(operation, id)?.value === undefined) }
+}
+
+function isDue<P extends KubeObject>({ calls }: Input<P>, operation: string, id: string | undefined): boolean {
+  const known = calls.of(operation, id)
+  return known?.failure === undefined || known.retryAfterSeconds === 0
+}

@@ -1,0 +1,69 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import { refuse } from '../../errors/refuse.js'
+import { defineProvider, type Provider } from '../claims/index.js'
+import { MAX_CALL_SECONDS } from './cloud.js'
+import {
+  type ExternalPoolOutcome,
+  type ExternalPoolsDefinition,
+  type ExternalRules,
+  LIST_PAUSE_MS,
+} from './definition.js'
+import { ensure, release } from './ensure.js'
+import { ExternalLedger } from './ledger.js'
+import { planPool } from './plan-pool.js'
+import type { ExternalPolicy } from './pool-kind.js'
+import { reservationsOf } from './reservations.js'
+
+/**
+ * A provider of Cluster API whose addresses are in a cloud. A pool gives its preallocated addresses first, then free ones that it has, and then creates new ones, up to
+ * its limit.
+ *
+ * Every address that a claim is given, and every one that is created, is reserved before in an annotation of the pool. So several processes may work at the
+ * same time, and a crash at any point loses nothing: {@link CloudFacts.marker} says what the cloud has to do for that.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function externalPools<P extends KubeObject>(
+  definition: ExternalPoolsDefinition<P>,
+): Provider<P, ExternalLedger<P>, ExternalPoolOutcome> {
+  const rules = rulesOf(definition)
+  const { kind, facts, callMs, lagMs } = rules
+  return defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome>({
+    name: rules.name,
+    pools: [kind.model],
+    finalizers: kind.finalizers,
+    holdsAddress: rules.holdsAddress,
+    // what claims have in the cloud is found by its pool
+    external: { marker: facts.marker === 'none' ? 'none' : 'kept', orphans: 'swept' },
+    reservedFor: (pool) => {
+      const read = reservationsOf(pool)
+      return read.ok ? read.value.entries.flatMap(({ claim }) => (claim === '' ? [] : [claim])) : []
+    },
+    poolAnnotations: kind.annotations,
+    ledger: () => new ExternalLedger<P>(facts, { callMs, lagMs }),
+    resolve: ({ pool }) => {
+      const read = kind.policyOf(pool)
+      return read.ok
+        ? { kind: 'ready', offer: read.policy }
+        : { kind: 'notReady', message: `the pool is invalid: ${read.problems.join('; ')}` }
+    },
+    ensure: (input) => ensure(rules, input),
+    release: (input) => release(rules, input),
+    planPool: (input) => planPool(rules, input),
+  })
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function rulesOf<P extends KubeObject>(definition: ExternalPoolsDefinition<P>): ExternalRules<P> {
+  const { identity, callSeconds = MAX_CALL_SECONDS, listLagSeconds = 5, listSeconds = 300 } = definition
+  if (typeof identity !== 'string' || identity === '') {
+    refuse('identity', 'a text that is another one for each start of a process', identity)
+  }
+  if (!(callSeconds >= 1 && callSeconds <= 3600)) refuse('callSeconds', 'seconds, 1 to 3600', callSeconds)
+  if (!(listLagSeconds >= 0 && listLagSeconds <= 3600)) refuse('listLagSeconds', 'seconds, 0 to 3600', listLagSeconds)
+  if (!(listSeconds >= LIST_PAUSE_MS / 1000 && listSeconds <= 86_400)) {
+    refuse('listSeconds', 'seconds, 30 to 86400', listSeconds)
+  }
+  const [callMs, lagMs] = [callSeconds * 1000, listLagSeconds * 1000]
+  return { ...definition, callMs, lagMs, settleMs: 2 * callMs + lagMs, listMs: listSeconds * 1000 }
+}

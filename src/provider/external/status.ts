@@ -1,0 +1,45 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import { type Effect, patchStatus } from '../../plan/index.js'
+import type { CloudNetwork } from './cloud.js'
+import type { ExternalRules } from './definition.js'
+import { inOrder } from './ledger.js'
+import type { Input } from './plan-pool.js'
+import type { PoolReport } from './pool-kind.js'
+import { reservationsOf } from './reservations.js'
+
+/** From so many addresses on the lists in the status are compared once in a while only: it takes as long as there are addresses. */
+const MANY = 1000
+const PAUSE_MS = 5000
+
+/** The patch by which the status says what the pool is found to be, and when to look again where that has to wait. O(n log n) */
+export function statusEffects<P extends KubeObject>(
+  rules: ExternalRules<P>,
+  input: Input<P>,
+  network: string | undefined,
+): { readonly effects: Effect[]; readonly againMs?: number } {
+  const { pool, ledger, nowMs } = input
+  const againMs = ledger.statusMs + PAUSE_MS
+  if (ledger.size > MANY && nowMs < againMs) return { effects: [], againMs }
+  ledger.statusMs = nowMs
+  const patch = rules.kind.statusPatch(pool, reportOf(input, network), { nowMs })
+  return {
+    effects: patch === undefined ? [] : [patchStatus(pool, patch, 'what the pool has, and why it gives nothing')],
+  }
+}
+
+function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, network: string | undefined): PoolReport {
+  const reserved = reservationsOf(pool)
+  const entries = reserved.ok ? reserved.value.entries : []
+  const taken = new Set(entries.flatMap(({ address }) => address ?? []))
+  const isKnown = network !== undefined
+  const available = isKnown ? [...ledger.allFree(taken)] : []
+  return {
+    network: calls.of('findNetwork')?.value as CloudNetwork | undefined,
+    claimed: [...ledger.live].sort(inOrder),
+    available: available.sort(inOrder),
+    failed: isKnown ? ledger.failed() : [],
+    quarantined: ledger.quarantined,
+    shortage: ledger.shortage,
+    isKnown,
+  }
+}
