@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { addresses as addressesOf, type RangeSet } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { Absences } from '../../plan/index.js'
@@ -173,13 +174,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
 
   /** The first address of some ranges that the cloud does not have and that nothing has. O(n) */
   choose(ranges: RangeSet, reserved: ReadonlySet<string>): string | undefined {
-    for (const range of rangesOf(ranges)) {
-      for (let address = range.first; Address.compare(address, range.last) <= 0; address = Address.add(address, 1)) {
-        const text = Address.format(address)
-        const isTaken = reserved.has(text) || this.#live.has(text) || this.#inventory?.get(text) !== undefined
-        if (!isTaken) return text
-        if (Address.compare(address, range.last) === 0) break
-      }
+    for (const address of addressesOf(ranges)) {
+      const text = Address.format(address)
+      if (!reserved.has(text) && !this.#live.has(text) && this.#inventory?.get(text) === undefined) return text
     }
     return undefined
   }

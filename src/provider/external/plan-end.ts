@@ -24,7 +24,7 @@ export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: In
   const wantedMs = Math.max(ledger.endsSinceMs, ...open)
   const listedMs = ledger.inventory?.askedAtMs ?? 0
   if (listedMs < wantedMs) return listLater(input, situation, { wantedMs, effects })
-  const left = leftOf(rules, input, situation)
+  const left = leftOf(input, situation)
   const [call] = left.calls.filter(({ operation, id }) => isDue(input, operation, id))
   if (call !== undefined) {
     return { outcome: { kind: 'ending', message: `${left.calls.length} addresses to give back` }, effects, call }
@@ -51,7 +51,7 @@ function listLater<P extends KubeObject>(
 }
 
 /** The calls that are still to be made, and the addresses that are attached. */
-function leftOf<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation) {
+function leftOf<P extends KubeObject>(input: Input<P>, situation: Situation) {
   const { pool, ledger, calls } = input
   const { policy, reservations } = situation
   const doomed: [string, CloudAddress][] = []
