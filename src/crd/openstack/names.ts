@@ -37,6 +37,10 @@ export const NETWORK_NOT_FOUND_REASON = 'UnableToFindNetwork'
 export const FLOATING_ADDRESS_CONDITION = 'FloatingAddressFromPoolReady'
 /** Reason of {@link FLOATING_ADDRESS_CONDITION} that is False: the claim has no address yet. Upstream sets no condition then. */
 export const WAITING_FOR_ADDRESS_REASON = 'WaitingForIPAddress'
+/** Reason of {@link FLOATING_ADDRESS_CONDITION} that is False: the claim has its address, and the server has no instance yet. Upstream sets no condition then. */
+export const WAITING_FOR_INSTANCE_REASON = 'WaitingForInstance'
+/** Reason of {@link FLOATING_ADDRESS_CONDITION} that is False for good: the pool had no address, and the server was not to wait for one. */
+export const POOL_EXHAUSTED_REASON = 'FloatingIPPoolExhausted'
 /** Reason of {@link FLOATING_ADDRESS_CONDITION} that is False: the claim, its address, or a call to the cloud has failed. */
 export const FLOATING_IP_ERROR_REASON = 'FloatingIPError'
 
