@@ -4,6 +4,7 @@ import * as IpamKit from 'ipam-kit/crd/ipam-kit'
 import type { Admission, CrdModel, FieldValidationOptions, KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import * as OpenStack from 'ipam-kit/crd/openstack'
 import { type AdmissionRequest, answerAdmissionReview } from 'ipam-kit/crd/webhook'
 import { describe, expect, test } from 'vitest'
 
@@ -21,6 +22,7 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.ClusterNetwork,
   IpamKit.SubnetReservations,
   ClusterCIDR,
+  OpenStack.OpenStackFloatingIPPool,
 ]
 const versions = models.flatMap((model) => model.versions.map(({ apiVersion }) => ({ model, apiVersion })))
 
@@ -57,6 +59,19 @@ const pool = (spec: object, kind = 'InClusterIPPool') => ({
   kind,
   metadata: { name: 'blue' },
   spec: { addresses: ['10.0.0.0/24'], prefix: 24, ...spec },
+})
+
+test('fields of a subset of a kind are kept, whatever they are called; those of other parts of it are not', () => {
+  const { OpenStackServer } = OpenStack
+  const object = {
+    ...{ apiVersion: OpenStack.API_VERSION_V1ALPHA1, kind: 'OpenStackServer', metadata: { name: 'a' }, extra: 1 },
+    spec: { flavor: 'm1', floatingIPPoolRef: { kind: 'Pool', name: 'p', namespace: 'n' } },
+    status: { addresses: [] },
+  }
+  expect(OpenStackServer.unknownFields(object).map(({ path }) => path)).toEqual([
+    'extra',
+    'spec.floatingIPPoolRef.namespace',
+  ])
 })
 
 describe('a near misspelling is named', () => {

@@ -1,4 +1,4 @@
-import { ClusterApi, InCluster, IpamKit, type Meta, Metal3, NodeIpam } from 'ipam-kit/crd'
+import { ClusterApi, InCluster, IpamKit, type Meta, Metal3, NodeIpam, OpenStack } from 'ipam-kit/crd'
 import { failure, unwrap } from 'ipam-kit/errors'
 import type { MergePatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -15,7 +15,7 @@ function world(store: Store = memoryStore({ now: () => 0, kinds })) {
 }
 
 test('each admission rule of the library is in the table, by the name of its webhook', () => {
-  const exported = [ClusterApi, InCluster, IpamKit, Metal3, NodeIpam].flatMap((group) =>
+  const exported = [ClusterApi, InCluster, IpamKit, Metal3, NodeIpam, OpenStack].flatMap((group) =>
     Object.keys(group).filter((name) => name.startsWith('admit')),
   )
   // one rule is for the four kinds of pools
@@ -40,6 +40,10 @@ test('each admission rule of the library is in the table, by the name of its web
     'validation.iphandle.ipam-kit.dev',
     'validation.ippool.ipam-kit.dev',
     'validation.ippool.ipam.metal3.io',
+    'validation.openstackfloatingippool.infrastructure.cluster.x-k8s.io',
+    'validation.openstackmachine.infrastructure.cluster.x-k8s.io',
+    'validation.openstackmachinetemplate.infrastructure.cluster.x-k8s.io',
+    'validation.openstackserver.infrastructure.cluster.x-k8s.io',
   ])
 })
 
@@ -57,6 +61,7 @@ const ownPool = {
   metadata: { name: 'blue' },
   spec: { domain: 'lab', subnets: [{ cidr: '10.0.0.0/24' }] },
 }
+const floatingIPPoolRef = { apiGroup: OpenStack.GROUP, kind: 'OpenStackFloatingIPPool', name: 'blue' }
 const row = { owner: 'web/0', uid: 'a', sequence: 1, interface: 'eth0' }
 const block = {
   ...own,
@@ -108,6 +113,8 @@ interface Kind {
   readonly forbidden: { readonly spec: MergePatch; readonly says: string }
   /** A change that is. */
   readonly change: MergePatch
+  /** Where a field that its definition does not have is warned of. Left out: in the spec. */
+  readonly misspelt?: { readonly spec: MergePatch; readonly path: string }
   /** What it is like when nothing speaks against its deletion. */
   readonly idle?: Meta.KubeObject
   /** Objects that a deletion is refused or warned for, and in which words. */
@@ -262,6 +269,54 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     },
     change: label,
   },
+  'openstackfloatingippool.infrastructure.cluster.x-k8s.io': {
+    object: openStack('OpenStackFloatingIPPool', OpenStack.API_VERSION_V1ALPHA1, {
+      ...{ reclaimPolicy: 'Delete', identityRef: { name: 'cloud', cloudName: 'openstack' } },
+    }),
+    wrong: {
+      spec: { maxIPs: -1 },
+      says: 'OpenStackFloatingIPPool.infrastructure.cluster.x-k8s.io "blue" is invalid: spec.maxIPs: Invalid value: -1: must be a whole number, 0 or more',
+    },
+    forbidden: {
+      spec: { identityRef: { region: 'north' } },
+      says: expect.stringMatching(/: spec\.identityRef: Invalid value: .*: region is immutable$/),
+    },
+    change: { spec: { maxIPs: 5 } },
+  },
+  'openstackserver.infrastructure.cluster.x-k8s.io': {
+    misspelt: { spec: { floatingIPPoolRef: { misspelt: 1 } }, path: 'spec.floatingIPPoolRef.misspelt' },
+    object: openStack('OpenStackServer', OpenStack.API_VERSION_V1ALPHA1, { floatingIPPoolRef }),
+    wrong: { spec: { floatingIPPoolRef: { apiGroup: '' } }, says: noGroup('OpenStackServer', 'spec') },
+    forbidden: {
+      spec: { flavor: 'small' },
+      says: 'OpenStackServer.infrastructure.cluster.x-k8s.io "blue" is invalid: spec: Forbidden: OpenStackServer spec field is immutable. Please create a new resource instead.',
+    },
+    change: { spec: { identityRef: { name: 'cloud', cloudName: 'openstack' } } },
+  },
+  'openstackmachine.infrastructure.cluster.x-k8s.io': {
+    misspelt: { spec: { floatingIPPoolRef: { misspelt: 1 } }, path: 'spec.floatingIPPoolRef.misspelt' },
+    object: openStack('OpenStackMachine', OpenStack.API_VERSION_V1BETA2, { floatingIPPoolRef }),
+    wrong: { spec: { floatingIPPoolRef: { apiGroup: '' } }, says: noGroup('OpenStackMachine', 'spec') },
+    forbidden: {
+      spec: { flavor: 'small' },
+      says: 'OpenStackMachine.infrastructure.cluster.x-k8s.io "blue" is invalid: spec: Forbidden: cannot be modified',
+    },
+    change: { spec: { providerID: 'openstack:///a' } },
+  },
+  'openstackmachinetemplate.infrastructure.cluster.x-k8s.io': {
+    object: openStack('OpenStackMachineTemplate', OpenStack.API_VERSION_V1BETA2, {
+      template: { spec: { floatingIPPoolRef } },
+    }),
+    wrong: {
+      spec: { template: { spec: { floatingIPPoolRef: { apiGroup: '' } } } },
+      says: noGroup('OpenStackMachineTemplate', 'spec.template.spec'),
+    },
+    forbidden: {
+      spec: { template: { spec: { flavor: 'small' } } },
+      says: expect.stringContaining('OpenStackMachineTemplate spec.template.spec field is immutable. '),
+    },
+    change: label,
+  },
   'ippool.ipam.metal3.io': {
     object: {
       ...metal3,
@@ -310,6 +365,15 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
 }
 
+function openStack(kind: string, apiVersion: string, spec: object): Meta.KubeObject {
+  return { apiVersion, kind, metadata: { name: 'blue', namespace }, spec }
+}
+
+function noGroup(kind: string, path: string): string {
+  const { GROUP } = OpenStack
+  return `${kind}.${GROUP} "blue" is invalid: ${path}.floatingIPPoolRef.apiGroup: Required value: a claim names the API group of its pool`
+}
+
 /** As RFC 7396 for these objects, which have no `null`. */
 function merged<T>(target: T, patch: unknown): T {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch as T
@@ -347,6 +411,7 @@ test('each kind that has a rule is tried', () => {
 
 describe.each(Object.entries(KINDS))('%s', (webhook, kind) => {
   const { object, around = [], wrong, forbidden, change, deletion } = kind
+  const { misspelt = { spec: { misspelt: 1 }, path: 'spec.misspelt' } } = kind
 
   async function given(...objects: readonly Meta.KubeObject[]) {
     const { store, ...rest } = world()
@@ -366,8 +431,8 @@ describe.each(Object.entries(KINDS))('%s', (webhook, kind) => {
 
   test('one that is read with a misspelt field is created, with a warning', async () => {
     const { api, warnings } = await given()
-    unwrap(await api.create(merged(object, { spec: { misspelt: 1 } })))
-    expect(warnings).toEqual(['unknown field "spec.misspelt"'])
+    unwrap(await api.create(merged(object, { spec: misspelt.spec })))
+    expect(warnings).toEqual([`unknown field "${misspelt.path}"`])
   })
 
   test('a forbidden change is not made, by an update and by a patch', async () => {
@@ -401,11 +466,11 @@ describe.each(Object.entries(KINDS))('%s', (webhook, kind) => {
     kinds.some((info) => info.kind === object.kind && info.apiVersion === object.apiVersion && info.statusSubresource)
   ) {
     test('its status is not asked about', async () => {
-      const { api, warnings } = await given(merged(object, { spec: { misspelt: 1 } }))
+      const { api, warnings } = await given(merged(object, { spec: misspelt.spec }))
       unwrap(await api.patch(refOf(object), { status: {} }, { subresource: 'status' }))
       expect(warnings).toEqual([])
       unwrap(await api.patch(refOf(object), label))
-      expect(warnings).toEqual(['unknown field "spec.misspelt"'])
+      expect(warnings).toEqual([`unknown field "${misspelt.path}"`])
     })
   }
 

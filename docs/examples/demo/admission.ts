@@ -1,4 +1,4 @@
-import { ClusterApi, InCluster, IpamKit, Meta, Metal3, NodeIpam } from 'ipam-kit/crd'
+import { ClusterApi, InCluster, IpamKit, Meta, Metal3, NodeIpam, OpenStack } from 'ipam-kit/crd'
 import { describe, unwrap } from 'ipam-kit/errors'
 import { poolRefOf } from 'ipam-kit/provider/in-cluster'
 import type { Store } from 'ipam-kit/store'
@@ -59,6 +59,10 @@ export const rules: readonly Rule[] = [
   ruleOf(Metal3.IPClaim, (request) => Metal3.admitIPClaim(request)),
   ruleOf(Metal3.IPAddress, (request) => Metal3.admitIPAddress(request)),
   ruleOf(NodeIpam.ClusterCIDR, (request) => NodeIpam.admitClusterCIDR(request)),
+  ruleOf(OpenStack.OpenStackFloatingIPPool, (request) => OpenStack.admitOpenStackFloatingIPPool(request)),
+  ruleOf(OpenStack.OpenStackServer, (request) => OpenStack.admitOpenStackServer(request)),
+  ruleOf(OpenStack.OpenStackMachine, (request) => OpenStack.admitOpenStackMachine(request)),
+  ruleOf(OpenStack.OpenStackMachineTemplate, (request) => OpenStack.admitOpenStackMachineTemplate(request)),
 ]
 
 /** The rule of a kind, in any version; `undefined` for a kind that has none. */

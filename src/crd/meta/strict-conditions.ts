@@ -5,7 +5,12 @@ export const GENERATION = { format: 'int64', minimum: 0 } as const
 
 /** Conditions as `metav1.Condition` has them, one of each type. */
 export function conditions(description: string) {
-  const condition = object('One thing that can be said of the object, and whether it is so.', {
+  return list(description, condition(), { maxItems: 32, mapKeys: ['type'] })
+}
+
+/** A `metav1.Condition`. */
+export function condition() {
+  return object('One thing that can be said of the object, and whether it is so.', {
     type: text('What is said, in CamelCase. May begin with a domain and a slash.', {
       maxLength: 316,
       pattern:
@@ -21,7 +26,6 @@ export function conditions(description: string) {
     }),
     message: text('Why, in a sentence for people. May be empty.', { maxLength: 32768 }),
   })
-  return list(description, condition, { maxItems: 32, mapKeys: ['type'] })
 }
 
 /** Conditions as v1beta1 of Cluster API has them. */

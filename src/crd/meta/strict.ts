@@ -23,7 +23,7 @@ export interface TextRules {
   /** In the syntax of RE2. Not anchored by itself. */
   readonly pattern?: string
   readonly enum?: readonly string[]
-  readonly format?: 'date-time'
+  readonly format?: 'date-time' | 'uuid'
 }
 
 export interface IntegerRules {
@@ -37,12 +37,17 @@ export interface ListRules {
   readonly maxItems?: number
   /** The fields that tell items apart. Two items that are alike in them are refused, and a server-side apply merges by them. */
   readonly mapKeys?: readonly string[]
+  /** Whether no item may be there twice, and a server-side apply merges items. */
+  readonly isSet?: boolean
   /** Whether a server-side apply takes or leaves the list as a whole, and says so in the manifest. */
   readonly isAtomic?: boolean
 }
 
 export interface ObjectRules {
   readonly minProperties?: number
+  readonly maxProperties?: number
+  /** Whether an API server keeps fields that are not named. They are not unknown fields then. */
+  readonly keepsUnknown?: boolean
   /** Whether a server-side apply takes or leaves the object as a whole. */
   readonly isAtomic?: boolean
 }
@@ -85,12 +90,16 @@ function textComplaints(value: string, rules: TextRules, pattern: RegExp | undef
     isTooLong && { type: 'TooLong', detail: `may not be more than ${maxLength} bytes`, inBody: false },
     pattern && isMatched && !pattern.test(value) && inBody(`should match '${rules.pattern}'`),
     rules.enum && !rules.enum.includes(value) && unsupported(rules.enum),
-    format && !timestamp.safeParse(value).success && wrongType(format, value),
+    format && !FORMATS[format].safeParse(value).success && wrongType(format, value),
   ]
   return found.filter((complaint) => typeof complaint === 'object')
 }
 
-const timestamp = /* @__PURE__ */ z.iso.datetime({ offset: true })
+/** A UUID is any 32 hexadecimal digits to an API server, with or without its four dashes. */
+const FORMATS = /* @__PURE__ */ (() => ({
+  'date-time': z.iso.datetime({ offset: true }),
+  uuid: z.string().regex(/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i),
+}))()
 
 /** Whether a text has less than so many characters. Counts no further than it has to. */
 function isShorter(value: string, length: number): boolean {
@@ -123,7 +132,7 @@ export function flag(description: string): z.ZodBoolean {
 
 /** A field that is a list. */
 export function list<T extends z.ZodType>(description: string, item: T, rules: ListRules = {}): z.ZodArray<T> {
-  const { minItems, maxItems, mapKeys, isAtomic } = rules
+  const { minItems, maxItems, mapKeys, isSet, isAtomic } = rules
   return z
     .array(item)
     .superRefine((items, context) => {
@@ -131,11 +140,13 @@ export function list<T extends z.ZodType>(description: string, item: T, rules: L
         complain(context, { ...inBody(`should have at least ${minItems} items`), value: items.length })
       }
       complainOfMore(items.length, maxItems, context)
-      if (mapKeys !== undefined) complainOfDuplicates(items, mapKeys, context)
+      if (mapKeys !== undefined) complainOfDuplicates(items, (item) => keyOf(item, mapKeys), context)
+      if (isSet) complainOfDuplicates(items, (item) => item as FieldValue, context)
     })
     .meta({
       ...defined({ description, minItems, maxItems }),
       ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': mapKeys }),
+      ...(isSet ? { 'x-kubernetes-list-type': 'set' } : {}),
       ...(isAtomic ? { 'x-kubernetes-list-type': 'atomic' } : {}),
     })
 }
@@ -145,15 +156,23 @@ function complainOfMore(count: number, most: number | undefined, context: z.Refi
   complain(context, { type: 'TooMany', detail: `must have at most ${most} items`, inBody: false, value: count })
 }
 
-function complainOfDuplicates(items: readonly unknown[], mapKeys: readonly string[], context: z.RefinementCtx): void {
+function complainOfDuplicates(
+  items: readonly unknown[],
+  identityOf: (item: unknown) => FieldValue,
+  context: z.RefinementCtx,
+): void {
   const seen = new Set<string>()
   items.forEach((item, index) => {
-    const fields = item as { readonly [key: string]: unknown }
-    const key = Object.fromEntries(mapKeys.map((name) => [name, fields[name]]))
-    const name = JSON.stringify(key)
-    if (seen.has(name)) complain(context, { type: 'Duplicate', detail: '', inBody: false, value: key }, [index])
+    const value = identityOf(item)
+    const name = JSON.stringify(value)
+    if (seen.has(name)) complain(context, { type: 'Duplicate', detail: '', inBody: false, value }, [index])
     seen.add(name)
   })
+}
+
+function keyOf(item: unknown, mapKeys: readonly string[]): FieldValue {
+  const fields = item as { readonly [key: string]: unknown }
+  return Object.fromEntries(mapKeys.map((name) => [name, fields[name]]))
 }
 
 /** A field that is a map from texts. */
@@ -171,16 +190,25 @@ export function mapOf<T extends z.ZodType>(
 
 /** A field that is an object. Fields that are not named are not looked at: an API server drops them. */
 export function object<S extends z.ZodRawShape>(description: string, shape: S, rules: ObjectRules = {}) {
-  const { minProperties, isAtomic } = rules
+  const { minProperties, maxProperties, isAtomic, keepsUnknown } = rules
   return z
     .object(shape)
     .superRefine((value, context) => {
       const count = Object.keys(value as object).length
-      if (minProperties === undefined || count >= minProperties) return
-      complain(context, { ...inBody(`should have at least ${minProperties} properties`), value: count })
+      if (minProperties !== undefined && count < minProperties) {
+        complain(context, { ...inBody(`should have at least ${minProperties} properties`), value: count })
+      }
+      complainOfMore(count, maxProperties, context)
     })
-    .meta({ ...defined({ description, minProperties }), ...atomic(isAtomic) })
+    .meta({
+      ...defined({ description, minProperties, maxProperties }),
+      ...(keepsUnknown ? { [KEEPS_UNKNOWN]: true } : {}),
+      ...atomic(isAtomic),
+    })
 }
+
+/** The keyword of an object whose fields an API server keeps, named or not. */
+export const KEEPS_UNKNOWN = 'x-kubernetes-preserve-unknown-fields'
 
 function atomic(isAtomic = false): object {
   return isAtomic ? { 'x-kubernetes-map-type': 'atomic' } : {}

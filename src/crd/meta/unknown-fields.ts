@@ -1,6 +1,7 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { type FieldError, forbiddenField } from './field-error.js'
 import { asObject, pathText } from './json.js'
+import { KEEPS_UNKNOWN } from './strict.js'
 
 /** A field of an object that its version does not have: an API server drops it. */
 export interface UnknownField {
@@ -18,6 +19,8 @@ interface Shape {
   readonly fields?: { readonly [name: string]: () => Shape | undefined }
   /** Of the items of a list, or of the values of a map. */
   readonly each?: () => Shape | undefined
+  /** Whether fields of other names are kept. */
+  readonly isOpen?: boolean
 }
 
 /** Fields at any depth that a schema does not have, at most 100. O(size of the object). */
@@ -56,7 +59,7 @@ function collect(shape: Shape | undefined, value: unknown, path: readonly Proper
     if (inner === undefined) continue
     if (fields === undefined) collect(shape.each?.(), inner, [...path, name], found)
     else if (Object.hasOwn(fields, name)) collect(fields[name]?.(), inner, [...path, name], found)
-    else if (found.length < MOST_TOLD) {
+    else if (!shape.isOpen && found.length < MOST_TOLD) {
       const suggestion = nearest(name, Object.keys(fields))
       found.push({ path: pathText([...path, name]), ...(suggestion === undefined ? {} : { suggestion }) })
     }
@@ -70,6 +73,7 @@ function shapeOf(schema: z.core.$ZodType): Shape | undefined {
     case 'object':
       return {
         fields: Object.fromEntries(Object.entries(def.shape).map(([name, inner]) => [name, () => shapeOf(inner)])),
+        isOpen: z.globalRegistry.get(schema)?.[KEEPS_UNKNOWN] === true,
       }
     case 'array':
       return { each: () => shapeOf(def.element) }

@@ -42,11 +42,15 @@ export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpd
   return { type: 'VirtualMachineProvisioned', status: 'False', reason, message }
 }
 
-/** The condition of cluster-api-provider-openstack while it waits: upstream defines the reason, and shows nothing. Source: api/v1beta1/conditions_consts.go. */
+/** The condition of cluster-api-provider-openstack while it waits, and shows nothing of it. Source of the other reason: api/v1beta1/conditions_consts.go. */
 export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate | undefined {
-  if (counts.bound === counts.total) return undefined
-  const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
-  return { type: 'FloatingAddressFromPoolReady', status: 'False', reason: 'WaitingForIPAMProvider', message }
+  const { total, bound } = counts
+  if (bound === total) return undefined
+  const type = 'FloatingAddressFromPoolReady'
+  const conflicts = messagesOf(claims, isRealConflict)
+  if (conflicts !== '') return { type, status: 'False', reason: 'FloatingIPError', message: conflicts }
+  const why = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
+  return { type, status: 'False', reason: 'WaitingForIPAddress', message: `Waiting ${total - bound}/${total}: ${why}` }
 }
 
 /** Conditions of many objects as one: what is wrong before what is not known before what is well. */

@@ -1,1 +1,11 @@
+export {
+  type FloatingServersOptions,
+  type FloatingServersPlanner,
+  floatingServers,
+} from './floating-servers.js'
+export * from './get-or-create.js'
+export type { FloatingServerOutcome } from './outcome.js'
+export * from './port-addresses.js'
+export { type Attachment, attachment, choosePort, type PortChoice } from './port-choice.js'
+export { isServerCall, type ServerOperation, serverCloudCaller } from './server-calls.js'
 export type * from './server-cloud.js'

@@ -5,6 +5,7 @@ import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import * as OpenStack from 'ipam-kit/crd/openstack'
 
 const crdModels: readonly CrdModel<KubeObject>[] = [
   IPAddressClaim,
@@ -21,6 +22,10 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   IpamKit.ClusterNetwork,
   IpamKit.SubnetReservations,
   ClusterCIDR,
+  OpenStack.OpenStackFloatingIPPool,
+  OpenStack.OpenStackServer,
+  OpenStack.OpenStackMachine,
+  OpenStack.OpenStackMachineTemplate,
 ]
 
 /** The schema of every version of every kind. */

@@ -14,6 +14,7 @@ import { crdManifest } from 'ipam-kit/crd/manifest'
 import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
 import { IPClaim, IPPool, IPAddress as Metal3IPAddress } from 'ipam-kit/crd/metal3'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 
@@ -62,6 +63,21 @@ const kinds: readonly {
     model: ClusterCIDR,
     file: 'node-ipam-controller/networking.x-k8s.io_clustercidrs.yaml',
     differences: clusterCIDRDifferences(),
+  },
+  {
+    model: OpenStackFloatingIPPool,
+    file: 'cluster-api-provider-openstack/infrastructure.cluster.x-k8s.io_openstackfloatingippools.yaml',
+    differences: [
+      {
+        path: 'spec.versions.v1alpha1.additionalPrinterColumns',
+        ours: [
+          { name: 'Max', type: 'integer', jsonPath: '.spec.maxIPs' },
+          { name: 'Policy', type: 'string', jsonPath: '.spec.reclaimPolicy' },
+          { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+        ],
+        reason: 'theirs has none',
+      },
+    ],
   },
 ]
 

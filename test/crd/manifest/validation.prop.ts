@@ -71,7 +71,17 @@ function textOf(schema: Schema, odds: number): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...(schema.enum as string[]))
   if (schema.format === 'date-time') return fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:00.5+02:00')
   const most = Math.min((schema.maxLength as number | undefined) ?? 20, 400)
-  const some = ['a', '0', 'Ready', '10.0.0.1', 'fd00::1', '10.0.0.0/24', '02:00:00:00:00:01', 'a'.repeat(most)]
+  const some = [
+    '6c90b532-7ba0-418a-a276-5ae55060b5b0',
+    'a',
+    '0',
+    'Ready',
+    '10.0.0.1',
+    'fd00::1',
+    '10.0.0.0/24',
+    '02:00:00:00:00:01',
+    'a'.repeat(most),
+  ]
   const proper = some.filter((value) => accepts(schema, value))
   return fc.oneof(
     { weight: Math.ceil((2 * odds) / 3), arbitrary: fc.constantFrom(...proper) },

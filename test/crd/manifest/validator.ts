@@ -28,7 +28,9 @@ function acceptsText(schema: Schema, value: string): boolean {
     length <= ((schema.maxLength as number | undefined) ?? Number.POSITIVE_INFINITY) &&
     (schema.pattern === undefined || new RegExp(schema.pattern as string).test(value)) &&
     (schema.enum === undefined || (schema.enum as string[]).includes(value)) &&
-    (schema.format !== 'date-time' || !Number.isNaN(Date.parse(value)))
+    (schema.format !== 'date-time' || !Number.isNaN(Date.parse(value))) &&
+    (schema.format !== 'uuid' ||
+      /^[0-9a-fA-F]{32}$/.test(value.replace(/^(.{8})-?(.{4})-?(.{4})-?(.{4})-?/, '$1$2$3$4')))
   )
 }
 
@@ -42,12 +44,13 @@ function acceptsNumber(schema: Schema, value: number): boolean {
 
 function acceptsList(schema: Schema, value: readonly unknown[]): boolean {
   const keys = schema['x-kubernetes-list-map-keys'] as string[] | undefined
-  const names = value.map((item) => JSON.stringify(keys?.map((key) => (item as Schema | null)?.[key])))
+  const isSet = schema['x-kubernetes-list-type'] === 'set'
+  const names = value.map((item) => JSON.stringify(isSet ? item : keys?.map((key) => (item as Schema | null)?.[key])))
   return (
     value.length >= ((schema.minItems as number | undefined) ?? 0) &&
     value.length <= ((schema.maxItems as number | undefined) ?? Number.POSITIVE_INFINITY) &&
     value.every((item) => accepts(schema.items as Schema, item)) &&
-    (keys === undefined || new Set(names).size === names.length)
+    ((keys === undefined && !isSet) || new Set(names).size === names.length)
   )
 }
 

@@ -89,7 +89,7 @@ test('proxmox says what each one waits for, and goes on', () => {
 test('capo has a reason to wait, and metal3 no word at all', () => {
   expect(conditionOf('capo', [{}])).toMatchObject({
     type: 'FloatingAddressFromPoolReady',
-    reason: 'WaitingForIPAMProvider',
+    reason: 'WaitingForIPAddress',
   })
   expect(conditionOf('capo', [bound])).toBeUndefined()
   expect(conditionOf('metal3', [{}])).toBeUndefined()

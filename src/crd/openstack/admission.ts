@@ -1,0 +1,239 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { describe } from '../../errors/index.js'
+import {
+  type Admission,
+  type AdmissionRequest,
+  type Admit,
+  admissionOf,
+  allowed,
+  assertOperation,
+  type FieldValidationOptions,
+  verdict,
+  withUnknownFields,
+} from '../meta/admission.js'
+import { differences } from '../meta/differences.js'
+import {
+  type FieldError,
+  type FieldValue,
+  forbiddenField,
+  formatFieldError,
+  invalidField,
+} from '../meta/field-error.js'
+import { asObject, type JsonObject } from '../meta/json.js'
+import { type KubeObject, labelOf } from '../meta/object.js'
+import {
+  type AnnotationResult,
+  adoptByTagOf,
+  minFreeOf,
+  OpenStackFloatingIPPool,
+  type OpenStackFloatingIPPoolSpec,
+} from './floating-ip-pool.js'
+import { type FloatingIPSpec, OpenStackMachine, OpenStackMachineTemplate, OpenStackServer } from './machines.js'
+import { ADOPT_BY_TAG_ANNOTATION, MIN_FREE_ANNOTATION } from './names.js'
+
+/** What an admission webhook is asked about an object of one kind. */
+export type OpenStackAdmissionRequest<
+  T extends OpenStackFloatingIPPool | OpenStackServer | OpenStackMachine | OpenStackMachineTemplate,
+> = AdmissionRequest<T>
+
+export interface ImmutabilityOptions extends FieldValidationOptions {
+  /** Whether the request is one of a dry run. Cluster API's topology controller compares specs by dry runs of objects with its annotation: they may change anything. Default false. */
+  readonly isDryRun?: boolean | undefined
+}
+
+/**
+ * Whether a pool is admitted: it has no {@link floatingIPPoolErrors}, and its region never changes.
+ *
+ * Upstream has no rules for pools but its definition. So a change is not refused for an error that the object had before: it is warned of.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
+ */
+export const admitOpenStackFloatingIPPool: Admit<OpenStackAdmissionRequest<OpenStackFloatingIPPool>> =
+  /* @__PURE__ */ admissionOf(OpenStackFloatingIPPool, judgePool)
+
+function judgePool(request: OpenStackAdmissionRequest<OpenStackFloatingIPPool>): Admission {
+  if (request.operation === 'DELETE') return allowed()
+  const errors = floatingIPPoolErrors(request.object)
+  if (request.operation === 'CREATE') return verdict(request.object, errors)
+  const before = floatingIPPoolErrors(request.oldObject)
+  return judgeChange(request.object, [...regionErrors(request.oldObject, request.object), ...errors], before)
+}
+
+/** The refusal for what a change has made wrong, else a warning of what was wrong before. */
+function judgeChange(object: KubeObject, errors: readonly FieldError[], before: readonly FieldError[]): Admission {
+  const known = new Set(before.map(formatFieldError))
+  const isOld = (error: FieldError) => known.has(formatFieldError(error))
+  const isNew = (error: FieldError) => !isOld(error)
+  return verdict(object, errors.filter(isNew), () => errors.filter(isOld).map(formatFieldError))
+}
+
+/**
+ * What is wrong with a pool beyond its definition, all of it; an empty list if nothing is. O(addresses).
+ *
+ * - each of `preAllocatedFloatingIPs` is an address, and none is there twice, in whatever form it is written
+ * - `maxIPs` is a whole number, 0 or more
+ * - `floatingIPNetwork` has either an id or a filter
+ * - the annotations of this library can be read: `minFreeOf`, `adoptByTagOf`
+ *
+ * @example
+ * const spec = { identityRef: { name: 'cloud', cloudName: 'openstack' }, reclaimPolicy: 'Delete', maxIPs: -1 }
+ * floatingIPPoolErrors({ metadata: { name: 'blue' }, spec }).map(({ path, detail }) => `${path}: ${detail}`)
+ * // ['spec.maxIPs: must be a whole number, 0 or more']
+ */
+export function floatingIPPoolErrors(pool: Pick<OpenStackFloatingIPPool, 'metadata' | 'spec'>): readonly FieldError[] {
+  const { preAllocatedFloatingIPs = [], maxIPs = 0 } = pool.spec
+  const isCount = Number.isSafeInteger(maxIPs) && maxIPs >= 0
+  return [
+    ...addressErrors('spec.preAllocatedFloatingIPs', preAllocatedFloatingIPs),
+    ...(isCount ? [] : [invalidField('spec.maxIPs', maxIPs, 'must be a whole number, 0 or more')]),
+    ...networkErrors(pool.spec),
+    ...annotationErrors(pool, MIN_FREE_ANNOTATION, minFreeOf(pool)),
+    ...annotationErrors(pool, ADOPT_BY_TAG_ANNOTATION, adoptByTagOf(pool)),
+  ]
+}
+
+function addressErrors(list: string, texts: readonly string[]): readonly FieldError[] {
+  const places = new Map<string, number>()
+  return texts.flatMap((text, index) => {
+    const path = `${list}[${index}]`
+    const parsed = Address.safeParse(text)
+    if (!parsed.ok) return [invalidField(path, text, `is not a valid IP address: ${describe(parsed.failure)}`)]
+    const key = Address.format(Address.unmap(parsed.value))
+    const first = places.get(key)
+    if (first === undefined) {
+      places.set(key, index)
+      return []
+    }
+    return [{ type: 'Duplicate', path, value: text, detail: `is the address of ${list}[${first}]` } as const]
+  })
+}
+
+function networkErrors({ floatingIPNetwork: network }: OpenStackFloatingIPPoolSpec): readonly FieldError[] {
+  if (network === undefined || (network.id === undefined) !== (network.filter === undefined)) return []
+  const value = { ...network } as FieldValue
+  return [invalidField('spec.floatingIPNetwork', value, 'must have either an id or a filter')]
+}
+
+function annotationErrors(
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  annotation: string,
+  read: AnnotationResult<unknown>,
+): readonly FieldError[] {
+  if (read.ok) return []
+  const value = metadata.annotations?.[annotation] ?? null
+  return [invalidField(`metadata.annotations[${annotation}]`, value, `must be ${read.failure.context.expected}`)]
+}
+
+/** An API server asks the same by the rule of the definition, of the object of which the region is a field. */
+function regionErrors(before: OpenStackFloatingIPPool, after: OpenStackFloatingIPPool): readonly FieldError[] {
+  const { identityRef } = after.spec
+  if (identityRef.region === before.spec.identityRef.region) return []
+  return [invalidField('spec.identityRef', { ...identityRef }, 'region is immutable')]
+}
+
+/**
+ * Whether a server is admitted, as far as the subset goes: its pool reference names a group, and of its spec only `identityRef` changes
+ * (pkg/webhooks/openstackserver_webhook.go).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
+ */
+export function admitOpenStackServer(
+  request: OpenStackAdmissionRequest<OpenStackServer>,
+  options: ImmutabilityOptions = {},
+): Admission {
+  assertOperation(request.operation)
+  return withUnknownFields(judgeServer(request, options), OpenStackServer, request, options)
+}
+
+function judgeServer(request: OpenStackAdmissionRequest<OpenStackServer>, options: ImmutabilityOptions): Admission {
+  if (request.operation === 'DELETE') return allowed()
+  const { object } = request
+  if (request.operation === 'CREATE') return verdict(object, referenceErrors('spec', object.spec))
+  const isSame = isSpecSame(request.oldObject.spec, object.spec, ['identityRef'])
+  if (isSame || isTopologyDryRun(object, options)) return allowed()
+  return verdict(object, [forbiddenField('spec', SERVER_IS_IMMUTABLE)])
+}
+
+const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please create a new resource instead.'
+
+/**
+ * Whether a machine is admitted, as far as the subset goes: its pool reference names a group, and of its spec only `providerID`, `instanceID`, `identityRef` and
+ * `ports[].allowedAddressPairs` change (pkg/webhooks/openstackmachine_webhook.go).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
+ */
+export const admitOpenStackMachine: Admit<OpenStackAdmissionRequest<OpenStackMachine>> = /* @__PURE__ */ admissionOf(
+  OpenStackMachine,
+  judgeMachine,
+)
+
+function judgeMachine(request: OpenStackAdmissionRequest<OpenStackMachine>): Admission {
+  if (request.operation === 'DELETE') return allowed()
+  const { object } = request
+  if (request.operation === 'CREATE') return verdict(object, referenceErrors('spec', object.spec))
+  const isSame = isSpecSame(request.oldObject.spec, object.spec, ['providerID', 'instanceID', 'identityRef'], PAIRS)
+  return verdict(object, isSame ? [] : [forbiddenField('spec', 'cannot be modified')])
+}
+
+/**
+ * Whether a template is admitted, as far as the subset goes: its pool reference names a group, and of `spec.template.spec` only `ports[].allowedAddressPairs` changes
+ * (pkg/webhooks/openstackmachinetemplate_webhook.go).
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
+ */
+export function admitOpenStackMachineTemplate(
+  request: OpenStackAdmissionRequest<OpenStackMachineTemplate>,
+  options: ImmutabilityOptions = {},
+): Admission {
+  assertOperation(request.operation)
+  return withUnknownFields(judgeTemplate(request, options), OpenStackMachineTemplate, request, options)
+}
+
+function judgeTemplate(
+  request: OpenStackAdmissionRequest<OpenStackMachineTemplate>,
+  options: ImmutabilityOptions,
+): Admission {
+  if (request.operation === 'DELETE') return allowed()
+  const path = 'spec.template.spec'
+  const { object } = request
+  const { spec } = object.spec.template
+  if (request.operation === 'CREATE') return verdict(object, referenceErrors(path, spec))
+  const isSame = isSpecSame(request.oldObject.spec.template.spec, spec, [], PAIRS)
+  if (isSame || isTopologyDryRun(object, options)) return allowed()
+  return verdict(object, [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)])
+}
+
+const TEMPLATE_IS_IMMUTABLE =
+  'OpenStackMachineTemplate spec.template.spec field is immutable. Please create a new resource instead. Ref doc: https://cluster-api.sigs.k8s.io/tasks/change-machine-template.html'
+
+/** Annotation of the topology controller on objects that it creates or changes in a dry run. */
+const TOPOLOGY_DRY_RUN_ANNOTATION = 'topology.cluster.x-k8s.io/dry-run'
+
+function isTopologyDryRun(object: KubeObject, { isDryRun = false }: ImmutabilityOptions): boolean {
+  return isDryRun && labelOf(object.metadata.annotations, TOPOLOGY_DRY_RUN_ANNOTATION) !== undefined
+}
+
+/** Without a group no claim can be made, and upstream's controller ends. */
+function referenceErrors(path: string, { floatingIPPoolRef: pool }: FloatingIPSpec): readonly FieldError[] {
+  if (pool === undefined || pool.apiGroup) return []
+  return [{ type: 'Required', path: `${path}.floatingIPPoolRef.apiGroup`, value: null, detail: NO_GROUP }]
+}
+
+const NO_GROUP = 'a claim names the API group of its pool'
+
+/** The field of ports that can change. */
+const PAIRS = 'allowedAddressPairs'
+
+/** Whether two specs are the same but for these fields, and this one of their ports. */
+function isSpecSame(before: object, after: object, mutable: readonly string[], ofPorts?: string): boolean {
+  const compared = (spec: object): JsonObject => {
+    const { ports, ...rest } = without(spec as JsonObject, mutable)
+    if (!Array.isArray(ports) || ofPorts === undefined) return { ...rest, ports }
+    return { ...rest, ports: ports.map((port) => (asObject(port) ? without(port as JsonObject, [ofPorts]) : port)) }
+  }
+  return differences('spec', compared(before), compared(after)).length === 0
+}
+
+function without(object: JsonObject, fields: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)))
+}

@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import { fail, ok, type Result } from '../../errors/index.js'
+import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { type KubeObject, labelOf } from '../meta/object.js'
+import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
+import { ADOPT_BY_TAG_ANNOTATION, API_VERSION_V1ALPHA1, MIN_FREE_ANNOTATION, POOL_KIND } from './names.js'
+import { poolVersions } from './pool-versions.js'
+import { type IdentityReference, identityReferenceSchema } from './references.js'
+
+/**
+ * A pool of floating IPs of OpenStack (infrastructure.cluster.x-k8s.io/v1alpha1 of cluster-api-provider-openstack).
+ *
+ * The model reads every object that an API server stores with upstream's definition of the kind, sensible or not: {@link floatingIPPoolErrors} says what is wrong with it.
+ */
+export interface OpenStackFloatingIPPool extends KubeObject {
+  readonly spec: OpenStackFloatingIPPoolSpec
+  readonly status?: OpenStackFloatingIPPoolStatus | undefined
+}
+
+export interface OpenStackFloatingIPPoolSpec {
+  /** Floating IPs that exist already. They are used before others, and never deleted. */
+  readonly preAllocatedFloatingIPs?: readonly string[] | undefined
+  /** How many addresses of the pool there are at most. 0: none is created. Left out: no limit. */
+  readonly maxIPs?: number | undefined
+  readonly identityRef: IdentityReference
+  /** The external network. Left out: the only one that there is. */
+  readonly floatingIPNetwork?: NetworkParameter | undefined
+  /** What becomes of a floating IP that the pool has created, when its claim is released. */
+  readonly reclaimPolicy: 'Retain' | 'Delete'
+}
+
+/** A network by its id or by a filter: exactly one of them. */
+export interface NetworkParameter {
+  readonly id?: string | undefined
+  readonly filter?: NetworkFilter | undefined
+}
+
+/** A network by what it is called, whose it is, and its tags. What is left out is not looked at. */
+export interface NetworkFilter {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly projectID?: string | undefined
+  /** It has all of these. */
+  readonly tags?: readonly string[] | undefined
+  /** It has one of these. */
+  readonly tagsAny?: readonly string[] | undefined
+  /** It does not have all of these. */
+  readonly notTags?: readonly string[] | undefined
+  /** It has none of these. */
+  readonly notTagsAny?: readonly string[] | undefined
+}
+
+export interface OpenStackFloatingIPPoolStatus {
+  /** Addresses that claims have. */
+  readonly claimedIPs?: readonly string[] | undefined
+  /** Addresses that no claim has, in any order. */
+  readonly availableIPs?: readonly string[] | undefined
+  /** Addresses that the cloud does not know. */
+  readonly failedIPs?: readonly string[] | undefined
+  readonly floatingIPNetwork?:
+    | { readonly id: string; readonly name: string; readonly tags?: readonly string[] | undefined }
+    | undefined
+  readonly conditions?: readonly Condition[] | undefined
+}
+
+const texts = z.array(z.string())
+
+const filter = z.looseObject({
+  name: z.string().optional(),
+  description: z.string().optional(),
+  projectID: z.string().optional(),
+  tags: texts.optional(),
+  tagsAny: texts.optional(),
+  notTags: texts.optional(),
+  notTagsAny: texts.optional(),
+})
+
+const schema: z.ZodType<OpenStackFloatingIPPool> = objectSchema({
+  spec: z.looseObject({
+    preAllocatedFloatingIPs: texts.optional(),
+    maxIPs: z.int().optional(),
+    identityRef: identityReferenceSchema,
+    floatingIPNetwork: z.looseObject({ id: z.string().optional(), filter: filter.optional() }).optional(),
+    reclaimPolicy: z.enum(['Retain', 'Delete']),
+  }),
+  status: z
+    .looseObject({
+      claimedIPs: texts.default([]),
+      availableIPs: texts.default([]),
+      failedIPs: texts.optional(),
+      floatingIPNetwork: z.looseObject({ id: z.string(), name: z.string(), tags: texts.optional() }).optional(),
+      conditions: z.array(conditionSchema).optional(),
+    })
+    .optional(),
+})
+
+export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__PURE__ */ defineCrdModel({
+  info: {
+    apiVersion: API_VERSION_V1ALPHA1,
+    kind: POOL_KIND,
+    plural: 'openstackfloatingippools',
+    namespaced: true,
+    statusSubresource: true,
+  },
+  schema,
+  categories: [],
+  versions: poolVersions(),
+})
+
+/** What an annotation of a pool says, or why it says nothing. */
+export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
+
+/** The largest number that {@link MIN_FREE_ANNOTATION} can have. */
+export const MAX_MIN_FREE = 100_000
+
+/**
+ * How many free addresses of a pool are created in advance: its annotation `ipam-kit.dev/min-free`, 0 without one. O(1).
+ *
+ * @returns the failure `INVALID_ARGUMENT` for a text that is no whole number from 0 to 100,000
+ * @example
+ * minFreeOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/min-free': '5' } } }) // { ok: true, value: 5 }
+ */
+export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<number> {
+  const text = labelOf(pool.metadata.annotations, MIN_FREE_ANNOTATION)
+  if (text === undefined) return ok(0)
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  return value <= MAX_MIN_FREE
+    ? ok(value)
+    : unreadable(MIN_FREE_ANNOTATION, `a whole number from 0 to ${MAX_MIN_FREE}`, text)
+}
+
+/**
+ * Whether floating IPs that have only the tag of a pool belong to it: its annotation `ipam-kit.dev/adopt-by-tag`, false without one. O(1).
+ *
+ * @returns the failure `INVALID_ARGUMENT` for a text other than `true` and `false`
+ * @example
+ * adoptByTagOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/adopt-by-tag': 'true' } } }) // { ok: true, value: true }
+ */
+export function adoptByTagOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<boolean> {
+  const text = labelOf(pool.metadata.annotations, ADOPT_BY_TAG_ANNOTATION)
+  if (text === undefined || text === 'false') return ok(false)
+  return text === 'true' ? ok(true) : unreadable(ADOPT_BY_TAG_ANNOTATION, 'true or false', text)
+}
+
+function unreadable(annotation: string, expected: string, got: unknown) {
+  return fail('INVALID_ARGUMENT', { argument: `metadata.annotations[${annotation}]`, expected, got: String(got) })
+}

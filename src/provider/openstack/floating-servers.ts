@@ -1,0 +1,254 @@
+import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { OpenStackServer } from '../../crd/openstack/machines.js'
+import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
+import { refuse } from '../../errors/refuse.js'
+import {
+  type DefinedPlanner,
+  definePlanner,
+  eventAbout,
+  modelWatch,
+  type NameRef,
+  type Plan,
+  type PlannerContext,
+  type PlanTime,
+  type Refusal,
+} from '../../plan/index.js'
+import { capoServerOf, dialects } from '../consumer/dialects.js'
+import { planAttach } from './attach.js'
+import type { FloatingServerOutcome } from './outcome.js'
+import { planRelease } from './release.js'
+import { ServerAnswers } from './server-calls.js'
+import { clusterNameOf, conditionEffects, errorCondition, type ServerRules, type ServerView } from './server-view.js'
+
+export interface FloatingServersOptions {
+  /**
+   * What becomes of a server whose pool has no address. `wait`: it gets the next one. `fail`: its condition says `FloatingIPPoolExhausted` for good, and its claim is deleted.
+   * Default `wait`.
+   */
+  readonly onExhausted?: 'wait' | 'fail' | undefined
+  /**
+   * When the claim of a server that is being deleted is released. `detached`: as soon as the address is detached from its instance. `instanceGone`: when the instance has no ports any
+   * more, too, for hosts whose instances are deleted by another controller. Default `detached`.
+   */
+  readonly releaseWhen?: 'detached' | 'instanceGone' | undefined
+  /** After how long the cloud is asked again whether a server still has its address, in seconds, from 10 to 86,400. Default 600. */
+  readonly checkSeconds?: number | undefined
+}
+
+const WATCHES = {
+  servers: modelWatch(OpenStackServer, {
+    indexes: { cluster: (server) => keysIn(server.metadata.namespace, clusterNameOf(server)) },
+  }),
+  claims: modelWatch(IPAddressClaim, {
+    indexes: {
+      owner: ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+      address: ({ metadata, status }) => keysIn(metadata.namespace, status?.addressRef?.name),
+    },
+  }),
+  addresses: modelWatch(IPAddress),
+  clusters: modelWatch(Cluster),
+} as const
+
+type ServerWatches = typeof WATCHES
+type ServerContext = PlannerContext<ServerWatches, ServerAnswers>
+
+/** A planner of OpenStackServers: keys are `OpenStackServer namespace/name`. */
+export type FloatingServersPlanner = DefinedPlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>
+
+/**
+ * Floating IPs for servers that name a pool: the machine side of cluster-api-provider-openstack, without the machines.
+ *
+ * - A server gets a finalizer, and a claim in the dialect `capo`. Its condition says what it waits for.
+ * - The address is attached to the first port that has a way to its network, when the server has an instance: `status.instanceID`. One that is attached elsewhere is left there.
+ * - At deletion the address is detached first, then the claim loses its finalizer, then the server.
+ * - A claim of its name that is another's is never used and never changed. A server or Cluster that is paused has no effects.
+ *
+ * It makes the calls of a `ServerCloud`: {@link serverCloudCaller} carries them out. Any number of processes may run it. An event costs O(claims of the server).
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ * @example
+ * import { explain } from 'ipam-kit/plan'
+ *
+ * const planner = floatingServers()
+ * const metadata = { namespace: 'default', name: 'w1', uid: 'u1', resourceVersion: '1' }
+ * const floatingIPPoolRef = { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'OpenStackFloatingIPPool', name: 'blue' }
+ * const object = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1alpha1', kind: 'OpenStackServer', metadata, spec: { floatingIPPoolRef } }
+ * const [key] = planner.observe({ kind: 'present', object })
+ * explain(planner.plan(key, { nowMs: 0 })).split('\n')[0]
+ * // 'creating: Waiting 1/1: IPAddressClaim default/w1-floating-ip-address is not there'
+ */
+export function floatingServers(options: FloatingServersOptions = {}): FloatingServersPlanner {
+  const rules = rulesOf(options)
+  return definePlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>({
+    name: 'floating-servers',
+    watches: WATCHES,
+    // what a cloud has answered is as true after a new list
+    state: (_, before) => before ?? new ServerAnswers(),
+    wakes: {
+      servers({ ref, now }, { state }) {
+        const key = formatRef(ref)
+        if (now === undefined) state.forget(key)
+        else if (now.ok) state.observe(key, now.value.metadata.generation)
+        return [key]
+      },
+      claims({ ref, before, now }) {
+        const named = capoServerOf(ref.name)
+        const owners = [before, now].flatMap((entry) => (entry?.ok === true ? serverOwners(entry.value) : []))
+        const names = new Set([...(named === undefined ? [] : [named]), ...owners])
+        return [...names].map((name) => keyOf({ namespace: ref.namespace, name }))
+      },
+      addresses({ ref }, { cache }) {
+        const named = capoServerOf(ref.name)
+        const claims = cache.claims.by('address', `${ref.namespace}/${ref.name}`)
+        const names = new Set([...(named === undefined ? [] : [named]), ...claims.flatMap(serverOwners)])
+        return [...names].map((name) => keyOf({ namespace: ref.namespace, name }))
+      },
+      clusters({ ref }, { cache }) {
+        return cache.servers.by('cluster', `${ref.namespace}/${ref.name}`).map(({ metadata }) => keyOf(metadata))
+      },
+    },
+    plan: (key, context, time) => planServer(key, context, time, rules),
+    onResult: ({ call, ...result }, { state }) => {
+      const key = formatRef(call.about)
+      state.onResult(key, { call, ...result })
+      return [key]
+    },
+    refused: (key, refusal, context, time) => planRefused(key, refusal, context, time, rules),
+    // no two servers want the same thing
+    reserve: () => () => [],
+    isServed: (key, { cache }) => {
+      const conditions = cache.servers.get(nameIn(key))?.status?.conditions ?? []
+      return conditions.some(({ type, status }) => type === FLOATING_ADDRESS_CONDITION && status === 'True')
+    },
+  })
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function rulesOf({
+  onExhausted = 'wait',
+  releaseWhen = 'detached',
+  checkSeconds = 600,
+}: FloatingServersOptions): ServerRules {
+  if (onExhausted !== 'wait' && onExhausted !== 'fail') refuse('onExhausted', 'wait or fail', onExhausted)
+  if (releaseWhen !== 'detached' && releaseWhen !== 'instanceGone') {
+    refuse('releaseWhen', 'detached or instanceGone', releaseWhen)
+  }
+  if (!(checkSeconds >= 10 && checkSeconds <= 86_400)) refuse('checkSeconds', 'seconds, 10 to 86400', checkSeconds)
+  return { onExhausted, releaseWhen, checkSeconds }
+}
+
+function planServer(
+  key: string,
+  context: ServerContext,
+  time: PlanTime,
+  rules: ServerRules,
+): Plan<FloatingServerOutcome> | undefined {
+  const entry = context.cache.servers.entry(nameIn(key))
+  if (entry === undefined) {
+    context.state.forget(key)
+    return undefined
+  }
+  if (!entry.ok) return nothing('unreadable', entry.problem)
+  const server = entry.value
+  const view = viewOf(server, context, time, rules)
+  if (typeof view === 'string') return nothing('unreadable', view)
+  const paused = pausedBy(view)
+  if (paused !== undefined) return nothing('paused', `${formatRef(paused)} is paused`)
+  if (isDeleting(server)) return planRelease(view, false)
+  if (server.spec.floatingIPPoolRef === undefined) {
+    const isHeld = hasFinalizer(server, FLOATING_IP_FINALIZER)
+    return isHeld ? planRelease(view, true) : nothing('none', 'the server asks for no floating IP')
+  }
+  const failure = rules.onExhausted === 'fail' ? failureOf(server) : undefined
+  if (failure === undefined) return planAttach(view)
+  // the address that it did not get is not to be kept for it
+  const release = planRelease(view, true)
+  return { ...release, outcome: { kind: 'failed', message: failure } }
+}
+
+function nothing(kind: FloatingServerOutcome['kind'], message: string): Plan<FloatingServerOutcome> {
+  return { outcome: { kind, message }, effects: [] }
+}
+
+/** Why a server has failed for good. */
+function failureOf({ status }: OpenStackServer): string | undefined {
+  const failed = status?.conditions?.find(
+    ({ type, reason }) => type === FLOATING_ADDRESS_CONDITION && reason === POOL_EXHAUSTED_REASON,
+  )
+  return failed && (failed.message ?? POOL_EXHAUSTED_REASON)
+}
+
+function pausedBy({ server, cluster }: ServerView): ObjectRef | undefined {
+  if (hasPausedAnnotation(server)) return refOf(server)
+  return cluster !== undefined && isClusterPaused(cluster) ? refOf(cluster) : undefined
+}
+
+/** All that is known about a server, or which object of it cannot be read. */
+function viewOf(
+  server: OpenStackServer,
+  { cache, state }: ServerContext,
+  { nowMs }: PlanTime,
+  rules: ServerRules,
+): ServerView | string {
+  const { namespace, name, uid = '' } = server.metadata
+  const claimName = dialects.capo.claimName({
+    ...{ owner: name, deviceIndex: 0, deviceName: '0', poolIndex: 0, annotations: {} },
+    pool: { apiGroup: '', kind: '', name: '' },
+  })
+  const named = cache.claims.entry({ namespace, name: claimName })
+  const cluster = clusterNameOf(server)
+  const clusterEntry = cluster === undefined ? undefined : cache.clusters.entry({ namespace, name: cluster })
+  for (const entry of [named, clusterEntry]) if (entry?.ok === false) return entry.problem
+  const owned = cache.claims.by('owner', uid).filter((claim) => claim.metadata.namespace === namespace)
+  const claims = [...new Set([...(named?.ok === true ? [named.value] : []), ...owned])]
+  const addressNames = new Set([claimName, ...claims.flatMap(({ status }) => status?.addressRef?.name ?? [])])
+  const addresses = [...addressNames].flatMap((each) => cache.addresses.get({ namespace, name: each }) ?? [])
+  const key = formatRef(refOf(server))
+  return {
+    ...{ server, claims, addresses, nowMs, rules },
+    cluster: clusterEntry?.ok === true ? clusterEntry.value : undefined,
+    knownOf: (about) => state.of(key, about),
+  }
+}
+
+/** The store refuses what a server needs: its condition says so. */
+function planRefused(
+  key: string,
+  { message, effect }: Refusal,
+  context: ServerContext,
+  time: PlanTime,
+  rules: ServerRules,
+): Plan<FloatingServerOutcome> | undefined {
+  const server = context.cache.servers.get(nameIn(key))
+  const view = server && viewOf(server, context, time, rules)
+  if (server === undefined || view === undefined || typeof view === 'string') return undefined
+  const isOfClaim =
+    'object' in effect ? IPAddressClaim.is(effect.object) : 'ref' in effect && IPAddressClaim.is(effect.ref)
+  const said = isOfClaim ? `Failed to reconcile floating IP claims: ${message}` : message
+  const event = eventAbout(server, { type: 'Warning', reason: 'FloatingIPError', message: said })
+  // a status that was refused is not written again
+  const isOfStatus = 'subresource' in effect && effect.subresource === 'status'
+  const writes = isOfStatus ? [] : conditionEffects(view, errorCondition(said))
+  return { outcome: { kind: 'error', message: said }, effects: [...writes, event] }
+}
+
+function serverOwners({ metadata }: IPAddressClaim): readonly string[] {
+  const owners = metadata.ownerReferences ?? []
+  return owners.filter((owner) => OpenStackServer.is(owner)).map(({ name }) => name)
+}
+
+function keysIn(namespace: string | undefined, name: string | undefined): readonly string[] {
+  return name === undefined ? [] : [`${namespace}/${name}`]
+}
+
+function keyOf({ namespace, name }: NameRef): string {
+  return formatRef({ kind: OpenStackServer.info.kind, namespace, name })
+}
+
+/** The name in a key, as the cache has it. */
+function nameIn(key: string): string {
+  return key.slice(key.indexOf(' ') + 1)
+}

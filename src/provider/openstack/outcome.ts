@@ -1,0 +1,44 @@
+import type { Outcome } from '../../plan/index.js'
+import type { ConflictReason } from '../consumer/resolution.js'
+
+/**
+ * What a plan means for a server.
+ *
+ * - `none`: it asks for no floating IP, and has none of us
+ * - `paused`: it or its Cluster is paused: nothing is done
+ * - `creating`: its claim is created now
+ * - `waiting`: its claim has no address yet
+ * - `terminating`: its claim is being deleted
+ * - `bound`: its claim has an address, and it has no instance yet
+ * - `attaching`: the cloud is asked about its address, or to attach it
+ * - `attached`: its instance has the address
+ * - `conflict`: its claim cannot be used, or its floating IP is attached elsewhere. Nothing is done to either
+ * - `error`: the cloud does not know the floating IP, has no port for it, or has refused a call
+ * - `failed`: the pool had no address, and the policy is `fail`. It gets none any more
+ * - `detaching`: its claim is about to be released, and the cloud is asked to detach the address first
+ * - `holding`: its claim is about to be released, and its instance may still use the address
+ * - `released`: its claim is released when the effects are done
+ * - `unreadable`: it, its claim or its Cluster cannot be parsed
+ */
+export interface FloatingServerOutcome extends Outcome {
+  readonly kind:
+    | 'none'
+    | 'paused'
+    | 'creating'
+    | 'waiting'
+    | 'terminating'
+    | 'bound'
+    | 'attaching'
+    | 'attached'
+    | 'conflict'
+    | 'error'
+    | 'failed'
+    | 'detaching'
+    | 'holding'
+    | 'released'
+    | 'unreadable'
+  /** The address that its claim has, as the IPAddress has it. */
+  readonly address?: string | undefined
+  /** With `conflict`: which. */
+  readonly conflict?: ConflictReason | 'AttachedElsewhere' | undefined
+}

@@ -1,0 +1,90 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { goQuote } from '../../crd/meta/field-error.js'
+import type { FloatingIP, RouterLinks, ServerNetwork, ServerPort } from './server-cloud.js'
+
+/** The port of a server that a floating IP can be attached to, or why there is none. */
+export type PortChoice =
+  | { readonly ok: true; readonly port: ServerPort }
+  | { readonly ok: false; readonly reason: 'NoPorts' | 'NoRouter'; readonly message: string }
+
+/**
+ * The port of a server that a floating IP can be attached to: the first one with a subnet that is connected to a router whose gateway is on the network of the
+ * floating IP. O(ports * routers).
+ *
+ * Source: `GetPortForExternalNetwork` of cluster-api-provider-openstack, pkg/cloud/services/networking/port.go.
+ *
+ * @returns `NoPorts`: the server has none. `NoRouter`: none of its ports has a way to the network
+ * @example
+ * const ports = [{ id: 'p1', subnets: ['storage'] }, { id: 'p2', subnets: ['nodes'] }]
+ * choosePort({ address: '203.0.113.1', network: 'ext' }, ports, [{ id: 'r', gatewayNetwork: 'ext', subnets: ['nodes'] }])
+ * // { ok: true, port: { id: 'p2', subnets: ['nodes'] } }
+ */
+export function choosePort(
+  floatingIP: Pick<FloatingIP, 'address' | 'network'>,
+  ports: readonly ServerPort[],
+  routers: readonly RouterLinks[],
+): PortChoice {
+  const { address, network } = floatingIP
+  const reached = new Set(routers.flatMap((router) => (router.gatewayNetwork === network ? router.subnets : [])))
+  const port = ports.find(({ subnets }) => subnets.some((subnet) => reached.has(subnet)))
+  if (port !== undefined) return { ok: true, port }
+  const reason = ports.length === 0 ? 'NoPorts' : 'NoRouter'
+  const why =
+    ports.length === 0 ? 'the server has no ports' : `none of ${ports.length} ports is connected to a router of it`
+  const message = `Can't find port for floating IP ${goQuote(address)} on external network ${network}: ${why}`
+  return { ok: false, reason, message }
+}
+
+/** What has to be done so that a server has a floating IP. */
+export type Attachment =
+  | { readonly kind: 'attached'; readonly message: string }
+  | { readonly kind: 'attach'; readonly floatingIP: FloatingIP; readonly port: ServerPort; readonly message: string }
+  /** It is attached to a port that is not of this server: it is left there. */
+  | { readonly kind: 'conflict'; readonly reason: 'AttachedElsewhere'; readonly port: string; readonly message: string }
+  /** The cloud does not know the address. */
+  | { readonly kind: 'unknown'; readonly message: string }
+  | { readonly kind: 'noPort'; readonly reason: 'NoPorts' | 'NoRouter'; readonly message: string }
+
+/**
+ * What has to be done so that a server has a floating IP. O(ports * routers).
+ *
+ * A floating IP that is attached to another server is never moved, which upstream does.
+ *
+ * @param address in any form that can be parsed; one that cannot is `unknown`
+ * @example
+ * const floatingIP = { id: 'f1', address: '203.0.113.1', network: 'ext', port: 'of-another-server' }
+ * attachment('203.0.113.1', { addresses: [], ports: [{ id: 'p1', subnets: ['nodes'] }], routers: [], floatingIP }).kind // 'conflict'
+ */
+export function attachment(address: string, { addresses, ports, routers, floatingIP }: ServerNetwork): Attachment {
+  const port = floatingIP?.port ?? ''
+  if (floatingIP !== undefined && port !== '') {
+    if (ports.some(({ id }) => id === port))
+      return { kind: 'attached', message: `${address} is attached to port ${port}` }
+    const message = `floating IP ${goQuote(address)} is attached to port ${port}, which is not of this server`
+    return { kind: 'conflict', reason: 'AttachedElsewhere', port, message }
+  }
+  const key = keyOf(address)
+  if (key !== undefined && addresses.some((shown) => keyOf(shown) === key)) {
+    return { kind: 'attached', message: `the server has ${address}` }
+  }
+  if (floatingIP === undefined) return { kind: 'unknown', message: `floating IP ${goQuote(address)} does not exist` }
+  const choice = choosePort(floatingIP, ports, routers)
+  if (!choice.ok) return { kind: 'noPort', reason: choice.reason, message: choice.message }
+  return {
+    kind: 'attach',
+    floatingIP,
+    port: choice.port,
+    message: `${address} is attached to port ${choice.port.id} now`,
+  }
+}
+
+/** The floating IP that has to be detached from a server before its address is released: `undefined` if it is not attached to a port of it. */
+export function attachedTo({ ports, floatingIP }: ServerNetwork): FloatingIP | undefined {
+  return floatingIP !== undefined && ports.some(({ id }) => id === floatingIP.port) ? floatingIP : undefined
+}
+
+/** The same text for an address in whatever form. */
+function keyOf(text: string): string | undefined {
+  const parsed = Address.safeParse(text)
+  return parsed.ok ? Address.format(Address.unmap(parsed.value)) : undefined
+}

@@ -1,0 +1,196 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { type Condition, type ConditionUpdate, setCondition } from '../../claim/index.js'
+import type { Cluster } from '../../crd/cluster-api/cluster.js'
+import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
+import { type Json, labelOf, refOf } from '../../crd/meta/object.js'
+import type { OpenStackServer } from '../../crd/openstack/machines.js'
+import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_ERROR_REASON } from '../../crd/openstack/names.js'
+import { type Effect, type ExternalFailure, guard, type Plan, patchStatus } from '../../plan/index.js'
+import { retryAfter } from '../claims/external.js'
+import type { ConsumerInput } from '../consumer/plan.js'
+import { MAX_CALL_SECONDS } from '../external/cloud.js'
+import type { FloatingServerOutcome } from './outcome.js'
+import { changeOf, type KnownOfServer, type Look, type ServerOperation } from './server-calls.js'
+
+/** A server with all that is known about it. */
+export interface ServerView {
+  readonly server: OpenStackServer
+  /** Those that have the name of its claim, or that it owns. */
+  readonly claims: readonly IPAddressClaim[]
+  readonly addresses: readonly IPAddress[]
+  readonly cluster: Cluster | undefined
+  readonly knownOf: (about: string) => KnownOfServer
+  readonly nowMs: number
+  readonly rules: ServerRules
+}
+
+/** The options of `floatingServers`, with their defaults. */
+export interface ServerRules {
+  readonly onExhausted: 'wait' | 'fail'
+  readonly releaseWhen: 'detached' | 'instanceGone'
+  readonly checkSeconds: number
+}
+
+/** For so long after a change was done the cloud may still tell what was so before, in seconds. */
+const SETTLE_SECONDS = 30
+/** How old a look may be for a change to be made from it, in seconds. */
+const FRESH_SECONDS = 5
+/** When to look again at what only the cloud can change, in seconds. */
+export const RECHECK_SECONDS = 60
+
+/** The Cluster that a server says that it is of. */
+export function clusterNameOf(server: OpenStackServer): string | undefined {
+  return labelOf(server.metadata.labels, CLUSTER_NAME_LABEL) || undefined
+}
+
+/** The id of the instance of a server in the cloud; `undefined` if it has none. */
+export function instanceOf({ status }: OpenStackServer): string | undefined {
+  return status?.instanceID || undefined
+}
+
+/** An address as the cloud has it; `undefined` for a text that is none. */
+export function canonical(text: string): string | undefined {
+  const parsed = Address.safeParse(text)
+  return parsed.ok ? Address.format(Address.unmap(parsed.value)) : undefined
+}
+
+/** What the claims of a server are planned from. */
+export function consumerInput({ server, claims, addresses, cluster }: ServerView): ConsumerInput {
+  const { floatingIPPoolRef: pool } = server.spec
+  const pools = pool === undefined ? [] : [{ ...pool, apiGroup: pool.apiGroup ?? '' }]
+  return { owner: server, naming: 'capo', devices: [{ pools }], claims, addresses, cluster }
+}
+
+/** The condition of a server, if it is another one than it has. */
+export function conditionEffects(
+  { server, nowMs }: ServerView,
+  update: ConditionUpdate | undefined,
+): readonly Effect[] {
+  if (update === undefined) return []
+  // those in the older form of Cluster API stay as they are
+  const before = (server.status?.conditions ?? []) as readonly Condition[]
+  const conditions = setCondition(before, update, new Date(nowMs).toISOString())
+  return conditions === before
+    ? []
+    : [patchStatus(server, { status: { conditions } }, update.message || 'it has its floating IP')]
+}
+
+/** The condition of a server that does not get its floating IP for this reason. */
+export function errorCondition(message: string): ConditionUpdate {
+  return { type: FLOATING_ADDRESS_CONDITION, status: 'False', reason: FLOATING_IP_ERROR_REASON, message }
+}
+
+/** What comes next with the cloud. */
+export type CloudStep =
+  /** This call. */
+  | { readonly kind: 'ask'; readonly effects: readonly Effect[] }
+  /** Nothing, for so many seconds. `undefined`: until something changes. */
+  | { readonly kind: 'wait'; readonly seconds: number | undefined; readonly failure?: ExternalFailure | undefined }
+
+/** What the cloud says of a server and an address, as far as it is not older than this. */
+export function lookAt(view: ServerView, address: string, maxAgeSeconds: number): CloudStep | Look {
+  const { look, lookFailure } = knownOf(view, address)
+  if (lookFailure !== undefined) {
+    const seconds = retryAfter(lookFailure, view.nowMs)
+    if (seconds !== 0) return { kind: 'wait', seconds, failure: failureOf(lookFailure) }
+    return ask(view, address, 'describeServer')
+  }
+  return look !== undefined && ageOf(look, view) < maxAgeSeconds ? look : ask(view, address, 'describeServer')
+}
+
+/**
+ * A change that the last look makes necessary. It is made for what was seen a moment ago. One that was done already, or that has failed, is not made again before the cloud was
+ * looked at after it; and one that was done not before the cloud has had time to show it.
+ */
+export function change(
+  view: ServerView,
+  address: string,
+  operation: 'attachFloatingIP' | 'detachFloatingIP',
+  input: { readonly id: string; readonly port: string; readonly revision?: number | null },
+): CloudStep {
+  const { look, change: made } = knownOf(view, address)
+  const last = made?.what === changeOf(operation, input) ? made.last : undefined
+  const isFresh =
+    look !== undefined && ageOf(look, view) < FRESH_SECONDS && look.order > (last === undefined ? 0 : made!.order)
+  const isSettling = last?.answer.ok === true && (view.nowMs - last.atMs) / 1000 < SETTLE_SECONDS
+  if (isSettling) return isFresh ? { kind: 'wait', seconds: FRESH_SECONDS } : ask(view, address, 'describeServer')
+  const seconds = last === undefined || last.answer.ok ? 0 : retryAfter(last, view.nowMs)
+  if (seconds !== 0) return { kind: 'wait', seconds, failure: failureOf(last!) }
+  return isFresh ? ask(view, address, operation, input) : ask(view, address, 'describeServer')
+}
+
+function failureOf({ answer }: { readonly answer: { readonly ok: boolean } }): ExternalFailure | undefined {
+  return 'failure' in answer ? (answer.failure as ExternalFailure) : undefined
+}
+
+function ageOf({ atMs }: Look, { nowMs }: ServerView): number {
+  return (nowMs - atMs) / 1000
+}
+
+function knownOf(view: ServerView, address: string): KnownOfServer {
+  return view.knownOf(aboutOf(view.server, address))
+}
+
+/**
+ * For how long a floating IP may still be attached by a call that was made and not answered, in seconds: 0 if there is none. Nothing that was sent has an effect later than
+ * {@link MAX_CALL_SECONDS} after it.
+ */
+export function attachingFor(view: ServerView, address: string): number {
+  const { unknownAttachAtMs: atMs } = knownOf(view, address)
+  return atMs === undefined ? 0 : Math.max(0, Math.ceil(MAX_CALL_SECONDS - (view.nowMs - atMs) / 1000))
+}
+
+/** What the calls for a server and an address are about: uids and ids never come again. */
+function aboutOf(server: OpenStackServer, address: string): string {
+  return `${server.metadata.uid}/${instanceOf(server)}/${address}`
+}
+
+function ask(
+  { server }: ServerView,
+  address: string,
+  operation: ServerOperation,
+  input?: { readonly id: string; readonly port: string; readonly revision?: number | null },
+): CloudStep {
+  const { identityRef = null } = server.spec
+  const access: Json = { namespace: server.metadata.namespace, identityRef }
+  const about = aboutOf(server, address)
+  const asked: Json = input === undefined ? { access, server: instanceOf(server), address } : { access, ...input }
+  // a change at another revision is another change
+  const key = input === undefined ? about : `${about} ${input.id}/${input.port}/${input.revision ?? ''}`
+  const why = WHY[operation]
+  const call: Effect = { kind: 'external', call: { operation, key, about: refOf(server), input: asked }, why }
+  return { kind: 'ask', effects: [guard(server, 'only what this server needs is asked for'), call] }
+}
+
+const WHY: { readonly [operation in ServerOperation]: string } = {
+  describeServer: 'what the instance has is seen in the cloud alone',
+  attachFloatingIP: 'the claim of the server has this address',
+  detachFloatingIP: 'an address that is released may be given to another server at once',
+}
+
+/** A plan from what comes next with the cloud. */
+export function planStep(
+  view: ServerView,
+  step: CloudStep,
+  { outcome, effects = [], failed }: StepPlan,
+): Plan<FloatingServerOutcome> {
+  if (step.kind === 'ask') return { outcome, effects: [...effects, ...step.effects] }
+  const { seconds, failure } = step
+  const requeue = seconds === undefined ? {} : { requeueAfterSeconds: seconds }
+  if (failure === undefined) return { outcome, effects, ...requeue }
+  const message = `${failed}: ${failure.message}`
+  return {
+    outcome: { ...outcome, kind: outcome.kind === 'attaching' ? 'error' : 'holding', message },
+    effects: [...effects, ...conditionEffects(view, errorCondition(message))],
+    ...requeue,
+  }
+}
+
+interface StepPlan {
+  readonly outcome: FloatingServerOutcome
+  readonly effects?: readonly Effect[]
+  /** What is said of a call that failed. */
+  readonly failed: string
+}
