@@ -1,4 +1,14 @@
 export { address, address4, address6, prefix, range, rangeSetIn } from './arbitraries.js'
+export type { FakeAct, FakeFloatingIP, FakeNetwork, FakePort, FakeRouter } from './cloud/objects.js'
+export {
+  type CloudTrouble,
+  type CloudTroubleKind,
+  FakeCloudError,
+  type FakeCloudErrorCode,
+  type FakeOperation,
+} from './cloud/troubles.js'
+export type { FakeCloudWorldOptions, NewFloatingIP } from './cloud/world.js'
+export { FakeCloudWorld } from './cloud/world.js'
 export {
   type ConformanceCase,
   ConformanceError,
@@ -7,6 +17,7 @@ export {
   storeConformance,
 } from './conformance/store-conformance.js'
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
+export { FakeCloud, type FakeCloudOptions } from './fake-cloud.js'
 export { ModelLedger } from './model-ledger.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'
