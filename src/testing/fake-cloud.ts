@@ -1,7 +1,7 @@
 import type { Json } from '../crd/meta/object.js'
 import { refuse } from '../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../plan/index.js'
-import type { Cloud, CloudAddress, CloudFacts, CloudNetwork } from '../provider/external/cloud.js'
+import type { Cloud, CloudAddress, CloudAddresses, CloudFacts, CloudNetwork } from '../provider/external/cloud.js'
 import type { FloatingIP, ServerCloud, ServerNetwork } from '../provider/openstack/index.js'
 import { MAX_DESCRIPTION, markerIn, newDescription, withMarker } from '../provider/openstack/neutron/description.js'
 import type { FakeFloatingIP } from './cloud/objects.js'
@@ -62,7 +62,7 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
     marker,
     tags,
     addresses,
-  }: Input<'listAddresses'>): Promise<ExternalResult<{ readonly addresses: readonly CloudAddress[] }>> {
+  }: Input<'listAddresses'>): Promise<ExternalResult<CloudAddresses>> {
     const isWanted = (found: CloudAddress) =>
       !this.facts.listsByMarker ||
       found.marker.startsWith(`${marker}/`) ||
@@ -70,7 +70,9 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
       addresses.includes(found.address)
     return this.#answer('listAddresses', () => {
       const listed = this.listed({ network, project: this.#projectOf(access) })
-      return { addresses: listed.map((it) => this.#seen(it)).filter(isWanted) }
+      const addresses = listed.filter((it) => this.isInside(it)).map((it) => this.#seen(it))
+      const problems = listed.filter((it) => !this.isInside(it)).map((it) => `${it.address} is in no subnet`)
+      return { addresses: addresses.filter(isWanted), ...(problems.length > 0 && { problems }) }
     })
   }
 
@@ -78,9 +80,12 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
     const { pool, access, network, marker } = input
     const address = this.facts.choosesAddress ? input.address : null
     const description = this.facts.marker === 'atomic' ? newDescription(pool, marker) : ''
-    return this.#answer('createAddress', (trouble) =>
-      this.#seen(this.create({ network, project: this.#projectOf(access), description, address }, trouble)),
-    )
+    return this.#answer('createAddress', (trouble) => {
+      const created = this.create({ network, project: this.#projectOf(access), description, address }, trouble)
+      if (this.isInside(created)) return this.#seen(created)
+      this.delete(created.id)
+      throw new FakeCloudError('outside', `${created.address} is in no subnet of network ${network}`)
+    })
   }
 
   markAddress({ id, marker }: Input<'markAddress'>): Promise<ExternalResult<CloudAddress>> {
@@ -116,7 +121,7 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
       return {
         addresses: [...fixed, ...floating],
         ports: ports.map(({ id, fixedIPs }) => ({ id, subnets: fixedIPs.map(({ subnet }) => subnet) })),
-        routers: this.routers.map(({ id, subnets, gatewayNetwork }) => ({
+        routers: this.routersIn(ports.map(({ network }) => network)).map(({ id, subnets, gatewayNetwork }) => ({
           id,
           subnets,
           ...(gatewayNetwork !== '' && { gatewayNetwork }),
@@ -175,6 +180,7 @@ const FAILURES: { readonly [code in FakeCloudErrorCode]: Omit<ExternalFailure, '
   networkNotFound: { retryable: false, nothingDone: true, reason: 'PoolNotReady' },
   inUse: { retryable: true, nothingDone: true },
   attached: { retryable: true, nothingDone: true },
+  outside: { retryable: true, nothingDone: true },
   revision: { retryable: true, nothingDone: true },
   invalid: { retryable: false, nothingDone: true },
 }

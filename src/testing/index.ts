@@ -1,4 +1,10 @@
 export { address, address4, address6, prefix, range, rangeSetIn } from './arbitraries.js'
+export {
+  type FakeUser,
+  type NeutronHandler,
+  type NeutronHandlerOptions,
+  neutronHandler,
+} from './cloud/neutron-handler.js'
 export type { FakeAct, FakeFloatingIP, FakeNetwork, FakePort, FakeRouter } from './cloud/objects.js'
 export {
   type CloudTrouble,
@@ -9,6 +15,12 @@ export {
 } from './cloud/troubles.js'
 export type { FakeCloudWorldOptions, NewFloatingIP } from './cloud/world.js'
 export { FakeCloudWorld } from './cloud/world.js'
+export {
+  type CloudConformanceOptions,
+  type CloudOperator,
+  type CloudUnderTest,
+  cloudConformance,
+} from './conformance/cloud-conformance.js'
 export {
   type ConformanceCase,
   ConformanceError,

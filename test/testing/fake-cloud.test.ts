@@ -68,10 +68,13 @@ describe('troubles', () => {
   test('the same address twice, and an address outside of the network', async () => {
     const { cloud, create } = cloudWith()
     cloud.inject('createAddress', { kind: 'down' }, 'sameAddress', 'sameAddress', 'otherNetwork')
-    await create()
-    for (let i = 0; i < 3; i++) await create()
-    expect(cloud.floatingIPs.map(({ address }) => address)).toEqual(['203.0.113.2', '203.0.113.2', '192.0.2.255'])
-    expect(new Set(cloud.floatingIPs.map(({ id }) => id)).size).toBe(3)
+    const answers = []
+    for (let i = 0; i < 4; i++) answers.push(await create())
+    expect(cloud.floatingIPs.map(({ address }) => address)).toEqual(['203.0.113.2', '203.0.113.2'])
+    expect(new Set(cloud.floatingIPs.map(({ id }) => id)).size).toBe(2)
+    expect(answers[3]).toMatchObject({ failure: { message: expect.stringContaining('192.0.2.255') } })
+    expect(cloud.deleted).toMatchObject([{ address: '192.0.2.255', by: 'call' }])
+    expect(cloud.foreignDeletions).toEqual([])
   })
 })
 

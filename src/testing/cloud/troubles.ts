@@ -54,6 +54,7 @@ export type FakeCloudErrorCode =
   | 'networkNotFound'
   | 'inUse'
   | 'attached'
+  | 'outside'
   | 'revision'
   | 'invalid'
 

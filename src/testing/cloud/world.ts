@@ -85,6 +85,11 @@ export class FakeCloudWorld {
     return this.#floatingIPs.all()
   }
 
+  /** The time, in milliseconds since 1970. */
+  get nowMs(): number {
+    return this.#options.now()
+  }
+
   get networks(): readonly FakeNetwork[] {
     return [...this.#networks.values()]
   }
@@ -185,6 +190,16 @@ export class FakeCloudWorld {
     return `${network}-subnet-${index}`
   }
 
+  /** The network that a subnet is of. */
+  networkOf(subnet: string): string {
+    return subnet.replace(/-subnet-\d+$/u, '')
+  }
+
+  /** The routers that have an interface in one of these networks. */
+  routersIn(networks: readonly string[]): readonly FakeRouter[] {
+    return this.routers.filter(({ subnets }) => subnets.some((subnet) => networks.includes(this.networkOf(subnet))))
+  }
+
   /**
    * Carries a call out, with the delay and the trouble that it is to have.
    *
@@ -193,7 +208,7 @@ export class FakeCloudWorld {
   async perform<T>(operation: FakeOperation, action: (trouble: CloudTrouble | undefined) => T): Promise<T> {
     this.#calls.set(operation, (this.#calls.get(operation) ?? 0) + 1)
     const trouble = this.#troubles.get(operation)?.shift()
-    const sentAtMs = this.#options.now()
+    const sentAtMs = this.nowMs
     await this.#options.latency?.(operation)
     this.#settle()
     const refusal = trouble && refusalOf(trouble)
@@ -217,8 +232,7 @@ export class FakeCloudWorld {
   /** The floating IPs of a project as lists show them, by id: those of `listLagMs` ago. */
   listed({ project, network }: { readonly project: string; readonly network?: string }): readonly FakeFloatingIP[] {
     this.#settle()
-    const all =
-      this.#listLagMs === 0 ? this.#floatingIPs.all() : this.#floatingIPs.asOf(this.#options.now() - this.#listLagMs)
+    const all = this.#listLagMs === 0 ? this.#floatingIPs.all() : this.#floatingIPs.asOf(this.nowMs - this.#listLagMs)
     return all.filter((it) => it.project === project && (network === undefined || it.network === network))
   }
 
@@ -233,6 +247,12 @@ export class FakeCloudWorld {
     const found = this.find(id)
     if (found === undefined) throw new FakeCloudError('notFound', `floating IP ${id} could not be found`)
     return found
+  }
+
+  /** Whether an address is in a subnet of its network. */
+  isInside({ network, address }: FakeFloatingIP): boolean {
+    const parsed = Address.parse(address)
+    return this.#networks.get(network)?.cidrs.some((cidr) => Prefix.contains(Prefix.parse(cidr), parsed)) ?? false
   }
 
   /** Creates a floating IP for a call. @throws FakeCloudError */
@@ -257,7 +277,7 @@ export class FakeCloudWorld {
     }
     if (change.port !== undefined && change.port !== '') this.#checkPort(id, change.port)
     const next = { ...before, ...change, revision: before.revision + 1 }
-    this.#floatingIPs.set(id, next, this.#options.now())
+    this.#floatingIPs.set(id, next, this.nowMs)
     return next
   }
 
@@ -281,7 +301,7 @@ export class FakeCloudWorld {
     }
     if (!network.isExternal) throw new FakeCloudError('invalid', `network ${network.name} is not external`)
     if (by === 'call') this.#checkQuota(wanted.project)
-    const nowMs = this.#options.now()
+    const nowMs = this.nowMs
     const floatingIP: FakeFloatingIP = {
       id: this.#newId(),
       address: this.#addressFor(network, wanted.address ?? null, trouble),
@@ -302,7 +322,7 @@ export class FakeCloudWorld {
   #remove(id: string, by: FakeAct['by']): void {
     const floatingIP = this.#floatingIPs.get(id)
     if (floatingIP === undefined) return
-    const nowMs = this.#options.now()
+    const nowMs = this.nowMs
     this.#floatingIPs.set(id, undefined, nowMs)
     this.#deleted.push(actOf(floatingIP, by, nowMs))
   }
@@ -345,7 +365,7 @@ export class FakeCloudWorld {
 
   /** Does what is due by now of the calls that are done later than they were answered. */
   #settle(): void {
-    const nowMs = this.#options.now()
+    const nowMs = this.nowMs
     while (this.#late.length > 0 && this.#late[0]!.atMs <= nowMs) {
       const { action } = this.#late.shift()!
       try {
