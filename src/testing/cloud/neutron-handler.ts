@@ -48,6 +48,7 @@ const MAX_TAG = 60
  * routers, floating IPs and their tags, with pages, filters and revision numbers.
  *
  * @example
+ * const cloud = new FakeCloud({ now: () => 0 })
  * const { send } = neutronHandler(cloud, { users: [{ name: 'capo', password: 'secret', project: 'project' }] })
  */
 export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOptions): NeutronHandler {

@@ -16,7 +16,18 @@ export interface CloudConformanceOptions {
  * these facts.
  *
  * @example
- * for (const { name, run } of cloudConformance({ facts, open })) test(name, run)
+ * const open = () => {
+ *   const cloud = new FakeCloud({ now: () => 0 })
+ *   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
+ *   const port = cloud.addPort({ device: 'server', network, fixedIPs: [] }).id
+ *   const operator = {
+ *     create: async ({ tags }) => cloud.byHand.create({ network, tags }),
+ *     attach: async (id) => cloud.byHand.attach(id, port),
+ *   }
+ *   return { cloud, access: {}, network: null, unknownNetwork: { id: 'none' }, operator }
+ * }
+ * const facts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
+ * for (const { run } of cloudConformance({ facts, open })) await run() // or: test(name, run)
  */
 export function cloudConformance(options: CloudConformanceOptions): readonly ConformanceCase[] {
   const { facts, open, hasTroubles = false } = options

@@ -10,7 +10,7 @@ import type { SendRequest } from './request.js'
 import { serverCalls } from './servers.js'
 import { Sessions } from './session.js'
 import { SubnetCache } from './subnets.js'
-import { poolTag, Tagger } from './tags.js'
+import { Tagger, upstreamTag } from './tags.js'
 
 /** How {@link neutron} reaches OpenStack. */
 export interface NeutronOptions {
@@ -25,7 +25,10 @@ export interface NeutronOptions {
   readonly credentials: (identity: CloudIdentity) => Promise<ExternalResult<unknown>>
   /** Whether the credentials may ask for a certain address. Neutron lets only administrators do so. Default false. */
   readonly choosesAddress?: boolean | undefined
-  /** The tag of the floating IPs that are created for a pool; `undefined`: none. Default {@link poolTag}. */
+  /**
+   * The tag of the floating IPs that are created for a pool; `undefined`: none. Default that of upstream's controller:
+   * `cluster-api-provider-openstack-fip-pool-<pool>`.
+   */
   readonly tagOf?: ((pool: CloudInput['pool']) => string | undefined) | undefined
 }
 
@@ -40,7 +43,12 @@ export interface NeutronOptions {
  * - A floating IP that is attached to a port is not deleted.
  * - No message has a password, a secret or a token.
  *
- * One call makes up to some requests, and ends within 55 s if `send` keeps the time-outs that it is given.
+ * - A tag that could not be added to a floating IP that this library has created is added when the pool lists or marks
+ *   it the next time.
+ *
+ * A call is one or a few requests, and ends within 55 s if `send` keeps the time-outs that it is given. Tokens and subnets
+ * are kept: with both known, a creation is two requests, a mark two or three, a deletion two, and a list one for each 500
+ * floating IPs of the network.
  *
  * @example
  * const send: SendRequest = async ({ method, url, headers, body, timeoutMs }) => {
@@ -48,10 +56,12 @@ export interface NeutronOptions {
  *   const answer = await fetch(url, { method, headers, body: body ?? null, signal, redirect: 'manual' })
  *   return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() }
  * }
+ * const auth = { auth_url: 'https://keystone.example.com', username: 'capo', password: '…', project_name: 'web' }
+ * const credentials = async () => ({ ok: true, value: { clouds: { openstack: { auth } } } })
  * const cloud = neutron({ send, now: Date.now, credentials })
  */
 export function neutron(options: NeutronOptions): Cloud & ServerCloud {
-  const { send, now, choosesAddress = false, tagOf = poolTag } = options
+  const { send, now, choosesAddress = false, tagOf = upstreamTag } = options
   const sessions = new Sessions(send, now)
   const begin = (access: Json) => new NeutronCall({ send, now, sessions, login: () => readLogin(options, access) })
   return {

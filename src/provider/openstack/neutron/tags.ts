@@ -13,8 +13,8 @@ const MAX_REFUSED = 256
 
 type PoolName = CloudInput['pool']
 
-/** The tag by which tools of the project Cluster API Provider OpenStack know the floating IPs of a pool. */
-export function poolTag({ name }: PoolName): string {
+/** The tag by which upstream's controller, and tools that were written for it, know the floating IPs of a pool. */
+export function upstreamTag({ name }: PoolName): string {
   return `cluster-api-provider-openstack-fip-pool-${name}`
 }
 
