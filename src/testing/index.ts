@@ -1,5 +1,27 @@
 export { address, address4, address6, prefix, range, rangeSetIn } from './arbitraries.js'
 export {
+  type FakeUser,
+  type NeutronHandler,
+  type NeutronHandlerOptions,
+  neutronHandler,
+} from './cloud/neutron-handler.js'
+export type { FakeAct, FakeFloatingIP, FakeNetwork, FakePort, FakeRouter } from './cloud/objects.js'
+export {
+  type CloudTrouble,
+  type CloudTroubleKind,
+  FakeCloudError,
+  type FakeCloudErrorCode,
+  type FakeOperation,
+} from './cloud/troubles.js'
+export type { FakeCloudWorldOptions, NewFloatingIP } from './cloud/world.js'
+export { FakeCloudWorld } from './cloud/world.js'
+export {
+  type CloudConformanceOptions,
+  type CloudOperator,
+  type CloudUnderTest,
+  cloudConformance,
+} from './conformance/cloud-conformance.js'
+export {
   type ConformanceCase,
   ConformanceError,
   type ConformanceOptions,
@@ -7,6 +29,7 @@ export {
   storeConformance,
 } from './conformance/store-conformance.js'
 export { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from './crashing-store.js'
+export { FakeCloud, type FakeCloudOptions } from './fake-cloud.js'
 export { ModelLedger } from './model-ledger.js'
 export { ModelPool } from './model-pool.js'
 export { ModelSlots } from './model-slots.js'

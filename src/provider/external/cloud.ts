@@ -35,6 +35,13 @@ export interface CloudAddress {
   readonly tags?: readonly string[] | undefined
 }
 
+/** The answer to a list. */
+export interface CloudAddresses {
+  readonly addresses: readonly CloudAddress[]
+  /** What the cloud has listed beside them and cannot be used, each with its reason: an address outside of the network. */
+  readonly problems?: readonly string[] | undefined
+}
+
 /** A network that addresses can be created in. */
 export interface CloudNetwork {
   readonly id: string
@@ -70,7 +77,7 @@ export interface Cloud {
       readonly tags: readonly string[]
       readonly addresses: readonly string[]
     },
-  ): Promise<ExternalResult<{ readonly addresses: readonly CloudAddress[] }>>
+  ): Promise<ExternalResult<CloudAddresses>>
   /** Creates one. `marker` is ignored unless the marker is atomic; `address`, the one that is asked for, is given only where it can be chosen. */
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
@@ -79,7 +86,9 @@ export interface Cloud {
   markAddress(
     input: CloudInput & { readonly id: string; readonly marker: string },
   ): Promise<ExternalResult<CloudAddress>>
-  /** Deletes it; one that is not there is deleted. */
+  /**
+   * Deletes it; one that is not there is deleted. One that is attached by then is not deleted: a failure that is retryable, with `nothingDone`.
+   */
   deleteAddress(input: CloudInput & { readonly id: string; readonly address: string }): Promise<ExternalResult<Json>>
 }
 

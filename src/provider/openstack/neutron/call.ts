@@ -1,0 +1,215 @@
+import * as z from 'zod'
+import type { ExternalResult } from '../../../plan/index.js'
+import { CallFailure, errorIn, failCall, failureOf, foreignText, isRefusal, jsonOf } from './failure.js'
+import type { Login } from './login.js'
+import { type CloudRequest, type CloudResponse, queryOf, type SendRequest } from './request.js'
+import { messageOf, type Session, type Sessions } from './session.js'
+
+/** How long one call of the adapter may take, in milliseconds: less than the contract of `Cloud` allows. */
+const CALL_MS = 55_000
+/** How long one request of it may take. */
+const REQUEST_MS = 30_000
+/** What has to be left for a request that changes something: what is done after its time-out is done within the time of the call, too. */
+const CHANGE_MS = 25_000
+const PAGE_SIZE = 500
+/** A list that is longer is a defect of the cloud. */
+const MAX_PAGES = 2000
+/** How often a list is begun again because the last element of a page was deleted meanwhile. */
+const MAX_RESTARTS = 3
+/** A longer answer is not read, in characters. */
+const MAX_ANSWER = 32_000_000
+
+const ID = /^[\w-]{1,255}$/u
+
+/** A part of a path. @throws CallFailure for what is not the id of an object */
+export function idOf(text: string): string {
+  return ID.test(text) ? text : failCall(`not an id: ${foreignText(text, [])}`, { retryable: false })
+}
+
+interface Asked {
+  /** What it is for, in a message behind "cannot". */
+  readonly what: string
+  readonly method: CloudRequest['method']
+  /** Behind the endpoint. */
+  readonly path: string
+  readonly body?: unknown
+  /** The revision that the object still has to have. */
+  readonly revision?: number | null | undefined
+  /** Statuses that are not failures, beside 2xx. */
+  readonly expected?: readonly number[]
+}
+
+export interface NeutronCallOptions {
+  readonly send: SendRequest
+  readonly now: () => number
+  readonly sessions: Sessions
+  readonly login: () => Promise<Login>
+}
+
+/** The requests of one call of the adapter, and whether one of them may have changed something. */
+export class NeutronCall {
+  readonly #options: NeutronCallOptions
+  readonly #deadlineMs: number
+  #login: Login | undefined
+  #token = ''
+  #mayHaveChanged = false
+
+  constructor(options: NeutronCallOptions) {
+    this.#options = options
+    this.#deadlineMs = options.now() + CALL_MS
+  }
+
+  /** The answer of a call whose requests `action` makes. `changes`: it is one that changes something. */
+  async answer<T>(changes: boolean, action: () => Promise<T>): Promise<ExternalResult<T>> {
+    try {
+      return { ok: true, value: await action() }
+    } catch (error) {
+      const failure =
+        error instanceof CallFailure
+          ? error.failure
+          : { message: `unexpected error: ${this.#foreign(messageOf(error))}`, retryable: true }
+      return { ok: false, failure: { ...failure, ...(changes && !this.#mayHaveChanged && { nothingDone: true }) } }
+    }
+  }
+
+  /** The time that is left, in milliseconds. */
+  get leftMs(): number {
+    return this.#deadlineMs - this.#options.now()
+  }
+
+  /** What the credentials are for: each login has its own. */
+  async login(): Promise<Login> {
+    this.#login ??= await this.#options.login()
+    return this.#login
+  }
+
+  /** The id of the project of the credentials; empty: they are for none. */
+  async project(): Promise<string> {
+    return (await this.#open()).project
+  }
+
+  /** A request whose answer has to be of this shape. @throws CallFailure */
+  async ask<T>(asked: Asked, shape: z.ZodType<T>): Promise<T> {
+    const response = await this.send(asked)
+    return this.#read(asked.what, response, shape)
+  }
+
+  /** As {@link ask}, for one object; `undefined`: it does not exist. */
+  async find<T>(what: string, path: string, shape: z.ZodType<T>): Promise<T | undefined> {
+    const response = await this.send({ what, method: 'GET', path, expected: [404] })
+    return response.status === 404 ? undefined : this.#read(what, response, shape)
+  }
+
+  /** All elements of a list, page by page. @throws CallFailure */
+  async list<T extends { readonly id: string }>(
+    collection: string,
+    query: { readonly [name: string]: string | readonly string[] | undefined },
+    shape: z.ZodType<T>,
+  ): Promise<readonly T[]> {
+    const what = `list ${collection}`
+    const page = z.looseObject({
+      [collection]: z.array(shape),
+      [`${collection}_links`]: z.array(z.looseObject({ rel: z.string() })).optional(),
+    })
+    let restarts = 0
+    let found = new Map<string, T>()
+    for (let pages = 0, marker: string | undefined; pages < MAX_PAGES; pages++) {
+      const path = `/v2.0/${collection}${queryOf({ ...query, sort_key: 'id', limit: String(PAGE_SIZE), marker })}`
+      const response = await this.send({ what, method: 'GET', path, expected: marker === undefined ? [] : [404] })
+      if (response.status === 404) {
+        if (++restarts > MAX_RESTARTS) return failCall(`cannot ${what}: it changes too fast`, { retryable: true })
+        found = new Map()
+        marker = undefined
+        continue
+      }
+      const answered = this.#read(what, response, page)
+      const items = answered[collection] as readonly T[]
+      const links = answered[`${collection}_links`] as readonly { readonly rel: string }[] | undefined
+      const before = found.size
+      for (const item of items) found.set(item.id, item)
+      // a cloud without pages gives the whole list each time
+      const mayGoOn = links?.some(({ rel }) => rel === 'next') ?? items.length >= PAGE_SIZE
+      if (!mayGoOn || found.size === before) return [...found.values()]
+      marker = items.at(-1)?.id
+    }
+    return failCall(`cannot ${what}: more than ${MAX_PAGES} pages`, { retryable: true })
+  }
+
+  /** Takes back what this call has changed: if the request is carried out, the call has changed nothing. @throws CallFailure */
+  async undo(asked: Asked): Promise<void> {
+    await this.send(asked)
+    this.#mayHaveChanged = false
+  }
+
+  /** A request with the token, and once more with a new one if that is refused. @throws CallFailure */
+  async send(asked: Asked): Promise<CloudResponse> {
+    const first = await this.#open()
+    const response = await this.#sendOnce(asked, first)
+    if (response.status !== 401) return this.#checked(asked, response)
+    const login = await this.login()
+    this.#options.sessions.invalidate(login, first)
+    return this.#checked(asked, await this.#sendOnce(asked, await this.#open()))
+  }
+
+  async #open(): Promise<Session> {
+    const session = await this.#options.sessions.open(await this.login(), this.#timeoutMs())
+    this.#token = session.token
+    return session
+  }
+
+  async #sendOnce({ what, method, path, body, revision }: Asked, session: Session): Promise<CloudResponse> {
+    if (method !== 'GET' && this.leftMs < CHANGE_MS)
+      return failCall(`cannot ${what}: no time is left`, { retryable: true })
+    const request: CloudRequest = {
+      method,
+      url: `${session.endpoint}${path}`,
+      headers: {
+        accept: 'application/json',
+        'x-auth-token': session.token,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(typeof revision === 'number' && { 'if-match': `revision_number=${revision}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      timeoutMs: this.#timeoutMs(),
+    }
+    const before = this.#mayHaveChanged
+    if (method !== 'GET') this.#mayHaveChanged = true
+    let response: CloudResponse
+    try {
+      response = await this.#options.send(request)
+    } catch (error) {
+      return failCall(`cannot ${what}: no answer: ${this.#foreign(messageOf(error))}`, { retryable: true })
+    }
+    if (isRefusal(response.status)) this.#mayHaveChanged = before
+    return response
+  }
+
+  #checked({ what, expected = [] }: Asked, response: CloudResponse): CloudResponse {
+    const { status } = response
+    if ((status >= 200 && status < 300) || expected.includes(status)) return response
+    const error = errorIn(response, this.#secrets())
+    throw new CallFailure(failureOf(what, error, response, this.#options.now()))
+  }
+
+  #read<T>(what: string, { text }: CloudResponse, shape: z.ZodType<T>): T {
+    const read = shape.safeParse(text.length > MAX_ANSWER ? undefined : jsonOf(text))
+    if (read.success) return read.data
+    const where = read.error.issues[0]?.path.map(String).join('.') ?? ''
+    const problem = where === '' ? this.#foreign(text) || 'an empty answer' : `${where} is missing or of another type`
+    return failCall(`cannot ${what}: the answer is not what Neutron answers: ${problem}`, { retryable: true })
+  }
+
+  #timeoutMs(): number {
+    const left = this.leftMs
+    if (left <= 0) return failCall(`no end after ${CALL_MS / 1000} s`, { retryable: true })
+    return Math.min(left, REQUEST_MS)
+  }
+
+  #foreign(text: string): string {
+    return foreignText(text, this.#secrets())
+  }
+
+  #secrets(): readonly string[] {
+    return [...(this.#login?.secrets ?? []), this.#token]
+  }
+}

@@ -1,0 +1,91 @@
+import type { Json } from '../../../crd/meta/object.js'
+import type { ExternalResult } from '../../../plan/index.js'
+import type { Cloud, CloudInput } from '../../external/cloud.js'
+import type { ServerCloud } from '../server-cloud.js'
+import { NeutronCall } from './call.js'
+import { CallFailure } from './failure.js'
+import { type CloudIdentity, identityOf, type Login, loginOf } from './login.js'
+import { poolCalls } from './pools.js'
+import type { SendRequest } from './request.js'
+import { serverCalls } from './servers.js'
+import { Sessions } from './session.js'
+import { SubnetCache } from './subnets.js'
+import { Tagger, upstreamTag } from './tags.js'
+
+/** How {@link neutron} reaches OpenStack. */
+export interface NeutronOptions {
+  readonly send: SendRequest
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /**
+   * Reads clouds.yaml of an identity, and parses it. It is called for each call of the adapter: keep what a watch of the
+   * Secret tells, so that no call reads one. Its messages are shown as they are. What it throws is not shown: an error
+   * of a parser can repeat a part of the Secret.
+   */
+  readonly credentials: (identity: CloudIdentity) => Promise<ExternalResult<unknown>>
+  /** Whether the credentials may ask for a certain address. Neutron lets only administrators do so. Default false. */
+  readonly choosesAddress?: boolean | undefined
+  /**
+   * The tag of the floating IPs that are created for a pool; `undefined`: none. Default that of upstream's controller:
+   * `cluster-api-provider-openstack-fip-pool-<pool>`.
+   */
+  readonly tagOf?: ((pool: CloudInput['pool']) => string | undefined) | undefined
+}
+
+/**
+ * OpenStack as pools and servers ask it: floating IPs of Neutron, with tokens of Keystone v3.
+ *
+ * - The marker stands in the description of a floating IP, which the call that creates it sets.
+ * - `access` is `{ identityRef, namespace }` of the pool or the server.
+ * - Changes are made for the revision that was read (`If-Match`): another change in the meantime is a failure that is
+ *   retryable.
+ * - Lists are limited to the project of the credentials. They are read page by page.
+ * - A floating IP that is attached to a port is not deleted.
+ * - No message has a password, a secret or a token.
+ *
+ * - A tag that could not be added to a floating IP that this library has created is added when the pool lists or marks
+ *   it the next time.
+ *
+ * A call is one or a few requests, and ends within 55 s if `send` keeps the time-outs that it is given. Tokens and subnets
+ * are kept: with both known, a creation is two requests, a mark two or three, a deletion two, and a list one for each 500
+ * floating IPs of the network.
+ *
+ * @example
+ * const send: SendRequest = async ({ method, url, headers, body, timeoutMs }) => {
+ *   const signal = AbortSignal.timeout(timeoutMs)
+ *   const answer = await fetch(url, { method, headers, body: body ?? null, signal, redirect: 'manual' })
+ *   return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() }
+ * }
+ * const auth = { auth_url: 'https://keystone.example.com', username: 'capo', password: '…', project_name: 'web' }
+ * const credentials = async () => ({ ok: true, value: { clouds: { openstack: { auth } } } })
+ * const cloud = neutron({ send, now: Date.now, credentials })
+ */
+export function neutron(options: NeutronOptions): Cloud & ServerCloud {
+  const { send, now, choosesAddress = false, tagOf = upstreamTag } = options
+  const sessions = new Sessions(send, now)
+  const begin = (access: Json) => new NeutronCall({ send, now, sessions, login: () => readLogin(options, access) })
+  return {
+    facts: { marker: 'atomic', choosesAddress, listsByMarker: false },
+    ...poolCalls({ begin, subnets: new SubnetCache(now), tagger: new Tagger(tagOf, now), choosesAddress }),
+    ...serverCalls(begin),
+  }
+}
+
+async function readLogin({ credentials }: NeutronOptions, access: Json): Promise<Login> {
+  const identity = identityOf(access)
+  const read = await readCredentials(credentials, identity)
+  if (!read.ok) throw new CallFailure(read.failure)
+  return loginOf(read.value, identity)
+}
+
+async function readCredentials(
+  credentials: NeutronOptions['credentials'],
+  { type, name, namespace, cloudName }: CloudIdentity,
+): Promise<ExternalResult<unknown>> {
+  try {
+    return await credentials({ type, name, namespace, cloudName })
+  } catch {
+    const message = `cannot read the credentials ${type} ${name} of namespace ${namespace}`
+    return { ok: false, failure: { message, retryable: true, reason: 'PoolNotReady' } }
+  }
+}

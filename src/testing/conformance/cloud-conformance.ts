@@ -1,0 +1,40 @@
+import type { CloudFacts } from '../../provider/external/cloud.js'
+import { CloudBench, type CloudUnderTest } from './cloud-bench.js'
+import { cloudRules } from './cloud-rules.js'
+import type { ConformanceCase } from './harness.js'
+
+export interface CloudConformanceOptions {
+  readonly facts: CloudFacts
+  /** Makes a cloud for one case: its lists show at once what was changed. */
+  readonly open: () => CloudUnderTest | Promise<CloudUnderTest>
+  /** Whether `operator.inject` is there. Default false: the cases that need it are left out. */
+  readonly hasTroubles?: boolean | undefined
+}
+
+/**
+ * The rules of `Cloud` as named cases, for any test runner: what a pool of external addresses expects of a cloud with
+ * these facts.
+ *
+ * @example
+ * const open = () => {
+ *   const cloud = new FakeCloud({ now: () => 0 })
+ *   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
+ *   const port = cloud.addPort({ device: 'server', network, fixedIPs: [] }).id
+ *   const operator = {
+ *     create: async ({ tags }) => cloud.byHand.create({ network, tags }),
+ *     attach: async (id) => cloud.byHand.attach(id, port),
+ *   }
+ *   return { cloud, access: {}, network: null, unknownNetwork: { id: 'none' }, operator }
+ * }
+ * const facts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
+ * for (const { run } of cloudConformance({ facts, open })) await run() // or: test(name, run)
+ */
+export function cloudConformance(options: CloudConformanceOptions): readonly ConformanceCase[] {
+  const { facts, open, hasTroubles = false } = options
+  const rules = Object.entries(cloudRules).filter(([, rule]) => {
+    return (rule.if?.(facts) ?? true) && (hasTroubles || rule.needs === undefined)
+  })
+  return rules.map(([name, rule]) => ({ name, run: async () => rule.run(await CloudBench.open(await open())) }))
+}
+
+export type { CloudOperator, CloudUnderTest } from './cloud-bench.js'

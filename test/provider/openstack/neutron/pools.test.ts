@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest'
+import { base, marker, pool, tag, unwrap, worldWith } from './world.js'
+
+const FIPS = /\/v2\.0\/floatingips/u
+
+describe('lists', () => {
+  test('are read page by page', async () => {
+    const { fake, network, list, count } = worldWith({ handler: { maxPageSize: 3 } })
+    for (let i = 0; i < 10; i++) fake.byHand.create({ network })
+    expect(unwrap(await list()).addresses.map(({ id }) => id)).toEqual(fake.floatingIPs.map(({ id }) => id))
+    expect(count('GET', FIPS)).toBe(4)
+  })
+
+  test('whose marker was deleted meanwhile are begun again', async () => {
+    const { fake, network, list, state } = worldWith({ handler: { maxPageSize: 3 } })
+    for (let i = 0; i < 7; i++) fake.byHand.create({ network })
+    let left = 1
+    state.intercept = ({ url }) => {
+      const [, last] = /marker=([^&]+)/u.exec(url) ?? []
+      if (last !== undefined && left-- > 0) fake.byHand.delete(last)
+      return undefined
+    }
+    expect(unwrap(await list()).addresses).toHaveLength(6)
+  })
+
+  test('whose marker is deleted again and again are a failure', async () => {
+    const { fake, network, list, state } = worldWith({ handler: { maxPageSize: 1 } })
+    for (let i = 0; i < 9; i++) fake.byHand.create({ network })
+    state.intercept = ({ url }) => {
+      const [, last] = /marker=([^&]+)/u.exec(url) ?? []
+      if (last !== undefined) fake.byHand.delete(last)
+      return undefined
+    }
+    expect(await list()).toMatchObject({ failure: { retryable: true, message: expect.stringContaining('too fast') } })
+  })
+
+  test('of a cloud without pages end', async () => {
+    const { list, count, answerWith } = worldWith()
+    const one = (id: number) => ({ id: `f-${id}`, floating_ip_address: '203.0.113.9', floating_network_id: 'n' })
+    const floatingips = Array.from({ length: 700 }, (_, id) => one(id))
+    answerWith('GET', FIPS, { text: JSON.stringify({ floatingips }) })
+    expect(unwrap(await list()).addresses).toHaveLength(700)
+    expect(count('GET', FIPS)).toBe(2)
+  })
+
+  test('do not follow a link: the token would go to another host', async () => {
+    const { list, requests, answerWith } = worldWith()
+    const page = { floatingips: [], floatingips_links: [{ rel: 'next', href: 'http://evil.test/' }] }
+    answerWith('GET', FIPS, { text: JSON.stringify(page) })
+    unwrap(await list())
+    expect(requests.every(({ url }) => url.startsWith('http://openstack.test/'))).toBe(true)
+  })
+
+  test('show what is in use, by whichever means, and when it was created', async () => {
+    const { fake, network, list } = worldWith()
+    const port = fake.addPort({ device: 'server', network, fixedIPs: [] }).id
+    fake.byHand.create({ network, port, tags: ['a'], description: 'of the office' })
+    fake.byHand.create({ network, project: 'theirs' })
+    expect(unwrap(await list())).toEqual({
+      addresses: [
+        {
+          id: fake.floatingIPs[0]?.id,
+          address: '203.0.113.2',
+          network,
+          marker: '',
+          isAttached: true,
+          createdAtMs: fake.nowMs,
+          tags: ['a'],
+        },
+      ],
+    })
+  })
+})
+
+describe('the description', () => {
+  test('names the pool, and has the marker from the start', async () => {
+    const { create, fake, requests } = worldWith()
+    unwrap(await create())
+    expect(fake.floatingIPs[0]?.description).toBe(`Created for pool office/public, ipam-kit ${marker}`)
+    const [post] = requests.filter(({ method, url }) => method === 'POST' && FIPS.test(url))
+    expect(JSON.parse(post?.body ?? '')).toMatchObject({
+      floatingip: { description: `Created for pool office/public, ipam-kit ${marker}` },
+    })
+  })
+
+  test('has room for the marker, however long the names are', async () => {
+    const { cloud, fake, network } = worldWith()
+    const long = { namespace: 'n'.repeat(63), name: 'p'.repeat(253) }
+    const uid = '8a7e1b8e-5f0c-4c0b-9a55-3b8c2f3f0a01'
+    const input = { ...base, pool: long, network, marker: `${uid}/spare`, address: null }
+    const { id } = unwrap(await cloud.createAddress(input))
+    expect(unwrap(await cloud.markAddress({ ...base, pool: long, id, marker: `${uid}/${uid}` })).marker).toBe(
+      `${uid}/${uid}`,
+    )
+    expect(fake.floatingIPs[0]?.description.length).toBeLessThanOrEqual(255)
+  })
+
+  test.each(['', 'no-slash', 'a/b/c', 'a b/c', 'a/\u0000', `${'a'.repeat(200)}/${'b'.repeat(100)}`])(
+    'cannot have the marker %j: nothing is created',
+    async (bad) => {
+      const { create, fake } = worldWith()
+      expect(await create(bad)).toMatchObject({ failure: { retryable: false, nothingDone: true } })
+      expect(fake.floatingIPs).toEqual([])
+    },
+  )
+
+  test('of others stays when it is marked, and when the marker is removed', async () => {
+    const { cloud, fake, network } = worldWith()
+    const id = fake.byHand.create({ network, description: 'of the office' })
+    const mark = async (text: string) => {
+      unwrap(await cloud.markAddress({ ...base, id, marker: text }))
+      return fake.floatingIPs[0]?.description
+    }
+    expect(await mark(marker)).toBe(`of the office, ipam-kit ${marker}`)
+    expect(await mark('pool-uid/spare')).toBe('of the office, ipam-kit pool-uid/spare')
+    expect(await mark('')).toBe('of the office')
+  })
+
+  test('without room for the marker is a failure that says so', async () => {
+    const { cloud, fake, network } = worldWith()
+    const id = fake.byHand.create({ network, description: 'd'.repeat(250) })
+    const message = expect.stringContaining('250 of 255 characters')
+    expect(await cloud.markAddress({ ...base, id, marker })).toMatchObject({ failure: { nothingDone: true, message } })
+  })
+
+  test('that was changed meanwhile is not written over', async () => {
+    const { cloud, fake, network, state } = worldWith()
+    const id = fake.byHand.create({ network })
+    state.intercept = ({ method }) => {
+      if (method === 'PUT') fake.byHand.describe(id, 'do not touch')
+      return undefined
+    }
+    const answer = await cloud.markAddress({ ...base, id, marker })
+    expect(answer).toMatchObject({
+      failure: { retryable: true, nothingDone: true, message: expect.stringContaining('412') },
+    })
+    expect(fake.floatingIPs[0]?.description).toBe('do not touch')
+  })
+
+  test('that has the marker already is not written', async () => {
+    const { cloud, create, count } = worldWith()
+    const { id } = unwrap(await create())
+    unwrap(await cloud.markAddress({ ...base, id, marker }))
+    expect(count('PUT', /floatingips\/[^/]+$/u)).toBe(0)
+  })
+})
+
+describe('the tag of the pool', () => {
+  test('is added after the creation, and those of others stay', async () => {
+    const { cloud, create, fake, count } = worldWith()
+    const { id, tags } = unwrap(await create())
+    expect([tags, fake.floatingIPs[0]?.tags]).toEqual([[tag], [tag]])
+    fake.byHand.tag(id, 'mine')
+    for (const text of ['pool-uid/spare', '']) unwrap(await cloud.markAddress({ ...base, id, marker: text }))
+    expect(fake.floatingIPs[0]?.tags).toEqual([tag, 'mine'])
+    expect([count('PUT', /\/tags$/u), count('DELETE', /tags/u)]).toEqual([0, 0])
+  })
+
+  test('that could not be added is added by the next list', async () => {
+    const { create, fake, list } = worldWith()
+    fake.inject('tagAddress', 'down', 'unavailable')
+    expect(unwrap(await create()).tags).toEqual([])
+    expect(unwrap(await list()).addresses).toMatchObject([{ tags: [] }])
+    expect(unwrap(await list()).addresses).toMatchObject([{ tags: [tag] }])
+    expect(fake.floatingIPs[0]?.tags).toEqual([tag])
+  })
+
+  test('and by the next mark', async () => {
+    const { cloud, create, fake } = worldWith()
+    fake.inject('tagAddress', 'down')
+    const { id } = unwrap(await create())
+    expect(unwrap(await cloud.markAddress({ ...base, id, marker: 'pool-uid/spare' })).tags).toEqual([tag])
+  })
+
+  test('is not added to what was there before the pool, nor to what is of another pool', async () => {
+    const { cloud, fake, network, list } = worldWith()
+    const id = fake.byHand.create({ network, description: 'mine' })
+    unwrap(await cloud.markAddress({ ...base, id, marker }))
+    fake.byHand.create({ network, description: `Created for pool office/public, ipam-kit other-uid/claim` })
+    unwrap(await list())
+    expect(fake.floatingIPs.map(({ tags }) => tags)).toEqual([[], []])
+  })
+
+  test('that is too long for the cloud is not tried again with each list', async () => {
+    const { cloud, fake, network, clock } = worldWith()
+    const long = { ...pool, name: 'p'.repeat(40) }
+    const all = { ...base, pool: long, network }
+    unwrap(await cloud.createAddress({ ...all, marker, address: null }))
+    const list = () => cloud.listAddresses({ ...all, marker: 'pool-uid', tags: [], addresses: [] })
+    for (let i = 0; i < 3; i++) unwrap(await list())
+    expect(fake.calls.get('tagAddress')).toBe(1)
+    clock.nowMs += 600_000
+    unwrap(await list())
+    expect(fake.calls.get('tagAddress')).toBe(2)
+  })
+
+  test('is added by a list to 20 at most', async () => {
+    const { create, fake, list } = worldWith()
+    fake.inject('tagAddress', ...Array.from({ length: 30 }, () => 'down' as const))
+    for (let i = 0; i < 30; i++) unwrap(await create(`pool-uid/claim-${i}`))
+    unwrap(await list())
+    expect(fake.floatingIPs.filter(({ tags }) => tags.length > 0)).toHaveLength(20)
+    unwrap(await list())
+    expect(fake.floatingIPs.filter(({ tags }) => tags.length > 0)).toHaveLength(30)
+  })
+
+  test('can be another one, or none', async () => {
+    const other = worldWith({ tagOf: ({ name }) => `of ${name}/ä` })
+    expect(unwrap(await other.create()).tags).toEqual(['of public/ä'])
+    const none = worldWith({ tagOf: () => undefined })
+    expect(unwrap(await none.create()).tags).toEqual([])
+    expect(none.fake.calls.get('tagAddress')).toBeUndefined()
+  })
+})
+
+test('the address that a pool asks for is sent only where it may be', async () => {
+  for (const choosesAddress of [false, true]) {
+    const { cloud, network } = worldWith({ choosesAddress })
+    const { address } = unwrap(await cloud.createAddress({ ...base, network, marker, address: '203.0.113.77' }))
+    expect(address).toBe(choosesAddress ? '203.0.113.77' : '203.0.113.2')
+  }
+})
