@@ -59,13 +59,13 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
   listAddresses({
     access,
     network,
-    marker,
+    markers,
     tags,
     addresses,
   }: Input<'listAddresses'>): Promise<ExternalResult<CloudAddresses>> {
     const isWanted = (found: CloudAddress) =>
       !this.facts.listsByMarker ||
-      found.marker.startsWith(`${marker}/`) ||
+      markers.some((marker) => found.marker.startsWith(marker)) ||
       found.tags?.some((tag) => tags.includes(tag)) ||
       addresses.includes(found.address)
     return this.#answer('listAddresses', () => {

@@ -12,7 +12,7 @@ function cloudWith(options: Partial<FakeCloudOptions> = {}) {
   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/28'] }).id
   const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text, address: null })
   const list = async () => {
-    const listed = await cloud.listAddresses({ ...base, network, marker: 'pool-uid', tags: [], addresses: [] })
+    const listed = await cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] })
     if (!listed.ok) throw new Error(listed.failure.message)
     return listed.value.addresses
   }
@@ -103,7 +103,7 @@ describe('lists', () => {
     const tagged = cloud.byHand.create({ network, tags: ['t'] })
     cloud.byHand.create({ network, tags: ['u'] })
     const named = cloud.byHand.create({ network, address: '203.0.113.9' })
-    const input = { ...base, network, marker: 'pool-uid', tags: ['t'], addresses: ['203.0.113.9'] }
+    const input = { ...base, network, markers: ['pool-uid/'], tags: ['t'], addresses: ['203.0.113.9'] }
     const listed = await cloud.listAddresses(input)
     const ids = listed.ok && listed.value.addresses.map(({ id }) => id)
     expect(ids).toEqual([cloud.created[0]!.id, tagged, named])

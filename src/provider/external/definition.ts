@@ -9,7 +9,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
   readonly name: string
   readonly kind: ExternalPoolKind<P>
   readonly facts: CloudFacts
-  /** A text that is another one for each start of each process: what the process has reserved, only this one has sent calls for. */
+  /** 1 to 63 letters, digits, dots, dashes and underscores, others for each start of each process: what it has reserved, only this process has sent calls for. */
   readonly identity: string
   /** How long a call to the cloud may take, in seconds, from 1: after that it has no effect any more. Default {@link MAX_CALL_SECONDS}. */
   readonly callSeconds?: number | undefined

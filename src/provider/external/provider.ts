@@ -56,8 +56,8 @@ export function externalPools<P extends KubeObject>(
 /** @throws IpamError `INVALID_ARGUMENT` */
 function rulesOf<P extends KubeObject>(definition: ExternalPoolsDefinition<P>): ExternalRules<P> {
   const { identity, callSeconds = MAX_CALL_SECONDS, listLagSeconds = 5, listSeconds = 300 } = definition
-  if (typeof identity !== 'string' || identity === '') {
-    refuse('identity', 'a text that is another one for each start of a process', identity)
+  if (typeof identity !== 'string' || !/^[\w.-]{1,63}$/.test(identity)) {
+    refuse('identity', 'up to 63 letters, digits, dots, dashes and underscores, others at each start', identity)
   }
   if (!(callSeconds >= 1 && callSeconds <= 3600)) refuse('callSeconds', 'seconds, 1 to 3600', callSeconds)
   if (!(listLagSeconds >= 0 && listLagSeconds <= 3600)) refuse('listLagSeconds', 'seconds, 0 to 3600', listLagSeconds)

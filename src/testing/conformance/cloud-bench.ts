@@ -84,7 +84,7 @@ export class CloudBench {
 
   /** All addresses of the network that a list for these names shows. */
   async list(wanted: { readonly tags?: readonly string[]; readonly addresses?: readonly string[] } = {}) {
-    const input = { tags: [], addresses: [], ...wanted, network: this.network.id, marker: this.uid }
+    const input = { tags: [], addresses: [], ...wanted, network: this.network.id, markers: [`${this.uid}/`] }
     return expectAnswer(await this.cloud.listAddresses({ ...this.pool, ...input }), 'listAddresses').addresses
   }
 

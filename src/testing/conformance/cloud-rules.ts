@@ -230,7 +230,7 @@ const troubles = {
     needs: 'troubles',
     run: async ({ cloud, pool, network, operator, uid }) => {
       operator.inject?.('listAddresses', 'down')
-      const input = { ...pool, network: network.id, marker: uid, tags: [], addresses: [] }
+      const input = { ...pool, network: network.id, markers: [`${uid}/`], tags: [], addresses: [] }
       expectRefusal(await cloud.listAddresses(input), { retryable: true }, 'listAddresses')
     },
   },

@@ -69,14 +69,14 @@ export function poolCalls({ begin, subnets, tagger, choosesAddress }: PoolCalls)
     },
   }
 
-  async function listAddresses(call: NeutronCall, { pool, network, marker }: Input<'listAddresses'>) {
+  async function listAddresses(call: NeutronCall, { pool, network, markers }: Input<'listAddresses'>) {
     const project = await call.project()
     const query = { floating_network_id: network, ...(project !== '' && { project_id: project }) }
     const listed = await call.list('floatingips', query, FLOATING_IP)
     const texts = listed.map((it) => it.floating_ip_address)
     const wrong = listed.length === 0 ? new Map<string, string>() : await subnets.check(call, network, texts)
     const right = listed.filter((it) => !wrong.has(it.floating_ip_address))
-    const tagged = await tagger.allTagged(call, pool, marker, right)
+    const tagged = await tagger.allTagged(call, pool, markers, right)
     const left = listed.filter((it) => wrong.has(it.floating_ip_address))
     return {
       addresses: tagged.map(addressOf),

@@ -47,11 +47,11 @@ export class Tagger {
     return answered
   }
 
-  /** As {@link tagged}, for those of a list that have a marker of the pool: up to 20 of them, and up to the first that fails. */
+  /** As {@link tagged}, for those of a list that have one of the markers of the pool: up to 20 of them, and up to the first that fails. */
   async allTagged(
     call: NeutronCall,
     pool: PoolName,
-    marker: string,
+    markers: readonly string[],
     listed: readonly AnsweredFloatingIP[],
   ): Promise<readonly AnsweredFloatingIP[]> {
     const tag = this.#tagOf(pool)
@@ -59,7 +59,7 @@ export class Tagger {
     const all: AnsweredFloatingIP[] = []
     let left = MAX_REPAIRED
     for (const one of listed) {
-      const isOurs = left > 0 && markerIn(one.description).startsWith(`${marker}/`)
+      const isOurs = left > 0 && markers.some((marker) => markerIn(one.description).startsWith(marker))
       const next = isOurs && this.#isToTag(call, pool, tag, one) ? await this.tagged(call, pool, one) : undefined
       if (next !== undefined) left = next === one ? 0 : left - 1
       all.push(next ?? one)

@@ -186,7 +186,7 @@ describe('the tag of the pool', () => {
     const long = { ...pool, name: 'p'.repeat(40) }
     const all = { ...base, pool: long, network }
     unwrap(await cloud.createAddress({ ...all, marker, address: null }))
-    const list = () => cloud.listAddresses({ ...all, marker: 'pool-uid', tags: [], addresses: [] })
+    const list = () => cloud.listAddresses({ ...all, markers: ['pool-uid/'], tags: [], addresses: [] })
     for (let i = 0; i < 3; i++) unwrap(await list())
     expect(fake.calls.get('tagAddress')).toBe(1)
     clock.nowMs += 600_000

@@ -40,7 +40,7 @@ export function worldWith(
   const value = { clouds: { one: { auth: options.auth ?? auth } } }
   const cloud = neutron({ send, now, credentials: async () => ({ ok: true, value }), ...options })
   const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text, address: null })
-  const list = () => cloud.listAddresses({ ...base, network, marker: 'pool-uid', tags: [], addresses: [] })
+  const list = () => cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] })
   const count = (method: string, path: RegExp) =>
     requests.filter((it) => it.method === method && path.test(it.url)).length
   /** Answers the requests of a method and a path in this way, all of them or the first ones. */
