@@ -70,7 +70,8 @@ module.exports = {
       '^src/crd/meta/(object|patch|names)\\.ts$',
     ),
 
-    packageOnlyFrom('zod', '^src/crd/'),
+    // answers of OpenStack are read as objects are
+    packageOnlyFrom('zod', '^src/(crd|provider/openstack/neutron)/'),
     packageOnlyFrom('ip-address', '^src/cidr/forms/ip-address\\.ts$'),
     packageOnlyFrom('fast-check', '^src/testing/'),
     {

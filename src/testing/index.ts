@@ -1,10 +1,6 @@
 export { address, address4, address6, prefix, range, rangeSetIn } from './arbitraries.js'
-export {
-  type FakeUser,
-  type NeutronHandler,
-  type NeutronHandlerOptions,
-  neutronHandler,
-} from './cloud/neutron-handler.js'
+export { type NeutronHandler, neutronHandler } from './cloud/neutron-handler.js'
+export type { FakeUser, NeutronHandlerOptions } from './cloud/neutron-options.js'
 export type { FakeAct, FakeFloatingIP, FakeNetwork, FakePort, FakeRouter } from './cloud/objects.js'
 export {
   type CloudTrouble,

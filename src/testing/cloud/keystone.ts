@@ -1,6 +1,6 @@
 import type { CloudResponse } from '../../provider/openstack/index.js'
 import { json, type ParsedRequest } from './http.js'
-import type { FakeUser, NeutronHandlerOptions } from './neutron-handler.js'
+import type { FakeUser, NeutronHandlerOptions } from './neutron-options.js'
 import type { FakeCloudWorld } from './world.js'
 
 interface Identity {
@@ -26,7 +26,7 @@ interface AuthBody {
 export class Keystone {
   readonly #cloud: FakeCloudWorld
   readonly #options: NeutronHandlerOptions
-  readonly #tokens = new Map<string, { readonly project: string; readonly endsAtMs: number }>()
+  readonly #tokens = new Map<string, { readonly user: FakeUser; readonly endsAtMs: number }>()
   #lastToken = 0
 
   constructor(cloud: FakeCloudWorld, options: NeutronHandlerOptions) {
@@ -38,22 +38,22 @@ export class Keystone {
     this.#tokens.clear()
   }
 
-  /** The project of a token that is valid. */
-  projectOf(token: string): string | undefined {
+  /** The user of a token that is valid. */
+  userOf(token: string): FakeUser | undefined {
     const found = this.#tokens.get(token)
-    return found !== undefined && this.#cloud.nowMs < found.endsAtMs ? found.project : undefined
+    return found !== undefined && this.#cloud.nowMs < found.endsAtMs ? found.user : undefined
   }
 
   async authenticate({ method, body }: ParsedRequest): Promise<CloudResponse> {
     if (method !== 'POST') return json(404, { error: { code: 404, message: 'only POST' } })
-    const user = this.#userOf((body ?? {}) as AuthBody)
+    const user = this.#loginOf((body ?? {}) as AuthBody)
     if (user === undefined) {
       return json(401, { error: { code: 401, message: 'The request you have made requires authentication.' } })
     }
     const issuedAtMs = await this.#cloud.perform('authenticate', () => this.#cloud.nowMs)
     const endsAtMs = issuedAtMs + (this.#options.tokenSeconds ?? 3600) * 1000
     const token = `token-${++this.#lastToken}`
-    this.#tokens.set(token, { project: user.project, endsAtMs })
+    this.#tokens.set(token, { user, endsAtMs })
     const answer = {
       expires_at: new Date(endsAtMs).toISOString(),
       issued_at: new Date(issuedAtMs).toISOString(),
@@ -68,7 +68,7 @@ export class Keystone {
     return ['public', 'internal'].map((it) => ({ interface: it, url, region, region_id: region }))
   }
 
-  #userOf({ auth }: AuthBody): FakeUser | undefined {
+  #loginOf({ auth }: AuthBody): FakeUser | undefined {
     const { identity, scope } = auth ?? {}
     const [method] = identity?.methods ?? []
     if (method === 'application_credential') {

@@ -2,32 +2,10 @@ import type { Json } from '../../crd/meta/object.js'
 import type { CloudRequest, CloudResponse, SendRequest } from '../../provider/openstack/index.js'
 import { errorResponse, json, type ParsedRequest, parseRequest } from './http.js'
 import { Keystone } from './keystone.js'
+import type { FakeUser, NeutronHandlerOptions } from './neutron-options.js'
 import type { FakeFloatingIP, FakeNetwork, FakePort } from './objects.js'
 import { FakeCloudError, type FakeOperation } from './troubles.js'
 import type { FakeCloudWorld } from './world.js'
-
-/** A user of a fake cloud. */
-export interface FakeUser {
-  readonly name: string
-  readonly password: string
-  /** The name and the id of its project. */
-  readonly project: string
-  readonly applicationCredential?: { readonly id: string; readonly secret: string } | undefined
-}
-
-export interface NeutronHandlerOptions {
-  readonly users: readonly FakeUser[]
-  /** What the catalog says of Neutron, and what `auth_url` begins with. Default `http://openstack.test`. */
-  readonly url?: string | undefined
-  /** How long tokens are valid. Default 3600. */
-  readonly tokenSeconds?: number | undefined
-  /** Default `RegionOne`. */
-  readonly region?: string | undefined
-  /** A page has no more elements. Default 1000. */
-  readonly maxPageSize?: number | undefined
-  /** Whether users see the subnets of external networks. Default true. */
-  readonly showsSubnets?: boolean | undefined
-}
 
 /** A fake cloud behind the APIs of Keystone and Neutron. */
 export interface NeutronHandler {
@@ -59,9 +37,9 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
     const parsed = parseRequest(request)
     try {
       if (parsed.path === '/v3/auth/tokens') return await keystone.authenticate(parsed)
-      const project = keystone.projectOf(parsed.headers['x-auth-token'] ?? '')
-      if (project === undefined) return json(401, { error: { code: 401, message: 'the token is not valid' } })
-      const [status, body] = await route(parsed, project)
+      const user = keystone.userOf(parsed.headers['x-auth-token'] ?? '')
+      if (user === undefined) return json(401, { error: { code: 401, message: 'the token is not valid' } })
+      const [status, body] = await route(parsed, user)
       return json(status, body)
     } catch (error) {
       if (error instanceof FakeCloudError && error.code !== 'noAnswer') return errorResponse(error)
@@ -70,25 +48,25 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
   }
   return { send, revokeTokens: () => keystone.revoke() }
 
-  function route(request: ParsedRequest, project: string): Promise<Answer> {
+  function route(request: ParsedRequest, user: FakeUser): Promise<Answer> {
     const [, version, collection = '', id, sub, tag] = request.path.split('/')
     const { method } = request
     if (version !== 'v2.0') return Promise.resolve(notFound(request))
     if (collection !== 'floatingips')
       return id === undefined ? listOther(collection, request) : Promise.resolve(notFound(request))
-    if (id === undefined) return method === 'POST' ? create(request, project) : listFloatingIPs(request, project)
-    if (sub === 'tags' && method === 'PUT' && tag !== undefined) return addTag(id, decodeURIComponent(tag), project)
+    if (id === undefined) return method === 'POST' ? create(request, user.project) : listFloatingIPs(request, user)
+    if (sub === 'tags' && method === 'PUT' && tag !== undefined) return addTag(id, decodeURIComponent(tag), user)
     if (sub !== undefined) return Promise.resolve(notFound(request))
-    if (method === 'PUT') return update(id, request, project)
-    if (method === 'DELETE') return remove(id, request, project)
-    return cloud.perform('showAddress', () => one(owned(id, project)))
+    if (method === 'PUT') return update(id, request, user)
+    if (method === 'DELETE') return remove(id, request, user)
+    return cloud.perform('showAddress', () => one(owned(id, user)))
   }
 
-  function listFloatingIPs({ query }: ParsedRequest, project: string): Promise<Answer> {
+  function listFloatingIPs({ query }: ParsedRequest, { project, isAdmin }: FakeUser): Promise<Answer> {
     // a list of a network is that of a pool
     const operation = query.has('floating_network_id') ? 'listAddresses' : 'describeServer'
     return cloud.perform(operation, () => {
-      const listed = cloud.listed({ project }).map(floatingIPJson)
+      const listed = cloud.listed(isAdmin ? {} : { project }).map(floatingIPJson)
       return page('floatingips', listed, query, [
         'project_id',
         'floating_network_id',
@@ -143,12 +121,12 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
     })
   }
 
-  function update(id: string, { body, headers }: ParsedRequest, project: string): Promise<Answer> {
+  function update(id: string, { body, headers }: ParsedRequest, user: FakeUser): Promise<Answer> {
     const { description, port_id: port } = memberOf(body, 'floatingip')
     const operation: FakeOperation =
       port === undefined ? 'markAddress' : port === null ? 'detachFloatingIP' : 'attachFloatingIP'
     return cloud.perform(operation, () => {
-      owned(id, project)
+      owned(id, user)
       const change = {
         ...(description !== undefined && { description: textOf(description) }),
         ...(port !== undefined && { port: textOf(port) }),
@@ -157,9 +135,9 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
     })
   }
 
-  function remove(id: string, { headers }: ParsedRequest, project: string): Promise<Answer> {
+  function remove(id: string, { headers }: ParsedRequest, user: FakeUser): Promise<Answer> {
     return cloud.perform('deleteAddress', () => {
-      const { revision } = owned(id, project)
+      const { revision } = owned(id, user)
       const wanted = revisionOf(headers)
       if (wanted !== null && wanted !== revision) {
         throw new FakeCloudError('revision', `Constrained to ${wanted}, but current revision is ${revision}`)
@@ -169,18 +147,19 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
     })
   }
 
-  function addTag(id: string, tag: string, project: string): Promise<Answer> {
+  function addTag(id: string, tag: string, user: FakeUser): Promise<Answer> {
     return cloud.perform('tagAddress', () => {
-      owned(id, project)
+      owned(id, user)
       if (tag.length > MAX_TAG) throw new FakeCloudError('invalid', `'${tag}' exceeds maximum length of ${MAX_TAG}`)
       cloud.tag(id, [tag])
       return [201, null]
     })
   }
 
-  function owned(id: string, project: string): FakeFloatingIP {
+  function owned(id: string, user: FakeUser): FakeFloatingIP {
     const found = cloud.show(id)
-    if (found.project !== project) throw new FakeCloudError('notFound', `floating IP ${id} could not be found`)
+    if (found.project !== user.project && !user.isAdmin)
+      throw new FakeCloudError('notFound', `floating IP ${id} could not be found`)
     return found
   }
 

@@ -229,11 +229,13 @@ export class FakeCloudWorld {
     return this.networks.filter((it) => it.isExternal && (id === undefined || it.id === id) && matches(it, filter))
   }
 
-  /** The floating IPs of a project as lists show them, by id: those of `listLagMs` ago. */
-  listed({ project, network }: { readonly project: string; readonly network?: string }): readonly FakeFloatingIP[] {
+  /** The floating IPs of a project, or of all, as lists show them, by id: those of `listLagMs` ago. */
+  listed({ project, network }: { readonly project?: string; readonly network?: string }): readonly FakeFloatingIP[] {
     this.#settle()
     const all = this.#listLagMs === 0 ? this.#floatingIPs.all() : this.#floatingIPs.asOf(this.nowMs - this.#listLagMs)
-    return all.filter((it) => it.project === project && (network === undefined || it.network === network))
+    return all.filter(
+      (it) => (project === undefined || it.project === project) && (network === undefined || it.network === network),
+    )
   }
 
   /** A floating IP as it is now. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { base, marker, pool, tag, unwrap, worldWith } from './world.js'
+import { access, base, marker, PASSWORD, pool, tag, unwrap, worldWith } from './world.js'
 
 const FIPS = /\/v2\.0\/floatingips/u
 
@@ -49,6 +49,16 @@ describe('lists', () => {
     answerWith('GET', FIPS, { text: JSON.stringify(page) })
     unwrap(await list())
     expect(requests.every(({ url }) => url.startsWith('http://openstack.test/'))).toBe(true)
+  })
+
+  test('are limited to the project, also for an administrator', async () => {
+    const users = [{ name: 'capo', password: PASSWORD, project: 'project', isAdmin: true }]
+    const { fake, network, create, list, cloud } = worldWith({ handler: { users } })
+    fake.byHand.create({ network, project: 'theirs' })
+    const { id } = unwrap(await create())
+    expect(unwrap(await list()).addresses).toMatchObject([{ id }])
+    const server = await cloud.describeServer({ access, server: 'vm', address: '203.0.113.2' })
+    expect(unwrap(server).floatingIP).toBeUndefined()
   })
 
   test('show what is in use, by whichever means, and when it was created', async () => {
