@@ -34,7 +34,8 @@ export interface BlockHolderQuery<L> {
 }
 
 /** What a plan for a pool is made from. */
-export interface BlockPoolPlanInput<P, L> extends Omit<PoolPlanInput<P, L>, 'calls' | 'waiting' | 'claimOf' | 'hasReached'> {
+export interface BlockPoolPlanInput<P, L>
+  extends Omit<PoolPlanInput<P, L>, 'calls' | 'waiting' | 'claimOf' | 'hasReached'> {
   /** How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while it is being deleted and has `claims`, else 0. */
   readonly rows: number
 }

@@ -1,0 +1,164 @@
+import * as Address from '../../cidr/nouns/address.js'
+import { type ConditionUpdate, setCondition } from '../../claim/index.js'
+import type { Json } from '../../crd/meta/object.js'
+import {
+  adoptByTagOf,
+  floatingIPPoolErrors,
+  minFreeOf,
+  OpenStackFloatingIPPool,
+  poolTag,
+} from '../../crd/openstack/index.js'
+import {
+  ADDRESS_FINALIZER,
+  ADOPT_BY_TAG_ANNOTATION,
+  AUTHENTICATION_CONDITION,
+  AUTHENTICATION_FAILED_REASON,
+  MAX_IPS_REACHED_REASON,
+  MIN_FREE_ANNOTATION,
+  NETWORK_NOT_FOUND_REASON,
+  OPENSTACK_ERROR_REASON,
+  POOL_FINALIZER,
+  POOL_READY_CONDITION,
+  READY_REASON,
+} from '../../crd/openstack/names.js'
+import type { MergePatch, PlanTime } from '../../plan/index.js'
+import type { Provider } from '../claims/index.js'
+import {
+  type CloudFacts,
+  type ExternalLedger,
+  type ExternalPoolKind,
+  type ExternalPoolOutcome,
+  type ExternalPoolsDefinition,
+  externalPools,
+  type PoolReport,
+  type Shortage,
+} from '../external/index.js'
+
+/** Options of {@link floatingIPPools}: as of {@link externalPools}. */
+export type FloatingIPPoolsOptions = Pick<
+  ExternalPoolsDefinition<OpenStackFloatingIPPool>,
+  'identity' | 'callSeconds' | 'listLagSeconds' | 'listSeconds' | 'holdsAddress'
+> & {
+  /** What the cloud can do. Default: what Neutron can do, and `neutron` does. */
+  readonly facts?: CloudFacts | undefined
+}
+
+const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
+
+/**
+ * The provider of OpenStackFloatingIPPool objects: floating IPs of OpenStack for claims of Cluster API. In place of the pool controller of
+ * cluster-api-provider-openstack, with its finalizers, conditions and tags.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function floatingIPPools(
+  options: FloatingIPPoolsOptions,
+): Provider<OpenStackFloatingIPPool, ExternalLedger<OpenStackFloatingIPPool>, ExternalPoolOutcome> {
+  const { facts = NEUTRON, ...rest } = options
+  return externalPools({ ...rest, name: 'openstack-floating-ip', kind: floatingIPPoolKind, facts })
+}
+
+/** How an OpenStackFloatingIPPool is read and reported. */
+export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
+  model: OpenStackFloatingIPPool,
+  finalizers: { address: ADDRESS_FINALIZER },
+  poolFinalizer: POOL_FINALIZER,
+  annotations: [MIN_FREE_ANNOTATION, ADOPT_BY_TAG_ANNOTATION],
+  policyOf(pool) {
+    const errors = floatingIPPoolErrors(pool)
+    const [minFree, adoptByTag] = [minFreeOf(pool), adoptByTagOf(pool)]
+    if (errors.length > 0 || !minFree.ok || !adoptByTag.ok) {
+      return { ok: false, problems: errors.map(({ path, message }) => `${path}: ${message}`) }
+    }
+    const { preAllocatedFloatingIPs = [], maxIPs, reclaimPolicy, floatingIPNetwork, identityRef } = pool.spec
+    const { claimedIPs = [], availableIPs = [] } = pool.status ?? {}
+    return {
+      ok: true,
+      policy: {
+        preallocated: preAllocatedFloatingIPs.map((text) => Address.parse(text)),
+        max: maxIPs,
+        minFree: minFree.value,
+        reclaim: reclaimPolicy,
+        network: (floatingIPNetwork ?? null) as Json,
+        access: { identityRef, namespace: pool.metadata.namespace ?? '' } as unknown as Json,
+        adopt: {
+          listed: [...claimedIPs, ...availableIPs].flatMap((text) => {
+            const address = Address.safeParse(text)
+            return address.ok ? [address.value] : []
+          }),
+          tags: adoptByTag.value ? [poolTag(pool.metadata.name)] : [],
+        },
+      },
+    }
+  },
+  statusPatch,
+}
+
+function statusPatch(pool: OpenStackFloatingIPPool, report: PoolReport, { nowMs }: PlanTime): MergePatch | undefined {
+  const { status = {} } = pool
+  const now = `${new Date(nowMs).toISOString().slice(0, -5)}Z`
+  const { generation } = pool.metadata
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  const conditions = conditionsOf(report).reduce(
+    (list, update) => setCondition(list, { ...update, ...observed }, now),
+    status.conditions,
+  )
+  const { network } = report
+  const wanted: { readonly [field: string]: unknown } = {
+    claimedIPs: report.claimed,
+    ...(report.isKnown && {
+      availableIPs: report.available,
+      failedIPs: report.failed.map(({ address }) => address),
+    }),
+    ...(network && { floatingIPNetwork: network }),
+    conditions,
+  }
+  const before: { readonly [field: string]: unknown } = { failedIPs: [], ...status }
+  const changed = Object.entries(wanted).filter(([field, value]) => !isSame(before[field], value))
+  if (changed.length === 0) return undefined
+  // both lists are required in a status
+  const required = { claimedIPs: report.claimed, availableIPs: wanted.availableIPs ?? status.availableIPs ?? [] }
+  return { status: { ...(pool.status === undefined && required), ...Object.fromEntries(changed) } } as MergePatch
+}
+
+function conditionsOf({ shortage, quarantined, isKnown }: PoolReport): ConditionUpdate[] {
+  const isDenied = shortage?.reason === 'BackendDenied'
+  const isKnowing = isKnown || shortage?.kind === 'cloud'
+  const authenticated: ConditionUpdate[] = isDenied
+    ? [
+        {
+          type: AUTHENTICATION_CONDITION,
+          status: 'False',
+          reason: AUTHENTICATION_FAILED_REASON,
+          message: shortage.message,
+        },
+      ]
+    : isKnowing
+      ? [{ type: AUTHENTICATION_CONDITION, status: 'True', reason: READY_REASON, message: '' }]
+      : []
+  if (shortage === undefined && quarantined.length > 0) {
+    const message = `It is not known whether the pool has created these: ${quarantined.slice(0, 20).join(', ')}`
+    return [...authenticated, { type: POOL_READY_CONDITION, status: 'False', reason: OPENSTACK_ERROR_REASON, message }]
+  }
+  if (shortage === undefined) {
+    return [...authenticated, { type: POOL_READY_CONDITION, status: 'True', reason: READY_REASON, message: '' }]
+  }
+  return [
+    ...authenticated,
+    { type: POOL_READY_CONDITION, status: 'False', reason: reasonOf(shortage), message: messageOf(shortage) },
+  ]
+}
+
+function reasonOf({ kind, operation }: Shortage): string {
+  if (kind === 'max') return MAX_IPS_REACHED_REASON
+  return operation === 'findNetwork' ? NETWORK_NOT_FOUND_REASON : OPENSTACK_ERROR_REASON
+}
+
+/** Upstream's words where it has some. */
+function messageOf({ kind, message }: Shortage): string {
+  return kind === 'max' ? 'Maximum number of IPs reached, we will not allocate more IPs for this pool' : message
+}
+
+function isSame(left: unknown, right: unknown): boolean {
+  return left === right || JSON.stringify(left) === JSON.stringify(right)
+}
