@@ -54,6 +54,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #taken: readonly string[] = []
   /** The marks of the spare addresses for which this process has sent the call that creates them. */
   readonly asked = new Set<string>()
+  /** How many spare addresses this process has begun to create. */
+  spares = 0
   /** The entries whose claims are gone, and since when. */
   readonly absences: Absences
   /** When the pool was first seen on its way out. */

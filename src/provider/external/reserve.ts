@@ -349,7 +349,7 @@ class Reserving<P extends KubeObject> {
     const isBusy = this.#entries.some(({ claim }) => claim === '') || this.#entries.length >= MAX_RESERVATIONS
     if (isBehind || isBusy || facts.choosesAddress || this.#shortage !== undefined || this.#call !== undefined) return
     if (!this.#wantsSpare(this.#entries)) return
-    const entry = { claim: '', uid: `spare-${identity}-${this.#nowMs}`, by: identity, atMs: this.#nowMs }
+    const entry = { claim: '', uid: `spare-${identity}-${++this.#ledger.spares}`, by: identity, atMs: this.#nowMs }
     this.#entries.push(entry)
     this.#createSpare(entry)
   }

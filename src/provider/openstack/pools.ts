@@ -68,7 +68,7 @@ export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
     const errors = floatingIPPoolErrors(pool)
     const [minFree, adoptByTag] = [minFreeOf(pool), adoptByTagOf(pool)]
     if (errors.length > 0 || !minFree.ok || !adoptByTag.ok) {
-      return { ok: false, problems: errors.map(({ path, message }) => `${path}: ${message}`) }
+      return { ok: false, problems: errors.map(({ path, detail }) => `${path}: ${detail}`) }
     }
     const { preAllocatedFloatingIPs = [], maxIPs, reclaimPolicy, floatingIPNetwork, identityRef } = pool.spec
     const { claimedIPs = [], availableIPs = [] } = pool.status ?? {}

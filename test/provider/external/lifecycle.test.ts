@@ -1,0 +1,82 @@
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import { describe, expect, test } from 'vitest'
+import { claim, pool, World } from './world.js'
+
+describe('a claim', () => {
+  test('gets a new address where none is free, with one call, and gives it back with one', async () => {
+    const world = new World()
+    await world.create(pool(), claim('c1'))
+    await world.run()
+    const { c1 } = await world.claims()
+    expect(world.outside).toEqual([c1])
+    expect(world.cloud.calls.get('createAddress')).toBe(1)
+    const [address] = await world.list(IPAddress)
+    expect(address?.spec.prefix).toBe(32)
+    expect(address?.metadata.finalizers).toContain(
+      'openstackfloatingippool.infrastructure.cluster.x-k8s.io/delete-floating-ip',
+    )
+    await world.remove(IPAddressClaim, 'c1')
+    await world.run()
+    expect(await world.claims()).toEqual({})
+    expect(world.outside).toEqual([])
+    expect(world.cloud.calls.get('deleteAddress')).toBe(1)
+  })
+
+  test('gets a preallocated address first, in the order of the spec, then free ones, then a new one', async () => {
+    const world = new World()
+    world.cloud.byHand.create({ network: world.network, address: '203.0.113.20' })
+    world.cloud.byHand.create({ network: world.network, address: '203.0.113.10' })
+    await world.create(pool({ preAllocatedFloatingIPs: ['203.0.113.20', '203.0.113.10'] }))
+    for (const name of ['c1', 'c2', 'c3']) {
+      await world.create(claim(name))
+      world.nowMs += 1000
+    }
+    await world.run()
+    const { c1, c2, c3 } = await world.claims()
+    expect([c1, c2]).toEqual(['203.0.113.20', '203.0.113.10'])
+    expect(c3).toMatch(/^203/)
+    expect(world.cloud.created.filter(({ by }) => by === 'call')).toHaveLength(1)
+  })
+
+  test('behind the limit says that the pool is exhausted, and is served when an address is given back', async () => {
+    const world = new World()
+    await world.create(pool({ maxIPs: 1, reclaimPolicy: 'Retain' }), claim('c1'))
+    const planner = world.start()
+    await world.run({ planner })
+    world.nowMs += 1000
+    await world.create(claim('c2'))
+    await world.run({ planner })
+    const { c1, c2 } = await world.claims()
+    expect(c2).toBe('Error PoolExhausted')
+    expect((await world.pool())?.status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'OpenstackFloatingIPPoolReadyCondition',
+        status: 'False',
+        reason: 'MaxIPsReached',
+      }),
+    )
+    await world.remove(IPAddressClaim, 'c1')
+    await world.run({ planner })
+    expect(await world.claims()).toEqual({ c2: c1 })
+    expect(world.cloud.created).toHaveLength(1)
+  })
+})
+
+describe('a pool that is deleted', () => {
+  test.each(['Delete', 'Retain'] as const)('with %s', async (reclaimPolicy) => {
+    const world = new World()
+    const address = world.cloud.byHand.create({ network: world.network, address: '203.0.113.20' })
+    await world.create(
+      pool({ reclaimPolicy, preAllocatedFloatingIPs: [address] }, { annotations: { 'ipam-kit.dev/min-free': '3' } }),
+    )
+    const planner = world.start()
+    await world.runFor(60, planner)
+    expect(world.outside).toHaveLength(3)
+    await world.remove(OpenStackFloatingIPPool, 'blue')
+    await world.runFor(120, planner)
+    expect(await world.pool()).toBeUndefined()
+    expect(world.outside).toHaveLength(reclaimPolicy === 'Delete' ? 1 : 3)
+    expect(world.outside).toContain(address)
+  })
+})

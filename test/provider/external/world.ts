@@ -1,0 +1,126 @@
+import { stateOf } from 'ipam-kit/claim'
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import type { KubeObject, Model, ObjectRef } from 'ipam-kit/crd/meta'
+import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import { type CloudFacts, cloudCaller } from 'ipam-kit/provider/external'
+import { floatingIPPools } from 'ipam-kit/provider/openstack'
+import { type ExternalCaller, type QuietResult, runUntilQuiet } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { FakeCloud } from 'ipam-kit/testing'
+
+export const kinds = [IPAddressClaim, IPAddress, Cluster, OpenStackFloatingIPPool].map((model) => model.info)
+export const NAMESPACE = 'team-a'
+
+/** A store, a cloud and a clock that stands still unless it is moved. */
+export class World {
+  nowMs = Date.UTC(2026, 0, 1)
+  readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })
+  readonly cloud: FakeCloud
+  readonly network: string
+  readonly external: ExternalCaller
+  readonly #facts: CloudFacts
+  #starts = 0
+
+  constructor(facts: Partial<CloudFacts> = {}, { size = 24 } = {}) {
+    this.#facts = { marker: 'atomic', choosesAddress: false, listsByMarker: true, ...facts }
+    this.cloud = new FakeCloud({ now: () => this.nowMs, facts: this.#facts })
+    this.network = this.cloud.addNetwork({ name: 'public', cidrs: [`203.0.113.0/${size}`], isExternal: true }).id
+    this.external = cloudCaller(this.cloud)
+  }
+
+  /** A provider as a new process has it. */
+  start({ callSeconds = 10, ...options }: Partial<Parameters<typeof floatingIPPools>[0]> = {}) {
+    return floatingIPPools({ identity: `process-${++this.#starts}`, facts: this.#facts, callSeconds, ...options })
+  }
+
+  async run({ planner = this.start(), store = this.store, external = this.external } = {}): Promise<QuietResult> {
+    return runUntilQuiet(store, [planner], { now: () => this.nowMs, external })
+  }
+
+  /** Runs again whenever a plan wants that, for so many seconds. */
+  async runFor(seconds: number, planner = this.start()): Promise<void> {
+    const endMs = this.nowMs + seconds * 1000
+    for (;;) {
+      const { requeueAfterSeconds = seconds } = await this.run({ planner })
+      const nextMs = this.nowMs + Math.max(1, requeueAfterSeconds) * 1000
+      if (nextMs > endMs) break
+      this.nowMs = nextMs
+    }
+    this.nowMs = endMs
+  }
+
+  async create(...objects: readonly KubeObject[]): Promise<void> {
+    for (const object of objects) unwrap(await this.store.create(object))
+  }
+
+  async remove(model: Model<KubeObject>, name: string): Promise<void> {
+    const { apiVersion, kind } = model.info
+    unwrap(await this.store.delete({ apiVersion, kind, namespace: NAMESPACE, name }))
+  }
+
+  async patch(ref: ObjectRef, patch: object): Promise<void> {
+    unwrap(await this.store.patch(ref, patch as never))
+  }
+
+  async list<T>(model: Model<T & KubeObject>): Promise<readonly T[]> {
+    return unwrap(await this.store.list(model.info)).items.map((object) => model.parse(object))
+  }
+
+  async pool(name = 'blue'): Promise<OpenStackFloatingIPPool | undefined> {
+    return (await this.list(OpenStackFloatingIPPool)).find(({ metadata }) => metadata.name === name)
+  }
+
+  /** What each claim has, or where it stands. */
+  async claims(): Promise<{ readonly [name: string]: string }> {
+    const addresses = new Map((await this.list(IPAddress)).map(({ metadata, spec }) => [metadata.name, spec.address]))
+    const claims = await this.list(IPAddressClaim)
+    return Object.fromEntries(
+      claims.map((claim) => {
+        const state = stateOf(claim)
+        const reason = 'reason' in state && state.reason !== undefined ? ` ${state.reason}` : ''
+        return [
+          claim.metadata.name,
+          state.phase === 'Bound' ? `${addresses.get(claim.metadata.name)}` : `${state.phase}${reason}`,
+        ]
+      }),
+    )
+  }
+
+  /** The addresses in the cloud. */
+  get outside(): readonly string[] {
+    return this.cloud.floatingIPs.map(({ address }) => address).sort()
+  }
+}
+
+type Spec = OpenStackFloatingIPPool['spec']
+
+export function pool(spec: Partial<Spec> = {}, { name = 'blue', ...metadata }: Partial<KubeObject['metadata']> = {}) {
+  return {
+    apiVersion: 'infrastructure.cluster.x-k8s.io/v1alpha1',
+    kind: 'OpenStackFloatingIPPool',
+    metadata: { namespace: NAMESPACE, name, ...metadata },
+    spec: { identityRef: { name: 'cloud', cloudName: 'openstack', type: 'Secret' }, reclaimPolicy: 'Delete', ...spec },
+  } as KubeObject
+}
+
+export function claim(
+  name: string,
+  { pool: poolName = 'blue', ...metadata }: { pool?: string; [field: string]: unknown } = {},
+) {
+  return {
+    apiVersion: IPAddressClaim.info.apiVersion,
+    kind: 'IPAddressClaim',
+    metadata: { namespace: NAMESPACE, name, ...metadata },
+    spec: {
+      poolRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'OpenStackFloatingIPPool', name: poolName },
+    },
+  } as KubeObject
+}
+
+export function unwrap<T>(
+  result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: unknown },
+): T {
+  if (!result.ok) throw new Error(JSON.stringify(result.failure))
+  return result.value
+}
