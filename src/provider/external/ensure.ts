@@ -48,7 +48,7 @@ function create<P extends KubeObject>(
     return offer(input, created.address, 'it was created for the claim')
   }
   const failed = input.failureOf('createAddress')
-  const sinceMs = unknownSince(entry, failed, rules)
+  const sinceMs = unknownSince(entry, failed, ledger.identity)
   const isLate = sinceMs === undefined && failed === undefined && nowMs > entry.atMs + rules.callMs
   if (isLate) return { kind: 'reserve', message: 'its reservation is renewed' }
   if (sinceMs === undefined) return creation(input, entry.uid, network, null)
@@ -75,7 +75,7 @@ function confirmNew<P extends KubeObject>(
   if (object === undefined) {
     const isChosen = rules.facts.choosesAddress
     const failed = input.failureOf('createAddress')
-    const sinceMs = unknownSince(entry, failed, rules)
+    const sinceMs = unknownSince(entry, failed, ledger.identity)
     const isFresh = sinceMs === undefined && (failed !== undefined || nowMs <= entry.atMs + rules.callMs)
     if (isChosen && (isFresh || isSettled(sinceMs, ledger.inventory, rules))) {
       return creation(input, uid, network, address)

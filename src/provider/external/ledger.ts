@@ -20,8 +20,10 @@ export interface PoolNow {
   readonly key: string
 }
 
-/** How old things may be, in milliseconds. */
-export interface Delays {
+/** Whose ledger it is, and how old things may be, in milliseconds. */
+export interface LedgerOptions {
+  /** Of this ledger alone: {@link Reservation.by}. */
+  readonly identity: string
   /** How long a call may take. */
   readonly callMs: number
   /** How old what a list shows may be. */
@@ -31,7 +33,7 @@ export interface Delays {
 /** What is in use of a pool, what the cloud has of it, and what can be given. One call of {@link sync} for each plan; everything else is O(1) or as documented. */
 export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #facts: CloudFacts
-  readonly #delays: Delays
+  readonly #options: LedgerOptions
   #inventory: Inventory | undefined
   /** The answer that the inventory was made of. */
   #listed: unknown
@@ -68,11 +70,16 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   statusMs = 0
   /** Why claims without a reservation wait. */
   shortage: Shortage | undefined
-  constructor(facts: CloudFacts, delays: Delays) {
+  constructor(facts: CloudFacts, options: LedgerOptions) {
     super()
     this.#facts = facts
-    this.#delays = delays
-    this.absences = new Absences((delays.callMs + delays.lagMs) / 1000)
+    this.#options = options
+    this.absences = new Absences((options.callMs + options.lagMs) / 1000)
+  }
+
+  /** As of {@link LedgerOptions}. */
+  get identity(): string {
+    return this.#options.identity
   }
 
   /** The id of the network, when it is known. */
@@ -106,7 +113,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     const isNew = listed?.value !== this.#listed
     if (isNew) {
       this.#listed = listed?.value
-      const { lagMs } = this.#delays
+      const { lagMs } = this.#options
       const before = this.#inventory
       this.#inventory = listed && new Inventory(listed.value, { askedAtMs: listed.askedAtMs, lagMs, uids, before })
       for (const [address, atMs] of this.#gone) {
@@ -220,7 +227,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   suspectUntilMs(): number | undefined {
     const inventory = this.#inventory
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
-    const untilMs = (this.#startMs ?? 0) + this.#delays.lagMs
+    const untilMs = (this.#startMs ?? 0) + this.#options.lagMs
     if (inventory.askedAtMs >= untilMs) return undefined
     return [...this.#created].some((address) => this.isUsable(address) && !this.#live.has(address))
       ? untilMs

@@ -28,6 +28,7 @@ export function externalPools<P extends KubeObject>(
 ): Provider<P, ExternalLedger<P>, ExternalPoolOutcome> {
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules
+  let ledgers = 0
   return defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome>({
     name: rules.name,
     pools: [kind.model],
@@ -40,7 +41,8 @@ export function externalPools<P extends KubeObject>(
       return read.ok ? read.value.entries.flatMap(({ claim }) => (claim === '' ? [] : [claim])) : []
     },
     poolAnnotations: kind.annotations,
-    ledger: () => new ExternalLedger<P>(facts, { callMs, lagMs }),
+    // what is remembered is lost with a ledger: the next one is as that of another process
+    ledger: () => new ExternalLedger<P>(facts, { callMs, lagMs, identity: `${rules.identity}-${++ledgers}` }),
     resolve: ({ pool }) => {
       const read = kind.policyOf(pool)
       return read.ok

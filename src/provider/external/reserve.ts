@@ -128,7 +128,8 @@ class Reserving<P extends KubeObject> {
 
   /** An entry for which an address is being created. */
   #unaddressed(entry: Reservation): Reservation {
-    const { facts, identity } = this.#rules
+    const { facts } = this.#rules
+    const { identity } = this.#ledger
     const result = this.#waiting.get(entry.uid)?.resultOf('createAddress')
     if (result?.answer.ok === true) {
       const created = readCreated(result.answer.value, this.#situation.network)
@@ -141,7 +142,7 @@ class Reserving<P extends KubeObject> {
       const address = this.#ledger.take(this.#reserved)
       return address === undefined ? entry : this.#withAddress(entry, address)
     }
-    const sinceMs = unknownSince(entry, failure, this.#rules)
+    const sinceMs = unknownSince(entry, failure, this.#ledger.identity)
     if (sinceMs !== undefined) this.#wantsList(sinceMs + this.#rules.settleMs)
     // the call is sent within this time after the entry is written
     const isOld = entry.by === identity && result === undefined && this.#nowMs > entry.atMs + this.#rules.callMs / 2
@@ -216,7 +217,9 @@ class Reserving<P extends KubeObject> {
       const result = this.#waiting.get(entry.uid)?.resultOf('createAddress')
       const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
       const isOpen = entry.claim !== '' && entry.address === undefined && result?.answer.ok !== true
-      return isOpen && isSettled(unknownSince(entry, failure, this.#rules), this.#ledger.inventory, this.#rules)
+      return (
+        isOpen && isSettled(unknownSince(entry, failure, this.#ledger.identity), this.#ledger.inventory, this.#rules)
+      )
     })
     const sinceMs = Math.min(...open.map(({ atMs }) => atMs))
     const found = this.#ledger.unexplained(sinceMs, this.#reserved)
@@ -257,7 +260,7 @@ class Reserving<P extends KubeObject> {
 
   #entryFor({ metadata: { name, uid = '' } }: IPAddressClaim): Reservation | undefined {
     if (this.#entries.length >= MAX_RESERVATIONS) return undefined
-    const { identity: by } = this.#rules
+    const { identity: by } = this.#ledger
     const entry: Reservation = { claim: name, uid, by, atMs: this.#nowMs }
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
     const address = this.#ledger.take(this.#reserved)
@@ -298,7 +301,8 @@ class Reserving<P extends KubeObject> {
   /** A spare address that is being created; `undefined`: it is there, or is not wanted any more. */
   #spare(entry: Reservation): Reservation | undefined {
     const { calls } = this.#input
-    const { facts, identity, settleMs } = this.#rules
+    const { facts, settleMs } = this.#rules
+    const { identity } = this.#ledger
     const { uid, atMs } = entry
     const ledger = this.#ledger
     const result = calls.of('createAddress', uid)
@@ -343,7 +347,8 @@ class Reserving<P extends KubeObject> {
   }
 
   #makeSpare(): void {
-    const { identity, facts } = this.#rules
+    const { facts } = this.#rules
+    const { identity } = this.#ledger
     const { addressesVersion } = this.#situation.reservations
     const isBehind = addressesVersion !== undefined && !this.#input.hasReached(addressesVersion)
     const isBusy = this.#entries.some(({ claim }) => claim === '') || this.#entries.length >= MAX_RESERVATIONS

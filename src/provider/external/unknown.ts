@@ -1,9 +1,6 @@
 import type { CallFailure } from '../claims/index.js'
-import type { ExternalRules } from './definition.js'
 import type { Inventory } from './inventory.js'
 import type { Reservation } from './reservations.js'
-
-type Times = Pick<ExternalRules<never>, 'identity' | 'settleMs' | 'callMs'>
 
 /**
  * Since when it is not known whether an address was created for an entry; `undefined`: no call for it was sent, or the cloud has said that it did nothing. Only the
@@ -12,7 +9,7 @@ type Times = Pick<ExternalRules<never>, 'identity' | 'settleMs' | 'callMs'>
 export function unknownSince(
   { by, atMs }: Reservation,
   failed: CallFailure | undefined,
-  { identity }: Times,
+  identity: string,
 ): number | undefined {
   if (by !== identity) return atMs
   if (failed === undefined || failed.failure.nothingDone === true) return undefined
@@ -23,7 +20,7 @@ export function unknownSince(
 export function isSettled(
   sinceMs: number | undefined,
   inventory: Inventory | undefined,
-  { settleMs }: Pick<Times, 'settleMs'>,
+  { settleMs }: { readonly settleMs: number },
 ): boolean {
   return sinceMs !== undefined && inventory !== undefined && inventory.askedAtMs > sinceMs + settleMs
 }

@@ -66,7 +66,8 @@ describe('a claim', () => {
 describe('a pool that is deleted', () => {
   test.each(['Delete', 'Retain'] as const)('with %s', async (reclaimPolicy) => {
     const world = new World()
-    const address = world.cloud.byHand.create({ network: world.network, address: '203.0.113.20' })
+    const address = '203.0.113.20'
+    world.cloud.byHand.create({ network: world.network, address })
     await world.create(
       pool({ reclaimPolicy, preAllocatedFloatingIPs: [address] }, { annotations: { 'ipam-kit.dev/min-free': '3' } }),
     )
