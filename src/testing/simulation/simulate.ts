@@ -28,6 +28,8 @@ export interface SimulatedSystem {
   readonly externalReads?: readonly string[] | undefined
   /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
   readonly externalOf?: ((planner: Planner, store: Store, options: ExternalOptions) => AnyCaller) | undefined
+  /** Given the clock of the simulation when it begins, in milliseconds since 1970: for external systems that know the time. */
+  clock?(now: () => number): void
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
@@ -170,6 +172,7 @@ class Simulation {
 
   async run(): Promise<SimulationResult> {
     const { system, seed, writers = 2, actions = 12, maxTurns = 20_000 } = this.#options
+    system.clock?.(() => this.#now())
     await system.prepare(this.#truth.store, this.#dice)
     await this.#check()
     for (let i = 1; i <= writers; i++) await this.#startWriter(`writer ${i}`)
