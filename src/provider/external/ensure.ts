@@ -40,7 +40,8 @@ function create<P extends KubeObject>(
 ): Ensured {
   const { ledger, results, nowMs } = input
   const found = ledger.inventory?.markedFor(entry.uid)
-  if (found !== undefined && ledger.isUsable(found)) return offer(input, found, 'it was created for the claim')
+  if (found !== undefined && ledger.isUsable(found) && !ledger.isOfOthers(found, input.claim.metadata))
+    return offer(input, found, 'it was created for the claim')
   if (results.createAddress !== undefined) {
     const created = readCreated(results.createAddress, network)
     if (!created.ok) return wait('AllocationFailed', created.problem)
@@ -52,7 +53,7 @@ function create<P extends KubeObject>(
   const isLate = sinceMs === undefined && failed === undefined && nowMs > entry.atMs + rules.callMs
   if (isLate) return { kind: 'reserve', message: 'its reservation is renewed' }
   if (sinceMs === undefined) return creation(input, entry.uid, network, null)
-  if (!isSettled(sinceMs, ledger.inventory, rules)) return unsettled(failed?.failure.message)
+  if (!isSettled(sinceMs, ledger.inventory, rules)) return unsettled(rules, input, sinceMs, failed?.failure.message)
   if (rules.facts.marker === 'after' && ledger.quarantined.length > 0) {
     const message = `it is not known which of these addresses was created for the claim: ${ledger.quarantined.join(', ')}`
     return wait('AllocationFailed', message)
@@ -80,7 +81,7 @@ function confirmNew<P extends KubeObject>(
     if (isChosen && (isFresh || isSettled(sinceMs, ledger.inventory, rules))) {
       return creation(input, uid, network, address)
     }
-    return unsettled(failed?.failure.message)
+    return unsettled(rules, input, sinceMs ?? nowMs, failed?.failure.message)
   }
   const marker = markerText(input.pool.metadata.uid ?? '', uid)
   if (mode === 'after' && object.marker !== marker && results.markAddress === undefined) {
@@ -111,8 +112,20 @@ function offer<P extends KubeObject>({ offer: policy }: Input<P>, text: string, 
   return { kind: 'address', address, prefix, gateway: policy.gateway, why }
 }
 
-function unsettled(message = 'another process has begun'): Ensured {
-  return wait('AllocationFailed', `it is not known yet whether an address was created: ${message}`)
+/** Until a list shows what has become of a call. The claim is planned when the list is there, and at the latest some time after that. */
+function unsettled<P extends KubeObject>(
+  { settleMs }: ExternalRules<P>,
+  { nowMs }: Input<P>,
+  sinceMs: number,
+  message = 'another process has begun',
+): Ensured {
+  const leftSeconds = Math.ceil((sinceMs + settleMs - nowMs) / 1000)
+  return {
+    kind: 'wait',
+    reason: 'AllocationFailed',
+    message: `it is not known yet whether an address was created: ${message}`,
+    retryAfterSeconds: Math.max(0, leftSeconds) + 30,
+  }
 }
 
 function wait(reason: WaitReason, message: string): Ensured {

@@ -67,7 +67,11 @@ class Reserving<P extends KubeObject> {
 
   run(): Made {
     const before = this.#situation.reservations
-    for (const { address } of before.entries) if (address !== undefined) this.#reserved.add(address)
+    for (const { address, uid } of before.entries) {
+      // what was created for an entry is no one else's, also before the entry says so
+      const known = address ?? this.#ledger.inventory?.markedFor(uid)
+      if (known !== undefined) this.#reserved.add(known)
+    }
     const gone = new Set<string>()
     for (const entry of before.entries) {
       const reviewed = entry.claim === '' ? this.#spare(entry) : this.#review(entry, gone)

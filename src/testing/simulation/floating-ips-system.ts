@@ -50,7 +50,7 @@ export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
   let now = () => 0
   const cloud = new FakeCloud({ now: () => now(), facts })
   const { id: network } = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'], isExternal: true })
-  const router = cloud.addNetwork({ name: 'inside', cidrs: ['10.0.0.0/24'] })
+  const router = cloud.addNetwork({ name: 'inside', cidrs: ['10.0.0.0/24'], isExternal: false })
   const { id: port } = cloud.addPort({ device: 'other', network: router.id, fixedIPs: [] })
   const kind = facts.choosesAddress ? choosing : floatingIPPoolKind
   let starts = 0
@@ -143,6 +143,7 @@ class FloatingIPRules implements SimulationRules {
     if (OpenStackFloatingIPPool.is(ref) && change.kind === 'present') {
       const read = OpenStackFloatingIPPool.parse(change.object)
       this.#pools.set(read.metadata.uid ?? '', read)
+      if ((globalThis as any).DBG) console.log('DBG', read.metadata.namespace, read.metadata.resourceVersion, read.metadata.annotations?.['ipam-kit.dev/reservations']?.slice(70), JSON.stringify(read.status?.availableIPs), JSON.stringify(read.status?.failedIPs), this.#world.cloud.floatingIPs.map((f) => f.address.slice(10) + (f.port && '*') + ' ' + f.description.slice(-15)).join(' '))
     }
     if (IPAddress.is(ref)) return this.#observeAddress(change)
     return IPAddressClaim.is(ref) ? this.#observeClaim(change) : undefined
@@ -239,6 +240,7 @@ class FloatingIPRules implements SimulationRules {
     const { address } = IPAddress.parse(change.object).spec
     this.#names.add(`${namespace}/${name}`)
     this.#addresses.set(uid, address)
+    if ((globalThis as any).DBG) console.log('DBG', namespace, name, address, change.kind === 'present' && change.object.metadata.resourceVersion)
     const holders = [...this.#addresses.values()].filter((held) => held === address).length
     if (holders > 1) return `${address} was given to ${holders} claims`
     return undefined
