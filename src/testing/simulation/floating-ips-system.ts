@@ -106,7 +106,7 @@ async function act(store: Store, dice: Dice, { cloud, network, port }: World): P
     await store.patch(blue, { metadata: { annotations: { 'ipam-kit.dev/min-free': `${dice.below(3)}` } } })
   else if (draw < 0.84)
     await store.patch(blue, { metadata: { annotations: { [PAUSED]: dice.chance(0.3) ? '' : null } } })
-  else if (draw < 0.88) cloud.quota = dice.chance(0.5) ? cloud.floatingIPs.length : Number.POSITIVE_INFINITY
+  else if (draw < 0.88) limit(cloud)
   else {
     const found = cloud.floatingIPs.find(({ address }) => address === own)
     const addresses = unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object))
@@ -118,6 +118,16 @@ async function act(store: Store, dice: Dice, { cloud, network, port }: World): P
       cloud.byHand.attach(found.id, port)
     else cloud.byHand.delete(found.id)
   }
+}
+
+/** A quota that is used up, for a minute. */
+function limit(cloud: FakeCloud): void {
+  const untilMs = cloud.nowMs + 60_000
+  const used = cloud.floatingIPs.length
+  Object.defineProperty(cloud, 'quota', {
+    configurable: true,
+    get: () => (cloud.nowMs < untilMs ? used : Number.POSITIVE_INFINITY),
+  })
 }
 
 class FloatingIPRules implements SimulationRules {
@@ -143,7 +153,18 @@ class FloatingIPRules implements SimulationRules {
     if (OpenStackFloatingIPPool.is(ref) && change.kind === 'present') {
       const read = OpenStackFloatingIPPool.parse(change.object)
       this.#pools.set(read.metadata.uid ?? '', read)
-      if ((globalThis as any).DBG) console.log('DBG', read.metadata.namespace, read.metadata.resourceVersion, read.metadata.annotations?.['ipam-kit.dev/reservations']?.slice(70), JSON.stringify(read.status?.availableIPs), JSON.stringify(read.status?.failedIPs), this.#world.cloud.floatingIPs.map((f) => f.address.slice(10) + (f.port && '*') + ' ' + f.description.slice(-15)).join(' '))
+      if ((globalThis as any).DBG)
+        console.log(
+          'DBG',
+          read.metadata.namespace,
+          read.metadata.resourceVersion,
+          read.metadata.annotations?.['ipam-kit.dev/reservations']?.slice(70),
+          JSON.stringify(read.status?.availableIPs),
+          JSON.stringify(read.status?.failedIPs),
+          this.#world.cloud.floatingIPs
+            .map((f) => f.address.slice(10) + (f.port && '*') + ' ' + f.description.slice(-15))
+            .join(' '),
+        )
     }
     if (IPAddress.is(ref)) return this.#observeAddress(change)
     return IPAddressClaim.is(ref) ? this.#observeClaim(change) : undefined
@@ -240,7 +261,8 @@ class FloatingIPRules implements SimulationRules {
     const { address } = IPAddress.parse(change.object).spec
     this.#names.add(`${namespace}/${name}`)
     this.#addresses.set(uid, address)
-    if ((globalThis as any).DBG) console.log('DBG', namespace, name, address, change.kind === 'present' && change.object.metadata.resourceVersion)
+    if ((globalThis as any).DBG)
+      console.log('DBG', namespace, name, address, change.kind === 'present' && change.object.metadata.resourceVersion)
     const holders = [...this.#addresses.values()].filter((held) => held === address).length
     if (holders > 1) return `${address} was given to ${holders} claims`
     return undefined

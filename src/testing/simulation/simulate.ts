@@ -139,7 +139,6 @@ const MAX_PAUSE = 24
 const TURN_MS = 50
 const START_MS = 1_767_225_600_000
 
-
 class Simulation {
   readonly #options: SimulationOptions
   readonly #dice: Dice
