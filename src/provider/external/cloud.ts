@@ -82,7 +82,10 @@ export interface Cloud {
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
   ): Promise<ExternalResult<CloudAddress>>
-  /** Sets the marker, or removes it if that is empty. Text of others stays. Never called where the marker is `none`. */
+  /**
+   * Sets the marker, or removes it if that is empty. Text of others stays. An address that has another marker keeps it: a failure with `nothingDone`. Never called
+   * where the marker is `none`.
+   */
   markAddress(
     input: CloudInput & { readonly id: string; readonly marker: string },
   ): Promise<ExternalResult<CloudAddress>>

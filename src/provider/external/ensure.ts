@@ -92,9 +92,10 @@ function creation<P extends KubeObject>(
     return { kind: 'wait', reason: 'AllocationFailed', message }
   }
   const failed = input.failureOf('createAddress')
-  const sinceMs = unknownSince(entry, failed, ledger.identity)
+  const sinceMs = unknownSince(entry, failed, ledger)
   if (sinceMs !== undefined) return unsettled(rules, input, sinceMs, failed?.failure.message)
   if (nowMs > entry.atMs + rules.callMs) return { kind: 'reserve', message: 'its reservation is renewed' }
+  ledger.asked.set(entry.uid, nowMs)
   const marker = markerText(pool.metadata.uid ?? '', entry.uid)
   const call = { ...about(pool, policy), ...wanted, marker }
   return { kind: 'call', operation: 'createAddress', input: call, why: 'no address of the pool is free' }

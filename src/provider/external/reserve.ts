@@ -149,10 +149,10 @@ class Reserving<P extends KubeObject> {
   /** An entry whose address is to be created, and is not known to be there. */
   #begun(entry: Reservation): Reservation {
     const { callMs, settleMs } = this.#rules
-    const { identity, inventory } = this.#ledger
+    const { inventory } = this.#ledger
     const result = this.#resultOf(entry)
     const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
-    const sinceMs = unknownSince(entry, failure, identity)
+    const sinceMs = unknownSince(entry, failure, this.#ledger)
     if (sinceMs === undefined) {
       const address = failure === undefined ? undefined : this.#ledger.take(this.#reserved)
       if (address !== undefined) return this.#withAddress(entry, address)
@@ -182,6 +182,10 @@ class Reserving<P extends KubeObject> {
     const { address = '', isNew, atMs } = entry
     const object = this.#ledger.inventory?.get(address)
     if (isNew === true) {
+      const { uids } = this.#situation.reservations
+      const isOfOthers = object !== undefined && object.marker !== '' && claimOfMarker(object.marker, uids) === undefined
+      // another pool was faster to mark it
+      if (isOfOthers) return { claim: entry.claim, uid: entry.uid, by: this.#ledger.identity, atMs: this.#nowMs }
       if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
       return this.#resultOf(entry)?.answer.ok === true ? entry : this.#begun(entry)
     }
@@ -362,7 +366,8 @@ class Reserving<P extends KubeObject> {
     }
     const isRefused = by === ledger.identity && result?.failure?.nothingDone === true
     if (isRefused && !this.#wantsSpare(this.#entries)) return undefined
-    if (isRefused || (by === ledger.identity && !ledger.asked.has(uid))) {
+    const wasAsked = (ledger.asked.get(uid) ?? Number.NEGATIVE_INFINITY) >= atMs
+    if (isRefused || (by === ledger.identity && !wasAsked)) {
       this.#createSpare(entry)
       return isRefused && this.#nowMs > atMs + this.#rules.callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
     }
@@ -384,7 +389,7 @@ class Reserving<P extends KubeObject> {
       { network, marker: this.#markerOf(uid), address: null },
       'so many are to be free',
     )
-    if (isAsked) this.#ledger.asked.add(uid)
+    if (isAsked) this.#ledger.asked.set(uid, this.#nowMs)
   }
 
   #makeSpare(): void {

@@ -7,13 +7,16 @@ import type { Reservation } from './reservations.js'
  * process that has written an entry knows whether it has sent a call.
  */
 export function unknownSince(
-  { by, atMs }: Reservation,
+  { uid, by, atMs }: Reservation,
   failed: CallFailure | undefined,
-  identity: string,
+  { identity, asked }: { readonly identity: string; readonly asked: ReadonlyMap<string, number> },
 ): number | undefined {
   if (by !== identity) return atMs
-  if (failed === undefined || failed.failure.nothingDone === true || failed.atMs < atMs) return undefined
-  return failed.atMs
+  const askedAtMs = asked.get(uid) ?? Number.NEGATIVE_INFINITY
+  // what was asked for an earlier form of the entry is over
+  if (askedAtMs < atMs) return undefined
+  if (failed === undefined || failed.atMs < askedAtMs) return askedAtMs
+  return failed.failure.nothingDone === true ? undefined : failed.atMs
 }
 
 /** Whether a list shows what has come of a call: it was asked for when the call was over. */
