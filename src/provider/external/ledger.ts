@@ -54,7 +54,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #startMs: number | undefined
   /** What the last plan has reserved, as far as it was written. */
   #taken: readonly string[] = []
-  /** The entries for which this process has sent the call that creates an address, by uid, and when. */
+  /** The spare entries for which this process has sent the call that creates an address, by uid, and when. */
   readonly asked = new Map<string, number>()
   /** How many spare addresses this process has begun to create. */
   spares = 0

@@ -136,9 +136,9 @@ class Reserving<P extends KubeObject> {
   /** An entry for which an address is being created. */
   #unaddressed(entry: Reservation): Reservation {
     const { facts } = this.#rules
-    const result = this.#resultOf(entry)
-    if (result?.answer.ok === true) {
-      const created = readCreated(result.answer.value, this.#situation.network)
+    const answer = this.#callOf(entry)?.answer
+    if (answer?.ok === true) {
+      const created = readCreated(answer.value, this.#situation.network)
       if (facts.marker === 'atomic' || !created.ok) return entry
       // without a marker nothing but this entry says whose it is
       return this.#withAddress(entry, created.address, true)
@@ -150,11 +150,10 @@ class Reserving<P extends KubeObject> {
   #begun(entry: Reservation): Reservation {
     const { callMs, settleMs } = this.#rules
     const { inventory } = this.#ledger
-    const result = this.#resultOf(entry)
-    const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
-    const sinceMs = unknownSince(entry, failure, this.#ledger)
+    const call = this.#callOf(entry)
+    const sinceMs = unknownSince(entry, call, this.#ledger.identity)
     if (sinceMs === undefined) {
-      const address = failure === undefined ? undefined : this.#ledger.take(this.#reserved)
+      const address = call?.answer === undefined ? undefined : this.#ledger.take(this.#reserved)
       if (address !== undefined) return this.#withAddress(entry, address)
       // each call is sent within a certain time after its entry is written
       return this.#nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
@@ -167,8 +166,8 @@ class Reserving<P extends KubeObject> {
     return entry
   }
 
-  #resultOf({ uid }: Reservation) {
-    return this.#waiting.get(uid)?.resultOf('createAddress')
+  #callOf({ uid }: Reservation) {
+    return this.#waiting.get(uid)?.callOf('createAddress')
   }
 
   #withAddress(entry: Reservation, address: string, isNew?: true): Reservation {
@@ -183,11 +182,12 @@ class Reserving<P extends KubeObject> {
     const object = this.#ledger.inventory?.get(address)
     if (isNew === true) {
       const { uids } = this.#situation.reservations
-      const isOfOthers = object !== undefined && object.marker !== '' && claimOfMarker(object.marker, uids) === undefined
+      const isOfOthers =
+        object !== undefined && object.marker !== '' && claimOfMarker(object.marker, uids) === undefined
       // another pool was faster to mark it
       if (isOfOthers) return { claim: entry.claim, uid: entry.uid, by: this.#ledger.identity, atMs: this.#nowMs }
       if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
-      return this.#resultOf(entry)?.answer.ok === true ? entry : this.#begun(entry)
+      return this.#callOf(entry)?.answer?.ok === true ? entry : this.#begun(entry)
     }
     if (this.#ledger.isUsable(address)) return entry
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0

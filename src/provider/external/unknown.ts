@@ -1,22 +1,22 @@
-import type { CallFailure } from '../claims/index.js'
+import type { LastCall } from '../claims/index.js'
 import type { Inventory } from './inventory.js'
 import type { Reservation } from './reservations.js'
 
 /**
- * Since when it is not known whether an address was created for an entry; `undefined`: no call for it was sent, or the cloud has said that it did nothing. Only the
+ * Since when it is not known whether an address was created for an entry; `undefined`: no call for it was sent, or it was answered by more than that there was no answer. Only the
  * process that has written an entry knows whether it has sent a call.
  */
 export function unknownSince(
-  { uid, by, atMs }: Reservation,
-  failed: CallFailure | undefined,
-  { identity, asked }: { readonly identity: string; readonly asked: ReadonlyMap<string, number> },
+  { by, atMs }: Reservation,
+  call: LastCall<unknown> | undefined,
+  identity: string,
 ): number | undefined {
   if (by !== identity) return atMs
-  const askedAtMs = asked.get(uid) ?? Number.NEGATIVE_INFINITY
   // what was asked for an earlier form of the entry is over
-  if (askedAtMs < atMs) return undefined
-  if (failed === undefined || failed.atMs < askedAtMs) return askedAtMs
-  return failed.failure.nothingDone === true ? undefined : failed.atMs
+  if (call === undefined || call.askedAtMs < atMs) return undefined
+  const { askedAtMs, answer, answeredAtMs } = call
+  if (answer === undefined || answeredAtMs === undefined || answeredAtMs < askedAtMs) return askedAtMs
+  return answer.ok || answer.failure.nothingDone === true ? undefined : answeredAtMs
 }
 
 /** Whether a list shows what has come of a call: it was asked for when the call was over. */
