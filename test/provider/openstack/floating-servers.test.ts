@@ -50,6 +50,16 @@ describe('a server that names a pool', () => {
     expect(world.cloud.calls).toEqual(['describeServer', 'attachFloatingIP', 'describeServer'])
   })
 
+  test.each(['a b', '', '\ud800', 'a/b c/d'])('has an instance with any id: %j', async (id) => {
+    const world = new World()
+    await world.server()
+    await world.work()
+    await world.bind()
+    world.cloud.floatingIP(ADDRESS)
+    await world.boot(id)
+    expect(await world.work()).toBe(id === '' ? 'bound' : 'attached')
+  })
+
   test('is looked at again after checkSeconds, and not with each event before', async () => {
     const world = await new World({ checkSeconds: 100 }).attached()
     const before = world.cloud.calls.length
@@ -138,6 +148,16 @@ describe('no address is stolen', () => {
     expect(world.cloud.calls).not.toContain('detachFloatingIP')
     expect(world.cloud.portOf(ADDRESS)).toBe('port-of-another')
   })
+})
+
+test('a claim of a server that had the name before is not taken over, and one without an owner is', async () => {
+  const world = new World()
+  await world.create(claimJson({ finalizers: [CLAIM_FINALIZER], ...ownedBy('w1', 'uid-of-before') }))
+  await world.server()
+  expect(await world.work()).toBe('conflict')
+  expect((await world.claim())?.metadata.ownerReferences?.[0]?.uid).toBe('uid-of-before')
+  await world.patch(IPAddressClaim, CLAIM, { metadata: { ownerReferences: [] } })
+  expect(await world.work()).toBe('waiting')
 })
 
 describe('a claim of its name that is of another owner', () => {
