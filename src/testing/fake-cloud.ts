@@ -65,6 +65,7 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
   }: Input<'listAddresses'>): Promise<ExternalResult<CloudAddresses>> {
     const isWanted = (found: CloudAddress) =>
       !this.facts.listsByMarker ||
+      (this.facts.marker === 'after' && found.marker === '') ||
       markers.some((marker) => found.marker.startsWith(marker)) ||
       found.tags?.some((tag) => tags.includes(tag)) ||
       addresses.includes(found.address)

@@ -68,7 +68,8 @@ export interface Cloud {
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
    * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose marker begins with one of `markers` (the uids that the pool has
-   * had, each with a slash), that have one of `tags`, or that are named in `addresses`, in canonical form.
+   * had, each with a slash), that have one of `tags`, or that are named in `addresses`, in canonical
+   * form; where the marker is set afterwards also those without one.
    */
   listAddresses(
     input: CloudInput & {
