@@ -84,7 +84,7 @@ export const systems: { readonly [name: string]: System } = {
         concurrency: 2 ** (seed % 3),
         actions: 24,
         maxTurns: 60_000,
-        maxJumps: 60,
+        maxJumps: 300,
       })
     },
   },
