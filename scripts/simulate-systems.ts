@@ -8,6 +8,7 @@ import {
   nodeIPAMSystem,
   type SimulatedSystem,
   type SimulationResult,
+  serviceIPSystem,
   simulate,
   simulateBlocks,
 } from 'ipam-kit/testing'
@@ -64,6 +65,15 @@ export const systems: { readonly [name: string]: System } = {
       const system = nodeIPAMSystem({ shared: true, ranges, services: pickBySeed(['objects', 'fixed'], seed) })
       const faults = [...ALL_FAULTS, 'stand-still'] as const
       return simulate({ system, seed, writers, mayWrite: 'all', faults, concurrency: 2 ** (seed % 3), actions: 30 })
+    },
+  },
+  'service-ip': {
+    schedules: { full: 10_000, short: 500 },
+    run: (seed, writers = 1 + (seed % 3)) => {
+      const mayWrite = seed % 4 === 0 ? 'one' : 'all'
+      const concurrency = 2 ** (Math.floor(seed / 3) % 3)
+      // the end of a range relies on 10 s, as in Kubernetes: nobody stands still for longer
+      return simulate({ system: serviceIPSystem(), seed, writers, mayWrite, concurrency, actions: 25 })
     },
   },
   'slow-claims': {

@@ -16,6 +16,7 @@ export { ALL_FAULTS, EXTERNAL_FAULTS, type ExternalFault, type Fault } from './s
 export { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
 export { type NodeIPAMSystemOptions, nodeIPAMSystem } from './simulation/node-ipam-system.js'
+export { serviceIPSystem } from './simulation/service-ip-system.js'
 export {
   type ObservedWrite,
   type ObservedWriter,
