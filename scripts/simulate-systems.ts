@@ -72,8 +72,8 @@ export const systems: { readonly [name: string]: System } = {
     run: (seed, writers = 1 + (seed % 3)) => {
       const mayWrite = seed % 4 === 0 ? 'one' : 'all'
       const concurrency = 2 ** (Math.floor(seed / 3) % 3)
-      // the end of a range relies on 10 s, as in Kubernetes: nobody stands still for longer
-      return simulate({ system: serviceIPSystem(), seed, writers, mayWrite, concurrency, actions: 25 })
+      const system = serviceIPSystem()
+      return simulate({ system, seed, writers, mayWrite, faults: faultsOf(seed), concurrency, actions: 25 })
     },
   },
   'slow-claims': {

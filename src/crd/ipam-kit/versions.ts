@@ -21,6 +21,7 @@ import {
   MAX_ANSWERS,
   MAX_BLOCK_SIZE,
   MAX_CONSUMERS,
+  MAX_ENDED,
   MAX_HANDLE_BLOCKS,
   MAX_HANDLE_INTERFACES,
   MAX_KNOWN_PREFIXES,
@@ -403,6 +404,11 @@ function reservations() {
       maxLength: 39,
       pattern: '^[0-9]+$',
     }).optional(),
+    ended: list(
+      'The uids of ClusterCIDRs that are being or were deleted: no entry gets subnets of them any more.',
+      text('The uid of a ClusterCIDR.', { minLength: 1, maxLength: 36 }),
+      { maxItems: MAX_ENDED },
+    ).optional(),
   })
   return kubeObject('Subnets that controllers which give subnets at the same time are giving to nodes.', { spec })
 }

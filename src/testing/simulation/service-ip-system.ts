@@ -7,7 +7,7 @@ import type { Change } from '../../plan/index.js'
 import { serviceIPs } from '../../provider/service-ip/index.js'
 import type { Store } from '../../store/index.js'
 import type { Dice } from './dice.js'
-import type { SimulatedSystem, SimulationRules } from './simulate.js'
+import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 const RANGES = {
@@ -20,10 +20,10 @@ const RANGE_NAMES = Object.keys(RANGES) as (keyof typeof RANGES)[]
 /**
  * Addresses of Services with ranges of a few addresses that overlap, and people who make, change and delete Services and ServiceCIDRs.
  *
- * Always: no address belongs to two Services, none that a Service has loses its IPAddress, and no ServiceCIDR goes while an IPAddress lies in it and in no other one. At
+ * Always: no address belongs to two Services, none that a Service has loses its IPAddress, and no controller ends a ServiceCIDR while it knows of an IPAddress in it and in no other one. At
  * rest: each address of a Service has an IPAddress, and there are no others.
  *
- * Any number of writers at a time, of whom none stands still for 10 s: the end of a ServiceCIDR relies on that.
+ * Any number of writers at a time. What a writer does not know of yet when it ends a ServiceCIDR is no mistake: as in Kubernetes, the 10 s rely on watches that are not later.
  */
 export function serviceIPSystem(): SimulatedSystem {
   let seed = 0
@@ -65,14 +65,19 @@ async function people(store: Store, dice: Dice): Promise<void> {
 
 class ServiceRules implements SimulationRules {
   readonly #objects = new Map<string, KubeObject>()
+  /** By the name of an IPAddress: the number of the change that has created it. */
+  readonly #since = new Map<string, number>()
+  #count = 0
 
-  observe(change: Change): string | undefined {
+  observe(change: Change, { by }: ObservedWrite): string | undefined {
+    const at = this.#count++
     const ref = change.kind === 'present' ? change.object : { kind: change.ref.kind, metadata: change.ref }
     const key = `${ref.kind} ${ref.metadata.name}`
     const before = this.#objects.get(key)
+    if (before === undefined && ref.kind === IPAddress.info.kind) this.#since.set(ref.metadata.name, at)
     if (change.kind === 'present') this.#objects.set(key, change.object)
     else this.#objects.delete(key)
-    return this.#twice() ?? this.#lost(change, before) ?? this.#rangeLost(change, before)
+    return this.#twice() ?? this.#lost(change, before) ?? this.#rangeLost(change, before, by?.knows ?? at)
   }
 
   async atRest(store: Store): Promise<string | undefined> {
@@ -108,13 +113,14 @@ class ServiceRules implements SimulationRules {
     return `Service ${lost.metadata.name} has ${lost.spec.clusterIPs} without IPAddress, after ${change.kind} ${before?.kind} ${before?.metadata.name}`
   }
 
-  #rangeLost(change: Change, before: KubeObject | undefined): string | undefined {
+  /** @param knows the number of the changes that are known to what has ended the range: a watch may be later than the 10 s after which it ends */
+  #rangeLost(change: Change, before: KubeObject | undefined, knows: number): string | undefined {
     if (change.kind !== 'absent' || before === undefined || !ServiceCIDR.is(before)) return undefined
     const ranges = [...this.#objects.values()].filter((object) => ServiceCIDR.is(object))
     const isIn = (object: KubeObject, address: Address) =>
       ServiceCIDR.parse(object).spec.cidrs.some((cidr) => Prefix.contains(Prefix.parse(cidr), address))
     for (const object of this.#objects.values()) {
-      if (!IPAddress.is(object)) continue
+      if (!IPAddress.is(object) || this.#since.get(object.metadata.name)! >= knows) continue
       const address = Address.parse(object.metadata.name)
       if (isIn(before, address) && !ranges.some((other) => isIn(other, address))) {
         return `ServiceCIDR ${before.metadata.name} is gone, and ${object.metadata.name} was in it alone`

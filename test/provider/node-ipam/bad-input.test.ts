@@ -146,6 +146,11 @@ describe('bad service ranges', () => {
   test.each<readonly [string, unknown, string]>([
     ['a range that is no CIDR', { cidrs: ['10.0.0.0'] }, '"10.0.0.0" in spec.cidrs is not a CIDR'],
     ['a range that is no text', { cidrs: [7] }, '"7" in spec.cidrs is not a CIDR'],
+    [
+      'a range that is an object',
+      { cidrs: [{ toString: 1 }] },
+      String.raw`"{\"toString\":1}" in spec.cidrs is not a CIDR`,
+    ],
     ['no list', { cidrs: 'x' }, '"x" in spec.cidrs is not a CIDR'],
     ['no ranges', { cidrs: [] }, 'spec.cidrs names no range'],
     ['no spec', undefined, 'spec.cidrs names no range'],
