@@ -3,7 +3,7 @@ import { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork, type ClusterNetworkSpec, type ClusterNetworkStatus } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import type { Change } from 'ipam-kit/plan'
+import type { Change, EventEffect } from 'ipam-kit/plan'
 import {
   acceptedRanges,
   type NetworkViewOptions,
@@ -54,7 +54,8 @@ const network = (spec: ClusterNetworkSpec): KubeObject => ({
   spec,
 })
 
-const run = (options: NetworkViewOptions = {}) => runUntilQuiet(store, [networkViewPlanner(options)], { now })
+const run = (options: NetworkViewOptions = {}) =>
+  runUntilQuiet(store, [networkViewPlanner({ create: true, ...options })], { now })
 
 async function status(): Promise<ClusterNetworkStatus> {
   const read = await store.get(networkRef)
@@ -78,7 +79,27 @@ async function answer(consumer: string, cidr: string, accepted: boolean): Promis
 }
 
 describe('the object', () => {
-  test('is created, and says what is known in the fewest prefixes; a second run writes nothing', async () => {
+  test('is waited for, also when it was deleted: its consumers would not be asked any more', async () => {
+    await create(network({ consumers: [{ name: 'flannel' }] }), clusterCIDR('a', '10.0.0.0/16'))
+    const events: EventEffect[] = []
+    const planner = networkViewPlanner()
+    const settled = () => runUntilQuiet(store, [planner], { now, onEvent: (event) => void events.push(event) })
+    await settled()
+    expect(await states()).toEqual(['10.0.0.0/16 Proposed'])
+    await store.delete(networkRef)
+    for (let round = 0; round < 3; round++) expect((await settled()).written).toBe(0)
+    expect((await store.get(networkRef)).ok).toBe(false)
+    expect(events.map(({ about, reason }) => `${about.kind} ${about.name} ${reason}`)).toEqual([
+      'ClusterNetwork pods ClusterNetworkMissing',
+    ])
+    // another process knows nothing of the one that was there
+    expect((await run({ create: false })).written).toBe(0)
+    await create(network({ consumers: [{ name: 'flannel' }] }))
+    await settled()
+    expect(await states()).toEqual(['10.0.0.0/16 Proposed'])
+  })
+
+  test('is created where that is asked for, and says what is known in the fewest prefixes; a second run writes nothing', async () => {
     await create(
       clusterCIDR('a', '10.0.0.0/17,fd00::/48'),
       clusterCIDR('b', '10.0.128.0/17'),
@@ -269,7 +290,7 @@ describe('cost', () => {
     await create(clusterCIDR('a', '10.0.0.0/8'))
     const names = Array.from({ length: 50 }, (_, nth) => `n${nth}`)
     await create(...names.map((name, nth) => node(name, [`10.0.${nth}.0/24`])))
-    const planner = networkViewPlanner()
+    const planner = networkViewPlanner({ create: true })
     let plans = 0
     const { plan } = planner
     planner.plan = (key, time) => {
@@ -306,7 +327,7 @@ describe('cost', () => {
 
   test('numbers of Nodes are published at most once in 30 s, ranges at once', async () => {
     await create(clusterCIDR('a', '10.0.0.0/16'))
-    const planner = networkViewPlanner()
+    const planner = networkViewPlanner({ create: true })
     const timers = new VirtualTimers()
     let writes = 0
     const controller = new Controller({
@@ -395,7 +416,7 @@ describe('what is watched', () => {
       },
     ]
     await create(service('kubernetes', '10.0.96.0/20'), clusterCIDR('a', '10.0.0.0/16'))
-    const planner = networkViewPlanner({ sources })
+    const planner = networkViewPlanner({ sources, create: true })
     await runUntilQuiet(store, [planner], { now })
     expect(planner.view.ipv4.conflicts.map(({ kind, between: [, { name }] }) => [kind, name])).toEqual([
       ['range-service', 'kubernetes'],
@@ -437,7 +458,7 @@ describe('what is watched', () => {
 
 test('a second planner that starts late comes to the same view', async () => {
   await create(clusterCIDR('a', '10.0.0.0/16'), node('n', ['10.0.0.0/24']), node('m', ['10.1.0.0/24']))
-  const planner = networkViewPlanner()
+  const planner = networkViewPlanner({ create: true })
   await runUntilQuiet(store, [planner], { now })
   const nodes = [node('n', ['10.0.0.0/24']), node('m', ['10.1.0.0/24'])]
   expect(plain(planner.view)).toEqual(plain(networkView({ nodes, clusterCIDRs: [clusterCIDR('a', '10.0.0.0/16')] })))
