@@ -1,4 +1,5 @@
 import { Node } from '../../crd/core/node.js'
+import { keepNode } from '../../crd/core/node-subnets.js'
 import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
@@ -108,7 +109,7 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
   if (!(graceSeconds >= 0 && graceSeconds <= 3600)) refuse('graceSeconds', 'seconds, 0 to 3600', graceSeconds)
   if (typeof name !== 'string' || name === '') refuse('name', 'the name of a ClusterNetwork', name)
   const watches: NetworkWatches = {
-    nodes: { ...nodeWatch },
+    nodes: { ...modelWatch(Node), keep: keepNode },
     clusterCIDRs: modelWatch(ClusterCIDR),
     networks: modelWatch(ClusterNetwork, { fields: { 'metadata.name': name } }),
     ...Object.fromEntries(sources.map((source, index) => [`source ${index}`, sourceWatch(source)])),
@@ -161,29 +162,6 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
     plan: (key, context, time) => planNetwork(key, context, time, { create, detailsSeconds }),
   })
   return Object.defineProperty(planner, 'view', { get: () => planner.context.state.view }) as NetworkViewPlanner
-}
-
-/** Which Node it is, its subnets, and its addresses: a heartbeat changes none of them. */
-const nodeWatch: TrimmedWatch<Node> = {
-  ...Node.info,
-  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
-    apiVersion,
-    kind,
-    metadata: {
-      name: metadata.name,
-      uid: metadata.uid,
-      resourceVersion: metadata.resourceVersion,
-      creationTimestamp: metadata.creationTimestamp,
-    },
-    spec: fieldsOf(spec, ['podCIDR', 'podCIDRs']),
-    status: fieldsOf(status, ['addresses']),
-  }),
-  parse: modelWatch(Node).parse,
-}
-
-function fieldsOf(value: unknown, names: readonly string[]): { readonly [name: string]: unknown } {
-  const fields = (value ?? {}) as { readonly [name: string]: unknown }
-  return Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])))
 }
 
 function sourceWatch({ kind, cidrsOf }: RangeSource): Watch<readonly string[]> {

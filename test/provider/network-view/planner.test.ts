@@ -12,6 +12,7 @@ import {
   networkViewPlanner,
   usedBeforeKnown,
 } from 'ipam-kit/provider/network-view'
+import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { Controller, runKey, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -159,7 +160,7 @@ describe('the object', () => {
     expect(consistent?.message).toBe(
       'conflicts: 2 (10.9.0.0/24 of Node m overlaps 10.9.0.0/24 of Node n; 10.0.0.0/16 of range a overlaps 10.0.0.0/24 of Service range 10.0.0.0/24), ' +
         'subnets of Nodes in no range: 2, ' +
-        'objects with problems: 1 (Node n: spec.podCIDRs: not a CIDR: "x": no \'/\' (at position 1))',
+        'objects with problems: 1 (Node n: "x" in podCIDRs is not a CIDR)',
     )
   })
 
@@ -388,14 +389,15 @@ describe('what is watched', () => {
     expect([known(planner.view), planner.view.problems]).toEqual([[], []])
   })
 
-  test('only what a view reads is remembered of a Node', () => {
+  test('only what node IPAM and a view read is remembered of a Node, in one watch', () => {
     const [nodes] = networkViewPlanner().watches
+    expect(nodes?.keep).toBe(nodeIPAM().watches[0]?.keep)
     const whole = { ...node('n', ['10.0.0.0/24'], { address: '192.168.0.1' }) }
     const kept = nodes?.keep?.({ ...whole, metadata: { ...whole.metadata, labels: { a: 'b' }, resourceVersion: '7' } })
-    expect(kept).toEqual({
+    expect(JSON.parse(JSON.stringify(kept))).toEqual({
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name: 'n', uid: 'uid-n', resourceVersion: '7', creationTimestamp: undefined },
+      metadata: { name: 'n', uid: 'uid-n', resourceVersion: '7', labels: { a: 'b' } },
       spec: { podCIDRs: ['10.0.0.0/24'] },
       status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] },
     })
