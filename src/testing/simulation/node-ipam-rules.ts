@@ -214,7 +214,7 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   ]
   const isFree = (subnet: Span) => !taken.some((one) => overlap(one, subnet))
   const open = history.clusterCIDRs.now.filter(isOpen).flatMap(({ object }) => rangeOf(object) ?? [])
-  return bareNodes(history).flatMap((node) => {
+  return waitingNodes(seen).flatMap((node) => {
     const ranges = (flags === undefined ? open : [flags]).filter(
       (range) => isFor(range, node) && isAccepted(range, seen),
     )
@@ -223,11 +223,13 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   })
 }
 
-/** The Nodes that wait for subnets. */
-function bareNodes({ nodes }: NodeIPAMHistory): readonly Node[] {
-  return nodes.now
+/** The Nodes that wait for subnets, without those whose entry has what people have given to another Node: they wait until one of the two is deleted, and were told so. */
+function waitingNodes({ history, told, isShared }: Seen): readonly Node[] {
+  const hasPreset = [...history.users.values()].some(({ givenBy }) => givenBy === undefined)
+  const isBlocked = ({ metadata: { uid } }: Node) => isShared && hasPreset && told.has(toldKey(uid, 'CIDRConflict'))
+  return history.nodes.now
     .filter((version) => isOpen(version) && textsOf(version.object).length === 0)
-    .map(({ object }) => object)
+    .flatMap(({ object }) => (isBlocked(object) ? [] : object))
 }
 
 function finalizersAreOn({ history, hasDefault }: Seen): readonly string[] {
@@ -260,7 +262,7 @@ function problemsWereTold(seen: Seen): readonly string[] {
   const missing = (uid: string | undefined, name: string, reason: NodeIPAMEventReason) =>
     told.has(toldKey(uid, reason)) ? [] : [`${name} was never told of: ${reason}`]
   return [
-    ...bareNodes(history).flatMap(({ metadata: { uid, name } }) => missing(uid, `Node ${name}`, 'CIDRNotAvailable')),
+    ...waitingNodes(seen).flatMap(({ metadata: { uid, name } }) => missing(uid, `Node ${name}`, 'CIDRNotAvailable')),
     ...history.nodes.now.flatMap(({ object }) => {
       const reason = reasonFor(object, seen)
       return reason === undefined ? [] : missing(object.metadata.uid, `Node ${object.metadata.name}`, reason)
