@@ -76,29 +76,28 @@ export const systems: { readonly [name: string]: System } = {
       const system = floatingIPsSystem({ marker, choosesAddress: seed % 4 === 1, listsByMarker: seed % 2 === 0 })
       const faults = [...ALL_FAULTS, 'external-late-answer', 'external-no-answer', 'external-stale-list'] as const
       const mayWrite = seed % 5 < 2 ? 'one' : 'all'
-      return simulate({
-        system,
-        seed,
-        writers,
-        mayWrite,
-        faults,
-        concurrency: 2 ** (seed % 3),
-        actions: 24,
-        maxTurns: 60_000,
-        maxJumps: 300,
-      })
-  'service-ip': full: 10_000, short: 500 ,
+      const size = { actions: 24, maxTurns: 60_000, maxJumps: 300 }
+      return simulate({ system, seed, writers, mayWrite, faults, concurrency: 2 ** (seed % 3), ...size })
+    },
+  },
+  'service-ip': {
+    schedules: { full: 10_000, short: 500 },
     run: (seed, writers = 1 + (seed % 3)) => {
       const mayWrite = seed % 4 === 0 ? 'one' : 'all'
       const concurrency = 2 ** (Math.floor(seed / 3) % 3)
       const system = serviceIPSystem()
       return simulate({ system, seed, writers, mayWrite, faults: faultsOf(seed), concurrency, actions: 25 })
-    },,
-  'slow-claims': full: 400, short: 10 ,
+    },
+  },
+  'slow-claims': {
+    schedules: { full: 400, short: 10 },
     run: (seed, writers = 1 + (seed % 5)) =>
-      simulateSlow(seed, processes: writers, claims: 20 + ((seed * 37) % 80) ),,
-  'slow-claims-large': full: 20, short: 1 ,
-    run: (seed, writers = 16) => simulateSlow(seed, processes: writers, claims: 2000 ),,
+      simulateSlow({ seed, processes: writers, claims: 20 + ((seed * 37) % 80) }),
+  },
+  'slow-claims-large': {
+    schedules: { full: 20, short: 1 },
+    run: (seed, writers = 16) => simulateSlow({ seed, processes: writers, claims: 2000 }),
+  },
 }
 
 /** Claims on blocks, served by controllers on a store whose every call takes 50 ms to 2 s of virtual time. */
