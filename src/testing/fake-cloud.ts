@@ -3,7 +3,13 @@ import { refuse } from '../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../plan/index.js'
 import type { Cloud, CloudAddress, CloudAddresses, CloudFacts, CloudNetwork } from '../provider/external/cloud.js'
 import type { FloatingIP, ServerCloud, ServerNetwork } from '../provider/openstack/index.js'
-import { MAX_DESCRIPTION, markerIn, newDescription, withMarker } from '../provider/openstack/neutron/description.js'
+import {
+  MAX_DESCRIPTION,
+  markerIn,
+  mayReplace,
+  newDescription,
+  withMarker,
+} from '../provider/openstack/neutron/description.js'
 import type { FakeFloatingIP } from './cloud/objects.js'
 import { FakeCloudError, type FakeCloudErrorCode } from './cloud/troubles.js'
 import { FakeCloudWorld, type FakeCloudWorldOptions } from './cloud/world.js'
@@ -94,8 +100,8 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
     return this.#answer('markAddress', () => {
       const { description: before } = this.show(id)
       const has = markerIn(before)
-      if (marker !== '' && has !== '' && has !== marker) {
-        throw new FakeCloudError('invalid', `${id} has another marker: ${has}`)
+      if (!mayReplace(has, marker)) {
+        throw new FakeCloudError('inUse', `${id} has the marker of another pool: ${has}`)
       }
       const description = withMarker(before, marker)
       if (description.length > MAX_DESCRIPTION) {

@@ -84,7 +84,7 @@ export interface Cloud {
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
   ): Promise<ExternalResult<CloudAddress>>
   /**
-   * Sets the marker, or removes it if that is empty. Text of others stays. An address that has another marker keeps it: a failure with `nothingDone`. Never called
+   * Sets the marker, or removes it if that is empty. Text of others stays. An address with the marker of another pool keeps it: a failure with `nothingDone`. Never called
    * where the marker is `none`.
    */
   markAddress(

@@ -229,9 +229,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
     const untilMs = (this.#startMs ?? 0) + this.#options.lagMs
     if (inventory.askedAtMs >= untilMs) return undefined
-    return [...this.#created].some((address) => !reserved.has(address) && this.#isFree(address))
-      ? untilMs
-      : undefined
+    return [...this.#created].some((address) => !reserved.has(address) && this.#isFree(address)) ? untilMs : undefined
   }
 
   /** How many addresses count towards the limit: those of claims, those that the pool has created, and those that are reserved or being created. O(entries) */

@@ -21,6 +21,11 @@ export function markerIn(description: string): string {
   return found.size === 1 ? only : ''
 }
 
+/** Whether a marker may be set in place of another one: those of other pools stay. */
+export function mayReplace(before: string, marker: string): boolean {
+  return marker === '' || before === '' || before.split('/')[0] === marker.split('/')[0]
+}
+
 /** A description with this marker in place of those that it has; the other text stays. Empty: without any. */
 export function withMarker(description: string, marker: string): string {
   const others = description.replace(SEPARATED_MARKER, '').trimEnd()

@@ -4,7 +4,7 @@ import { plain } from '../../../errors/quote.js'
 import type { Cloud, CloudAddress, CloudNetwork } from '../../external/cloud.js'
 import { type AnsweredFloatingIP, FLOATING_IP, NETWORK, ONE_FLOATING_IP } from './answers.js'
 import { idOf, type NeutronCall } from './call.js'
-import { isMarker, MAX_DESCRIPTION, markerIn, newDescription, withMarker } from './description.js'
+import { isMarker, MAX_DESCRIPTION, markerIn, mayReplace, newDescription, withMarker } from './description.js'
 import { failCall } from './failure.js'
 import type { SubnetCache } from './subnets.js'
 import type { Tagger } from './tags.js'
@@ -162,8 +162,10 @@ async function mark(call: NeutronCall, before: AnsweredFloatingIP, marker: strin
   const description = withMarker(before.description, marker)
   if (description === before.description) return before
   const has = markerIn(before.description)
-  if (marker !== '' && has !== '' && has !== marker) {
-    return failCall(`floating IP ${plain(address, 100)} has another marker: ${plain(has, 100)}`, { retryable: true })
+  if (!mayReplace(has, marker)) {
+    return failCall(`floating IP ${plain(address, 100)} has the marker of another pool: ${plain(has, 100)}`, {
+      retryable: true,
+    })
   }
   if ((marker !== '' && !isMarker(marker)) || description.length > MAX_DESCRIPTION) {
     const room = `it has ${before.description.length} of ${MAX_DESCRIPTION} characters`
