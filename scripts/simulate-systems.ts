@@ -3,6 +3,7 @@ import {
   ALL_FAULTS,
   blockClaimsSystem,
   type Fault,
+  floatingIPsSystem,
   inClusterBlocksSystem,
   inClusterSystem,
   nodeIPAMSystem,
@@ -64,6 +65,27 @@ export const systems: { readonly [name: string]: System } = {
       const system = nodeIPAMSystem({ shared: true, ranges, services: pickBySeed(['objects', 'fixed'], seed) })
       const faults = [...ALL_FAULTS, 'stand-still'] as const
       return simulate({ system, seed, writers, mayWrite: 'all', faults, concurrency: 2 ** (seed % 3), actions: 30 })
+    },
+  },
+  'floating-ips': {
+    schedules: { full: 10_000, short: 500 },
+    run: (seed, writers = 1 + (seed % 3)) => {
+      // all mixes of what a cloud can do
+      const marker = pickBySeed(['atomic', 'after', 'none'] as const, seed)
+      const system = floatingIPsSystem({ marker, choosesAddress: seed % 4 === 1, listsByMarker: seed % 2 === 0 })
+      const faults = [...ALL_FAULTS, 'external-late-answer', 'external-no-answer', 'external-stale-list'] as const
+      const mayWrite = seed % 5 < 2 ? 'one' : 'all'
+      return simulate({
+        system,
+        seed,
+        writers,
+        mayWrite,
+        faults,
+        concurrency: 2 ** (seed % 3),
+        actions: 24,
+        maxTurns: 60_000,
+        maxJumps: 60,
+      })
     },
   },
   'slow-claims': {

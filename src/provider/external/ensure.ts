@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { CallRequest, Ensured, EnsureInput, Released, ReleaseInput, WaitReason } from '../claims/index.js'
+import type { Ensured, EnsureInput, Released, ReleaseInput, WaitReason } from '../claims/index.js'
 import { readCreated } from './answer.js'
 import { type CloudAddress, markerText } from './cloud.js'
 import type { ExternalRules } from './definition.js'
@@ -8,7 +8,7 @@ import type { ExternalLedger } from './ledger.js'
 import { about } from './plan-pool.js'
 import type { ExternalPolicy } from './pool-kind.js'
 import { type Reservation, reservationsOf } from './reservations.js'
-import { isSettled, unknownSince } from './unknown.js'
+import { unknownSince } from './unknown.js'
 
 type Input<P extends KubeObject> = EnsureInput<P, ExternalLedger<P>, ExternalPolicy>
 
@@ -38,27 +38,17 @@ function create<P extends KubeObject>(
   entry: Reservation,
   network: string,
 ): Ensured {
-  const { ledger, results, nowMs } = input
+  const { ledger, results } = input
   const found = ledger.inventory?.markedFor(entry.uid)
-  if (found !== undefined && ledger.isUsable(found)) return offer(input, found, 'it was created for the claim')
+  if (found !== undefined && ledger.isUsable(found) && !ledger.isOfOthers(found, input.claim.metadata))
+    return offer(input, found, 'it was created for the claim')
   if (results.createAddress !== undefined) {
     const created = readCreated(results.createAddress, network)
     if (!created.ok) return wait('AllocationFailed', created.problem)
     if (rules.facts.marker !== 'atomic') return { kind: 'reserve', message: `${created.address} is noted` }
     return offer(input, created.address, 'it was created for the claim')
   }
-  const failed = input.failureOf('createAddress')
-  const sinceMs = unknownSince(entry, failed, ledger.identity)
-  const isLate = sinceMs === undefined && failed === undefined && nowMs > entry.atMs + rules.callMs
-  if (isLate) return { kind: 'reserve', message: 'its reservation is renewed' }
-  if (sinceMs === undefined) return creation(input, entry.uid, network, null)
-  if (!isSettled(sinceMs, ledger.inventory, rules)) return unsettled(failed?.failure.message)
-  if (rules.facts.marker === 'after' && ledger.quarantined.length > 0) {
-    const message = `it is not known which of these addresses was created for the claim: ${ledger.quarantined.join(', ')}`
-    return wait('AllocationFailed', message)
-  }
-  // what was sent is over, and nothing has come of it that could be found
-  return creation(input, entry.uid, network, null)
+  return creation(rules, input, entry, { network, address: null })
 }
 
 /** An address that the pool creates, and that is known: it was chosen, or answered, or found. */
@@ -68,19 +58,13 @@ function confirmNew<P extends KubeObject>(
   entry: Reservation,
   network: string,
 ): Ensured {
-  const { ledger, results, nowMs } = input
+  const { ledger, results } = input
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
   const object = answerOf(results.createAddress) ?? ledger.inventory?.get(address)
   if (object === undefined) {
-    const isChosen = rules.facts.choosesAddress
-    const failed = input.failureOf('createAddress')
-    const sinceMs = unknownSince(entry, failed, ledger.identity)
-    const isFresh = sinceMs === undefined && (failed !== undefined || nowMs <= entry.atMs + rules.callMs)
-    if (isChosen && (isFresh || isSettled(sinceMs, ledger.inventory, rules))) {
-      return creation(input, uid, network, address)
-    }
-    return unsettled(failed?.failure.message)
+    if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
+    return { kind: 'reserve', message: `waits for a list that shows ${address}` }
   }
   const marker = markerText(input.pool.metadata.uid ?? '', uid)
   if (mode === 'after' && object.marker !== marker && results.markAddress === undefined) {
@@ -94,15 +78,26 @@ function answerOf(value: unknown): CloudAddress | undefined {
   return typeof value === 'object' && value !== null && 'id' in value ? (value as CloudAddress) : undefined
 }
 
+/** The call that creates an address, if this process is to make it, and not a call that is not over yet. */
 function creation<P extends KubeObject>(
-  { pool, offer: policy }: Input<P>,
-  uid: string,
-  network: string,
-  address: string | null,
-): CallRequest {
-  const marker = markerText(pool.metadata.uid ?? '', uid)
-  const input = { ...about(pool, policy), network, marker, address }
-  return { kind: 'call', operation: 'createAddress', input, why: 'no address of the pool is free' }
+  rules: ExternalRules<P>,
+  input: Input<P>,
+  entry: Reservation,
+  wanted: { readonly network: string; readonly address: string | null },
+): Ensured {
+  const { pool, offer: policy, ledger, nowMs } = input
+  if (entry.by !== ledger.identity) return { kind: 'reserve', message: 'another process has begun' }
+  if (ledger.quarantined.length > 0) {
+    const message = `it is not known which of these addresses was created for the claim: ${ledger.quarantined.join(', ')}`
+    return { kind: 'wait', reason: 'AllocationFailed', message }
+  }
+  const failed = input.failureOf('createAddress')
+  const sinceMs = unknownSince(entry, failed, ledger.identity)
+  if (sinceMs !== undefined) return unsettled(rules, input, sinceMs, failed?.failure.message)
+  if (nowMs > entry.atMs + rules.callMs) return { kind: 'reserve', message: 'its reservation is renewed' }
+  const marker = markerText(pool.metadata.uid ?? '', entry.uid)
+  const call = { ...about(pool, policy), ...wanted, marker }
+  return { kind: 'call', operation: 'createAddress', input: call, why: 'no address of the pool is free' }
 }
 
 function offer<P extends KubeObject>({ offer: policy }: Input<P>, text: string, why: string): Ensured {
@@ -111,8 +106,20 @@ function offer<P extends KubeObject>({ offer: policy }: Input<P>, text: string, 
   return { kind: 'address', address, prefix, gateway: policy.gateway, why }
 }
 
-function unsettled(message = 'another process has begun'): Ensured {
-  return wait('AllocationFailed', `it is not known yet whether an address was created: ${message}`)
+/** Until a list shows what has become of a call. The claim is planned when the list is there, and at the latest some time after that. */
+function unsettled<P extends KubeObject>(
+  { settleMs }: ExternalRules<P>,
+  { nowMs }: Input<P>,
+  sinceMs: number,
+  message = 'another process has begun',
+): Ensured {
+  const leftSeconds = Math.ceil((sinceMs + settleMs - nowMs) / 1000)
+  return {
+    kind: 'wait',
+    reason: 'AllocationFailed',
+    message: `it is not known yet whether an address was created: ${message}`,
+    retryAfterSeconds: Math.max(0, leftSeconds) + 30,
+  }
 }
 
 function wait(reason: WaitReason, message: string): Ensured {

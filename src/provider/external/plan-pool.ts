@@ -26,12 +26,6 @@ export interface Situation {
 /** Of clusterctl: the object has been moved to another cluster, and this copy of it is about to be deleted. */
 const MOVED_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move'
 
-const NOT_LISTED: Shortage = {
-  kind: 'unknown',
-  reason: 'PoolNotReady',
-  message: 'the cloud has not told yet which addresses there are',
-}
-
 /** The plan of a pool: which claims get which address, what is asked of the cloud, and what the status says. */
 export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Planned {
   const { pool, ledger, calls, nowMs } = input
@@ -55,7 +49,7 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
   if (found?.value === undefined) {
     const why = 'where the addresses of the pool are'
     const call: PoolCall = { operation: 'findNetwork', input: { ...about(pool, policy), network: policy.network }, why }
-    return notReady(rules, input, shortageOf('findNetwork', found?.failure) ?? NOT_LISTED, call)
+    return notReady(rules, input, shortageOf('findNetwork', found?.failure), call)
   }
   const { id: network } = found.value as unknown as CloudNetwork
   const listed = calls.of('listAddresses')
@@ -64,12 +58,7 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
   const situation: Situation = { policy, reservations: reserved.value, network }
   ledger.sync({ ...situation, key: policyKey(pool, reserved.value) }, inventory, nowMs)
   if (ledger.inventory === undefined) {
-    return notReady(
-      rules,
-      input,
-      shortageOf('listAddresses', listed?.failure) ?? NOT_LISTED,
-      listCall(pool, situation, rules.listMs),
-    )
+    return notReady(rules, input, shortageOf('listAddresses', listed?.failure), listCall(pool, situation, rules.listMs))
   }
   return isDeleting(pool) ? planEnd(rules, input, situation) : planGiving(rules, input, situation)
 }
@@ -134,19 +123,20 @@ function begin<P extends KubeObject>(
   return { outcome, effects: [reservationsPatch(pool, adopted.length === 0 ? value : { ...value, adopted })] }
 }
 
-/** Nothing can be given. The status says so, and the claims that wait. */
+/** Nothing can be given. The status says so, and the claims that wait, but not while it is only not known yet. */
 export function notReady<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,
-  shortage: Shortage,
+  shortage: Shortage | undefined,
   call?: PoolCall,
 ): Planned {
   const { ledger } = input
   const unserved = [...input.waiting()].map(({ claim }) => claim.metadata.name)
   const concerns = concerned(ledger, shortage, unserved)
   ledger.shortage = shortage
-  const { effects } = statusEffects(rules, input, undefined)
-  return { outcome: { kind: 'notReady', message: shortage.message }, effects, call, concerns }
+  const message = shortage?.message ?? 'the cloud has not told yet which addresses there are'
+  const { effects } = shortage === undefined ? { effects: [] } : statusEffects(rules, input, undefined)
+  return { outcome: { kind: 'notReady', message }, effects, call, concerns }
 }
 
 function invalid(message: string): Shortage {

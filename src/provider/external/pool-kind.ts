@@ -53,9 +53,9 @@ export interface FailedAddress {
   readonly reason: 'NotFound' | 'OtherNetwork' | 'Attached'
 }
 
-/** Why a pool has nothing to give. `ended`: it is being deleted. */
+/** Why a pool has nothing to give. */
 export interface Shortage {
-  readonly kind: 'max' | 'unknown' | 'cloud' | 'invalid'
+  readonly kind: 'max' | 'cloud' | 'invalid'
   readonly reason: 'PoolExhausted' | 'PoolNotReady' | 'AllocationFailed' | 'BackendExhausted' | 'BackendDenied'
   readonly message: string
   /** The operation that has failed, for `cloud`. */

@@ -4,8 +4,9 @@ import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { type AbsentEffect, proofOfAbsence } from '../../plan/index.js'
 import type { PoolCall, WaitingClaim } from '../claims/index.js'
 import { readCreated } from './answer.js'
-import { markerText } from './cloud.js'
+import { type CloudAddress, markerText } from './cloud.js'
 import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
+import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 import { about, type Input, type Situation } from './plan-pool.js'
 import type { Shortage } from './pool-kind.js'
@@ -49,6 +50,8 @@ class Reserving<P extends KubeObject> {
   readonly #proofs: AbsentEffect[] = []
   /** Addresses that entries were removed for, of a cloud without markers. */
   readonly #created: string[] = []
+  /** Those whose calls are over, and of which nothing is found that bears a marker. */
+  readonly #open: Reservation[] = []
   #version: string | undefined
   #shortage: Shortage | undefined
   #call: PoolCall | undefined
@@ -67,7 +70,11 @@ class Reserving<P extends KubeObject> {
 
   run(): Made {
     const before = this.#situation.reservations
-    for (const { address } of before.entries) if (address !== undefined) this.#reserved.add(address)
+    for (const { address, uid } of before.entries) {
+      // what was created for an entry is no one else's, also before the entry says so
+      const known = address ?? this.#ledger.inventory?.markedFor(uid)
+      if (known !== undefined) this.#reserved.add(known)
+    }
     const gone = new Set<string>()
     for (const entry of before.entries) {
       const reviewed = entry.claim === '' ? this.#spare(entry) : this.#review(entry, gone)
@@ -129,24 +136,39 @@ class Reserving<P extends KubeObject> {
   /** An entry for which an address is being created. */
   #unaddressed(entry: Reservation): Reservation {
     const { facts } = this.#rules
-    const { identity } = this.#ledger
-    const result = this.#waiting.get(entry.uid)?.resultOf('createAddress')
+    const result = this.#resultOf(entry)
     if (result?.answer.ok === true) {
       const created = readCreated(result.answer.value, this.#situation.network)
       if (facts.marker === 'atomic' || !created.ok) return entry
       // without a marker nothing but this entry says whose it is
       return this.#withAddress(entry, created.address, true)
     }
+    return this.#begun(entry)
+  }
+
+  /** An entry whose address is to be created, and is not known to be there. */
+  #begun(entry: Reservation): Reservation {
+    const { callMs, settleMs } = this.#rules
+    const { identity, inventory } = this.#ledger
+    const result = this.#resultOf(entry)
     const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
-    if (failure?.failure.nothingDone === true && entry.by === identity) {
-      const address = this.#ledger.take(this.#reserved)
-      return address === undefined ? entry : this.#withAddress(entry, address)
+    const sinceMs = unknownSince(entry, failure, identity)
+    if (sinceMs === undefined) {
+      const address = failure === undefined ? undefined : this.#ledger.take(this.#reserved)
+      if (address !== undefined) return this.#withAddress(entry, address)
+      // each call is sent within a certain time after its entry is written
+      return this.#nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
     }
-    const sinceMs = unknownSince(entry, failure, this.#ledger.identity)
-    if (sinceMs !== undefined) this.#wantsList(sinceMs + this.#rules.settleMs)
-    // the call is sent within this time after the entry is written
-    const isOld = entry.by === identity && result === undefined && this.#nowMs > entry.atMs + this.#rules.callMs / 2
-    return isOld ? { ...entry, atMs: this.#nowMs } : entry
+    if (!isSettled(sinceMs, inventory, this.#rules)) {
+      this.#wantsList(sinceMs + settleMs)
+      return entry
+    }
+    this.#open.push(entry)
+    return entry
+  }
+
+  #resultOf({ uid }: Reservation) {
+    return this.#waiting.get(uid)?.resultOf('createAddress')
   }
 
   #withAddress(entry: Reservation, address: string, isNew?: true): Reservation {
@@ -158,14 +180,17 @@ class Reserving<P extends KubeObject> {
   /** An entry with an address, which may not be there any more: then the claim gets another one, when no IPAddress for it can be in flight. */
   #addressed(entry: Reservation): Reservation | undefined {
     const { address = '', isNew, atMs } = entry
+    const object = this.#ledger.inventory?.get(address)
+    if (isNew === true) {
+      if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
+      return this.#resultOf(entry)?.answer.ok === true ? entry : this.#begun(entry)
+    }
+    if (this.#ledger.isUsable(address)) return entry
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
     const overMs = atMs + this.#rules.settleMs
-    if (isNew === true || this.#ledger.isUsable(address)) return entry
-    if (listedMs <= overMs) {
-      this.#wantsList(overMs)
-      return entry
-    }
-    return undefined
+    if (listedMs > overMs) return undefined
+    this.#wantsList(overMs)
+    return entry
   }
 
   #removeGone(gone: ReadonlySet<string>): void {
@@ -195,8 +220,13 @@ class Reserving<P extends KubeObject> {
     const { isNew, uid } = entry
     const address = isNew === true ? entry.address : inventory.markedFor(uid)
     const object = address === undefined ? undefined : inventory.get(address)
-    if (address === undefined || object === undefined) return true
-    if (this.#rules.facts.marker === 'none') this.#created.push(address)
+    if (address === undefined || object === undefined) {
+      // it may be one of those that nothing explains yet
+      if (this.#rules.facts.marker !== 'after' || entry.address !== undefined) return true
+      this.#open.push(entry)
+      return this.#ledger.unexplained(entry.atMs, this.#reserved).length === 0
+    }
+    if (!this.#isMarked(entry, address, object)) return false
     const isKept = this.#situation.policy.reclaim === 'Retain' || !this.#ledger.isCreated(address)
     if (isKept || object.isAttached || this.#ledger.isLive(address)) return true
     if (this.#input.calls.of('deleteAddress', object.id)?.value !== undefined) {
@@ -207,29 +237,44 @@ class Reserving<P extends KubeObject> {
     return false
   }
 
+  /** Sees to it that an address that was created for an entry is known as one of the pool without the entry. */
+  #isMarked({ uid }: Reservation, address: string, object: CloudAddress): boolean {
+    const { marker } = this.#rules.facts
+    if (marker === 'none') this.#created.push(address)
+    if (marker !== 'after' || claimOfMarker(object.marker, this.#situation.reservations.uids) !== undefined) return true
+    const text = this.#markerOf(uid)
+    if (this.#input.calls.of('markAddress', object.id)?.value !== undefined) {
+      this.#ledger.answered(address, { ...object, marker: text }, this.#nowMs)
+      return true
+    }
+    this.#ask('markAddress', object.id, { id: object.id, marker: text }, 'so that it is found again')
+    return false
+  }
+
   /**
-   * Addresses that were created by calls whose answers were lost, where the cloud marks afterwards. There may be as many of them as such calls, and each of these calls gets one. Are
-   * there more, then others have created addresses as well, and none of them is touched.
+   * What becomes of entries whose calls are over and have left nothing that bears a marker. Where the cloud marks afterwards, there may be addresses without one that
+   * were created since: as many of them as there were such calls are taken for theirs, each by one. Are there more, then others have created some as well, and none of
+   * them is touched. Where there is nothing, the call is made again, by this process.
    */
   #explain(): void {
-    if (this.#rules.facts.marker !== 'after') return
-    const open = this.#entries.filter((entry) => {
-      const result = this.#waiting.get(entry.uid)?.resultOf('createAddress')
-      const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
-      const isOpen = entry.claim !== '' && entry.address === undefined && result?.answer.ok !== true
-      return (
-        isOpen && isSettled(unknownSince(entry, failure, this.#ledger.identity), this.#ledger.inventory, this.#rules)
-      )
-    })
+    const open = this.#open
+    if (open.length === 0) {
+      this.#ledger.quarantined = []
+      return
+    }
     const sinceMs = Math.min(...open.map(({ atMs }) => atMs))
-    const found = this.#ledger.unexplained(sinceMs, this.#reserved)
-    const isAmbiguous = open.length > 0 && found.length > open.length
+    const found = this.#rules.facts.marker === 'after' ? this.#ledger.unexplained(sinceMs, this.#reserved) : []
+    const isAmbiguous = found.length > open.length
     this.#ledger.quarantined = isAmbiguous ? found : []
-    if (found.length === 0 || found.length > open.length) return
-    const given = new Map(open.slice(0, found.length).map((entry, nth) => [entry, found[nth] as string]))
+    if (isAmbiguous) return
     this.#entries = this.#entries.map((entry) => {
-      const address = given.get(entry)
-      return address === undefined ? entry : this.#withAddress(entry, address, true)
+      const nth = open.indexOf(entry)
+      if (nth === -1) return entry
+      const address = found[nth]
+      if (address !== undefined) return this.#withAddress(entry, address, true)
+      const isThere = this.#ledger.inventory?.markedFor(entry.uid) !== undefined
+      const isGone = entry.claim === '' || this.#input.claimOf(entry.claim)?.metadata.uid !== entry.uid
+      return isThere || isGone ? entry : { ...entry, by: this.#ledger.identity, atMs: this.#nowMs }
     })
   }
 
@@ -300,39 +345,35 @@ class Reserving<P extends KubeObject> {
 
   /** A spare address that is being created; `undefined`: it is there, or is not wanted any more. */
   #spare(entry: Reservation): Reservation | undefined {
-    const { calls } = this.#input
-    const { facts, settleMs } = this.#rules
-    const { identity } = this.#ledger
-    const { uid, atMs } = entry
+    const { uid, by, atMs } = entry
     const ledger = this.#ledger
-    const result = calls.of('createAddress', uid)
+    const result = this.#input.calls.of('createAddress', uid)
     const created = result?.value === undefined ? undefined : readCreated(result.value, this.#situation.network)
-    if (created?.ok === true) {
-      const { object, address } = created
-      if (facts.marker === 'none') this.#created.push(address)
-      const marked = facts.marker === 'after' ? calls.of('markAddress', uid)?.value : object
-      if (marked === undefined) {
-        this.#ask('markAddress', uid, { id: object.id, marker: this.#markerOf(uid) }, 'so that it is found again')
-        return entry
+    const marked = entry.address ?? ledger.inventory?.markedFor(uid)
+    const object = created?.ok === true ? created.object : marked && ledger.inventory?.get(marked)
+    const address = created?.ok === true ? created.address : marked
+    if (object && address !== undefined) {
+      if (!this.#isMarked(entry, address, object)) return entry
+      if (created?.ok === true && ledger.inventory?.get(address) === undefined) {
+        ledger.answered(address, object, this.#nowMs)
       }
-      ledger.answered(address, { ...object, marker: this.#markerOf(uid) }, atMs)
       this.#free(address)
       return undefined
     }
-    if (ledger.inventory?.markedFor(uid) !== undefined) return undefined
-    const isMine = entry.by === identity
-    if (isMine && result?.failure?.nothingDone === true && !this.#wantsSpare(this.#entries)) return undefined
-    const isFresh = isMine && !ledger.asked.has(uid)
-    if (isFresh || (isMine && result?.failure?.nothingDone === true)) {
+    const isRefused = by === ledger.identity && result?.failure?.nothingDone === true
+    if (isRefused && !this.#wantsSpare(this.#entries)) return undefined
+    if (isRefused || (by === ledger.identity && !ledger.asked.has(uid))) {
       this.#createSpare(entry)
-      return entry
+      return isRefused && this.#nowMs > atMs + this.#rules.callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
     }
     if (!isSettled(atMs, ledger.inventory, this.#rules)) {
-      this.#wantsList(atMs + settleMs)
+      this.#wantsList(atMs + this.#rules.settleMs)
       return entry
     }
-    // nothing has come of it: another one is made, if it is still wanted
-    return undefined
+    // nothing has come of it, or something without a marker
+    if (this.#rules.facts.marker !== 'after' || ledger.unexplained(atMs, this.#reserved).length === 0) return undefined
+    this.#open.push(entry)
+    return entry
   }
 
   #createSpare({ uid }: Reservation): void {

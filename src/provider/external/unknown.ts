@@ -12,7 +12,7 @@ export function unknownSince(
   identity: string,
 ): number | undefined {
   if (by !== identity) return atMs
-  if (failed === undefined || failed.failure.nothingDone === true) return undefined
+  if (failed === undefined || failed.failure.nothingDone === true || failed.atMs < atMs) return undefined
   return failed.atMs
 }
 

@@ -28,6 +28,8 @@ export interface SimulatedSystem {
   readonly externalReads?: readonly string[] | undefined
   /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
   readonly externalOf?: ((planner: Planner, store: Store, options: ExternalOptions) => AnyCaller) | undefined
+  /** Given the clock of the simulation when it begins, in milliseconds since 1970: for external systems that know the time. */
+  clock?(now: () => number): void
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
   /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
@@ -97,6 +99,11 @@ export interface SimulationOptions {
   readonly settlesByReading?: boolean | undefined
   /** How many turns a simulation may take before it counts as never quiet. Default 20,000. */
   readonly maxTurns?: number | undefined
+  /**
+   * How often time continues to when a writer has waited enough, at most: some systems look after themselves again and again, for ever, and that is as quiet as they get. A
+   * whole number from 0, default 20.
+   */
+  readonly maxJumps?: number | undefined
 }
 
 export interface SimulationResult {
@@ -131,9 +138,6 @@ const MAX_PAUSE = 24
 /** Time continues by this much with every turn. */
 const TURN_MS = 50
 const START_MS = 1_767_225_600_000
-
-/** Some systems look after themselves again and again, for ever: that is as quiet as they get. */
-const MAX_JUMPS = 20
 
 class Simulation {
   readonly #options: SimulationOptions
@@ -170,6 +174,7 @@ class Simulation {
 
   async run(): Promise<SimulationResult> {
     const { system, seed, writers = 2, actions = 12, maxTurns = 20_000 } = this.#options
+    system.clock?.(() => this.#now())
     await system.prepare(this.#truth.store, this.#dice)
     await this.#check()
     for (let i = 1; i <= writers; i++) await this.#startWriter(`writer ${i}`)
@@ -275,7 +280,7 @@ class Simulation {
   /** Where nothing is left to do but to wait, time continues to when the first one has waited enough. */
   #jump(): boolean {
     const dueMs = Math.min(...this.#writers.map((writer) => writer.dueMs))
-    if (!Number.isFinite(dueMs) || this.#jumps >= MAX_JUMPS) return false
+    if (!Number.isFinite(dueMs) || this.#jumps >= (this.#options.maxJumps ?? 20)) return false
     this.#jumps++
     this.#nowMs = Math.max(this.#nowMs, dueMs)
     return true
@@ -287,7 +292,7 @@ class Simulation {
 }
 
 function assertOptions(options: SimulationOptions): void {
-  const { seed, writers = 2, concurrency = 1, faultProbability = 0, actions = 0, maxTurns = 1 } = options
+  const { seed, writers = 2, concurrency = 1, faultProbability = 0, actions = 0, maxTurns = 1, maxJumps = 0 } = options
   const { mayWrite = 'one', faults = [] } = options
   if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
   for (const [argument, count] of Object.entries({ writers, concurrency })) {
@@ -295,6 +300,7 @@ function assertOptions(options: SimulationOptions): void {
   }
   if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
   if (!Number.isSafeInteger(actions) || actions < 0) refuse('actions', 'a whole number from 0', actions)
+  if (!Number.isSafeInteger(maxJumps) || maxJumps < 0) refuse('maxJumps', 'a whole number from 0', maxJumps)
   if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('maxTurns', 'a whole number from 1', maxTurns)
   if (mayWrite !== 'one' && mayWrite !== 'all') refuse('mayWrite', 'one or all', mayWrite)
   const known: readonly Fault[] = [...ALL_FAULTS, 'refused', 'stand-still', ...EXTERNAL_FAULTS]
