@@ -65,6 +65,7 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
   }: Input<'listAddresses'>): Promise<ExternalResult<CloudAddresses>> {
     const isWanted = (found: CloudAddress) =>
       !this.facts.listsByMarker ||
+      (this.facts.marker === 'after' && found.marker === '') ||
       markers.some((marker) => found.marker.startsWith(marker)) ||
       found.tags?.some((tag) => tags.includes(tag)) ||
       addresses.includes(found.address)
@@ -91,7 +92,12 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
   markAddress({ id, marker }: Input<'markAddress'>): Promise<ExternalResult<CloudAddress>> {
     if (this.facts.marker === 'none') refuse('markAddress', 'a cloud that keeps markers', id)
     return this.#answer('markAddress', () => {
-      const description = withMarker(this.show(id).description, marker)
+      const { description: before } = this.show(id)
+      const has = markerIn(before)
+      if (marker !== '' && has !== '' && has !== marker) {
+        throw new FakeCloudError('invalid', `${id} has another marker: ${has}`)
+      }
+      const description = withMarker(before, marker)
       if (description.length > MAX_DESCRIPTION) {
         throw new FakeCloudError('invalid', `the description of ${id} has no room for a marker`)
       }

@@ -33,22 +33,6 @@ export function unsupported(what: string): Answer {
   return { kind: 'unsupported', what }
 }
 
-/** What of a file is built, for the table of adapters. */
-export interface BuiltPart {
-  /** In a few words, for the report. */
-  readonly name: string
-  /** Whether a case with such an input is about it. */
-  readonly covers: (input: unknown) => boolean
-}
-
-/**
- * An adapter for a part of its file. A case of another part is told apart from one of this part with an unknown word: only that one
- * is something wrong.
- */
-export function onlyFor(part: BuiltPart, adapter: Adapter): Adapter {
-  return (given) => (part.covers(given.input) ? adapter(given) : { kind: 'notBuilt', built: part.name })
-}
-
 /**
  * An adapter for which a typed failure that the library throws is the result of the case. Any other exception stays the end of the adapter.
  */

@@ -56,6 +56,11 @@ describe('a case', () => {
     ['is unsupported with an unknown key', { input: {}, expect: { known: 1, unknown: 2 } }, 'unsupported'],
     ['is held to what is ours', { input: answering(1), expectUpstream: 2, expectOurs: 1 }, 'passed'],
     ['is not held to what is theirs', { input: answering(2), expectUpstream: 2, expectOurs: 1 }, 'failed'],
+    [
+      'is held to what is theirs where ours is the same',
+      { input: answering(2), expectUpstream: 2, expectOurs: 'same as upstream' },
+      'passed',
+    ],
     ['fails if it expects nothing', { input: answering(undefined) }, 'failed'],
     ['fails if it is no object', 'a text', 'failed'],
   ])('%s', async (_, planned, kind) => {

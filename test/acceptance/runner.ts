@@ -87,6 +87,9 @@ function readCases(text: string): readonly unknown[] | string {
   return json.cases.length === 0 ? 'not one case' : json.cases
 }
 
+/** What a file says in place of an expectation of ours that is theirs. */
+const SAME = 'same as upstream'
+
 async function runCase(
   file: string,
   json: unknown,
@@ -99,7 +102,8 @@ async function runCase(
   const { id, case: title, source, note, why, input, expect, expectOurs, expectUpstream, ...fields } = json
   const names = { id: typeof id === 'string' ? id : fallback.id, name: typeof title === 'string' ? title : '' }
   // where a file has both, ours counts
-  const inFile = Object.hasOwn(json, 'expectOurs') ? expectOurs : expect
+  const ours = expectOurs === SAME ? expectUpstream : expectOurs
+  const inFile = Object.hasOwn(json, 'expectOurs') ? ours : expect
   if (inFile === undefined) return { ...names, kind: 'failed', problem: 'the case expects nothing' }
 
   const ruled = applyRules(rules, input, inFile)

@@ -153,7 +153,12 @@ export function list<T extends z.ZodType>(description: string, item: T, rules: L
 
 function complainOfMore(count: number, most: number | undefined, context: z.RefinementCtx): void {
   if (most === undefined || count <= most) return
-  complain(context, { type: 'TooMany', detail: `must have at most ${most} items`, inBody: false, value: count })
+  complain(context, {
+    type: 'TooMany',
+    detail: `must have at most ${most} item${most === 1 ? '' : 's'}`,
+    inBody: false,
+    value: count,
+  })
 }
 
 function complainOfDuplicates(

@@ -1,10 +1,13 @@
-import type { CallResult } from '../../plan/index.js'
+import type { CallResult, ExternalCall } from '../../plan/index.js'
+import type { LastCall } from './definition.js'
 import type { LastResult, ResultOf } from './external.js'
 
 /** What was heard from external systems, by claim. */
 export class CallResults {
   /** By claim, then by operation and marker. */
   readonly #results = new Map<string, Map<string, LastResult>>()
+  /** When calls were planned, as results are kept. */
+  readonly #asked = new Map<string, Map<string, number>>()
   /** The claims for which a call is in flight, and what of its answer is about what was so before. */
   readonly #inFlight = new Map<string, 'nothing' | 'refusal' | 'all'>()
 
@@ -12,6 +15,22 @@ export class CallResults {
   of(claim: string): ResultOf | undefined {
     const results = this.#results.get(claim)
     return results && ((operation, marker) => results.get(`${operation} ${marker}`))
+  }
+
+  /** The last call for a claim. */
+  callOf(claim: string, operation: string, marker: string): LastCall<unknown> | undefined {
+    const call = `${operation} ${marker}`
+    const askedAtMs = this.#asked.get(claim)?.get(call)
+    if (askedAtMs === undefined) return undefined
+    const result = this.#results.get(claim)?.get(call)
+    return { askedAtMs, answer: result?.answer, answeredAtMs: result?.atMs }
+  }
+
+  /** A call for a claim is planned. */
+  planned(claim: string, { operation, key }: ExternalCall<unknown>, nowMs: number): void {
+    const asked = this.#asked.get(claim) ?? new Map<string, number>()
+    this.#asked.set(claim, asked)
+    asked.set(`${operation} ${key}`, nowMs)
   }
 
   /** A call for a claim is about to be made. */
@@ -50,10 +69,12 @@ export class CallResults {
   invalidate(claim: string): void {
     if (this.#inFlight.has(claim)) this.#inFlight.set(claim, 'all')
     this.#results.delete(claim)
+    this.#asked.delete(claim)
   }
 
   clear(): void {
     this.#results.clear()
+    this.#asked.clear()
     this.#inFlight.clear()
   }
 }

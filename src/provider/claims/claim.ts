@@ -7,7 +7,7 @@ import { refuse } from '../../errors/refuse.js'
 import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
 import { fulfils, isControlledBy, isStale, newIPAddress, repairOf } from './address-object.js'
 import type { Confirmed, Ensured, PoolCallResults } from './definition.js'
-import { type Asked, failureOf, markerOf } from './external.js'
+import { type Asked, markerOf } from './external.js'
 import { planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
 import { bound, paused, RETRY_SECONDS, type SoFar, startOf, step, wait, waiting } from './outcomes.js'
@@ -226,7 +226,7 @@ function findAddress(planning: Planning): Found {
       key,
       results,
       former,
-      failureOf: (operation) => failureOf(input.resultOf?.(operation, key)),
+      callOf: (operation) => input.callOf?.(operation, key),
       nowMs: time.nowMs,
     }),
   )

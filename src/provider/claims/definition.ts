@@ -204,23 +204,26 @@ export interface EnsureInput<P, L, O, V = Json> extends ResolveInput<P, L, V> {
    * whoever uses the address does not know that the object was gone.
    */
   readonly former?: AddressAndPrefix | undefined
-  /** The last failure of a call for this claim. Left out: it has not failed since it went well, or was not made. */
-  failureOf(operation: string): CallFailure | undefined
+  /** The last call of an operation for this claim; left out: none was planned since the claim came, or since its IPAddress came or went. */
+  callOf(operation: string): LastCall<V> | undefined
   readonly nowMs: number
 }
 
-/** A call that has failed. */
-export interface CallFailure {
-  readonly failure: ExternalFailure
-  /** When, in milliseconds since 1970. */
-  readonly atMs: number
+/** The last call of an operation. Times are in milliseconds since 1970. */
+export interface LastCall<V = Json> {
+  /** When it was planned: it was sent directly after that, or not at all. */
+  readonly askedAtMs: number
+  /** What was said to it, or to the one before; left out: nothing yet. */
+  readonly answer?: ExternalResult<V> | undefined
+  /** When that was. */
+  readonly answeredAtMs?: number | undefined
 }
 
 /** A claim without an address, as its pool sees it. */
 export interface WaitingClaim<V = Json> {
   readonly claim: IPAddressClaim
-  /** What was said to the last call of an operation for it, and when; left out: nothing. */
-  resultOf(operation: string): { readonly answer: ExternalResult<V>; readonly atMs: number } | undefined
+  /** As {@link EnsureInput.callOf}. */
+  callOf(operation: string): LastCall<V> | undefined
 }
 
 /** What an IPAddress holds, as its spec says it. */

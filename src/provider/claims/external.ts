@@ -3,7 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
-import type { CallFailure, CallRequest, CallValues, ExternalOptions } from './definition.js'
+import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 
 /** Annotation of an IPAddress that an external system has given: the marker under which that system keeps it. */
 export const MARKER_ANNOTATION = 'ipam-kit/marker'
@@ -14,11 +14,6 @@ export interface LastResult {
   readonly atMs: number
   /** How often it has failed in a row. */
   readonly failures: number
-}
-
-/** A call that has failed, as verbs are told of it. */
-export function failureOf(last: LastResult | undefined): CallFailure | undefined {
-  return last === undefined || last.answer.ok ? undefined : { failure: last.answer.failure, atMs: last.atMs }
 }
 
 /** What was heard of the calls for a claim, by operation and marker. */

@@ -1,7 +1,6 @@
 export type {
   AddressAndPrefix,
   AddressChange,
-  CallFailure,
   CallRequest,
   CallValues,
   ClaimLedger,
@@ -11,6 +10,7 @@ export type {
   EnsureInput,
   ExternalOptions,
   HeldAddress,
+  LastCall,
   Offer,
   PoolCall,
   PoolCallResult,

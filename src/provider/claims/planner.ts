@@ -223,12 +223,8 @@ class ClaimWork {
     for (const key of record.exhausted) {
       const claim = this.#objects.claim(key)
       if (claim === undefined) continue
-      const resultOf = this.#results.of(key)
       const marker = markerOf(this.#rules.external, claim, { pool }) ?? ''
-      yield {
-        claim,
-        resultOf: (operation) => resultOf?.(operation, marker) as ReturnType<WaitingClaim<unknown>['resultOf']>,
-      }
+      yield { claim, callOf: (operation) => this.#results.callOf(key, operation, marker) }
     }
   }
 
@@ -264,6 +260,7 @@ class ClaimWork {
           { ...time, mayGiveWay: choosesByLedger(this.#rules) },
         ),
         resultOf: this.#results.of(key),
+        callOf: (operation, marker) => this.#results.callOf(key, operation, marker),
         addressProblem: seen?.problem,
         cluster: readable(cluster),
         clusterProblem: problemOf(cluster),
@@ -275,6 +272,9 @@ class ClaimWork {
       },
       time,
     )
+    for (const effect of plan.effects) {
+      if (effect.kind === 'external') this.#results.planned(key, effect.call, time.nowMs)
+    }
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
     const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'

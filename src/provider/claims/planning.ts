@@ -6,7 +6,7 @@ import { list } from '../../errors/quote.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Effect, guard, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
 import { deletionOf, newIPAddress } from './address-object.js'
-import type { AddressAndPrefix, CallRequest, CallValues, ClaimLedger, PoolCallResults } from './definition.js'
+import type { AddressAndPrefix, CallRequest, CallValues, ClaimLedger, LastCall, PoolCallResults } from './definition.js'
 import { type Asked, type ResultOf, resolveCalls, type VerbResult } from './external.js'
 import type { ClaimOutcome } from './outcome.js'
 import type { ClaimReads } from './references.js'
@@ -39,6 +39,8 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
    * them, and none gives way.
    */
   readonly rivals?: Rivals | undefined
+  /** The last calls for the claim, by operation and marker. Left out: none is known. */
+  readonly callOf?: ((operation: string, key: string) => LastCall<unknown> | undefined) | undefined
   /** The last results of the calls for the claim. */
   readonly resultOf?: ResultOf | undefined
   /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */

@@ -68,7 +68,8 @@ export interface Cloud {
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
    * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose marker begins with one of `markers` (the uids that the pool has
-   * had, each with a slash), that have one of `tags`, or that are named in `addresses`, in canonical form.
+   * had, each with a slash), that have one of `tags`, or that are named in `addresses`, in canonical
+   * form; where the marker is set afterwards also those without one.
    */
   listAddresses(
     input: CloudInput & {
@@ -82,7 +83,10 @@ export interface Cloud {
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
   ): Promise<ExternalResult<CloudAddress>>
-  /** Sets the marker, or removes it if that is empty. Text of others stays. Never called where the marker is `none`. */
+  /**
+   * Sets the marker, or removes it if that is empty. Text of others stays. An address that has another marker keeps it: a failure with `nothingDone`. Never called
+   * where the marker is `none`.
+   */
   markAddress(
     input: CloudInput & { readonly id: string; readonly marker: string },
   ): Promise<ExternalResult<CloudAddress>>

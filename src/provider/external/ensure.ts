@@ -91,13 +91,16 @@ function creation<P extends KubeObject>(
     const message = `it is not known which of these addresses was created for the claim: ${ledger.quarantined.join(', ')}`
     return { kind: 'wait', reason: 'AllocationFailed', message }
   }
-  const failed = input.failureOf('createAddress')
-  const sinceMs = unknownSince(entry, failed, ledger.identity)
-  if (sinceMs !== undefined) return unsettled(rules, input, sinceMs, failed?.failure.message)
-  if (nowMs > entry.atMs + rules.callMs) return { kind: 'reserve', message: 'its reservation is renewed' }
+  const call = input.callOf('createAddress')
+  const sinceMs = unknownSince(entry, call, ledger.identity)
+  if (sinceMs !== undefined) {
+    return unsettled(rules, input, sinceMs, call?.answer?.ok === false ? call.answer.failure.message : undefined)
+  }
+  if (call?.answer?.ok !== true && nowMs > entry.atMs + rules.callMs)
+    return { kind: 'reserve', message: 'its reservation is renewed' }
   const marker = markerText(pool.metadata.uid ?? '', entry.uid)
-  const call = { ...about(pool, policy), ...wanted, marker }
-  return { kind: 'call', operation: 'createAddress', input: call, why: 'no address of the pool is free' }
+  const asked = { ...about(pool, policy), ...wanted, marker }
+  return { kind: 'call', operation: 'createAddress', input: asked, why: 'no address of the pool is free' }
 }
 
 function offer<P extends KubeObject>({ offer: policy }: Input<P>, text: string, why: string): Ensured {

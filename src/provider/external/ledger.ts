@@ -54,8 +54,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #startMs: number | undefined
   /** What the last plan has reserved, as far as it was written. */
   #taken: readonly string[] = []
-  /** The marks of the spare addresses for which this process has sent the call that creates them. */
-  readonly asked = new Set<string>()
+  /** The spare entries for which this process has sent the call that creates an address, by uid, and when. */
+  readonly asked = new Map<string, number>()
   /** How many spare addresses this process has begun to create. */
   spares = 0
   /** The entries whose claims are gone, and since when. */

@@ -136,9 +136,9 @@ class Reserving<P extends KubeObject> {
   /** An entry for which an address is being created. */
   #unaddressed(entry: Reservation): Reservation {
     const { facts } = this.#rules
-    const result = this.#resultOf(entry)
-    if (result?.answer.ok === true) {
-      const created = readCreated(result.answer.value, this.#situation.network)
+    const answer = this.#callOf(entry)?.answer
+    if (answer?.ok === true) {
+      const created = readCreated(answer.value, this.#situation.network)
       if (facts.marker === 'atomic' || !created.ok) return entry
       // without a marker nothing but this entry says whose it is
       return this.#withAddress(entry, created.address, true)
@@ -149,12 +149,11 @@ class Reserving<P extends KubeObject> {
   /** An entry whose address is to be created, and is not known to be there. */
   #begun(entry: Reservation): Reservation {
     const { callMs, settleMs } = this.#rules
-    const { identity, inventory } = this.#ledger
-    const result = this.#resultOf(entry)
-    const failure = result?.answer.ok === false ? { failure: result.answer.failure, atMs: result.atMs } : undefined
-    const sinceMs = unknownSince(entry, failure, identity)
+    const { inventory } = this.#ledger
+    const call = this.#callOf(entry)
+    const sinceMs = unknownSince(entry, call, this.#ledger.identity)
     if (sinceMs === undefined) {
-      const address = failure === undefined ? undefined : this.#ledger.take(this.#reserved)
+      const address = call?.answer === undefined ? undefined : this.#ledger.take(this.#reserved)
       if (address !== undefined) return this.#withAddress(entry, address)
       // each call is sent within a certain time after its entry is written
       return this.#nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
@@ -167,8 +166,8 @@ class Reserving<P extends KubeObject> {
     return entry
   }
 
-  #resultOf({ uid }: Reservation) {
-    return this.#waiting.get(uid)?.resultOf('createAddress')
+  #callOf({ uid }: Reservation) {
+    return this.#waiting.get(uid)?.callOf('createAddress')
   }
 
   #withAddress(entry: Reservation, address: string, isNew?: true): Reservation {
@@ -182,8 +181,13 @@ class Reserving<P extends KubeObject> {
     const { address = '', isNew, atMs } = entry
     const object = this.#ledger.inventory?.get(address)
     if (isNew === true) {
+      const { uids } = this.#situation.reservations
+      const isOfOthers =
+        object !== undefined && object.marker !== '' && claimOfMarker(object.marker, uids) === undefined
+      // another pool was faster to mark it
+      if (isOfOthers) return { claim: entry.claim, uid: entry.uid, by: this.#ledger.identity, atMs: this.#nowMs }
       if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
-      return this.#resultOf(entry)?.answer.ok === true ? entry : this.#begun(entry)
+      return this.#callOf(entry)?.answer?.ok === true ? entry : this.#begun(entry)
     }
     if (this.#ledger.isUsable(address)) return entry
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
@@ -362,7 +366,8 @@ class Reserving<P extends KubeObject> {
     }
     const isRefused = by === ledger.identity && result?.failure?.nothingDone === true
     if (isRefused && !this.#wantsSpare(this.#entries)) return undefined
-    if (isRefused || (by === ledger.identity && !ledger.asked.has(uid))) {
+    const wasAsked = (ledger.asked.get(uid) ?? Number.NEGATIVE_INFINITY) >= atMs
+    if (isRefused || (by === ledger.identity && !wasAsked)) {
       this.#createSpare(entry)
       return isRefused && this.#nowMs > atMs + this.#rules.callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
     }
@@ -384,7 +389,7 @@ class Reserving<P extends KubeObject> {
       { network, marker: this.#markerOf(uid), address: null },
       'so many are to be free',
     )
-    if (isAsked) this.#ledger.asked.add(uid)
+    if (isAsked) this.#ledger.asked.set(uid, this.#nowMs)
   }
 
   #makeSpare(): void {

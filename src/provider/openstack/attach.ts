@@ -14,6 +14,7 @@ import { quote } from '../../errors/quote.js'
 import { addFinalizer, type Effect, eventAbout, guard, type Plan } from '../../plan/index.js'
 import { type ConsumerOutcome, planClaims } from '../consumer/plan.js'
 import type { Resolution } from '../consumer/resolution.js'
+import { consumerStateOf } from '../consumer/table.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import { attachment } from './port-choice.js'
 import {
@@ -72,9 +73,10 @@ function planWaiting(
   const message = condition?.message ?? resolution.message
   const event = eventAbout(view.server, { type: 'Normal', reason: 'WaitingForIPAddressClaim', message })
   const isConflict = kind === 'conflict' && resolution.kind === 'conflict'
+  const state = consumerStateOf(resolution)
   const outcome: FloatingServerOutcome = isConflict
-    ? { kind: 'conflict', message, conflict: resolution.reason }
-    : { kind: WAITING[resolution.kind], message }
+    ? { kind: 'conflict', message, conflict: resolution.reason, state }
+    : { kind: WAITING[resolution.kind], message, state }
   return {
     outcome,
     effects: [...effects, ...writes, ...(writes.length > 0 && !isConflict ? [event] : [])],
@@ -107,7 +109,7 @@ function planBound(
     kind: FloatingServerOutcome['kind'],
     message: string,
     more: Pick<FloatingServerOutcome, 'conflict'> = {},
-  ): FloatingServerOutcome => ({ kind, message, address, ...more })
+  ): FloatingServerOutcome => ({ kind, message, address, state: 'Bound', ...more })
   if (instanceOf(server) === undefined) {
     const message = `${address} is attached when the server has an instance`
     const update = {

@@ -5,6 +5,8 @@ import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 export interface WantedFloatingIP {
   /** The address; left out: any, so that a new one is created. */
   readonly address?: string | undefined
+  /** What a new one is described as. */
+  readonly description?: string | undefined
   /** Tags that a new one gets. */
   readonly tags?: readonly string[] | undefined
   /** The floating IPs with that address. Left out: they were not listed yet. */
@@ -18,7 +20,12 @@ export type FloatingIPStep =
   | { readonly kind: 'list'; readonly address: string }
   | { readonly kind: 'listExtensions' }
   /** `tags` are put on after it: Neutron takes none at creation. */
-  | { readonly kind: 'create'; readonly address: string | undefined; readonly tags: readonly string[] }
+  | {
+      readonly kind: 'create'
+      readonly address: string | undefined
+      readonly description: string
+      readonly tags: readonly string[]
+    }
   | { readonly kind: 'use'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: ExternalFailure }
 
@@ -34,10 +41,11 @@ const TAGS = 'standard-attr-tag'
  * @example
  * getOrCreateFloatingIP({ address: '203.0.113.1' }) // { kind: 'list', address: '203.0.113.1' }
  * getOrCreateFloatingIP({ address: '203.0.113.1', listed: { ok: true, value: [] } })
- * // { kind: 'create', address: '203.0.113.1', tags: [] }
+ * // { kind: 'create', address: '203.0.113.1', description: '', tags: [] }
  */
 export function getOrCreateFloatingIP({
   address: text,
+  description = '',
   tags = [],
   listed,
   extensions,
@@ -54,10 +62,10 @@ export function getOrCreateFloatingIP({
     const found = listed.value.find((each) => isAddress(each.address, wanted.value))
     if (found !== undefined) return { kind: 'use', address: found.address }
   }
-  if (tags.length === 0) return { kind: 'create', address, tags: [] }
+  if (tags.length === 0) return { kind: 'create', address, description, tags: [] }
   if (extensions === undefined) return { kind: 'listExtensions' }
   if (!extensions.ok) return { kind: 'failed', failure: extensions.failure }
-  return { kind: 'create', address, tags: extensions.value.includes(TAGS) ? tags : [] }
+  return { kind: 'create', address, description, tags: extensions.value.includes(TAGS) ? tags : [] }
 }
 
 function isAddress(text: string, wanted: Address.Address): boolean {

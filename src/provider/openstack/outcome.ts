@@ -1,5 +1,6 @@
 import type { Outcome } from '../../plan/index.js'
 import type { ConflictReason } from '../consumer/resolution.js'
+import type { ConsumerState } from '../consumer/table.js'
 
 /**
  * What a plan means for a server.
@@ -41,4 +42,6 @@ export interface FloatingServerOutcome extends Outcome {
   readonly address?: string | undefined
   /** With `conflict`: which. */
   readonly conflict?: ConflictReason | 'AttachedElsewhere' | undefined
+  /** Where its claim stands, for a server that lives and names a pool. */
+  readonly state?: ConsumerState | undefined
 }

@@ -64,7 +64,7 @@ export class ServerAnswers {
 
   /** Takes an answer in. */
   onResult(server: string, { call, answer, atMs }: AnyResult): void {
-    const about = String(call.key).split(' ')[0]!
+    const about = call.operation === 'describeServer' ? call.key : call.key.slice(0, -suffixOf(call.input).length)
     const known = this.of(server, about)
     const order = ++this.#count
     const failed = (before: LastResult | undefined, failure: ExternalFailure): LastResult => ({
@@ -113,8 +113,20 @@ export class ServerAnswers {
 }
 
 /** What a change is of: the same for the same floating IP and port. */
-export function changeOf(operation: string, input: { readonly id: string; readonly port: string }): string {
+export function changeOf(operation: string, input: ChangeInput): string {
   return `${operation} ${input.id} ${input.port}`
+}
+
+/** What the key of a change has behind what the change is about: one at another revision is another change. */
+export function suffixOf({ id, port, revision }: ChangeInput): string {
+  return ` ${id}/${port}/${revision ?? ''}`
+}
+
+/** Which floating IP is to be attached to or detached from which port. */
+export interface ChangeInput {
+  readonly id: string
+  readonly port: string
+  readonly revision?: number | null | undefined
 }
 
 function isServerNetwork(value: unknown): value is ServerNetwork {

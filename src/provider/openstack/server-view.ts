@@ -9,9 +9,17 @@ import type { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_ERROR_REASON } from '../../crd/openstack/names.js'
 import { type Effect, type ExternalFailure, guard, type Plan, patchStatus } from '../../plan/index.js'
 import { retryAfter } from '../claims/external.js'
+import { dialects } from '../consumer/dialects.js'
 import type { ConsumerInput } from '../consumer/plan.js'
 import type { FloatingServerOutcome } from './outcome.js'
-import { changeOf, type KnownOfServer, type Look, type ServerOperation } from './server-calls.js'
+import {
+  type ChangeInput,
+  changeOf,
+  type KnownOfServer,
+  type Look,
+  type ServerOperation,
+  suffixOf,
+} from './server-calls.js'
 
 /** A server with all that is known about it. */
 export interface ServerView {
@@ -60,7 +68,11 @@ export function canonical(text: string): string | undefined {
 export function consumerInput({ server, claims, addresses, cluster }: ServerView): ConsumerInput {
   const { floatingIPPoolRef: pool } = server.spec
   const pools = pool === undefined ? [] : [{ ...pool, apiGroup: pool.apiGroup ?? '' }]
-  return { owner: server, naming: 'capo', devices: [{ pools }], claims, addresses, cluster }
+  // a claim that has lost its owner is taken over, and one of another owner is not, also if that had the name of this server
+  const isOfOther = ({ metadata: { ownerReferences = [] } }: IPAddressClaim) =>
+    ownerReferences.length > 0 && ownerReferences.every(({ uid }) => uid !== server.metadata.uid)
+  const naming = { ...dialects.capo, adoptsUnowned: !claims.some(isOfOther) }
+  return { owner: server, naming, devices: [{ pools }], claims, addresses, cluster }
 }
 
 /** The condition of a server, if it is another one than it has. */
@@ -108,7 +120,7 @@ export function change(
   view: ServerView,
   address: string,
   operation: 'attachFloatingIP' | 'detachFloatingIP',
-  input: { readonly id: string; readonly port: string; readonly revision?: number | null },
+  input: ChangeInput,
 ): CloudStep {
   const { look, change: made } = knownOf(view, address)
   const last = made?.what === changeOf(operation, input) ? made.last : undefined
@@ -147,18 +159,12 @@ function aboutOf(server: OpenStackServer, address: string): string {
   return `${server.metadata.uid}/${instanceOf(server)}/${address}`
 }
 
-function ask(
-  { server }: ServerView,
-  address: string,
-  operation: ServerOperation,
-  input?: { readonly id: string; readonly port: string; readonly revision?: number | null },
-): CloudStep {
+function ask({ server }: ServerView, address: string, operation: ServerOperation, input?: ChangeInput): CloudStep {
   const { identityRef = null } = server.spec
   const access: Json = { namespace: server.metadata.namespace, identityRef }
   const about = aboutOf(server, address)
   const asked: Json = input === undefined ? { access, server: instanceOf(server), address } : { access, ...input }
-  // a change at another revision is another change
-  const key = input === undefined ? about : `${about} ${input.id}/${input.port}/${input.revision ?? ''}`
+  const key = input === undefined ? about : `${about}${suffixOf(input)}`
   const why = WHY[operation]
   const call: Effect = { kind: 'external', call: { operation, key, about: refOf(server), input: asked }, why }
   return { kind: 'ask', effects: [guard(server, 'only what this server needs is asked for'), call] }

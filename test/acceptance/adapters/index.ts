@@ -1,4 +1,4 @@
-import { type Adapter, onlyFor, refusalsAnswered } from '../answer.js'
+import { type Adapter, refusalsAnswered } from '../answer.js'
 import { capiClaims } from './capi-claims.js'
 import { capiConsumer } from './capi-consumer.js'
 import { capiConversion } from './capi-conversion.js'
@@ -7,7 +7,8 @@ import { capiMetal3 } from './capi-metal3.js'
 import { capiPoolStatus } from './capi-pool-status.js'
 import { capiPoolWebhooks } from './capi-pool-webhooks.js'
 import { capiPoolutil } from './capi-poolutil.js'
-import { capoNames, consumerCapo } from './consumer-capo.js'
+import { consumerCapo } from './consumer-capo.js'
+import { consumerCapoFip } from './consumer-capo-fip.js'
 import { consumerCapv } from './consumer-capv.js'
 import { consumerHarvester } from './consumer-harvester.js'
 import { consumerMetal3 } from './consumer-metal3.js'
@@ -38,7 +39,8 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'capi-pool-status': capiPoolStatus,
   'capi-pool-webhooks': capiPoolWebhooks,
   'capi-poolutil': capiPoolutil,
-  'consumer-capo': onlyFor(capoNames, consumerCapo),
+  'consumer-capo': consumerCapo,
+  'consumer-capo-fip': consumerCapoFip,
   'consumer-capv': consumerCapv,
   'consumer-harvester': consumerHarvester,
   'consumer-metal3': consumerMetal3,

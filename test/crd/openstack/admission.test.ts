@@ -137,7 +137,7 @@ describe('a machine', () => {
     { ports: [] },
     { ...otherPairs, flavor: 'm1.small' },
     { added: true },
-  ])('can not be changed by %j', (spec) => {
+  ])('cannot be changed by %j', (spec) => {
     expect(change(spec)).toMatchObject({
       allowed: false,
       message: 'OpenStackMachine.infrastructure.cluster.x-k8s.io "a" is invalid: spec: Forbidden: cannot be modified',

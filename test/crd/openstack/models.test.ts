@@ -1,4 +1,5 @@
 import { crdManifest } from 'ipam-kit/crd/manifest'
+import { formatFieldError } from 'ipam-kit/crd/meta'
 import {
   API_VERSION_V1BETA1,
   API_VERSION_V1BETA2,
@@ -59,6 +60,12 @@ test('the definition of a pool is evaluated as an API server does', () => {
     'Invalid spec.floatingIPNetwork.filter.tags[2]',
     'Duplicate spec.floatingIPNetwork.filter.tags[1]',
   ])
+})
+
+test('a network that is two is refused in the words of an API server', () => {
+  const id = '6c90b532-7ba0-418a-a276-5ae55060b5b0'
+  const errors = OpenStackFloatingIPPool.validate(poolJson({ floatingIPNetwork: { id, filter: { name: 'a' } } }))
+  expect(errors.map(formatFieldError)).toEqual(['spec.floatingIPNetwork: Too many: 2: must have at most 1 item'])
 })
 
 test('the manifests of subsets keep other fields', () => {

@@ -50,6 +50,34 @@ describe('a server that names a pool', () => {
     expect(world.cloud.calls).toEqual(['describeServer', 'attachFloatingIP', 'describeServer'])
   })
 
+  test.each(['a b', '', '\ud800', 'a/b c/d'])('has an instance with any id: %j', async (id) => {
+    const world = new World()
+    await world.server()
+    await world.work()
+    await world.bind()
+    world.cloud.floatingIP(ADDRESS)
+    await world.boot(id)
+    expect(await world.work()).toBe(id === '' ? 'bound' : 'attached')
+  })
+
+  test('has its address attached only when its claim is held again', async () => {
+    const world = new World()
+    await world.server()
+    await world.work()
+    await world.bind()
+    world.cloud.floatingIP(ADDRESS)
+    await world.patch(IPAddressClaim, CLAIM, { metadata: { finalizers: [] } })
+    await world.boot()
+    const held: unknown[] = []
+    const attach = world.cloud.attachFloatingIP.bind(world.cloud)
+    world.cloud.attachFloatingIP = async (input) => {
+      held.push((await world.claim())?.metadata.finalizers)
+      return attach(input)
+    }
+    expect(await world.work()).toBe('attached')
+    expect(held).toEqual([[CLAIM_FINALIZER]])
+  })
+
   test('is looked at again after checkSeconds, and not with each event before', async () => {
     const world = await new World({ checkSeconds: 100 }).attached()
     const before = world.cloud.calls.length
@@ -75,7 +103,7 @@ describe('a server that names a pool', () => {
     expect(await world.condition()).toMatchObject({ reason: 'FloatingIPError', message: /apiGroup/ })
   })
 
-  test('that can not be read has no plan of effects', async () => {
+  test('that cannot be read has no plan of effects', async () => {
     const world = new World()
     await world.server({ floatingIPPoolRef: 5 } as object)
     expect(await world.work()).toBe('unreadable')
@@ -140,6 +168,16 @@ describe('no address is stolen', () => {
   })
 })
 
+test('a claim of a server that had the name before is not taken over, and one without an owner is', async () => {
+  const world = new World()
+  await world.create(claimJson({ finalizers: [CLAIM_FINALIZER], ...ownedBy('w1', 'uid-of-before') }))
+  await world.server()
+  expect(await world.work()).toBe('conflict')
+  expect((await world.claim())?.metadata.ownerReferences?.[0]?.uid).toBe('uid-of-before')
+  await world.patch(IPAddressClaim, CLAIM, { metadata: { ownerReferences: [] } })
+  expect(await world.work()).toBe('waiting')
+})
+
 describe('a claim of its name that is of another owner', () => {
   const foreign = { finalizers: [CLAIM_FINALIZER], ...ownedBy('other', 'u-other') }
 
@@ -169,7 +207,7 @@ describe('a claim of its name that is of another owner', () => {
     expect(await world.work(30)).toBe('waiting')
   })
 
-  test('or one that can not be read, is not touched', async () => {
+  test('or one that cannot be read, is not touched', async () => {
     const world = new World()
     await world.create({ ...claimJson(), spec: {} })
     await world.server()
@@ -202,8 +240,8 @@ describe('a server that is deleted', () => {
   })
 
   test.each([
-    ['the cloud can not be asked', 'describeServer'],
-    ['the address can not be detached', 'detachFloatingIP'],
+    ['the cloud cannot be asked', 'describeServer'],
+    ['the address cannot be detached', 'detachFloatingIP'],
   ])('keeps the finalizer of its claim while %s', async (_, operation) => {
     const world = await new World().attached()
     await world.delete(OpenStackServer, 'w1')
@@ -299,7 +337,7 @@ describe('calls that fail', () => {
     expect(await world.work(20)).toBe('attached')
   })
 
-  test('that can not succeed are not made again before the server changes', async () => {
+  test('that cannot succeed are not made again before the server changes', async () => {
     const world = new World()
     await world.server()
     await world.work()

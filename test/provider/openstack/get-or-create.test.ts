@@ -8,14 +8,19 @@ const wrong = { ok: false, failure } as const
 
 test('lists, then asks for extensions if there are tags, then creates: nothing is created that would be left without its tags', () => {
   expect(getOrCreateFloatingIP({ address })).toEqual({ kind: 'list', address })
-  expect(getOrCreateFloatingIP({ address, listed: none })).toEqual({ kind: 'create', address, tags: [] })
+  expect(getOrCreateFloatingIP({ address, listed: none })).toEqual({
+    kind: 'create',
+    address,
+    description: '',
+    tags: [],
+  })
   expect(getOrCreateFloatingIP({ address, listed: none, tags: ['a'] })).toEqual({ kind: 'listExtensions' })
   const extensions = { ok: true, value: ['standard-attr-tag'] } as const
   expect(getOrCreateFloatingIP({ address, listed: none, tags: ['a'], extensions })).toEqual({
-    ...{ kind: 'create', address, tags: ['a'] },
+    ...{ kind: 'create', address, description: '', tags: ['a'] },
   })
   expect(getOrCreateFloatingIP({ address, listed: none, tags: ['a'], extensions: none })).toMatchObject({ tags: [] })
-  expect(getOrCreateFloatingIP({})).toEqual({ kind: 'create', address: undefined, tags: [] })
+  expect(getOrCreateFloatingIP({})).toEqual({ kind: 'create', address: undefined, description: '', tags: [] })
 })
 
 test('uses one that is there, in whatever form it is written, and says what has failed', () => {

@@ -41,6 +41,15 @@ const range = (name: string, spec: unknown): KubeObject => ({
 })
 const ipv4 = '10.1.0.0/16'
 
+const openStack = (name: string, kind: string, spec: object, version = 'v1alpha1') =>
+  named(name, `infrastructure.cluster.x-k8s.io/${version}`, kind, { spec })
+const floatingPool = (name: string, spec: object) =>
+  openStack(name, 'OpenStackFloatingIPPool', {
+    ...{ identityRef: { name: 'cloud', cloudName: 'openstack' }, reclaimPolicy: 'Delete' },
+    ...spec,
+  })
+const network = '6c90b532-7ba0-418a-a276-5ae55060b5b0'
+
 /** Objects with something wrong, each in another way. */
 export const wrongObjects: readonly KubeObject[] = [
   claim('no-spec', 'v1beta2', {}),
@@ -120,6 +129,17 @@ export const wrongObjects: readonly KubeObject[] = [
     ...{ ipv4, perNodeHostBits: 8 },
     nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: 7, values: [1] }] }] },
   }),
+  floatingPool('no-policy', { reclaimPolicy: undefined, identityRef: {} }),
+  floatingPool('words', { reclaimPolicy: 'Keep', identityRef: { type: 'File', name: '', cloudName: '' } }),
+  floatingPool('numbers', { maxIPs: 1.5, preAllocatedFloatingIPs: [7] }),
+  floatingPool('network-of-none', { floatingIPNetwork: {} }),
+  floatingPool('network-of-two', { floatingIPNetwork: { id: network, filter: { name: 'ext' } } }),
+  floatingPool('network-id', { floatingIPNetwork: { id: 'ext' } }),
+  floatingPool('network-filter', { floatingIPNetwork: { filter: {} } }),
+  floatingPool('network-tags', { floatingIPNetwork: { filter: { tags: ['a', 'b,c', '', 'a'] } } }),
+  openStack('no-kind', 'OpenStackServer', { floatingIPPoolRef: { name: 'blue' }, flavor: 'm1' }),
+  openStack('no-name', 'OpenStackMachine', { floatingIPPoolRef: { kind: 'Pool' } }, 'v1beta1'),
+  openStack('no-template', 'OpenStackMachineTemplate', {}, 'v1beta2'),
   own('consumers', 'ClusterNetwork', { consumers: [{ name: 'A b' }, { name: '' }, {}] }),
   own('consumer-twice', 'ClusterNetwork', { consumers: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] }),
   own('too-many-consumers', 'ClusterNetwork', {
@@ -166,6 +186,23 @@ export const rightObjects: readonly KubeObject[] = [
   own('uid-u-0', 'IPHandle', { ...holder, blocks: { '': ['lab-4-0a000000-24'], eth0: [] } }),
   own('own-domain', 'IPDomain', { ...grid(4), ...grid(6) }),
   own('own-network', 'ClusterNetwork', { consumers: [{ name: 'flannel' }], acceptanceSeconds: 60 }),
+  floatingPool('floating-pool', {
+    ...{ maxIPs: 5, preAllocatedFloatingIPs: ['203.0.113.1'] },
+    floatingIPNetwork: { id: network.replaceAll('-', '').toUpperCase() },
+  }),
+  openStack('floating-server', 'OpenStackServer', { flavor: 'm1', floatingIPPoolRef: poolRef, ports: [{ any: 1 }] }),
+  openStack(
+    'floating-machine',
+    'OpenStackMachine',
+    { flavor: { filter: { name: 'm1' } }, floatingIPPoolRef: poolRef },
+    'v1beta2',
+  ),
+  openStack(
+    'floating-template',
+    'OpenStackMachineTemplate',
+    { template: { spec: { image: 'a', floatingIPPoolRef: poolRef } } },
+    'v1beta1',
+  ),
   range('rack-1', {
     ...{ ipv4, ipv6: 'fd00::/64', perNodeHostBits: 8 },
     nodeSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }] },

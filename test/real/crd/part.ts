@@ -12,6 +12,7 @@ import {
 } from '../../../src/crd/meta/index.js'
 import * as Metal3 from '../../../src/crd/metal3/index.js'
 import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
+import * as OpenStack from '../../../src/crd/openstack/index.js'
 import type { Part, Report } from '../report.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { blockTests } from './blocks.js'
@@ -32,6 +33,10 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPHandle,
   IpamKit.ClusterNetwork,
   NodeIpam.ClusterCIDR,
+  OpenStack.OpenStackFloatingIPPool,
+  OpenStack.OpenStackServer,
+  OpenStack.OpenStackMachine,
+  OpenStack.OpenStackMachineTemplate,
 ]
 
 /** The definitions that we make, and the webhooks that go with them, on a real API server. */

@@ -161,6 +161,10 @@ async function mark(call: NeutronCall, before: AnsweredFloatingIP, marker: strin
   const { id, floating_ip_address: address, revision_number: revision } = before
   const description = withMarker(before.description, marker)
   if (description === before.description) return before
+  const has = markerIn(before.description)
+  if (marker !== '' && has !== '' && has !== marker) {
+    return failCall(`floating IP ${plain(address, 100)} has another marker: ${plain(has, 100)}`, { retryable: true })
+  }
   if ((marker !== '' && !isMarker(marker)) || description.length > MAX_DESCRIPTION) {
     const room = `it has ${before.description.length} of ${MAX_DESCRIPTION} characters`
     return failCall(`the description of floating IP ${address} has no room for the marker: ${room}`, {
