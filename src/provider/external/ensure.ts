@@ -61,7 +61,8 @@ function confirmNew<P extends KubeObject>(
   const { ledger, results } = input
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
-  const object = answerOf(results.createAddress) ?? ledger.inventory?.get(address)
+  const said = input.callOf('createAddress')?.answer
+  const object = (said?.ok === true ? answerOf(said.value) : undefined) ?? ledger.inventory?.get(address)
   if (object === undefined) {
     if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
     return { kind: 'reserve', message: `waits for a list that shows ${address}` }
@@ -103,7 +104,10 @@ function creation<P extends KubeObject>(
   return { kind: 'call', operation: 'createAddress', input: asked, why: 'no address of the pool is free' }
 }
 
-function offer<P extends KubeObject>({ offer: policy }: Input<P>, text: string, why: string): Ensured {
+function offer<P extends KubeObject>({ offer: policy, ledger, claim }: Input<P>, text: string, why: string): Ensured {
+  if (ledger.isOfOthers(text, claim.metadata)) {
+    return wait('AllocationFailed', `the cloud has given ${text}, which another IPAddress has`)
+  }
   const address = Address.parse(text)
   const prefix = policy.prefix ?? Address.bitsOf(address.family)
   return { kind: 'address', address, prefix, gateway: policy.gateway, why }

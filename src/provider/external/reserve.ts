@@ -181,11 +181,6 @@ class Reserving<P extends KubeObject> {
     const { address = '', isNew, atMs } = entry
     const object = this.#ledger.inventory?.get(address)
     if (isNew === true) {
-      const { uids } = this.#situation.reservations
-      const isOfOthers =
-        object !== undefined && object.marker !== '' && claimOfMarker(object.marker, uids) === undefined
-      // another pool was faster to mark it
-      if (isOfOthers) return { claim: entry.claim, uid: entry.uid, by: this.#ledger.identity, atMs: this.#nowMs }
       if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
       return this.#callOf(entry)?.answer?.ok === true ? entry : this.#begun(entry)
     }
@@ -278,7 +273,9 @@ class Reserving<P extends KubeObject> {
       if (address !== undefined) return this.#withAddress(entry, address, true)
       const isThere = this.#ledger.inventory?.markedFor(entry.uid) !== undefined
       const isGone = entry.claim === '' || this.#input.claimOf(entry.claim)?.metadata.uid !== entry.uid
-      return isThere || isGone ? entry : { ...entry, by: this.#ledger.identity, atMs: this.#nowMs }
+      // nothing is done for a claim that is paused
+      const stays = isThere || isGone || !this.#waiting.has(entry.uid)
+      return stays ? entry : { ...entry, by: this.#ledger.identity, atMs: this.#nowMs }
     })
   }
 

@@ -34,7 +34,7 @@ const POOLS: {
   'team-b': { reclaimPolicy: 'Retain', maxIPs: 3, own: '203.0.113.201' },
 }
 /** Where pools of a cloud that can be asked for an address choose. */
-const CHOSEN: { readonly [namespace: string]: string } = { 'team-a': '203.0.113.64/28', 'team-b': '203.0.113.80/28' }
+const CHOSEN: { readonly [namespace: string]: string } = { 'team-a': '203.0.113.64/28', 'team-b': '203.0.113.208/28' }
 /** Longer than any answer takes in a simulation. */
 const CALL_SECONDS = 300
 
@@ -54,7 +54,10 @@ export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
   const { id: port } = cloud.addPort({ device: 'other', network: router.id, fixedIPs: [] })
   const kind = facts.choosesAddress ? choosing : floatingIPPoolKind
   let starts = 0
-  const world: World = { cloud, network, port }
+  // what is marked afterwards belongs to the only pool of its network
+  const second = cloud.addNetwork({ name: 'second', cidrs: ['203.0.113.192/26'], isExternal: true }).id
+  const networkOf = (namespace: string) => (namespace === 'team-b' && facts.marker === 'after' ? second : network)
+  const world: World = { cloud, networkOf, port }
   return {
     kinds: [IPAddressClaim, IPAddress, Cluster, OpenStackFloatingIPPool].map((model) => model.info),
     planner: () =>
@@ -66,8 +69,8 @@ export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
     },
     prepare: async (store) => {
       for (const [namespace, { own }] of Object.entries(POOLS)) {
-        cloud.byHand.create({ network, address: own })
-        unwrap(await store.create(pool(namespace)))
+        cloud.byHand.create({ network: networkOf(namespace), address: own })
+        unwrap(await store.create(pool(namespace, networkOf(namespace))))
       }
     },
     act: (store, dice) => act(store, dice, world),
@@ -77,7 +80,8 @@ export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
 
 interface World {
   readonly cloud: FakeCloud
-  readonly network: string
+  /** The id of the network of a pool. */
+  networkOf(namespace: string): string
   /** Of a server of others. */
   readonly port: string
 }
@@ -91,7 +95,7 @@ const choosing: ExternalPoolKind<OpenStackFloatingIPPool> = {
   },
 }
 
-async function act(store: Store, dice: Dice, { cloud, network, port }: World): Promise<void> {
+async function act(store: Store, dice: Dice, { cloud, networkOf, port }: World): Promise<void> {
   const namespace = dice.pick(Object.keys(POOLS))
   const ref = refTo(IPAddressClaim.info, namespace, `claim-${dice.below(CLAIMS)}`)
   const blue = refTo(OpenStackFloatingIPPool.info, namespace, 'blue')
@@ -112,7 +116,7 @@ async function act(store: Store, dice: Dice, { cloud, network, port }: World): P
     const addresses = unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object))
     if (addresses.some(({ spec }) => spec.address === own)) return
     // an address that people have brought goes, comes back, and is used otherwise for a while
-    if (found === undefined) cloud.byHand.create({ network, address: own })
+    if (found === undefined) cloud.byHand.create({ network: networkOf(namespace), address: own })
     else if (found.port !== '') cloud.byHand.detach(found.id)
     else if (dice.chance(0.5) && !cloud.floatingIPs.some((each) => each.port === port))
       cloud.byHand.attach(found.id, port)
@@ -153,18 +157,6 @@ class FloatingIPRules implements SimulationRules {
     if (OpenStackFloatingIPPool.is(ref) && change.kind === 'present') {
       const read = OpenStackFloatingIPPool.parse(change.object)
       this.#pools.set(read.metadata.uid ?? '', read)
-      if ((globalThis as any).DBG)
-        console.log(
-          'DBG',
-          read.metadata.namespace,
-          read.metadata.resourceVersion,
-          read.metadata.annotations?.['ipam-kit.dev/reservations']?.slice(70),
-          JSON.stringify(read.status?.availableIPs),
-          JSON.stringify(read.status?.failedIPs),
-          this.#world.cloud.floatingIPs
-            .map((f) => f.address.slice(10) + (f.port && '*') + ' ' + f.description.slice(-15))
-            .join(' '),
-        )
     }
     if (IPAddress.is(ref)) return this.#observeAddress(change)
     return IPAddressClaim.is(ref) ? this.#observeClaim(change) : undefined
@@ -261,8 +253,6 @@ class FloatingIPRules implements SimulationRules {
     const { address } = IPAddress.parse(change.object).spec
     this.#names.add(`${namespace}/${name}`)
     this.#addresses.set(uid, address)
-    if ((globalThis as any).DBG)
-      console.log('DBG', namespace, name, address, change.kind === 'present' && change.object.metadata.resourceVersion)
     const holders = [...this.#addresses.values()].filter((held) => held === address).length
     if (holders > 1) return `${address} was given to ${holders} claims`
     return undefined
@@ -293,11 +283,11 @@ function refTo(
   return { apiVersion, kind, namespace, name }
 }
 
-function pool(namespace: string): KubeObject {
+function pool(namespace: string, id: string): KubeObject {
   const { own, ...limits } = POOLS[namespace]!
   const { apiVersion, kind } = OpenStackFloatingIPPool.info
   const identityRef = { name: 'cloud', cloudName: 'openstack', type: 'Secret' }
-  const spec = { identityRef, preAllocatedFloatingIPs: [own], ...limits }
+  const spec = { identityRef, floatingIPNetwork: { id }, preAllocatedFloatingIPs: [own], ...limits }
   return { apiVersion, kind, metadata: { namespace, name: 'blue' }, spec } as KubeObject
 }
 
