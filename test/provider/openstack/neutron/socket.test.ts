@@ -44,7 +44,9 @@ test('over a socket: create, lose an answer, list, mark, attach, delete', async 
   expect(lost).toMatchObject({ failure: { retryable: true } })
   expect(lost).not.toHaveProperty('failure.nothingDone')
   expect(await create('pool-uid/next')).toMatchObject({ failure: { reason: 'BackendExhausted', nothingDone: true } })
-  const listed = unwrap(await cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] }))
+  const listed = unwrap(
+    await cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] }),
+  )
   expect(listed.addresses.map((it) => it.marker)).toEqual([marker, 'pool-uid/lost'])
 
   expect(unwrap(await cloud.markAddress({ ...base, id, marker: 'pool-uid/spare' })).marker).toBe('pool-uid/spare')
