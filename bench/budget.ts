@@ -15,6 +15,8 @@ export interface Budget {
     readonly goals: Goals
     /** A run fails above it: no slack, since it does not depend on the moment. */
     readonly writesPerClaim: number
+    /** Requests of Nodes by the controller that gives them subnets. */
+    readonly requestsPerNode: { readonly patches: number; readonly reads: number }
   }
   /** What writers of blocks reach on a real API server. */
   readonly blocks: {

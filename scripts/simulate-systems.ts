@@ -9,6 +9,7 @@ import {
   nodeIPAMSystem,
   type SimulatedSystem,
   type SimulationResult,
+  serviceIPSystem,
   simulate,
   simulateBlocks,
 } from 'ipam-kit/testing'
@@ -84,19 +85,20 @@ export const systems: { readonly [name: string]: System } = {
         concurrency: 2 ** (seed % 3),
         actions: 24,
         maxTurns: 60_000,
-        maxJumps: 60,
+        maxJumps: 300,
       })
-    },
-  },
-  'slow-claims': {
-    schedules: { full: 400, short: 10 },
+  'service-ip': full: 10_000, short: 500 ,
+    run: (seed, writers = 1 + (seed % 3)) => {
+      const mayWrite = seed % 4 === 0 ? 'one' : 'all'
+      const concurrency = 2 ** (Math.floor(seed / 3) % 3)
+      const system = serviceIPSystem()
+      return simulate({ system, seed, writers, mayWrite, faults: faultsOf(seed), concurrency, actions: 25 })
+    },,
+  'slow-claims': full: 400, short: 10 ,
     run: (seed, writers = 1 + (seed % 5)) =>
-      simulateSlow({ seed, processes: writers, claims: 20 + ((seed * 37) % 80) }),
-  },
-  'slow-claims-large': {
-    schedules: { full: 20, short: 1 },
-    run: (seed, writers = 16) => simulateSlow({ seed, processes: writers, claims: 2000 }),
-  },
+      simulateSlow(seed, processes: writers, claims: 20 + ((seed * 37) % 80) ),,
+  'slow-claims-large': full: 20, short: 1 ,
+    run: (seed, writers = 16) => simulateSlow(seed, processes: writers, claims: 2000 ),,
 }
 
 /** Claims on blocks, served by controllers on a store whose every call takes 50 ms to 2 s of virtual time. */

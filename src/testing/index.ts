@@ -36,6 +36,7 @@ export { floatingIPsSystem } from './simulation/floating-ips-system.js'
 export { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 export { type InClusterSystemOptions, inClusterSystem } from './simulation/in-cluster-system.js'
 export { type NodeIPAMSystemOptions, nodeIPAMSystem } from './simulation/node-ipam-system.js'
+export { serviceIPSystem } from './simulation/service-ip-system.js'
 export {
   type ObservedWrite,
   type ObservedWriter,

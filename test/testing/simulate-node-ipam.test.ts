@@ -31,6 +31,9 @@ function systemWith(
   const system = nodeIPAMSystem(options)
   const planner = () => {
     const real = system.planner() as NodeIPAMPlanner
+    const changed = own(real)
+    // one that is shown something else has a cache of its own
+    const shared = { share: real.share.bind(real), wakes: real.wakes.bind(real) }
     return {
       name: real.name,
       watches: real.watches,
@@ -39,7 +42,8 @@ function systemWith(
       reserve: real.reserve?.bind(real),
       isAggregate: real.isAggregate.bind(real),
       reset: real.reset.bind(real),
-      ...own(real),
+      ...(changed.observe === undefined && shared),
+      ...changed,
     } as Planner
   }
   return { ...system, planner }

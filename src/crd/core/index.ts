@@ -10,6 +10,12 @@ export {
   nodeSelectorScore,
   type SelectableNode,
 } from './node-selector.js'
-export { type NodeSubnets, nodeSubnets } from './node-subnets.js'
+export {
+  keepNode,
+  type NodeSubnetProblem,
+  type NodeSubnetReason,
+  type NodeSubnets,
+  nodeSubnets,
+} from './node-subnets.js'
 export { Pod, type PodSpec, type PodStatus } from './pod.js'
 export { Service, type ServiceSpec } from './service.js'

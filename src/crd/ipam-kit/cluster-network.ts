@@ -26,7 +26,10 @@ export interface ClusterNetworkSpec {
 
 export interface ClusterNetworkStatus {
   readonly observedGeneration?: number | undefined
-  /** What assigns subnets to nodes. `Shared`: all nodes use the ranges together. */
+  /**
+   * How pods get their addresses. `NodeCIDRs`: ranges are divided among nodes, in `podCIDRs`. `ClusterCIDR`: ranges are for pods only, and not divided. `Shared`: nodes have
+   * addresses of the ranges, too. `Unknown`: nodes and ranges do not show it.
+   */
   readonly assigner?: 'NodeCIDRs' | 'ClusterCIDR' | 'Shared' | 'Unknown' | undefined
   /** At most one entry for each family. */
   readonly families?: readonly ClusterNetworkFamily[] | undefined
@@ -38,6 +41,7 @@ export interface ClusterNetworkStatus {
   readonly answers?: readonly ClusterNetworkAnswer[] | undefined
   /** Of the whole view, also of what the status does not list. In hexadecimal digits. */
   readonly hash?: string | undefined
+  /** `Ready`: all ranges are listed. `Consistent`: nothing overlaps that may not, subnets of nodes are in ranges, and all objects can be read. */
   readonly conditions?: readonly Condition[] | undefined
 }
 

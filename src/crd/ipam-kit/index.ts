@@ -24,6 +24,7 @@ export {
   MAX_ANSWERS,
   MAX_BLOCK_SIZE,
   MAX_CONSUMERS,
+  MAX_ENDED,
   MAX_HANDLE_BLOCKS,
   MAX_HANDLE_INTERFACES,
   MAX_KNOWN_PREFIXES,
@@ -31,6 +32,7 @@ export {
   MAX_RANGES,
   MAX_RESERVATIONS,
   MAX_STATUS_RANGES,
+  RESERVATIONS_FINALIZER,
   ROWS_FINALIZER,
 } from './names.js'
 export { admitClusterNetwork, type ClusterNetworkAdmissionRequest } from './network-admission.js'

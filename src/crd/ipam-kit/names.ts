@@ -7,6 +7,9 @@ export const ROWS_FINALIZER = 'ipam-kit.dev/rows'
 /** On an IPPool and an IPDomain: it stays while there are blocks that need it. */
 export const BLOCKS_FINALIZER = 'ipam-kit.dev/blocks'
 
+/** On a SubnetReservations: what it says keeps two Nodes from getting one subnet, so it stays. */
+export const RESERVATIONS_FINALIZER = 'ipam-kit.dev/reservations'
+
 /** The domain of a pool that names none. */
 export const DEFAULT_DOMAIN = 'default'
 
@@ -45,3 +48,5 @@ export const MAX_KNOWN_PREFIXES = 64
 
 /** The most Nodes that a SubnetReservations has entries of. */
 export const MAX_RESERVATIONS = 256
+/** The most ranges that a SubnetReservations names as ended: those of before are kept as long as there is room. */
+export const MAX_ENDED = 128

@@ -21,6 +21,11 @@ export interface SubnetReservationsSpec {
    * which subnets the entries that were removed have become.
    */
   readonly nodesVersion?: string | undefined
+  /**
+   * The uids of ClusterCIDRs that are being deleted, or were deleted, up to 128. No entry of a later version of this object has subnets of them. A ClusterCIDR loses its
+   * finalizer only when it is among them.
+   */
+  readonly ended?: readonly string[] | undefined
 }
 
 export interface SubnetReservation {
@@ -39,6 +44,7 @@ const schema: z.ZodType<SubnetReservations> = objectSchema({
       .array(z.looseObject({ node: z.string(), uid: z.string(), podCIDRs: z.array(z.string()), by: z.string() }))
       .default([]),
     nodesVersion: z.string().optional(),
+    ended: z.array(z.string()).optional(),
   }),
 })
 

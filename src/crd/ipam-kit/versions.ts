@@ -21,6 +21,7 @@ import {
   MAX_ANSWERS,
   MAX_BLOCK_SIZE,
   MAX_CONSUMERS,
+  MAX_ENDED,
   MAX_HANDLE_BLOCKS,
   MAX_HANDLE_INTERFACES,
   MAX_KNOWN_PREFIXES,
@@ -80,7 +81,7 @@ export function networkVersions(): readonly VersionSpec[] {
       `.status.families[?(@.family=="IPv${family}")].known[0]`,
     )
   const columns = [
-    column('Assigner', 'What assigns subnets to nodes', '.status.assigner'),
+    column('Assigner', 'How pods get their addresses', '.status.assigner'),
     known(4),
     known(6),
     ready('view'),
@@ -368,7 +369,7 @@ function networkStatus() {
   return object('The network view.', {
     observedGeneration: integer('The generation of the spec that the view was made for.', GENERATION).optional(),
     assigner: text(
-      'What assigns subnets to nodes: the allocator of Kubernetes (NodeCIDRs), ClusterCIDR objects, nothing as all nodes share the ranges (Shared), or something else (Unknown).',
+      'How pods get their addresses. NodeCIDRs: ranges are divided among nodes, in podCIDRs. ClusterCIDR: ranges are for pods only, and not divided. Shared: nodes have addresses of the ranges, too. Unknown: nodes and ranges do not show it.',
       { enum: ['NodeCIDRs', 'ClusterCIDR', 'Shared', 'Unknown'] },
     ).optional(),
     families: list('The addresses of pods, by family.', networkFamily(), {
@@ -385,7 +386,9 @@ function networkStatus() {
       maxLength: 64,
       pattern: '^[0-9a-f]+$',
     }).optional(),
-    conditions: conditions('What the controller says of the view. Known types: Ready.').optional(),
+    conditions: conditions(
+      'What the controller says of the view. Known types: Ready (all ranges are listed), Consistent (nothing overlaps, subnets of nodes are in ranges, all objects can be read).',
+    ).optional(),
   })
 }
 
@@ -403,6 +406,11 @@ function reservations() {
       maxLength: 39,
       pattern: '^[0-9]+$',
     }).optional(),
+    ended: list(
+      'The uids of ClusterCIDRs that are being or were deleted: no entry gets subnets of them any more.',
+      text('The uid of a ClusterCIDR.', { minLength: 1, maxLength: 36 }),
+      { maxItems: MAX_ENDED },
+    ).optional(),
   })
   return kubeObject('Subnets that controllers which give subnets at the same time are giving to nodes.', { spec })
 }

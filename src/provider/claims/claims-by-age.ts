@@ -14,8 +14,11 @@ export class ClaimsByAge implements Iterable<string> {
     this.#isSorted = false
   }
 
-  delete(key: string): void {
-    if (this.#ages.delete(key)) this.#hasLeft = true
+  /** @returns whether it was there */
+  delete(key: string): boolean {
+    const wasThere = this.#ages.delete(key)
+    if (wasThere) this.#hasLeft = true
+    return wasThere
   }
 
   [Symbol.iterator](): Iterator<string> {

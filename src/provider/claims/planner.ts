@@ -284,8 +284,10 @@ class ClaimWork {
     // pools that reserve see each claim that waits
     const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
     if (waits || isSeen) record?.exhausted.add(key, claim)
-    else record?.exhausted.delete(key)
-    if (reason === 'Reservation' && reads.pool !== undefined) this.#after.set(plan, [formatRef(reads.pool)])
+    const hasLeft = !waits && !isSeen && record?.exhausted.delete(key) === true && this.#rules.reservedFor !== undefined
+    if ((reason === 'Reservation' || hasLeft) && reads.pool !== undefined) {
+      this.#after.set(plan, [formatRef(reads.pool)])
+    }
     return plan
   }
 
@@ -343,7 +345,7 @@ class ClaimWork {
     const [before, claim] = [readable(had), readable(has)]
     const pools = [before, claim].map((each) => each && claimReads(each, this.#rules).pool)
     // the claim may be another one, or of another pool
-    if (pools[0] !== undefined) this.record(pools[0]).exhausted.delete(key)
+    const hasLeft = pools[0] !== undefined && this.record(pools[0]).exhausted.delete(key) && claim === undefined
     if (pools[1] !== undefined) this.record(pools[1])
     if (before?.metadata.uid !== claim?.metadata.uid) {
       this.#results.invalidate(key)
@@ -353,7 +355,8 @@ class ClaimWork {
     else this.#orphans.forget(key)
     // whether it is Bound decides which of several gives way
     const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#objects.address(key))
-    return [key, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
+    const left = hasLeft && pools[0] && this.#rules.reservedFor ? [formatRef(pools[0])] : []
+    return [key, ...left, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
   /** The pool of a claim, if it is being deleted and waits for its claims. */

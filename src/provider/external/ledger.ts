@@ -224,12 +224,12 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /** When a list is to be asked for that shows whether an address that may be free is; `undefined`: there is no such address. After a start only. */
-  suspectUntilMs(): number | undefined {
+  suspectUntilMs(reserved: ReadonlySet<string>): number | undefined {
     const inventory = this.#inventory
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
     const untilMs = (this.#startMs ?? 0) + this.#options.lagMs
     if (inventory.askedAtMs >= untilMs) return undefined
-    return [...this.#created].some((address) => this.isUsable(address) && !this.#live.has(address))
+    return [...this.#created].some((address) => !reserved.has(address) && this.#isFree(address))
       ? untilMs
       : undefined
   }

@@ -49,11 +49,15 @@ export function externalPools<P extends KubeObject>(
         ? { kind: 'ready', offer: read.policy }
         : { kind: 'notReady', message: `the pool is invalid: ${read.problems.join('; ')}` }
     },
+    sweepAfterSeconds: SWEEP_AFTER_SECONDS,
     ensure: (input) => ensure(rules, input),
     release: (input) => release(rules, input),
     planPool: (input) => planPool(rules, input),
   })
 }
+
+/** An IPAddress whose claim is gone, as after a backup, is removed after so long. */
+const SWEEP_AFTER_SECONDS = 60
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function rulesOf<P extends KubeObject>(definition: ExternalPoolsDefinition<P>): ExternalRules<P> {

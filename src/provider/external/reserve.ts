@@ -316,7 +316,7 @@ class Reserving<P extends KubeObject> {
       this.#wantsList(this.#nowMs)
       return undefined
     }
-    const suspectMs = this.#ledger.suspectUntilMs()
+    const suspectMs = this.#ledger.suspectUntilMs(this.#reserved)
     if (suspectMs !== undefined) {
       this.#wantsList(suspectMs)
       return undefined

@@ -4,7 +4,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { isDeleting, refOf } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 import { LiveFamilyView, type RangeSpec } from './family.js'
-import { hasSameSubnets, type Reading, readNode, readPrefixes } from './read.js'
+import { type Reading, readNode, readPrefixes } from './read.js'
 import type { NamedRanges, NetworkNode, NetworkView, NetworkViewInput, ViewProblem } from './view.js'
 
 type RangeSet = RangeSet.RangeSet
@@ -73,9 +73,12 @@ export class LiveNetworkView implements NetworkView {
   setNode(node: NetworkNode): boolean {
     const { name } = node.metadata
     const before = this.#nodes.get(name)
-    if (before !== undefined && hasSameSubnets(before.node, node)) return false
+    const { podCIDR, podCIDRs } = node.spec ?? {}
+    const signature = JSON.stringify([podCIDR, podCIDRs])
+    // a heartbeat or a label has changed
+    if (before?.signature === signature) return false
     const reading = readNode(node)
-    this.#replaceNode(name, before, { node: podCIDRsOnly(node), reading })
+    this.#replaceNode(name, before, { signature, reading })
     return before === undefined || !isSameReading(before.reading, reading)
   }
 
@@ -216,14 +219,9 @@ interface SeenRange {
 }
 
 interface SeenNode {
-  readonly node: NetworkNode
+  /** What it says about its subnets, as one text. */
+  readonly signature: string
   readonly reading: Reading
-}
-
-/** Of a Node only what the next version is compared with. */
-function podCIDRsOnly({ apiVersion, kind, metadata, spec }: NetworkNode): NetworkNode {
-  const { podCIDR, podCIDRs } = spec ?? {}
-  return { apiVersion, kind, metadata: { name: metadata.name }, spec: { podCIDR, podCIDRs } }
 }
 
 function isSameReading(left: Reading, right: Reading): boolean {

@@ -1,4 +1,5 @@
 import { Node } from '../../crd/core/node.js'
+import { keepNode } from '../../crd/core/node-subnets.js'
 import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
@@ -37,6 +38,11 @@ export interface NetworkViewOptions extends ConfiguredRanges {
   /** The name of the ClusterNetwork. Default `pods`. */
   readonly name?: string | undefined
   readonly sources?: readonly RangeSource[] | undefined
+  /**
+   * Whether the ClusterNetwork is created if it does not exist: without consumers, so that every range is `Active` at once, also after one that had consumers was deleted. Default
+   * false: the planner waits until it is created, and sends an Event `ClusterNetworkMissing`.
+   */
+  readonly create?: boolean | undefined
   /** Numbers of Nodes are published at most once in so many seconds, 1 to 3,600. Everything else is published at once. Default 30. */
   readonly detailsSeconds?: number | undefined
   /**
@@ -53,9 +59,10 @@ export interface NetworkViewOutcome extends Outcome {
    * - `changed`: a patch is in the plan
    * - `waiting`: only numbers of Nodes differ, and are published later
    * - `created`: the object did not exist
+   * - `missing`: the object does not exist, and nothing is published until it is created
    * - `unreadable`, `deleting`: the object is left as it is
    */
-  readonly kind: 'published' | 'changed' | 'waiting' | 'created' | 'unreadable' | 'deleting'
+  readonly kind: 'published' | 'changed' | 'waiting' | 'created' | 'missing' | 'unreadable' | 'deleting'
 }
 
 /** A planner with one key: the name of the ClusterNetwork. */
@@ -75,6 +82,8 @@ interface NetworkState {
   readonly absences: Absences
   /** Since when only details have differed. */
   detailsSinceMs: number | undefined
+  /** Whether an Event has told that the object is missing. */
+  isMissingTold: boolean
 }
 
 type Context = PlannerContext<NetworkWatches, NetworkState>
@@ -86,7 +95,7 @@ type Context = PlannerContext<NetworkWatches, NetworkState>
  * - It is patched only when something changes that it says. A heartbeat of a Node costs no plan.
  * - A range is published before Nodes get subnets from it, if what gives them waits for `Active` ({@link acceptedRanges}). A deleted range, and the subnet of a Node, is published
  *   until no Node uses it, and a range for `graceSeconds` longer.
- * - The object is created with the first Node or range. Create it yourself where consumers have to accept ranges.
+ * - Create the object, with the consumers that have to accept ranges. One that is deleted is not created again, as its consumers would not be asked any more: with `create` it is.
  * - An object that can no longer be read counts as it was before.
  *
  * A change of one Node costs O(ranges around its subnets), a plan O(prefixes of `known` + ranges), whatever the number of Nodes. Any number of processes may run it: the status
@@ -95,12 +104,12 @@ type Context = PlannerContext<NetworkWatches, NetworkState>
  * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
  */
 export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkViewPlanner {
-  const { name = 'pods', sources = [], detailsSeconds = 30, graceSeconds = 60, ...configured } = options
+  const { name = 'pods', sources = [], create = false, detailsSeconds = 30, graceSeconds = 60, ...configured } = options
   if (!(detailsSeconds >= 1 && detailsSeconds <= 3600)) refuse('detailsSeconds', 'seconds, 1 to 3600', detailsSeconds)
   if (!(graceSeconds >= 0 && graceSeconds <= 3600)) refuse('graceSeconds', 'seconds, 0 to 3600', graceSeconds)
   if (typeof name !== 'string' || name === '') refuse('name', 'the name of a ClusterNetwork', name)
   const watches: NetworkWatches = {
-    nodes: { ...nodeWatch },
+    nodes: { ...modelWatch(Node), keep: keepNode },
     clusterCIDRs: modelWatch(ClusterCIDR),
     networks: modelWatch(ClusterNetwork, { fields: { 'metadata.name': name } }),
     ...Object.fromEntries(sources.map((source, index) => [`source ${index}`, sourceWatch(source)])),
@@ -109,10 +118,15 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
   const planner = definePlanner<NetworkViewOutcome, NetworkWatches, NetworkState>({
     name: 'network-view',
     watches,
-    state() {
+    state(_, before) {
       const view = new LiveNetworkView()
       view.setConfigured(configured)
-      return { view, absences: new Absences(graceSeconds), detailsSinceMs: undefined }
+      return {
+        view,
+        absences: new Absences(graceSeconds),
+        detailsSinceMs: undefined,
+        isMissingTold: before?.isMissingTold ?? false,
+      }
     },
     wakes: {
       nodes: (delta, { state: { view } }) =>
@@ -145,32 +159,9 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
         ]),
       ),
     },
-    plan: (key, context, time) => planNetwork(key, context, time, detailsSeconds),
+    plan: (key, context, time) => planNetwork(key, context, time, { create, detailsSeconds }),
   })
   return Object.defineProperty(planner, 'view', { get: () => planner.context.state.view }) as NetworkViewPlanner
-}
-
-/** Which Node it is, its subnets, and its addresses: a heartbeat changes none of them. */
-const nodeWatch: TrimmedWatch<Node> = {
-  ...Node.info,
-  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
-    apiVersion,
-    kind,
-    metadata: {
-      name: metadata.name,
-      uid: metadata.uid,
-      resourceVersion: metadata.resourceVersion,
-      creationTimestamp: metadata.creationTimestamp,
-    },
-    spec: fieldsOf(spec, ['podCIDR', 'podCIDRs']),
-    status: fieldsOf(status, ['addresses']),
-  }),
-  parse: modelWatch(Node).parse,
-}
-
-function fieldsOf(value: unknown, names: readonly string[]): { readonly [name: string]: unknown } {
-  const fields = (value ?? {}) as { readonly [name: string]: unknown }
-  return Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])))
 }
 
 function sourceWatch({ kind, cidrsOf }: RangeSource): Watch<readonly string[]> {
@@ -214,15 +205,11 @@ function planNetwork(
   name: string,
   { cache, state }: Context,
   { nowMs }: PlanTime,
-  detailsSeconds: number,
+  { create, detailsSeconds }: { readonly create: boolean; readonly detailsSeconds: number },
 ): Plan<NetworkViewOutcome> {
   const entry = cache.networks.entry(name)
-  if (entry === undefined) {
-    const { apiVersion, kind } = ClusterNetwork.info
-    const object = { apiVersion, kind, metadata: { name }, spec: {} }
-    const effects = [{ kind: 'create', object, why: 'the view has no object yet' } as const]
-    return { outcome: { kind: 'created', message: `creating ClusterNetwork ${name}` }, effects }
-  }
+  if (entry === undefined) return create ? created(name) : missing(name, state)
+  state.isMissingTold = false
   if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
   const network = entry.value
   if (isDeleting(network)) return { outcome: { kind: 'deleting', message: 'the object is being deleted' }, effects: [] }
@@ -242,6 +229,24 @@ function planNetwork(
   if (change === 'none') return { outcome: { kind: 'published', message }, effects: [], requeueAfterSeconds }
   const effects = [patchStatus(network, { status: { ...patch } }, 'the view has changed')]
   return { outcome: { kind: 'changed', message }, effects, requeueAfterSeconds }
+}
+
+function created(name: string): Plan<NetworkViewOutcome> {
+  const { apiVersion, kind } = ClusterNetwork.info
+  const object = { apiVersion, kind, metadata: { name }, spec: {} }
+  const effects = [{ kind: 'create', object, why: 'the view has no object yet' } as const]
+  return { outcome: { kind: 'created', message: `creating ClusterNetwork ${name}` }, effects }
+}
+
+/** Which consumers are to accept ranges stands in the object alone. */
+function missing(name: string, state: NetworkState): Plan<NetworkViewOutcome> {
+  const { apiVersion, kind } = ClusterNetwork.info
+  const message = `ClusterNetwork ${name} does not exist, and no range is published: create it, with the consumers that have to accept ranges`
+  const about = { apiVersion, kind, name }
+  const event = { kind: 'event', about, type: 'Warning', reason: 'ClusterNetworkMissing', message } as const
+  const effects = state.isMissingTold ? [] : [event]
+  state.isMissingTold = true
+  return { outcome: { kind: 'missing', message }, effects }
 }
 
 /** Addresses of Nodes are looked at only where no Node has a subnet. */

@@ -1,6 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { nodeSubnets } from '../../crd/core/node-subnets.js'
 import { describe, quote } from '../../errors/index.js'
-import type { NetworkNode, ViewProblem, ViewProblemReason } from './view.js'
+import type { NetworkNode, ViewProblem } from './view.js'
 
 type Prefix = Prefix.Prefix
 
@@ -11,7 +12,7 @@ export interface Reading {
   readonly problems: readonly ViewProblem[]
 }
 
-/** The most prefixes of one object that are read. The API server admits two `podCIDRs`; a store without schemas admits any number. */
+/** The most prefixes of one object that configures ranges. */
 const MAX_PREFIXES = 64
 
 /** Reads prefixes as older fields of stored objects may hold them. Two texts of one prefix are one. */
@@ -39,43 +40,14 @@ export function readPrefixes(about: string, field: string, texts: readonly strin
   }
   if (texts.length > MAX_PREFIXES) {
     const message = `${field}: only the first ${MAX_PREFIXES} of ${texts.length} CIDRs are read`
-    problems.push({ about, reason: 'TooManyPodCIDRs', message })
+    problems.push({ about, reason: 'TooManyCIDRs', message })
   }
   return { prefixes: [...found.values()], problems }
 }
 
 /** Reads what a Node uses. What can be read counts as in use, however wrong the rest is. */
 export function readNode(node: NetworkNode): Reading {
+  const { subnets, problems } = nodeSubnets(node)
   const about = `Node ${node.metadata.name}`
-  const { podCIDR, podCIDRs } = podCIDRsOf(node)
-  const texts = podCIDR === undefined ? podCIDRs : [podCIDR, ...podCIDRs]
-  const { prefixes, problems } = readPrefixes(about, 'spec.podCIDRs', [...new Set(texts)])
-  const add = (reason: ViewProblemReason, message: string) => problems_.push({ about, reason, message })
-  const problems_ = [...problems]
-  if (podCIDRs.length > 2) add('TooManyPodCIDRs', `spec.podCIDRs: ${podCIDRs.length} CIDRs, at most 2`)
-  for (const family of [4, 6] as const) {
-    const own = prefixes.filter(({ address }) => address.family === family)
-    if (own.length > 1) add('SameFamily', `spec.podCIDRs: ${own.length} CIDRs of IPv${family}, at most 1`)
-  }
-  const [first] = podCIDRs
-  if (podCIDR !== undefined && first !== undefined && podCIDR !== first) {
-    add('PodCIDRMismatch', `spec.podCIDR: ${quote(podCIDR)} is not the first of spec.podCIDRs, ${quote(String(first))}`)
-  }
-  return { prefixes, problems: problems_ }
-}
-
-/** Whether two versions of a Node say the same about its subnets: then a heartbeat or a label has changed. */
-export function hasSameSubnets(left: NetworkNode, right: NetworkNode): boolean {
-  const [before, now] = [podCIDRsOf(left), podCIDRsOf(right)]
-  return (
-    before.podCIDR === now.podCIDR &&
-    before.podCIDRs.length === now.podCIDRs.length &&
-    before.podCIDRs.every((text, index) => text === now.podCIDRs[index])
-  )
-}
-
-/** An API server fills either field in from the other one; another store may have one of them alone, or something else. */
-function podCIDRsOf(node: NetworkNode): { readonly podCIDR: string | undefined; readonly podCIDRs: readonly string[] } {
-  const { podCIDR, podCIDRs } = node.spec ?? {}
-  return { podCIDR: podCIDR || undefined, podCIDRs: Array.isArray(podCIDRs) ? podCIDRs : [] }
+  return { prefixes: subnets, problems: problems.map((problem) => ({ about, ...problem })) }
 }

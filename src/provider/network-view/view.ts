@@ -2,6 +2,7 @@ import type { Cover, Family } from '../../cidr/index.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import type { RangeSet } from '../../cidr/nouns/range-set.js'
 import type { Node } from '../../crd/core/node.js'
+import type { NodeSubnetReason } from '../../crd/core/node-subnets.js'
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 
@@ -79,18 +80,11 @@ export interface NetworkConflict {
   readonly between: readonly [ConflictParty, ConflictParty]
 }
 
-/** Why a field is not what it should be. `MalformedCIDR` is not read; all other prefixes count as in use. */
+/** Why a field is not what it should be. `MalformedCIDR`, also of another family than the field, is not read; all other prefixes count as in use. */
 export type ViewProblemReason =
-  /** The text is no CIDR, or one of another family than the field. */
-  | 'MalformedCIDR'
-  /** The CIDR has host bits. Its network counts. */
-  | 'HostBits'
-  /** A Node has more than two `podCIDRs`. */
-  | 'TooManyPodCIDRs'
-  /** A Node has two `podCIDRs` of one family. */
-  | 'SameFamily'
-  /** `podCIDR` of a Node is not the first of its `podCIDRs`. */
-  | 'PodCIDRMismatch'
+  | NodeSubnetReason
+  /** An object configures more than 64 ranges. The first ones are read. */
+  | 'TooManyCIDRs'
   /** The object could not be read at all. */
   | 'UnreadableObject'
 

@@ -33,6 +33,8 @@ export interface NodeIPAMState {
   readonly waiting: Set<string>
   /** Of {@link SharedNodeIPAM}: the entries, by name of the Node. */
   readonly reservations: Map<string, Reservation>
+  /** The uids of ClusterCIDRs of which no entry gets subnets any more. */
+  readonly ended: Set<string>
 }
 
 export interface Reservation extends SubnetReservation {

@@ -61,7 +61,7 @@ export interface ServiceOutcome {
  * - `reserving`: entries are added or removed
  * - `reserved`: there is nothing to change
  * - `behind`: the watch of Nodes has to catch up first
- * - `unreadable`: it cannot be parsed, and no Node gets subnets
+ * - `unreadable`: it cannot be parsed, or is being deleted without the finalizer that keeps it, and no Node gets subnets
  */
 export type ReservationOutcome =
   | {

@@ -1,9 +1,8 @@
 import { Prefix } from '../../cidr/index.js'
-import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
-import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
+import { isDeleting } from '../../crd/meta/object.js'
 import { listed } from '../../errors/listed.js'
 import { type JsonPatchEffect, type Plan, patchIfFields, type TrimmedObject } from '../../plan/index.js'
-import { type NodeIPAMContext, nodeKey, type RangeFacts, type Reservation, tell } from './context.js'
+import { type NodeIPAMContext, nodeKey, type Reservation, tell } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
 import type { ReadShared } from './reservations.js'
@@ -35,7 +34,7 @@ export function planNode(
   if (node.isDeleting) return { outcome: { kind: 'deleting', message: `Node ${name} is being deleted` }, effects: [] }
   const reservation = state.reservations.get(name)
   if (shared !== undefined && reservation !== undefined && reservation.uid === object.metadata.uid) {
-    return planReserved(node, object, reservation, shared, nowMs)
+    return planReserved(node, object, reservation, { context, shared, nowMs })
   }
   const choice = state.subnets.choose(node)
   if (choice === undefined) state.waiting.add(name)
@@ -45,7 +44,7 @@ export function planNode(
   if (choice === undefined) {
     const message = notAvailable(node, context)
     // it is planned again when that range gives subnets
-    const isSoon = [...(cache.ranges ?? [])].some(isOpening)
+    const isSoon = state.subnets.rangesFor(node).some((range) => state.subnets.isOpening(range))
     const causes = isSoon ? [] : [{ reason: 'CIDRNotAvailable', message } as const]
     const effects = tell(key, object, causes, context, open)
     return { outcome: { kind: 'waiting', message }, effects }
@@ -60,22 +59,29 @@ export function planNode(
   return { outcome: { kind: 'assigned', message, node: name, choice }, effects: [assign(object, choice)] }
 }
 
-/** Whether a range gives subnets soon: it is to get its finalizer first. */
-function isOpening({ object, read }: RangeFacts): boolean {
-  return read.ok && !isDeleting(object) && !hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
-}
-
 /** The patch for an entry: by the controller that has made it, or by any after a while. */
 function planReserved(
-  { name }: NodeFacts,
+  node: NodeFacts,
   object: TrimmedObject,
   reservation: Reservation,
-  { name: range, identity, takeOverSeconds }: ReadShared,
-  nowMs: number,
+  {
+    context,
+    shared,
+    nowMs,
+  }: { readonly context: NodeIPAMContext; readonly shared: ReadShared; readonly nowMs: number },
 ): Plan<NodeOutcome> {
+  const { name } = node
+  const { name: range, identity, takeOverSeconds } = shared
   const { by, podCIDRs, subnets } = reservation
   if (subnets.length !== podCIDRs.length || subnets.length === 0) {
     return { outcome: { kind: 'failed', message: `the entry of Node ${name} in ${range} cannot be read` }, effects: [] }
+  }
+  const problem = conflictOf({ name, subnets, problems: [] }, context, 'Node')
+  const effects = tell(nodeKey(name), object, problem === undefined ? [] : [problem], context, ['CIDRAssignmentFailed'])
+  if (problem !== undefined) {
+    // its entry stays: a patch for it may be on its way
+    const message = `${problem.message}: delete one of these Nodes and create it again`
+    return { outcome: { kind: 'conflict', message, problems: [problem] }, effects }
   }
   reservation.sinceMs ??= nowMs
   const waitMs = reservation.sinceMs + takeOverSeconds * 1000 - nowMs
@@ -121,14 +127,23 @@ function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): strin
   return `no range is for Node ${node.name}${which}`
 }
 
-/** The subnets of a Node that overlap those of others, or else what contradicts itself in its fields. */
-function conflictOf({ name, subnets, problems }: NodeFacts, { state }: NodeIPAMContext): SubnetProblem | undefined {
+/**
+ * The subnets of a Node that overlap those of others, or else what contradicts itself in its fields.
+ *
+ * @param kind of the others. Left out: all
+ */
+function conflictOf(
+  { name, subnets, problems }: Pick<NodeFacts, 'name' | 'subnets' | 'problems'>,
+  { state }: NodeIPAMContext,
+  kind?: 'Node',
+): SubnetProblem | undefined {
   const shared: Prefix[] = []
   const sentences: string[] = []
   for (const subnet of subnets) {
     const others = state.subnets.ledger
       .holders(subnet)
       .filter(({ reason, holder }) => reason !== 'pending' && holder.key !== nodeKey(name))
+      .filter(({ holder }) => kind === undefined || holder.kind === kind)
     if (others.length > 0) shared.push(subnet)
     for (const { prefix, holder } of others) {
       sentences.push(`${Prefix.format(subnet)} overlaps ${Prefix.format(prefix)} of ${holder.key}`)

@@ -5,28 +5,26 @@ import { addFinalizer, type Effect, type Plan, removeFinalizer } from '../../pla
 import { type NodeIPAMContext, rangeKey, tell } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
+import { isEnded, type ReadShared } from './reservations.js'
 
 /**
  * The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1).
  *
- * @param keepUntilMs when one that was deleted at a time, and has no users, may end
+ * @param shared where several controllers give subnets
  */
 export function planRange(
   name: string,
   context: NodeIPAMContext,
-  keepUntilMs: (deletedMs: number) => number,
-  nowMs: number,
+  shared: ReadShared | undefined,
 ): Plan<RangeOutcome> | undefined {
   const facts = context.cache.ranges?.get(name)
   if (facts === undefined) return undefined
   const { object, read, prefixes } = facts
   if (isDeleting(object)) {
     const nodes = [...new Set(prefixes.flatMap((prefix) => context.state.subnets.nodesIn(prefix)))]
-    const waitMs = keepUntilMs(Date.parse(object.metadata.deletionTimestamp ?? '')) - nowMs
-    if (nodes.length === 0 && waitMs > 0) {
-      const message = `ClusterCIDR ${name} is kept until all controllers know that it is being deleted`
-      const requeueAfterSeconds = Math.ceil(waitMs / 1000)
-      return { outcome: { kind: 'blocked', message, nodes }, effects: [], requeueAfterSeconds }
+    if (nodes.length === 0 && shared !== undefined && !isEnded(object, shared, context)) {
+      const message = `ClusterCIDR ${name} is kept until no controller can give subnets of it`
+      return { outcome: { kind: 'blocked', message, nodes }, effects: [], requeueAfterSeconds: 1 }
     }
     if (nodes.length === 0) return released(object)
     const message = `ClusterCIDR ${name} is kept until these Nodes are deleted: ${listed(nodes, ', ')}`
@@ -49,10 +47,9 @@ export function planRange(
 export function planDefault(
   spec: ClusterCIDRSpec,
   context: NodeIPAMContext,
-  keepUntilMs: (deletedMs: number) => number,
-  nowMs: number,
+  shared: ReadShared | undefined,
 ): Plan<RangeOutcome> | undefined {
-  const existing = planRange(DEFAULT_CLUSTER_CIDR, context, keepUntilMs, nowMs)
+  const existing = planRange(DEFAULT_CLUSTER_CIDR, context, shared)
   if (existing !== undefined) return existing
   const object: ClusterCIDR = {
     apiVersion: ClusterCIDR.info.apiVersion,

@@ -80,8 +80,6 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
   const spec = range === undefined ? options.defaultClusterCIDR : undefined
   const shared = options.shared && readShared(options.shared)
   const named = (name: string) => ({ fields: { 'metadata.name': name } })
-  // a controller does not know what another one is giving, unless it has a part in it
-  const keepUntilMs = (deletedMs: number) => (shared === undefined ? 0 : deletedMs + SHARED_GRACE_MS)
   const all = (keys: Iterable<string>): ReadonlySet<string> => {
     const woken = new Set(keys)
     return shared === undefined || woken.size === 0 ? woken : woken.add(reservationsKey(shared.name))
@@ -105,6 +103,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
         sent: before?.sent ?? new SentEvents(),
         waiting: new Set(),
         reservations: new Map(),
+        ended: new Set(),
       }
     },
     wakes: {
@@ -131,8 +130,8 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
         case 'SubnetReservations':
           return shared && planReservations(name, shared.identity, context)
         default:
-          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context, keepUntilMs, nowMs)
-          return planRange(name, context, keepUntilMs, nowMs)
+          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context, shared)
+          return planRange(name, context, shared)
       }
     },
     refused(key, { code, message }, context) {
@@ -173,9 +172,6 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
   })
   return Object.assign(planner, { entries: () => planner.context.state.subnets.ledger.entries() })
 }
-
-/** How long a ClusterCIDR without users is kept after its deletion where several controllers give subnets: as long as Kubernetes keeps a ServiceCIDR. */
-const SHARED_GRACE_MS = 10_000
 
 /** What a plan gives, and to which Nodes. */
 function choicesOf(outcome: NodeIPAMOutcome): readonly { readonly node: string; readonly choice: SubnetChoice }[] {

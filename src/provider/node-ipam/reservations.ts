@@ -1,11 +1,18 @@
 import { Prefix } from '../../cidr/index.js'
-import { MAX_RESERVATIONS, type SubnetReservation, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import {
+  MAX_ENDED,
+  MAX_RESERVATIONS,
+  RESERVATIONS_FINALIZER,
+  type SubnetReservation,
+  SubnetReservations,
+} from '../../crd/ipam-kit/index.js'
+import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Delta, isOlderVersion, type Plan, patchObject } from '../../plan/index.js'
-import { type NodeIPAMContext, nodeKey } from './context.js'
+import { type NodeIPAMContext, nodeKey, type RangeFacts, rangeKey } from './context.js'
 import type { ReservationOutcome } from './outcome.js'
 import type { SubnetChoice } from './subnets.js'
-import { parsedOf, wakesOfRelease } from './wakes.js'
+import { openRange, parsedOf, wakesOfRelease } from './wakes.js'
 
 /** Several controllers that give subnets at the same time. */
 export interface SharedNodeIPAM {
@@ -38,7 +45,7 @@ export function reservationsKey(name: string): string {
   return `SubnetReservations ${name}`
 }
 
-/** Takes the entries in, and wakes the Nodes whose entry has changed, and what waits for the subnets of entries that were removed. */
+/** Takes the entries in, and wakes the Nodes whose entry has changed, and what waits: for the subnets of entries that were removed, or for ranges to be ended. */
 export function wakesOfReservations({ now }: Delta<SubnetReservations>, context: NodeIPAMContext): readonly string[] {
   const { reservations, subnets } = context.state
   const entries = new Map((parsedOf(now)?.spec.entries ?? []).map((entry) => [entry.node, entry]))
@@ -61,7 +68,29 @@ export function wakesOfReservations({ now }: Delta<SubnetReservations>, context:
     subnets.setNode(name, prefixes, 'reserved')
     changed.add(name)
   }
-  return [...[...changed].map(nodeKey), ...wakesOfRelease(released, context)]
+  const ending = endRanges(parsedOf(now)?.spec.ended ?? [], context)
+  return [...[...changed].map(nodeKey), ...ending, ...wakesOfRelease(released, context)]
+}
+
+/** Takes in which ranges are ended, and wakes those. */
+function endRanges(uids: readonly string[], context: NodeIPAMContext): readonly string[] {
+  const { ended } = context.state
+  const before = new Set(ended)
+  ended.clear()
+  for (const uid of uids) ended.add(uid)
+  const changed = [...(context.cache.ranges ?? [])].filter(({ object: { metadata } }) => {
+    return before.has(metadata.uid ?? '') !== ended.has(metadata.uid ?? '')
+  })
+  for (const facts of changed) openRange(facts.object.metadata.name, facts, context)
+  return changed.map(({ object }) => rangeKey(object.metadata.name))
+}
+
+/** Whether no controller can give subnets of a ClusterCIDR any more, and all that were given are known here: it is ended, and the watch of Nodes is as far. */
+export function isEnded({ metadata }: KubeObject, { name }: ReadShared, { cache, state }: NodeIPAMContext): boolean {
+  const reservations = cache.reservations?.get(name)
+  if (reservations === undefined || !state.ended.has(metadata.uid ?? '')) return false
+  const { nodesVersion } = reservations.spec
+  return nodesVersion === undefined || (/^\d+$/.test(nodesVersion) && cache.nodes.hasReached(nodesVersion))
 }
 
 function isSameEntry(entry: SubnetReservation | undefined, known: SubnetReservation): boolean {
@@ -75,6 +104,9 @@ function isSameEntry(entry: SubnetReservation | undefined, known: SubnetReservat
  * 1. An entry is made from all entries of that version, and from the subnets of all Nodes up to `nodesVersion`: the subnets of a Node whose entry was removed are known.
  * 2. A Node is patched with the subnets of its entry alone, on the condition that it has none, and for its uid.
  * 3. An entry is removed when the Node has subnets or does not exist any more. A patch for it that arrives later does nothing.
+ *
+ * And why no ClusterCIDR loses its finalizer while a Node has a subnet of it: its uid is added to `ended` first, and no entry that is written on that version, or a later one,
+ * is of it.
  */
 export function planReservations(
   name: string,
@@ -84,7 +116,12 @@ export function planReservations(
   const entry = cache.reservations?.entry(name)
   if (entry === undefined) return create(name)
   if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
-  const { entries, nodesVersion } = entry.value.spec
+  const { entries, nodesVersion, ended = [] } = entry.value.spec
+  const isKept = hasFinalizer(entry.object, RESERVATIONS_FINALIZER)
+  if (isDeleting(entry.object) && !isKept) {
+    const message = `SubnetReservations ${name} is being deleted: no Node gets subnets until it is created again`
+    return { outcome: { kind: 'unreadable', message }, effects: [] }
+  }
   if (nodesVersion !== undefined && !/^\d+$/.test(nodesVersion)) {
     const message = `spec.nodesVersion of SubnetReservations ${name} is not a number: no Node gets subnets`
     return { outcome: { kind: 'unreadable', message }, effects: [] }
@@ -108,12 +145,25 @@ export function planReservations(
     versions.push(metadata.resourceVersion)
     return { node, uid: metadata.uid ?? '', podCIDRs: choice.subnets.map(Prefix.format), by: identity }
   })
-  if (added.length === 0 && kept.length === entries.length) {
+  const ending = endingRanges(cache)
+  const isSame = added.length === 0 && kept.length === entries.length && ending.every((uid) => state.ended.has(uid))
+  if (isSame && isKept) {
     return { outcome: { kind: 'reserved', message: `${entries.length} Nodes have reservations` }, effects: [] }
   }
-  const message = `reserve subnets for ${added.length} Nodes, remove ${entries.length - kept.length} entries`
-  const spec = { entries: [...kept, ...added], nodesVersion: newest(versions) }
-  return { outcome: { kind: 'reserving', message, choices }, effects: [patchObject(entry.object, { spec }, message)] }
+  const removed = entries.length - kept.length
+  const message = `reserve subnets for ${added.length} Nodes, remove ${removed} entries, end ${ending.length} ranges`
+  // those of now first: what was ended longest ago leaves
+  const allEnded = [...new Set([...ending, ...ended])].slice(0, MAX_ENDED)
+  const spec = { entries: [...kept, ...added], nodesVersion: newest(versions), ended: allEnded }
+  const { finalizers = [] } = entry.object.metadata
+  const patch = { spec, ...(!isKept && { metadata: { finalizers: [...finalizers, RESERVATIONS_FINALIZER] } }) }
+  return { outcome: { kind: 'reserving', message, choices }, effects: [patchObject(entry.object, patch, message)] }
+}
+
+/** The uids of the ClusterCIDRs that are being deleted, as many as fit. */
+function endingRanges({ ranges = [] }: { readonly ranges?: Iterable<RangeFacts> }): readonly string[] {
+  const uids = [...ranges].flatMap(({ object }) => (isDeleting(object) ? (object.metadata.uid ?? []) : []))
+  return uids.slice(0, MAX_ENDED)
 }
 
 /** What each of the oldest Nodes that wait would get. Changes nothing. */
@@ -134,7 +184,12 @@ function chooseFor(most: number, { cache, state }: Pick<NodeIPAMContext, 'cache'
 
 function create(name: string): Plan<ReservationOutcome> {
   const { apiVersion, kind } = SubnetReservations.info
-  const object: SubnetReservations = { apiVersion, kind, metadata: { name }, spec: { entries: [] } }
+  const object: SubnetReservations = {
+    apiVersion,
+    kind,
+    metadata: { name, finalizers: [RESERVATIONS_FINALIZER] },
+    spec: { entries: [] },
+  }
   const message = `SubnetReservations ${name} is created`
   return { outcome: { kind: 'reserving', message, choices: [] }, effects: [{ kind: 'create', object, why: message }] }
 }

@@ -20,9 +20,10 @@ export const serviceWatch: Watch<ServiceFacts> = {
     const prefixes: Prefix[] = []
     const problems: string[] = []
     for (const each of [cidrs ?? []].flat()) {
-      const read = Prefix.safeParse(String(each), { profile: 'k8s-legacy-read' })
+      const text = typeof each === 'string' ? each : String(JSON.stringify(each))
+      const read = Prefix.safeParse(text, { profile: 'k8s-legacy-read' })
       if (read.ok) prefixes.push(Prefix.masked(read.value))
-      else problems.push(`${quote(String(each))} in spec.cidrs is not a CIDR`)
+      else problems.push(`${quote(text)} in spec.cidrs is not a CIDR`)
     }
     if (prefixes.length + problems.length === 0) problems.push('spec.cidrs names no range')
     return { ok: true, value: { object, prefixes, problems } }

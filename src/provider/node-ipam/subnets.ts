@@ -84,6 +84,11 @@ export class NodeSubnets {
     this.#ordered = undefined
   }
 
+  /** Whether a range gives subnets soon: it is to get its finalizer first. */
+  isOpening({ name }: NodeRange): boolean {
+    return this.#opening.has(name)
+  }
+
   /** The ranges that give subnets. */
   ranges(): readonly NodeRange[] {
     return [...this.#ranges.values()]
@@ -93,7 +98,7 @@ export class NodeSubnets {
   choose(node: Pick<NodeFacts, 'metadata'>): SubnetChoice | undefined {
     for (const range of this.rangesFor(node)) {
       const subnets = this.isOpen(range) ? this.#next(range) : undefined
-      if (subnets !== undefined) return this.#opening.has(range.name) ? undefined : { range: range.name, subnets }
+      if (subnets !== undefined) return this.isOpening(range) ? undefined : { range: range.name, subnets }
     }
     return undefined
   }

@@ -55,13 +55,20 @@ function openIn(network: ClusterNetwork | undefined): ReadonlySet<string> {
 export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, context: NodeIPAMContext) {
   const { state } = context
   const [had, has] = [parsedOf(before), parsedOf(now)]
-  const range = has?.read.ok === true && !isDeleting(has.object) ? has.read.value : undefined
-  // without its finalizer a ClusterCIDR may be gone before a subnet of it is written
-  state.subnets.setRange(name, range, has !== undefined && !hasFinalizer(has.object, CLUSTER_CIDR_FINALIZER))
+  openRange(name, has, context)
   if (now === undefined) state.sent.retain(rangeKey(name))
   const prefixes = [...(had?.prefixes ?? []), ...(has?.prefixes ?? [])]
   const nodes = new Set(prefixes.flatMap((prefix) => state.subnets.nodesIn(prefix)))
   return [rangeKey(name), ...[...nodes].map(nodeKey), ...waitingNodes(context)]
+}
+
+/** Has a ClusterCIDR give subnets, or no more. */
+export function openRange(name: string, facts: RangeFacts | undefined, { state }: NodeIPAMContext): void {
+  const isOpen =
+    facts?.read.ok === true && !isDeleting(facts.object) && !state.ended.has(facts.object.metadata.uid ?? '')
+  // without its finalizer a ClusterCIDR may be gone before a subnet of it is written
+  const isOpening = facts !== undefined && !hasFinalizer(facts.object, CLUSTER_CIDR_FINALIZER)
+  state.subnets.setRange(name, isOpen ? facts.read.value : undefined, isOpening)
 }
 
 /** The ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */

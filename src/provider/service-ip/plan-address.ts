@@ -10,7 +10,7 @@ import {
   proofOfAbsence,
 } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
-import { addressKey, isInRange, type Problem, reportProblems, type ServiceContext } from './state.js'
+import { addressKey, isInRange, type Problem, problemKey, reportProblems, type ServiceContext } from './state.js'
 import { type SeenAddress, wantsAddress } from './watches.js'
 
 /** What an IPAddress is for. */
@@ -30,14 +30,14 @@ export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs 
   const { object } = seen
   const key = addressKey(object.metadata.name)
   const finding = findingOf(seen, context)
-  const { due, requeueAfterSeconds } = state.absences.look(key, finding.is === 'surplus' ? [finding.why] : [], nowMs)
-  const problems = finding.is === 'problem' ? [finding.problem] : []
+  const { due, requeueAfterSeconds } = state.absences.look(key, waitsFor(finding), nowMs)
+  const problems = finding.is === 'problem' && due.size > 0 ? [finding.problem] : []
   const events = reportProblems(key, object, problems, state)
   switch (finding.is) {
     case 'fine':
       return { outcome: finding.outcome, effects: events }
     case 'problem':
-      return { outcome: { kind: 'problem', message: finding.problem.message }, effects: events }
+      return { outcome: { kind: 'problem', message: finding.problem.message }, effects: events, requeueAfterSeconds }
     case 'surplus': {
       const { why, proof } = finding
       if (due.size === 0) return { outcome: { kind: 'waiting', message: why }, effects: events, requeueAfterSeconds }
@@ -45,6 +45,12 @@ export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs 
       return { outcome: { kind: 'repaired', message: why }, effects: [...proof, deleteObject(object, why), event] }
     }
   }
+}
+
+/** What has to be so for the grace period. */
+function waitsFor(finding: Finding): readonly string[] {
+  if (finding.is === 'fine') return []
+  return [finding.is === 'surplus' ? finding.why : problemKey(finding.problem)]
 }
 
 function findingOf(seen: SeenAddress, context: ServiceContext): Finding {

@@ -99,8 +99,10 @@ function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
   const held = prefixesOf(object).flatMap((prefix) => state.ledger.holders(prefix))
   const isAround = (other: ServiceCIDR) =>
     prefixesOf(other).some((prefix) => held.some((entry) => Prefix.contains(prefix, entry.prefix)))
+  // one without the finalizer would go at once if it was deleted, and leave the addresses in no range
+  const stays = (other: ServiceCIDR) => !isDeleting(other) && hasFinalizer(other, SERVICE_CIDR_FINALIZER)
   const others = [...cache.ranges].filter(
-    (other) => other.metadata.name !== object.metadata.name && !isDeleting(other) && isAround(other),
+    (other) => other.metadata.name !== object.metadata.name && stays(other) && isAround(other),
   )
   const covered = RangeSet.fromPrefixes(others.flatMap(prefixesOf))
   const left = held.filter(({ prefix }) => !RangeSet.contains(covered, prefix))

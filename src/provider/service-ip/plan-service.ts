@@ -14,7 +14,7 @@ import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject
 import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type ServiceRefusal } from './choose.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { familyName, isReadyObject } from './ranges.js'
-import { isInRange, type Problem, reportProblems, type ServiceContext, serviceKey } from './state.js'
+import { isInRange, type Problem, problemKey, reportProblems, type ServiceContext, serviceKey } from './state.js'
 import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } from './watches.js'
 
 /** Annotation of an IPAddress that was adopted: `uid/resourceVersion` of the Service at that time. */
@@ -35,14 +35,16 @@ export function planService(
   const looks = clusterIPsOf(service).map((text) => lookAt(text, name, context))
   const problems = looks.flatMap(({ problem }) => problem ?? [])
   const missing = looks.flatMap((look) => look.missing ?? [])
-  const { due, requeueAfterSeconds } = absences.look(key, missing, nowMs)
-  const events = reportProblems(key, service, problems, context.state)
-  if (due.size > 0) {
+  const { due, requeueAfterSeconds } = absences.look(key, [...missing, ...problems.map(problemKey)], nowMs)
+  const lasting = problems.filter((problem) => due.has(problemKey(problem)))
+  const events = reportProblems(key, service, lasting, context.state)
+  const repairs = missing.filter((text) => due.has(text))
+  if (repairs.length > 0) {
     // the Service may be gone by now: its IPAddress was deleted after it
     const check = guard(service, 'it has the address')
-    const creates = [...due].map((text) => createAddress(text, service, `Service ${name} has the address`))
-    const told = [...due].map((text) => repairEvent(service, text))
-    const message = `${[...due].join(' and ')} had no IPAddress`
+    const creates = repairs.map((text) => createAddress(text, service, `Service ${name} has the address`))
+    const told = repairs.map((text) => repairEvent(service, text))
+    const message = `${repairs.join(' and ')} had no IPAddress`
     return {
       outcome: { kind: 'repaired', message },
       effects: [check, ...creates, ...told, ...events],

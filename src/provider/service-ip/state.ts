@@ -138,6 +138,11 @@ export interface Problem {
   readonly message: string
 }
 
+/** Names a problem among those of an object. */
+export function problemKey({ reason, message }: Problem): string {
+  return `${reason} ${message}`
+}
+
 /** Events for those problems of a key that were not reported yet: one for each cause, not for each plan. */
 export function reportProblems(
   key: string,
@@ -146,10 +151,10 @@ export function reportProblems(
   { told }: Pick<ServiceIPState, 'told'>,
 ): readonly EventEffect[] {
   const before = told.get(key)
-  const now = new Set(problems.map(({ reason, message }) => `${reason} ${message}`))
+  const now = new Set(problems.map(problemKey))
   if (now.size === 0) told.delete(key)
   else told.set(key, now)
   return problems
-    .filter(({ reason, message }) => before?.has(`${reason} ${message}`) !== true)
+    .filter((problem) => before?.has(problemKey(problem)) !== true)
     .map((problem) => eventAbout(object, { type: 'Warning', ...problem }))
 }

@@ -129,8 +129,10 @@ function givenSubnetsAreFree(seen: Seen, change: HistoryChange): string | undefi
 /** One subnet of each family of a range that was open, and for the Node, when the subnets were chosen, and that exists as long as they are in use. */
 function givenSubnetsAreOfOneRange(seen: Seen, change: HistoryChange): string | undefined {
   const given = givenBy(seen, change)
-  if (given === undefined || seen.isShared) return undefined
+  if (given === undefined) return undefined
   const { history, flags } = seen
+  if (seen.isShared)
+    return isOfAnyRange(seen, given) ? undefined : `Node ${given.name} was given subnets of no ClusterCIDR`
   const { knows } = given.givenBy!
   const { spec, metadata } = Node.parse(change.object)
   if (spec.podCIDR !== spec.podCIDRs?.[0]) return `podCIDR of Node ${given.name} is not the first of podCIDRs`
@@ -147,16 +149,22 @@ function givenSubnetsAreOfOneRange(seen: Seen, change: HistoryChange): string | 
   return isThere ? undefined : `Node ${given.name} was given subnets of a ClusterCIDR that does not exist any more`
 }
 
-function usedRangesKeepTheirFinalizer(
-  { history, isShared }: Seen,
-  { object, before, isGone, by }: HistoryChange,
-): string | undefined {
-  if (isShared || by === undefined || before === undefined || !ClusterCIDR.is(object)) return undefined
+/** Whether subnets are of a ClusterCIDR that exists, being deleted or not, and other than one. */
+function isOfAnyRange({ history, flags }: Seen, { spans }: SubnetUser, but?: string): boolean {
+  const living = history.clusterCIDRs.now.filter(({ object }) => object.metadata.uid !== but)
+  const ranges = [...(flags === undefined ? [] : [flags]), ...living.flatMap(({ object }) => rangeOf(object) ?? [])]
+  return ranges.some((range) => areOf(range, spans))
+}
+
+function usedRangesKeepTheirFinalizer(seen: Seen, { object, before, isGone, by }: HistoryChange): string | undefined {
+  const { history, isShared } = seen
+  if (by === undefined || before === undefined || !ClusterCIDR.is(object)) return undefined
   if (!hasFinalizer(before, CLUSTER_CIDR_FINALIZER) || (!isGone && hasFinalizer(object, CLUSTER_CIDR_FINALIZER)))
     return undefined
   // while the write is on its way a Node may get a subnet of another range that overlaps this one
   const open = history.clusterCIDRs.now.filter(isOpen).flatMap((version) => rangeOf(version.object) ?? [])
-  const isOfAnother = ({ spans }: SubnetUser) => open.some((range) => areOf(range, spans))
+  const isOfAnother = (user: SubnetUser) =>
+    isShared ? isOfAnyRange(seen, user, object.metadata.uid) : open.some((range) => areOf(range, user.spans))
   const user = usersOf(ClusterCIDR.parse(before), history).find(
     (each) => each.since < by.knows || (each.givenBy !== undefined && !isOfAnother(each)),
   )
@@ -206,7 +214,7 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   ]
   const isFree = (subnet: Span) => !taken.some((one) => overlap(one, subnet))
   const open = history.clusterCIDRs.now.filter(isOpen).flatMap(({ object }) => rangeOf(object) ?? [])
-  return bareNodes(history).flatMap((node) => {
+  return waitingNodes(seen).flatMap((node) => {
     const ranges = (flags === undefined ? open : [flags]).filter(
       (range) => isFor(range, node) && isAccepted(range, seen),
     )
@@ -215,11 +223,13 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   })
 }
 
-/** The Nodes that wait for subnets. */
-function bareNodes({ nodes }: NodeIPAMHistory): readonly Node[] {
-  return nodes.now
+/** The Nodes that wait for subnets, without those whose entry has what people have given to another Node: they wait until one of the two is deleted, and were told so. */
+function waitingNodes({ history, told, isShared }: Seen): readonly Node[] {
+  const hasPreset = [...history.users.values()].some(({ givenBy }) => givenBy === undefined)
+  const isBlocked = ({ metadata: { uid } }: Node) => isShared && hasPreset && told.has(toldKey(uid, 'CIDRConflict'))
+  return history.nodes.now
     .filter((version) => isOpen(version) && textsOf(version.object).length === 0)
-    .map(({ object }) => object)
+    .flatMap(({ object }) => (isBlocked(object) ? [] : object))
 }
 
 function finalizersAreOn({ history, hasDefault }: Seen): readonly string[] {
@@ -252,7 +262,7 @@ function problemsWereTold(seen: Seen): readonly string[] {
   const missing = (uid: string | undefined, name: string, reason: NodeIPAMEventReason) =>
     told.has(toldKey(uid, reason)) ? [] : [`${name} was never told of: ${reason}`]
   return [
-    ...bareNodes(history).flatMap(({ metadata: { uid, name } }) => missing(uid, `Node ${name}`, 'CIDRNotAvailable')),
+    ...waitingNodes(seen).flatMap(({ metadata: { uid, name } }) => missing(uid, `Node ${name}`, 'CIDRNotAvailable')),
     ...history.nodes.now.flatMap(({ object }) => {
       const reason = reasonFor(object, seen)
       return reason === undefined ? [] : missing(object.metadata.uid, `Node ${object.metadata.name}`, reason)

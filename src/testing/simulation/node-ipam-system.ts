@@ -28,7 +28,7 @@ export interface NodeIPAMSystemOptions {
   readonly network?: boolean | undefined
   /**
    * Whether all writers give subnets at the same time, over one SubnetReservations, so that they may also stand still between their check that they may write and the write.
-   * People set no subnets by hand then. Default false.
+   * People set no subnets by hand then, and delete the SubnetReservations now and then. Default false.
    */
   readonly shared?: boolean | undefined
 }
@@ -124,6 +124,7 @@ export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSy
     ...(ranges !== 'flags' && RANGE_STEPS),
     ...(services === 'objects' && { services: [2, changeServices] }),
     ...(network && { answer: [4, answer] }),
+    ...(shared && { forget: [1, deleteReservations] }),
   }
   return {
     kinds: [Node.info, ClusterCIDR.info, ServiceCIDR.info, SubnetReservations.info, ClusterNetwork.info],
@@ -263,6 +264,11 @@ async function answer(store: Store, dice: Dice): Promise<void> {
   const { resourceVersion } = found.value.metadata
   const status = { answers: [...others, ...given] }
   await store.patch(refTo(ClusterNetwork.info, NETWORK), { status }, { subresource: 'status', resourceVersion })
+}
+
+/** Somebody takes the entries of controllers for left-overs. */
+async function deleteReservations(store: Store): Promise<void> {
+  await store.delete(refTo(SubnetReservations.info, 'node-ipam'))
 }
 
 async function changeServices(store: Store, dice: Dice): Promise<void> {

@@ -3,7 +3,7 @@ import { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork, type ClusterNetworkSpec, type ClusterNetworkStatus } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import type { Change } from 'ipam-kit/plan'
+import type { Change, EventEffect } from 'ipam-kit/plan'
 import {
   acceptedRanges,
   type NetworkViewOptions,
@@ -12,6 +12,7 @@ import {
   networkViewPlanner,
   usedBeforeKnown,
 } from 'ipam-kit/provider/network-view'
+import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { Controller, runKey, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -54,7 +55,8 @@ const network = (spec: ClusterNetworkSpec): KubeObject => ({
   spec,
 })
 
-const run = (options: NetworkViewOptions = {}) => runUntilQuiet(store, [networkViewPlanner(options)], { now })
+const run = (options: NetworkViewOptions = {}) =>
+  runUntilQuiet(store, [networkViewPlanner({ create: true, ...options })], { now })
 
 async function status(): Promise<ClusterNetworkStatus> {
   const read = await store.get(networkRef)
@@ -78,7 +80,27 @@ async function answer(consumer: string, cidr: string, accepted: boolean): Promis
 }
 
 describe('the object', () => {
-  test('is created, and says what is known in the fewest prefixes; a second run writes nothing', async () => {
+  test('is waited for, also when it was deleted: its consumers would not be asked any more', async () => {
+    await create(network({ consumers: [{ name: 'flannel' }] }), clusterCIDR('a', '10.0.0.0/16'))
+    const events: EventEffect[] = []
+    const planner = networkViewPlanner()
+    const settled = () => runUntilQuiet(store, [planner], { now, onEvent: (event) => void events.push(event) })
+    await settled()
+    expect(await states()).toEqual(['10.0.0.0/16 Proposed'])
+    await store.delete(networkRef)
+    for (let round = 0; round < 3; round++) expect((await settled()).written).toBe(0)
+    expect((await store.get(networkRef)).ok).toBe(false)
+    expect(events.map(({ about, reason }) => `${about.kind} ${about.name} ${reason}`)).toEqual([
+      'ClusterNetwork pods ClusterNetworkMissing',
+    ])
+    // another process knows nothing of the one that was there
+    expect((await run({ create: false })).written).toBe(0)
+    await create(network({ consumers: [{ name: 'flannel' }] }))
+    await settled()
+    expect(await states()).toEqual(['10.0.0.0/16 Proposed'])
+  })
+
+  test('is created where that is asked for, and says what is known in the fewest prefixes; a second run writes nothing', async () => {
     await create(
       clusterCIDR('a', '10.0.0.0/17,fd00::/48'),
       clusterCIDR('b', '10.0.128.0/17'),
@@ -138,7 +160,7 @@ describe('the object', () => {
     expect(consistent?.message).toBe(
       'conflicts: 2 (10.9.0.0/24 of Node m overlaps 10.9.0.0/24 of Node n; 10.0.0.0/16 of range a overlaps 10.0.0.0/24 of Service range 10.0.0.0/24), ' +
         'subnets of Nodes in no range: 2, ' +
-        'objects with problems: 1 (Node n: spec.podCIDRs: not a CIDR: "x": no \'/\' (at position 1))',
+        'objects with problems: 1 (Node n: "x" in podCIDRs is not a CIDR)',
     )
   })
 
@@ -269,7 +291,7 @@ describe('cost', () => {
     await create(clusterCIDR('a', '10.0.0.0/8'))
     const names = Array.from({ length: 50 }, (_, nth) => `n${nth}`)
     await create(...names.map((name, nth) => node(name, [`10.0.${nth}.0/24`])))
-    const planner = networkViewPlanner()
+    const planner = networkViewPlanner({ create: true })
     let plans = 0
     const { plan } = planner
     planner.plan = (key, time) => {
@@ -306,7 +328,7 @@ describe('cost', () => {
 
   test('numbers of Nodes are published at most once in 30 s, ranges at once', async () => {
     await create(clusterCIDR('a', '10.0.0.0/16'))
-    const planner = networkViewPlanner()
+    const planner = networkViewPlanner({ create: true })
     const timers = new VirtualTimers()
     let writes = 0
     const controller = new Controller({
@@ -367,14 +389,15 @@ describe('what is watched', () => {
     expect([known(planner.view), planner.view.problems]).toEqual([[], []])
   })
 
-  test('only what a view reads is remembered of a Node', () => {
+  test('only what node IPAM and a view read is remembered of a Node, in one watch', () => {
     const [nodes] = networkViewPlanner().watches
+    expect(nodes?.keep).toBe(nodeIPAM().watches[0]?.keep)
     const whole = { ...node('n', ['10.0.0.0/24'], { address: '192.168.0.1' }) }
     const kept = nodes?.keep?.({ ...whole, metadata: { ...whole.metadata, labels: { a: 'b' }, resourceVersion: '7' } })
-    expect(kept).toEqual({
+    expect(JSON.parse(JSON.stringify(kept))).toEqual({
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name: 'n', uid: 'uid-n', resourceVersion: '7', creationTimestamp: undefined },
+      metadata: { name: 'n', uid: 'uid-n', resourceVersion: '7', labels: { a: 'b' } },
       spec: { podCIDRs: ['10.0.0.0/24'] },
       status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] },
     })
@@ -395,7 +418,7 @@ describe('what is watched', () => {
       },
     ]
     await create(service('kubernetes', '10.0.96.0/20'), clusterCIDR('a', '10.0.0.0/16'))
-    const planner = networkViewPlanner({ sources })
+    const planner = networkViewPlanner({ sources, create: true })
     await runUntilQuiet(store, [planner], { now })
     expect(planner.view.ipv4.conflicts.map(({ kind, between: [, { name }] }) => [kind, name])).toEqual([
       ['range-service', 'kubernetes'],
@@ -437,7 +460,7 @@ describe('what is watched', () => {
 
 test('a second planner that starts late comes to the same view', async () => {
   await create(clusterCIDR('a', '10.0.0.0/16'), node('n', ['10.0.0.0/24']), node('m', ['10.1.0.0/24']))
-  const planner = networkViewPlanner()
+  const planner = networkViewPlanner({ create: true })
   await runUntilQuiet(store, [planner], { now })
   const nodes = [node('n', ['10.0.0.0/24']), node('m', ['10.1.0.0/24'])]
   expect(plain(planner.view)).toEqual(plain(networkView({ nodes, clusterCIDRs: [clusterCIDR('a', '10.0.0.0/16')] })))

@@ -150,11 +150,20 @@ describe('bad input is a problem of its object, and stops no other one', () => {
         'n',
         Array.from({ length: 1000 }, (_, nth) => `10.1.${nth >> 8}.${nth & 255}/32`),
       ),
-      ['TooManyPodCIDRs', 'TooManyPodCIDRs', 'SameFamily'],
-      ['10.1.0.0/26'],
+      ['TooManyPodCIDRs', 'SameFamily'],
+      ['10.1.0.0/23', '10.1.2.0/24', '10.1.3.0/25', '10.1.3.128/26', '10.1.3.192/27', '10.1.3.224/29'],
     ],
   ])('%s', (_, bad, reasons, cidrs) => {
     expect(problemsOf(bad)).toEqual([reasons, cidrs])
+  })
+
+  test('more than 64 ranges of one object', () => {
+    const cidrs = Array.from({ length: 65 }, (_, nth) => `10.1.0.${nth}/32`)
+    const view = networkView({ nodes: [good], clusterCIDRs: [], extraCIDRs: [{ name: 'many', cidrs }] })
+    expect([view.problems.map(({ reason }) => reason), known(view)]).toEqual([
+      ['TooManyCIDRs'],
+      ['10.0.9.0/24', '10.1.0.0/26'],
+    ])
   })
 
   test('ranges that cannot be read', () => {

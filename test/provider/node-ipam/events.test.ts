@@ -1,3 +1,4 @@
+import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
 import { Host } from './host.js'
 import { node, present, range, selects } from './objects.js'
@@ -25,6 +26,17 @@ describe('Events', () => {
     host.put(range('b', { ipv4: '10.0.0.0/24', perNodeHostBits: 7 }))
     host.delete('ClusterCIDR b')
     expect(host.told.filter((each) => each === 'n2 CIDRNotAvailable')).toHaveLength(3)
+  })
+
+  test('a Node waits in silence only for a range that is for it and is to get its finalizer first', () => {
+    const reasons = (zone: string) => {
+      const planner = nodeIPAM()
+      planner.observe(present(node('n1', { labels: { zone: 'a' } })))
+      const fresh = range('fresh', { ipv4: '10.0.0.0/24', nodeSelector: selects({ zone }) })
+      planner.observe(present({ ...fresh, metadata: { name: 'fresh', uid: 'f' } }))
+      return planner.plan('Node n1', { nowMs: 0 })?.effects.map((effect) => effect.kind === 'event' && effect.reason)
+    }
+    expect([reasons('a'), reasons('b')]).toEqual([[], ['CIDRNotAvailable']])
   })
 
   test('a conflict that has ended and comes back is told again', () => {

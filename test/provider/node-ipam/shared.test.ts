@@ -2,15 +2,17 @@ import { Prefix } from 'ipam-kit/cidr'
 import { ClusterNetwork, SubnetReservations } from 'ipam-kit/crd/ipam-kit'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
-import { node, present, range } from './objects.js'
+import { absent, node, present, range } from './objects.js'
 
 const TIME = { nowMs: Date.parse('2026-01-01T01:00:00Z') }
 const entry = { node: 'n1', uid: 'uid n1', podCIDRs: ['10.0.0.0/24'], by: 'other' }
 
-function reservations(version: string, entries: readonly object[]) {
+const FINALIZERS = ['ipam-kit.dev/reservations']
+
+function reservations(version: string, entries: readonly object[], spec: object = {}, traits: object = {}) {
   const { apiVersion, kind } = SubnetReservations.info
-  const metadata = { name: 'node-ipam', uid: 'r', resourceVersion: version }
-  return present({ apiVersion, kind, metadata, spec: { entries } } as never)
+  const metadata = { name: 'node-ipam', uid: 'r', resourceVersion: version, finalizers: FINALIZERS, ...traits }
+  return present({ apiVersion, kind, metadata, spec: { entries, ...spec } } as never)
 }
 
 describe('several controllers', () => {
@@ -18,10 +20,73 @@ describe('several controllers', () => {
     const planner = nodeIPAM({ shared: { identity: 'own' } })
     planner.observe(present(node('n1')))
     planner.observe(present(range('a', { ipv4: '10.0.0.0/16' }, { isDeleting: true })))
-    planner.observe(reservations('1', [entry]))
+    planner.observe(reservations('1', [entry], { ended: ['uid a'] }))
     expect(planner.plan('ClusterCIDR a', TIME)?.outcome).toMatchObject({ kind: 'blocked', nodes: ['n1'] })
-    expect(planner.observe(reservations('2', []))).toContain('ClusterCIDR a')
+    expect(planner.observe(reservations('2', [], { ended: ['uid a'] }))).toContain('ClusterCIDR a')
     expect(planner.plan('ClusterCIDR a', TIME)?.outcome.kind).toBe('released')
+  })
+
+  test('a ClusterCIDR that is being deleted ends when the entries say so, and all Nodes that had one are known', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(reservations('1', []))
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' }, { isDeleting: true })))
+    expect(planner.plan('ClusterCIDR a', TIME)).toMatchObject({ outcome: { kind: 'blocked' }, effects: [] })
+    expect(planner.plan('SubnetReservations node-ipam', TIME)?.effects).toMatchObject([
+      { patch: { spec: { entries: [], ended: ['uid a'] } } },
+    ])
+    expect(planner.observe(reservations('2', [], { ended: ['uid a'], nodesVersion: '9' }))).toContain('ClusterCIDR a')
+    expect(planner.plan('ClusterCIDR a', TIME)).toMatchObject({ outcome: { kind: 'blocked' }, requeueAfterSeconds: 1 })
+    planner.observe(reservations('3', [], { ended: ['uid a'] }))
+    expect(planner.plan('ClusterCIDR a', TIME)?.outcome.kind).toBe('released')
+  })
+
+  test('a range that the entries call ended gives nothing, also where its deletion is not known yet; one of its name does', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1')))
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' })))
+    planner.observe(reservations('1', [], { ended: ['uid a'] }))
+    const choices = () => planner.plan('SubnetReservations node-ipam', TIME)?.outcome
+    expect(choices()?.kind).toBe('reserved')
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' }, { uid: 'uid another' })))
+    expect(choices()).toMatchObject({ kind: 'reserving', choices: [{ node: 'n1' }] })
+  })
+
+  test('ranges that were ended before stay named as long as there is room', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' }, { isDeleting: true })))
+    const ended = Array.from({ length: 128 }, (_, nth) => `gone ${nth}`)
+    planner.observe(reservations('1', [], { ended }))
+    expect(planner.plan('SubnetReservations node-ipam', TIME)?.effects).toMatchObject([
+      { patch: { spec: { ended: ['uid a', ...ended.slice(0, 127)] } } },
+    ])
+  })
+
+  test('the entries have a finalizer: deleted by hand they stay, and go on to serve', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(node('n1')))
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' })))
+    const plan = () => planner.plan('SubnetReservations node-ipam', TIME)
+    expect(plan()?.effects).toMatchObject([{ kind: 'create', object: { metadata: { finalizers: FINALIZERS } } }])
+    planner.observe(reservations('1', [], {}, { finalizers: ['example.com/own'] }))
+    expect(plan()?.effects).toMatchObject([{ patch: { metadata: { finalizers: ['example.com/own', ...FINALIZERS] } } }])
+    planner.observe(reservations('2', [], {}, { deletionTimestamp: '2026-01-01T00:00:00Z' }))
+    expect(plan()?.outcome.kind).toBe('reserving')
+    planner.observe(reservations('3', [], {}, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x'] }))
+    expect(plan()).toMatchObject({ outcome: { kind: 'unreadable' }, effects: [] })
+  })
+
+  test('an entry whose subnet people have given to another Node is not carried out, until that one is deleted', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' } })
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' })))
+    planner.observe(present(node('n1')))
+    planner.observe(reservations('1', [{ ...entry, by: 'own' }]))
+    const other = node('n2', { podCIDRs: ['10.0.0.0/24'] })
+    expect(planner.observe(present(other))).toContain('Node n1')
+    const plan = planner.plan('Node n1', TIME)!
+    expect(plan).toMatchObject({ outcome: { kind: 'conflict' }, effects: [{ kind: 'event', reason: 'CIDRConflict' }] })
+    expect(plan.outcome.message).toMatch(/^Node n1: 10\.0\.0\.0\/24 overlaps 10\.0\.0\.0\/24 of Node n2/)
+    expect(planner.observe(absent(other))).toContain('Node n1')
+    expect(planner.plan('Node n1', TIME)?.effects).toMatchObject([{ kind: 'patch', if: { uid: 'uid n1' } }])
   })
 
   test('an entry of another controller is left to it for a while, and then carried out', () => {

@@ -1,4 +1,6 @@
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
+import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { storeOver } from 'ipam-kit/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { address, READY, range, service, using, World } from './world.js'
@@ -140,6 +142,24 @@ describe('a ServiceCIDR that is deleted', () => {
       await world.pass(3600)
       expect(await readyOf('kubernetes'), String(nth)).toBe('False Terminating')
     }
+  })
+
+  test('stays until the other one that contains its addresses has the finalizer: without it that one may go at once', () => {
+    const finalizers = [FINALIZER]
+    const versioned = (object: KubeObject, more: object = {}) => ({
+      ...object,
+      metadata: { ...object.metadata, uid: object.metadata.name, resourceVersion: '1', ...more },
+    })
+    const deleted = { finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' }
+    const planner = serviceIPs({ seed: 1 })
+    const show = (object: KubeObject) => planner.observe({ kind: 'present', object })
+    show(versioned(using('web', '10.0.1.9')))
+    show(versioned(range('narrow', '10.0.1.0/24'), deleted))
+    show(versioned(range('wide', '10.0.0.0/16')))
+    const plan = () => planner.plan('ServiceCIDR narrow', { nowMs: Date.parse('2026-01-01T01:00:00Z') })
+    expect(plan()?.outcome.message).toBe('it is being deleted, and kept by 10.0.1.9 of Service a/web')
+    show(versioned(range('wide', '10.0.0.0/16'), { finalizers, resourceVersion: '2' }))
+    expect(plan()?.outcome.message).toBe('no address depends on it')
   })
 
   test('goes at once where another one contains its addresses', async () => {

@@ -9,7 +9,7 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 
-export const kinds = [Service.info, IPAddress.info, ServiceCIDR.info]
+const kinds = [Service.info, IPAddress.info, ServiceCIDR.info]
 export const READY = { type: 'Ready', lastTransitionTime: '2026-01-01T00:00:00Z' } as const
 
 /** An object of a ServiceCIDR, without a status. */

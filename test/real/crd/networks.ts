@@ -144,7 +144,8 @@ export async function networkTests(report: Report, server: RealKubernetes): Prom
       podCIDRs: [`10.1.${nth}.0/24`, `fd00:${(nth + 1).toString(16)}::/64`],
       by: 'controller-1',
     }))
-    const { metadata } = await accepts(create(model, 'node-ipam', { entries, nodesVersion: '12345' }), 201)
+    const ended = Array.from({ length: IpamKit.MAX_ENDED }, (_, nth) => `${entries[0]!.uid.slice(0, -3)}${100 + nth}`)
+    const { metadata } = await accepts(create(model, 'node-ipam', { entries, nodesVersion: '12345', ended }), 201)
     await refuses(create(model, 'twice', { entries: [entries[0], entries[0]] }), 'Duplicate value')
     await refuses(
       create(model, 'more', { entries: [...entries, { ...entries[0], node: 'another' }] }),

@@ -7,13 +7,15 @@ import { rulesFor } from './rules.js'
 
 export const EXAMPLE = exampleNamed('node-ipam-controller', 'ipam-kit-node-ipam')
 
-const MANAGER = ['v4', 'v6', 'v6first', 'dual', 'mask', 'svc', 'svc2', 'uneven'].map((name) => `kcm-nodeipam-${name}`)
-const CONTROLLER = 'node-ipam-controller'
-/** How many control planes go through the cases of node-ipam-controller side by side: most of the time is waiting. */
-const PLANES = 3
+const NAMES = [
+  'node-ipam-controller',
+  ...['v4', 'v6', 'v6first', 'dual', 'mask', 'svc', 'svc2', 'uneven'].map((name) => `kcm-nodeipam-${name}`),
+]
+/** How many control planes go through the cases side by side: most of the time is waiting. */
+const PLANES = 4
 /** One of how many cases of a script. */
-const EVERY: { readonly [D in Depth]: number } = { full: 1, short: 4 }
-const STARTUP_MS = 3000
+const EVERY: { readonly [D in Depth]: number } = { full: 1, short: 8 }
+const STARTUP_MS = 2000
 /** Recorded were waits of up to 34 s, until a Node was tried again. Here it is woken. */
 const LONGEST_WAIT_MS = 1000
 const IGNORED = String.raw`\.message$`
@@ -24,30 +26,52 @@ interface Ground {
   readonly kubeconfig: string
 }
 
+/** Control planes, each of which goes through one case at a time. */
+class Grounds {
+  readonly #all: Ground[] = []
+  readonly #free: Ground[] = []
+  readonly #waiting: ((ground: Ground) => void)[] = []
+
+  async open(count: number): Promise<void> {
+    // one after the other: a server that comes up takes all that the machine has
+    for (let nth = 0; nth < count; nth++) {
+      const server = await startKubernetes({ bare: true })
+      this.#all.push({ server, kubeconfig: await admitExample(server, EXAMPLE) })
+      this.#free.push(this.#all.at(-1)!)
+    }
+  }
+
+  /** Does something with one that is free, or will be. */
+  async use<T>(action: (ground: Ground) => Promise<T>): Promise<T> {
+    const ground = this.#free.pop() ?? (await new Promise<Ground>((resolve) => this.#waiting.push(resolve)))
+    try {
+      return await action(ground)
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#free.push(ground)
+      else next(ground)
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map(({ server }) => server.stop()))
+  }
+}
+
 /** The example goes through what was done to kube-controller-manager and node-ipam-controller, and leaves what those have left. */
 export async function replays(report: Report, program: string, depth: Depth): Promise<void> {
-  const grounds: Ground[] = []
+  const grounds = new Grounds()
   try {
-    // one after the other: a server that comes up takes all that the machine has
-    for (let plane = 0; plane <= PLANES; plane++) {
-      const server = await startKubernetes({ bare: true })
-      grounds.push({ server, kubeconfig: await admitExample(server, EXAMPLE) })
-    }
-    const [first, ...others] = grounds
-    await Promise.all([
-      replay(report, program, { name: CONTROLLER, grounds: others, every: EVERY[depth] }),
-      (async () => {
-        for (const name of MANAGER) await replay(report, program, { name, grounds: [first!], every: EVERY[depth] })
-      })(),
-    ])
+    await grounds.open(PLANES)
+    await Promise.all(NAMES.map((name) => replay(report, program, { name, grounds, every: EVERY[depth] })))
   } finally {
-    await Promise.all(grounds.map(({ server }) => server.stop()))
+    await grounds.close()
   }
 }
 
 interface Replay {
   readonly name: string
-  readonly grounds: readonly Ground[]
+  readonly grounds: Grounds
   /** One of so many cases. */
   readonly every: number
 }
@@ -57,17 +81,13 @@ async function replay(report: Report, program: string, { name, grounds, every }:
     const script = readScript(name)
     const mode = script.flags === undefined ? '--ranges objects --order upstream' : `--ranges flags ${script.flags}`
     const controller = `${process.execPath} ${program} --metrics 0 ${mode}`
-    const cases = script.cases.filter((_, index) => index % every === 0)
+    const ids = script.cases.filter((_, index) => index % every === 0).map(({ id }) => id)
+    const waits = { startupMs: STARTUP_MS, longestWaitMs: LONGEST_WAIT_MS }
     const recordings = await Promise.all(
-      grounds.map(async (ground, nth) => {
-        const only = cases.filter((_, index) => index % grounds.length === nth).map(({ id }) => id)
-        if (only.length === 0) return { cases: [] }
-        const waits = { startupMs: STARTUP_MS, longestWaitMs: LONGEST_WAIT_MS }
-        return record(ground, { name, script, only, controller, ...waits })
-      }),
+      ids.map((id) => grounds.use((ground) => record(ground, { name, script, only: [id], controller, ...waits }))),
     )
-    const ours: Recording = { cases: recordings.flatMap((each) => each.cases) }
-    assert.equal(ours.cases.length, cases.length)
+    const ours: Recording = { cases: recordings.flatMap(({ cases }) => cases) }
+    assert.equal(ours.cases.length, ids.length)
     return judge({ name, ours }, rulesFor(script), { ignored: IGNORED })
   })
 }

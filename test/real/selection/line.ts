@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pod } from 'ipam-kit/crd/core'
+import type { KindInfo } from 'ipam-kit/crd/meta'
 import type { Store } from 'ipam-kit/store'
 import {
   type ClientNodeConfig,
@@ -22,6 +23,7 @@ const GONE = 410
 
 /** The answer to a request. */
 export interface Answered {
+  readonly method: string
   readonly path: string
   readonly status: number
   /** Of the body, as JSON. */
@@ -56,7 +58,7 @@ export class Line implements KubernetesClient {
     await this.before(path)
     this.#assertOpen()
     const answer = await this.#client.request({ ...request, path })
-    this.answers.push({ path, status: answer.status, bytes: Buffer.byteLength(answer.body) })
+    this.answers.push({ method: request.method, path, status: answer.status, bytes: Buffer.byteLength(answer.body) })
     return answer
   }
 
@@ -111,6 +113,6 @@ export async function openLine(kubeconfig: string, load: Load, options: { inOneR
   return new Line(fromClientNode(config, new Watch(config), { signal }), options)
 }
 
-export function storeOver(line: Line): Store {
-  return kubernetesStore(line, { sleep, kinds: [Pod.info] })
+export function storeOver(line: Line, kinds: readonly KindInfo[] = [Pod.info]): Store {
+  return kubernetesStore(line, { sleep, kinds })
 }

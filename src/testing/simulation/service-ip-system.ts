@@ -1,0 +1,131 @@
+import { Address, Prefix } from '../../cidr/index.js'
+import { Service } from '../../crd/core/index.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import { IPAddress, ServiceCIDR } from '../../crd/networking/index.js'
+import { unwrap } from '../../errors/index.js'
+import type { Change } from '../../plan/index.js'
+import { serviceIPs } from '../../provider/service-ip/index.js'
+import type { Store } from '../../store/index.js'
+import type { Dice } from './dice.js'
+import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
+
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
+const RANGES = {
+  first: ['10.0.0.0/29'],
+  second: ['10.0.0.8/30', 'fd00::/126'],
+  both: ['10.0.0.0/28'],
+} as const
+const RANGE_NAMES = Object.keys(RANGES) as (keyof typeof RANGES)[]
+
+/**
+ * Addresses of Services with ranges of a few addresses that overlap, and people who make, change and delete Services and ServiceCIDRs.
+ *
+ * Always: no address belongs to two Services, none that a Service has loses its IPAddress, and no controller ends a ServiceCIDR while it knows of an IPAddress in it and in no other one. At
+ * rest: each address of a Service has an IPAddress, and there are no others.
+ *
+ * Any number of writers at a time. What a writer does not know of yet when it ends a ServiceCIDR is no mistake: as in Kubernetes, the 10 s rely on watches that are not later.
+ */
+export function serviceIPSystem(): SimulatedSystem {
+  let seed = 0
+  return {
+    kinds: [Service.info, IPAddress.info, ServiceCIDR.info],
+    planner: () => serviceIPs({ seed: ++seed, graceSeconds: 2 }),
+    prepare: async (store) => {
+      for (const name of ['first', 'second'] as const) unwrap(await store.create(rangeNamed(name)))
+    },
+    act: people,
+    rules: () => new ServiceRules(),
+  }
+}
+
+function rangeNamed(name: keyof typeof RANGES): KubeObject {
+  const { apiVersion, kind } = ServiceCIDR.info
+  return { apiVersion, kind, metadata: { name }, spec: { cidrs: RANGES[name] } }
+}
+
+async function people(store: Store, dice: Dice): Promise<void> {
+  const name = dice.pick(NAMES)
+  const { apiVersion, kind } = Service.info
+  const namespace = 'a'
+  const ref = { apiVersion, kind, namespace, name }
+  const draw = dice.next()
+  if (draw < 0.5) {
+    const ipFamilyPolicy = dice.pick(['SingleStack', 'PreferDualStack', 'RequireDualStack'])
+    const named = dice.chance(0.2) ? { clusterIP: `10.0.0.${1 + dice.below(14)}` } : {}
+    await store.create({ apiVersion, kind, metadata: { namespace, name }, spec: { ipFamilyPolicy, ...named } })
+  } else if (draw < 0.7) await store.delete(ref)
+  else if (draw < 0.78) {
+    // an API server takes the addresses away with this change, and so a change back asks for new ones
+    const isExternal = dice.chance(0.5)
+    const spec = isExternal ? { type: 'ExternalName', clusterIP: null, clusterIPs: null } : { type: 'ClusterIP' }
+    await store.patch(ref, { spec })
+  } else if (draw < 0.9) await store.delete({ ...ServiceCIDR.info, name: dice.pick(RANGE_NAMES) })
+  else await store.create(rangeNamed(dice.pick(RANGE_NAMES)))
+}
+
+class ServiceRules implements SimulationRules {
+  readonly #objects = new Map<string, KubeObject>()
+  /** By the name of an IPAddress: the number of the change that has created it. */
+  readonly #since = new Map<string, number>()
+  #count = 0
+
+  observe(change: Change, { by }: ObservedWrite): string | undefined {
+    const at = this.#count++
+    const ref = change.kind === 'present' ? change.object : { kind: change.ref.kind, metadata: change.ref }
+    const key = `${ref.kind} ${ref.metadata.name}`
+    const before = this.#objects.get(key)
+    if (before === undefined && ref.kind === IPAddress.info.kind) this.#since.set(ref.metadata.name, at)
+    if (change.kind === 'present') this.#objects.set(key, change.object)
+    else this.#objects.delete(key)
+    return this.#twice() ?? this.#lost(change, before) ?? this.#rangeLost(change, before, by?.knows ?? at)
+  }
+
+  async atRest(store: Store): Promise<string | undefined> {
+    // a Service that waits for a second family keeps what was created for it
+    const waits = new Set(this.#services().flatMap(({ spec, metadata }) => (spec.clusterIPs ? [] : [metadata.name])))
+    const objects = unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object))
+    const names = objects.filter(({ spec }) => !waits.has(spec.parentRef.name)).map(({ metadata }) => metadata.name)
+    const used = this.#services().flatMap(({ spec }) => spec.clusterIPs ?? [])
+    if (names.sort().join() !== used.sort().join()) return `Services have ${used}, and there are IPAddresses ${names}`
+    return undefined
+  }
+
+  #services(): readonly Service[] {
+    return [...this.#objects.values()].filter((object) => Service.is(object)).map((object) => Service.parse(object))
+  }
+
+  #twice(): string | undefined {
+    const used = this.#services().flatMap(({ spec }) => spec.clusterIPs ?? [])
+    const twice = used.find((text, nth) => used.indexOf(text) !== nth)
+    return twice && `two Services have ${twice}`
+  }
+
+  /** Every address that a Service has was created for it, and stays. */
+  #lost(change: Change, before: KubeObject | undefined): string | undefined {
+    const has = (text: string, name: string) => {
+      const object = this.#objects.get(`IPAddress ${text}`)
+      return object !== undefined && IPAddress.parse(object).spec.parentRef.name === name
+    }
+    const lost = this.#services().find(({ spec, metadata }) =>
+      spec.clusterIPs?.some((text) => !has(text, metadata.name)),
+    )
+    if (lost === undefined) return undefined
+    return `Service ${lost.metadata.name} has ${lost.spec.clusterIPs} without IPAddress, after ${change.kind} ${before?.kind} ${before?.metadata.name}`
+  }
+
+  /** @param knows the number of the changes that are known to what has ended the range: a watch may be later than the 10 s after which it ends */
+  #rangeLost(change: Change, before: KubeObject | undefined, knows: number): string | undefined {
+    if (change.kind !== 'absent' || before === undefined || !ServiceCIDR.is(before)) return undefined
+    const ranges = [...this.#objects.values()].filter((object) => ServiceCIDR.is(object))
+    const isIn = (object: KubeObject, address: Address) =>
+      ServiceCIDR.parse(object).spec.cidrs.some((cidr) => Prefix.contains(Prefix.parse(cidr), address))
+    for (const object of this.#objects.values()) {
+      if (!IPAddress.is(object) || this.#since.get(object.metadata.name)! >= knows) continue
+      const address = Address.parse(object.metadata.name)
+      if (isIn(before, address) && !ranges.some((other) => isIn(other, address))) {
+        return `ServiceCIDR ${before.metadata.name} is gone, and ${object.metadata.name} was in it alone`
+      }
+    }
+    return undefined
+  }
+}
