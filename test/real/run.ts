@@ -24,6 +24,7 @@ import { controller } from './controller/part.js'
 import { crd } from './crd/part.js'
 import { demo } from './demo/part.js'
 import { etcd } from './etcd/part.js'
+import { floatingIP } from './floating-ip/part.js'
 import { gc } from './gc/part.js'
 import { kill } from './kill/part.js'
 import { kubernetes } from './kubernetes/part.js'
@@ -52,6 +53,7 @@ const parts: readonly Part[] = [
   gc,
   kill,
   nodeIPAMPart,
+  floatingIP,
   blocksPart,
   selection,
   demo,

@@ -19,7 +19,7 @@ export interface Options {
   readonly progress: boolean
 }
 
-export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam'
+export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam' | 'floating-ip'
 
 export type Format = 'table' | 'json' | 'yaml'
 
@@ -36,7 +36,7 @@ export const help = `${usage}
 Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
 touched.
 
-      --scenario NAME         in-cluster (default), blocks or node-ipam, see below.
+      --scenario NAME         in-cluster (default), blocks, node-ipam or floating-ip, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
@@ -63,6 +63,11 @@ Scenarios
                               added. The first is deleted while Nodes come and go, and stays until the last Node with
                               a subnet of it has left. After each step it shows what each Node has, a map, and the view
                               of the network. In memory only, as Nodes belong to their cluster. It takes no manifests.
+                              The document has the fields steps and checks.
+  floating-ip                 Machines of OpenStack come and go, and get floating IPs of a pool. The pool runs dry, a
+                              preallocated floating IP is deleted and made again, and the controller crashes in the
+                              call that creates an address. After each step it shows machines, the pool and what the
+                              cloud has. The cloud is a fake one in memory, and so is the store. It takes no manifests.
                               The document has the fields steps and checks.
 In a store other than memory the document has the field store too.
 
@@ -109,10 +114,20 @@ Exit status
   2   wrong usage, or a store whose package is not installed; or something was refused, unreadable or, for --delete,
       not found. All the rest was done
 Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is
-expected of them, and 1 if not. Of blocks and node-ipam it is 0 if every check holds, and 1 if one does not.
+expected of them, and 1 if not. Of blocks, node-ipam and floating-ip it is 0 if every check holds, and 1 if one does not.
 `
 
-const scenarios: readonly string[] = ['in-cluster', 'blocks', 'node-ipam'] satisfies readonly ScenarioName[]
+const scenarios: readonly string[] = [
+  'in-cluster',
+  'blocks',
+  'node-ipam',
+  'floating-ip',
+] satisfies readonly ScenarioName[]
+/** Those that take no other store, and what they do. */
+const IN_MEMORY: { readonly [S in ScenarioName]?: string } = {
+  'node-ipam': 'it makes and deletes Nodes',
+  'floating-ip': 'its cloud is a fake one',
+}
 const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
 
 export function parseOptions(args: readonly string[]): Parsed {
@@ -125,8 +140,9 @@ export function parseOptions(args: readonly string[]): Parsed {
   if (scenario !== 'in-cluster' && files.length + read.delete.length > 0) {
     return mistake(`-f and --delete are for manifests: --scenario ${scenario} takes none`)
   }
-  if (scenario === 'node-ipam' && read.store !== 'memory') {
-    return mistake('--scenario node-ipam takes no --store: it makes and deletes Nodes, in memory only')
+  const inMemory = IN_MEMORY[scenario]
+  if (inMemory !== undefined && read.store !== 'memory') {
+    return mistake(`--scenario ${scenario} takes no --store: ${inMemory}, in memory only`)
   }
   const store = parseStoreAddress(read.store)
   if ('problem' in store) return mistake(`--store takes ${storeForms}: ${store.problem}`)

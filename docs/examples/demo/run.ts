@@ -12,6 +12,7 @@ import {
 import { AdmittedStore } from './admitted-store.js'
 import { blocksScenario } from './blocks/scenario.js'
 import { realClock, VirtualClock } from './clock.js'
+import { floatingIPScenario } from './floating-ip/scenario.js'
 import { inClusterScenario } from './in-cluster/scenario.js'
 import type { Io } from './io.js'
 import { nodeIPAMScenario } from './node-ipam/scenario.js'
@@ -24,6 +25,7 @@ const SCENARIOS: { readonly [name in ScenarioName]: Scenario } = {
   'in-cluster': inClusterScenario,
   blocks: blocksScenario,
   'node-ipam': nodeIPAMScenario,
+  'floating-ip': floatingIPScenario,
 }
 
 /** The demo: arguments in, exit status out. */

@@ -1,8 +1,7 @@
 // A fake cloud behind Keystone's and Neutron's HTTP APIs: npx tsx fake-neutron.ts [port]
 // POST /_fake makes its calls go wrong, does what an operator does by hand, and answers what was called.
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { type CloudTroubleKind, FakeCloud, type FakeOperation, neutronHandler } from 'ipam-kit/testing'
+import { type CloudTroubleKind, FakeCloud, type FakeOperation } from 'ipam-kit/testing'
+import { serveNeutron } from './neutron-server.js'
 
 /** What POST /_fake can ask for, all of it in one request. */
 interface Control {
@@ -36,30 +35,13 @@ function control(asked: Control) {
   return { network, created, port, floatingIPs, deleted, foreignDeletions, calls: Object.fromEntries(cloud.calls) }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) text += chunk
-  return text
-}
-
-const server = createServer(async (request, response) => {
+const { url } = await serveNeutron(cloud, Number(process.argv[2] ?? 0), (request, response, body) => {
+  if (request.url !== '/_fake') return false
   try {
-    const body = await bodyOf(request)
-    if (request.url === '/_fake') {
-      response.end(JSON.stringify(control(JSON.parse(body || '{}'))))
-      return
-    }
-    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-    const method = request.method as 'GET' | 'POST' | 'PUT' | 'DELETE'
-    const answer = await handler.send({ method, url: request.url ?? '/', headers, body, timeoutMs: 60_000 })
-    response.writeHead(answer.status, answer.headers).end(answer.text)
+    response.end(JSON.stringify(control(JSON.parse(body || '{}'))))
   } catch (error) {
-    // a call whose answer does not arrive
-    if (request.url === '/_fake') response.writeHead(400).end(String(error))
-    else request.socket.destroy()
+    response.writeHead(400).end(String(error))
   }
+  return true
 })
-await new Promise<void>((done) => server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', done))
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const handler = neutronHandler(cloud, { url, users: [{ name: 'capo', password: 'capo', project: 'project' }] })
 console.log(url)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
+import type { KindInfo } from 'ipam-kit/crd/meta'
 import { describe, isIpamError } from 'ipam-kit/errors'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { Controller, type ControllerOptions, LEASE, LeaderElection, type LeaderTerm, type Timers } from 'ipam-kit/run'
@@ -38,6 +39,8 @@ export interface Work {
   readonly planners: readonly Planner<Outcome>[]
   /** Metrics of its own, beside those of each controller. */
   readonly figures?: Figures | undefined
+  /** Kinds that it reads beside those that its planners watch. */
+  readonly kinds?: readonly KindInfo[] | undefined
   /** Sentences for the log. */
   readonly warnings?: readonly string[] | undefined
   /** Further options of its controller. */
@@ -142,9 +145,9 @@ class Run {
   }
 
   #open(): Promise<OpenStore> {
-    const { planners } = this.#work
+    const { planners, kinds: more = [] } = this.#work
     const { writeTimeoutSeconds } = this.#settings
-    const kinds = [...planners.flatMap(({ watches }) => watches), EVENT, LEASE]
+    const kinds = [...planners.flatMap(({ watches }) => watches), ...more, EVENT, LEASE]
     return openStore({ engine: 'kubernetes', place: '' }, { kinds, load: (name) => import(name), writeTimeoutSeconds })
   }
 

@@ -31,8 +31,11 @@ export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: In
   }
   if (left.calls.length + left.attached.length > 0) {
     const again = listLater(input, situation, { wantedMs: listedMs + 2 * LIST_PAUSE_MS, effects })
+    const waits = left.calls.map(({ operation, id }) => input.calls.of(operation, id)?.retryAfterSeconds ?? Infinity)
+    const seconds = Math.min(again.requeueAfterSeconds ?? Infinity, ...waits)
     const message = `waits for ${left.attached.length} addresses that are attached and ${left.calls.length} that could not be given back`
-    return { ...again, outcome: { kind: 'ending', message } }
+    const requeue = seconds < Infinity ? { requeueAfterSeconds: Math.max(1, seconds) } : {}
+    return { ...again, outcome: { kind: 'ending', message }, ...requeue }
   }
   const removal = removeFinalizer(pool, rules.kind.poolFinalizer, 'nothing of the pool is in use any more')
   return { outcome: { kind: 'ended', message: 'everything is given back' }, effects: [removal] }

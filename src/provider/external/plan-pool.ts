@@ -176,6 +176,6 @@ export function listCall(pool: KubeObject, { policy, reservations, network }: Si
     operation: 'listAddresses',
     input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },
     why: 'which addresses there are',
-    maxAgeSeconds: Math.max(1, Math.ceil(ageMs / 1000)),
+    maxAgeSeconds: Math.max(1, Math.floor(ageMs / 1000)),
   }
 }

@@ -17,6 +17,7 @@ import {
   type Refusal,
 } from '../../plan/index.js'
 import { capoServerOf, dialects } from '../consumer/dialects.js'
+import { MAX_CALL_SECONDS } from '../external/cloud.js'
 import { planAttach } from './attach.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import { planRelease } from './release.js'
@@ -36,6 +37,8 @@ export interface FloatingServersOptions {
   readonly releaseWhen?: 'detached' | 'instanceGone' | undefined
   /** After how long the cloud is asked again whether a server still has its address, in seconds, from 10 to 86,400. Default 600. */
   readonly checkSeconds?: number | undefined
+  /** How long a call to the cloud may take, in seconds, from 1 to 60: after that it has no effect any more. Default 60. */
+  readonly callSeconds?: number | undefined
 }
 
 const WATCHES = {
@@ -131,13 +134,17 @@ function rulesOf({
   onExhausted = 'wait',
   releaseWhen = 'detached',
   checkSeconds = 600,
+  callSeconds = MAX_CALL_SECONDS,
 }: FloatingServersOptions): ServerRules {
   if (onExhausted !== 'wait' && onExhausted !== 'fail') refuse('onExhausted', 'wait or fail', onExhausted)
   if (releaseWhen !== 'detached' && releaseWhen !== 'instanceGone') {
     refuse('releaseWhen', 'detached or instanceGone', releaseWhen)
   }
   if (!(checkSeconds >= 10 && checkSeconds <= 86_400)) refuse('checkSeconds', 'seconds, 10 to 86400', checkSeconds)
-  return { onExhausted, releaseWhen, checkSeconds }
+  if (!(callSeconds >= 1 && callSeconds <= MAX_CALL_SECONDS)) {
+    refuse('callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
+  }
+  return { onExhausted, releaseWhen, checkSeconds, callSeconds }
 }
 
 function planServer(

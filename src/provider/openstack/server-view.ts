@@ -11,7 +11,6 @@ import { type Effect, type ExternalFailure, guard, type Plan, patchStatus } from
 import { retryAfter } from '../claims/external.js'
 import { dialects } from '../consumer/dialects.js'
 import type { ConsumerInput } from '../consumer/plan.js'
-import { MAX_CALL_SECONDS } from '../external/cloud.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import {
   type ChangeInput,
@@ -39,6 +38,7 @@ export interface ServerRules {
   readonly onExhausted: 'wait' | 'fail'
   readonly releaseWhen: 'detached' | 'instanceGone'
   readonly checkSeconds: number
+  readonly callSeconds: number
 }
 
 /** For so long after a change was done the cloud may still tell what was so before, in seconds. */
@@ -147,11 +147,11 @@ function knownOf(view: ServerView, address: string): KnownOfServer {
 
 /**
  * For how long a floating IP may still be attached by a call that was made and not answered, in seconds: 0 if there is none. Nothing that was sent has an effect later than
- * {@link MAX_CALL_SECONDS} after it.
+ * `callSeconds` after it.
  */
 export function attachingFor(view: ServerView, address: string): number {
   const { unknownAttachAtMs: atMs } = knownOf(view, address)
-  return atMs === undefined ? 0 : Math.max(0, Math.ceil(MAX_CALL_SECONDS - (view.nowMs - atMs) / 1000))
+  return atMs === undefined ? 0 : Math.max(0, Math.ceil(view.rules.callSeconds - (view.nowMs - atMs) / 1000))
 }
 
 /** What the calls for a server and an address are about: uids and ids never come again. */

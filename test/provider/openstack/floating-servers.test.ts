@@ -274,6 +274,20 @@ describe('a server that is deleted', () => {
     expect(await world.work(50)).toBe('released')
   })
 
+  test('keeps it no longer than calls may take', async () => {
+    const world = new World({ callSeconds: 5 })
+    await world.server()
+    await world.work()
+    await world.bind()
+    world.cloud.floatingIP(ADDRESS)
+    await world.boot()
+    world.cloud.trouble = (operation) => (operation === 'attachFloatingIP' ? { failure: timedOut } : undefined)
+    expect(await world.work()).toBe('error')
+    await world.delete(OpenStackServer, 'w1')
+    expect(await world.work(4)).toBe('holding')
+    expect(await world.work(1)).toBe('released')
+  })
+
   test('keeps it until the instance has no ports, where it is to wait for that', async () => {
     const world = await new World({ releaseWhen: 'instanceGone' }).attached()
     await world.delete(OpenStackServer, 'w1')
@@ -500,9 +514,13 @@ test('conditions of others stay as they are, also in the older form', async () =
   expect(server?.status?.conditions).toHaveLength(2)
 })
 
-test.each([{ onExhausted: 'never' }, { releaseWhen: 'now' }, { checkSeconds: 9 }, { checkSeconds: Number.NaN }])(
-  'options %j are refused',
-  (options) => {
-    expect(() => floatingServers(options as object)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
-  },
-)
+test.each([
+  { onExhausted: 'never' },
+  { releaseWhen: 'now' },
+  { checkSeconds: 9 },
+  { checkSeconds: Number.NaN },
+  { callSeconds: 0 },
+  { callSeconds: 61 },
+])('options %j are refused', (options) => {
+  expect(() => floatingServers(options as object)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+})

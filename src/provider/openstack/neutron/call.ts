@@ -5,12 +5,12 @@ import type { Login } from './login.js'
 import { type CloudRequest, type CloudResponse, queryOf, type SendRequest } from './request.js'
 import { messageOf, type Session, type Sessions } from './session.js'
 
-/** How long one call of the adapter may take, in milliseconds: less than the contract of `Cloud` allows. */
-const CALL_MS = 55_000
-/** How long one request of it may take. */
-const REQUEST_MS = 30_000
-/** What has to be left for a request that changes something: what is done after its time-out is done within the time of the call, too. */
-const CHANGE_MS = 25_000
+/** How much of the time that a call may take passes at most before it is answered: less than the contract of `Cloud` allows. */
+const CALL_SHARE = 55 / 60
+/** How much of it one request may take. */
+const REQUEST_SHARE = 30 / 60
+/** How much of it has to be left for a request that changes something: what is done after its time-out is done within the time of the call, too. */
+const CHANGE_SHARE = 25 / 60
 const PAGE_SIZE = 500
 /** A list that is longer is a defect of the cloud. */
 const MAX_PAGES = 2000
@@ -44,6 +44,8 @@ export interface NeutronCallOptions {
   readonly now: () => number
   readonly sessions: Sessions
   readonly login: () => Promise<Login>
+  /** How long a call may take, in milliseconds. */
+  readonly callMs: number
 }
 
 /** The requests of one call of the adapter, and whether one of them may have changed something. */
@@ -56,7 +58,7 @@ export class NeutronCall {
 
   constructor(options: NeutronCallOptions) {
     this.#options = options
-    this.#deadlineMs = options.now() + CALL_MS
+    this.#deadlineMs = options.now() + options.callMs * CALL_SHARE
   }
 
   /** The answer of a call whose requests `action` makes. `changes`: it is one that changes something. */
@@ -158,7 +160,7 @@ export class NeutronCall {
   }
 
   async #sendOnce({ what, method, path, body, revision }: Asked, session: Session): Promise<CloudResponse> {
-    if (method !== 'GET' && this.leftMs < CHANGE_MS)
+    if (method !== 'GET' && this.leftMs < this.#options.callMs * CHANGE_SHARE)
       return failCall(`cannot ${what}: no time is left`, { retryable: true })
     const request: CloudRequest = {
       method,
@@ -201,8 +203,11 @@ export class NeutronCall {
 
   #timeoutMs(): number {
     const left = this.leftMs
-    if (left <= 0) return failCall(`no end after ${CALL_MS / 1000} s`, { retryable: true })
-    return Math.min(left, REQUEST_MS)
+    const { callMs } = this.#options
+    if (left <= 0) {
+      return failCall(`no end after ${Math.round((callMs * CALL_SHARE) / 100) / 10} s`, { retryable: true })
+    }
+    return Math.ceil(Math.min(left, callMs * REQUEST_SHARE))
   }
 
   #foreign(text: string): string {

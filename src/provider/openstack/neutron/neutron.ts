@@ -1,6 +1,7 @@
 import type { Json } from '../../../crd/meta/object.js'
+import { refuse } from '../../../errors/refuse.js'
 import type { ExternalResult } from '../../../plan/index.js'
-import type { Cloud, CloudInput } from '../../external/cloud.js'
+import { type Cloud, type CloudInput, MAX_CALL_SECONDS } from '../../external/cloud.js'
 import type { ServerCloud } from '../server-cloud.js'
 import { NeutronCall } from './call.js'
 import { CallFailure } from './failure.js'
@@ -30,6 +31,11 @@ export interface NeutronOptions {
    * `cluster-api-provider-openstack-fip-pool-<pool>`.
    */
   readonly tagOf?: ((pool: CloudInput['pool']) => string | undefined) | undefined
+  /**
+   * How long a call may take, in seconds, from 1 to 60: at most what pools and servers are told (`callSeconds`), which rely
+   * on it. A request of a call gets half of that. Default 60.
+   */
+  readonly callSeconds?: number | undefined
 }
 
 /**
@@ -46,10 +52,12 @@ export interface NeutronOptions {
  * - A tag that could not be added to a floating IP that this library has created is added when the pool lists or marks
  *   it the next time.
  *
- * A call is one or a few requests, and ends within 55 s if `send` keeps the time-outs that it is given. Tokens and subnets
+ * A call is one or a few requests, and ends within 55 s (55/60 of `callSeconds`) if `send` keeps the time-outs that it is
+ * given. Tokens and subnets
  * are kept: with both known, a creation is two requests, a mark two or three, a deletion two, and a list one for each 500
  * floating IPs of the network.
  *
+ * @throws IpamError `INVALID_ARGUMENT`
  * @example
  * const send: SendRequest = async ({ method, url, headers, body, timeoutMs }) => {
  *   const signal = AbortSignal.timeout(timeoutMs)
@@ -61,9 +69,14 @@ export interface NeutronOptions {
  * const cloud = neutron({ send, now: Date.now, credentials })
  */
 export function neutron(options: NeutronOptions): Cloud & ServerCloud {
-  const { send, now, choosesAddress = false, tagOf = upstreamTag } = options
+  const { send, now, choosesAddress = false, tagOf = upstreamTag, callSeconds = MAX_CALL_SECONDS } = options
+  if (!(callSeconds >= 1 && callSeconds <= MAX_CALL_SECONDS)) {
+    refuse('callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
+  }
   const sessions = new Sessions(send, now)
-  const begin = (access: Json) => new NeutronCall({ send, now, sessions, login: () => readLogin(options, access) })
+  const callMs = callSeconds * 1000
+  const begin = (access: Json) =>
+    new NeutronCall({ send, now, sessions, callMs, login: () => readLogin(options, access) })
   return {
     facts: { marker: 'atomic', choosesAddress, listsByMarker: false },
     ...poolCalls({ begin, subnets: new SubnetCache(now), tagger: new Tagger(tagOf, now), choosesAddress }),

@@ -224,3 +224,24 @@ describe('the endpoint', () => {
     expect(await urlWith({ interface: 'admin', region_name: 'B' })).toBe(missing)
   })
 })
+
+describe('the time of a call', () => {
+  test.each([
+    [undefined, 30_000, 55_000],
+    [6, 3000, 5500],
+  ])('callSeconds %j', async (callSeconds, requestMs, callMs) => {
+    const { list, requests, clock, state } = worldWith({ callSeconds })
+    // the token comes late
+    state.intercept = () => {
+      clock.nowMs += callMs
+      return undefined
+    }
+    const message = `no end after ${callMs / 1000} s`
+    expect(await list()).toMatchObject({ failure: { message, retryable: true } })
+    expect(requests.map(({ timeoutMs }) => timeoutMs)).toEqual([requestMs])
+  })
+
+  test.each([0, 61, Number.NaN])('callSeconds %j is refused', (callSeconds) => {
+    expect(() => worldWith({ callSeconds })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  })
+})
