@@ -5,9 +5,9 @@ import { readCreated } from './answer.js'
 import { type CloudAddress, markerText } from './cloud.js'
 import type { ExternalRules } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
-import { about } from './plan-pool.js'
 import type { ExternalPolicy } from './pool-kind.js'
 import { type Reservation, reservationsOf } from './reservations.js'
+import { about } from './situation.js'
 import { unknownSince } from './unknown.js'
 
 type Input<P extends KubeObject> = EnsureInput<P, ExternalLedger<P>, ExternalPolicy>

@@ -4,7 +4,7 @@ import type { PoolCall } from '../claims/index.js'
 import type { CloudAddress } from './cloud.js'
 import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import { claimOfMarker } from './inventory.js'
-import { about, type Input, listCall, type Planned, type Situation } from './plan-pool.js'
+import { about, type Input, listCall, type Planned, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
 
 /**

@@ -2,26 +2,16 @@ import * as Address from '../../cidr/nouns/address.js'
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { addFinalizer, type Effect, type ExternalFailure, patchObject } from '../../plan/index.js'
-import type { PoolCall, PoolPlan, PoolPlanInput } from '../claims/index.js'
-import { type CloudAddress, type CloudNetwork, markerText } from './cloud.js'
+import type { PoolCall } from '../claims/index.js'
+import type { CloudAddress, CloudNetwork } from './cloud.js'
 import { type ExternalPoolOutcome, type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
 import type { ExternalPolicy, Shortage } from './pool-kind.js'
 import { formatReservations, RESERVATIONS_ANNOTATION, type Reservations, reservationsOf } from './reservations.js'
 import { reserve } from './reserve.js'
+import { about, type Input, listCall, type Planned, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
-
-export type Input<P extends KubeObject> = PoolPlanInput<P, ExternalLedger<P>>
-export type Planned = PoolPlan<ExternalPoolOutcome>
-
-/** A pool whose network and addresses are known. */
-export interface Situation {
-  readonly policy: ExternalPolicy
-  readonly reservations: Reservations
-  /** The id of the network. */
-  readonly network: string
-}
 
 /** Of clusterctl: the object has been moved to another cluster, and this copy of it is about to be deleted. */
 const MOVED_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move'
@@ -124,7 +114,7 @@ function begin<P extends KubeObject>(
 }
 
 /** Nothing can be given. The status says so, and the claims that wait, but not while it is only not known yet. */
-export function notReady<P extends KubeObject>(
+function notReady<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,
   shortage: Shortage | undefined,
@@ -144,13 +134,13 @@ function invalid(message: string): Shortage {
 }
 
 /** What a failure of the cloud means for claims. */
-export function shortageOf(operation: string, failure: ExternalFailure | undefined): Shortage | undefined {
+function shortageOf(operation: string, failure: ExternalFailure | undefined): Shortage | undefined {
   if (failure === undefined) return undefined
   const { message, reason = 'PoolNotReady' } = failure
   return { kind: 'cloud', operation, reason, message }
 }
 
-export function reservationsPatch(pool: KubeObject, reservations: Reservations) {
+function reservationsPatch(pool: KubeObject, reservations: Reservations) {
   const annotations = { [RESERVATIONS_ANNOTATION]: formatReservations(reservations) }
   return patchObject(pool, { metadata: { annotations } }, 'what is reserved is written before it is given')
 }
@@ -159,23 +149,4 @@ export function reservationsPatch(pool: KubeObject, reservations: Reservations) 
 function policyKey(pool: KubeObject, { uids, adopted, created }: Reservations): string {
   const { [RESERVATIONS_ANNOTATION]: _, ...annotations } = pool.metadata.annotations ?? {}
   return JSON.stringify([pool.spec, annotations, uids, adopted, created])
-}
-
-/** What every call says of its pool. */
-export function about({ metadata: { namespace = '', name } }: KubeObject, { access }: ExternalPolicy) {
-  return { pool: { namespace, name }, access }
-}
-
-export function listCall(pool: KubeObject, { policy, reservations, network }: Situation, ageMs: number): PoolCall {
-  const { uids, adopted = [], created = [], entries } = reservations
-  const preallocated = policy.preallocated.map((address) => Address.format(address))
-  const addresses = [...preallocated, ...adopted, ...created, ...entries.flatMap(({ address }) => address ?? [])]
-  const markers = uids.map((uid) => markerText(uid, ''))
-  const { tags } = policy.adopt
-  return {
-    operation: 'listAddresses',
-    input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },
-    why: 'which addresses there are',
-    maxAgeSeconds: Math.max(1, Math.floor(ageMs / 1000)),
-  }
 }

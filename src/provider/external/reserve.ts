@@ -8,9 +8,9 @@ import { type CloudAddress, markerText } from './cloud.js'
 import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
-import { about, type Input, type Situation } from './plan-pool.js'
 import type { Shortage } from './pool-kind.js'
 import { MAX_RESERVATIONS, type Reservation, type Reservations } from './reservations.js'
+import { about, type Input, type Situation } from './situation.js'
 import { isSettled, unknownSince } from './unknown.js'
 
 /** What becomes of the reservations of a pool. */

@@ -3,9 +3,9 @@ import { type Effect, patchStatus } from '../../plan/index.js'
 import type { CloudNetwork } from './cloud.js'
 import type { ExternalRules } from './definition.js'
 import { inOrder } from './ledger.js'
-import type { Input } from './plan-pool.js'
 import type { PoolReport } from './pool-kind.js'
 import { reservationsOf } from './reservations.js'
+import type { Input } from './situation.js'
 
 /** From so many addresses on the lists in the status are compared once in a while only: it takes as long as there are addresses. */
 const MANY = 1000

@@ -1,0 +1,38 @@
+import * as Address from '../../cidr/nouns/address.js'
+import type { KubeObject } from '../../crd/meta/object.js'
+import type { PoolCall, PoolPlan, PoolPlanInput } from '../claims/index.js'
+import { markerText } from './cloud.js'
+import type { ExternalPoolOutcome } from './definition.js'
+import type { ExternalLedger } from './ledger.js'
+import type { ExternalPolicy } from './pool-kind.js'
+import type { Reservations } from './reservations.js'
+
+export type Input<P extends KubeObject> = PoolPlanInput<P, ExternalLedger<P>>
+export type Planned = PoolPlan<ExternalPoolOutcome>
+
+/** A pool whose network and addresses are known. */
+export interface Situation {
+  readonly policy: ExternalPolicy
+  readonly reservations: Reservations
+  /** The id of the network. */
+  readonly network: string
+}
+
+/** What every call says of its pool. */
+export function about({ metadata: { namespace = '', name } }: KubeObject, { access }: ExternalPolicy) {
+  return { pool: { namespace, name }, access }
+}
+
+export function listCall(pool: KubeObject, { policy, reservations, network }: Situation, ageMs: number): PoolCall {
+  const { uids, adopted = [], created = [], entries } = reservations
+  const preallocated = policy.preallocated.map((address) => Address.format(address))
+  const addresses = [...preallocated, ...adopted, ...created, ...entries.flatMap(({ address }) => address ?? [])]
+  const markers = uids.map((uid) => markerText(uid, ''))
+  const { tags } = policy.adopt
+  return {
+    operation: 'listAddresses',
+    input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },
+    why: 'which addresses there are',
+    maxAgeSeconds: Math.max(1, Math.floor(ageMs / 1000)),
+  }
+}
