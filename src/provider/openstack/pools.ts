@@ -130,7 +130,8 @@ function conditionsOf({ shortage, quarantined, isKnown }: PoolReport): Condition
           type: AUTHENTICATION_CONDITION,
           status: 'False',
           reason: AUTHENTICATION_FAILED_REASON,
-          message: shortage.message,
+          // as upstream begins it
+          message: `Failed to create OpenStack client scope: ${shortage.message}`,
         },
       ]
     : isKnowing

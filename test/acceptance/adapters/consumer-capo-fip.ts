@@ -1,4 +1,6 @@
+import type { IPAddress } from 'ipam-kit/crd/cluster-api'
 import { type Answer, answerKeys, type GivenCase, those, unsupported } from '../answer.js'
+import { CapoPool, conditionAsked, poolCaseSchema, readyReason } from '../capo-pool.js'
 import { CapoServer, serverSchema } from '../capo-server.js'
 import { answerFunction } from '../case-function.js'
 import { askedOf } from '../consumer-world.js'
@@ -7,8 +9,69 @@ const WAITING = ['creating', 'waiting', 'terminating']
 
 /** Pools of floating IPs, and servers that have an address from one. */
 export function consumerCapoFip(given: GivenCase): Answer | Promise<Answer> {
-  if (given.fields.function === 'poolReconcile') return { kind: 'notBuilt', built: 'floating IPs of servers' }
-  return answerFunction(given, { serverReconcile })
+  return answerFunction(given, { poolReconcile, serverReconcile })
+}
+
+async function poolReconcile(input: unknown, expect: unknown): Promise<Answer> {
+  const world = new CapoPool(poolCaseSchema.parse(input))
+  await world.run()
+  return answerPool(world, expect)
+}
+
+/** What became of a pool, its claims and its floating IPs. */
+export async function answerPool(world: CapoPool, expect: unknown): Promise<Answer> {
+  const pool = await world.pool()
+  const bound = await world.bound()
+  const given = Object.values(bound).sort()
+  const { created, deleted, floatingIPs } = world.cloud
+  const made = created.filter(({ by }) => by === 'call')
+  const address = await world.address()
+  const [released, releaseFailed, leaked] = [await world.released(), await world.releaseFailed(), await world.leaked()]
+  const phases = await world.phases()
+  const isKept = pool !== undefined && pool.metadata.deletionTimestamp !== undefined && given.length === 0
+  return answerKeys(expect, {
+    bound: () => bound,
+    boundSet: () => given,
+    boundCount: () => given.length,
+    distinct: () => new Set(given).size === given.length,
+    created: () => made.length,
+    tagged: () =>
+      made.flatMap(({ id }) => floatingIPs.filter((it) => it.id === id && it.tags.length > 0)).map((it) => it.address),
+    address: (asked) => askedAddress(asked, address),
+    condition: (asked) => conditionAsked(asked, pool?.status?.conditions ?? []),
+    poolCondition: () => readyReason(pool),
+    claimPhase: (asked) => Object.fromEntries(Object.keys(asked as object).map((name) => [name, phases[name] ?? null])),
+    status: (asked) => askedOf(asked, { availableIPs: [], failedIPs: [], ...pool?.status }),
+    deletedOutside: () => deleted.filter(({ by }) => by === 'call').map((act) => act.address),
+    finalizerRemoved: () => released,
+    poolFinalizerRemoved: () => pool === undefined,
+    releaseFailed: () => releaseFailed,
+    leaked: () => leaked,
+    leakedAfterNextPass: () => leaked,
+    effects: () => world.effects,
+    // upstream says it as the error of its reconcile, and this library in the outcome of the plan
+    error: (asked) => (typeof asked === 'boolean' ? false : isKept ? asked : null),
+    requeue: () => false,
+    note: (asked) => asked,
+    needs: (asked) => asked,
+  })
+}
+
+/** An IPAddress as it is asked for. A prefix in words is that of a single address. */
+function askedAddress(asked: unknown, address: IPAddress | undefined): unknown {
+  if (address === undefined) return null
+  const { metadata, spec } = address
+  const single = spec.address.includes(':') ? 128 : 32
+  const words = (asked as { readonly prefix?: unknown }).prefix
+  const [owner] = metadata.ownerReferences ?? []
+  return askedOf(asked, {
+    name: metadata.name,
+    prefix: typeof words === 'string' && spec.prefix === single ? words : spec.prefix,
+    gateway: spec.gateway ?? '',
+    finalizers: metadata.finalizers ?? [],
+    owner,
+    poolRef: spec.poolRef,
+  })
 }
 
 async function serverReconcile(input: unknown, expect: unknown): Promise<Answer> {

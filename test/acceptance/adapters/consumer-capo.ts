@@ -1,5 +1,6 @@
 import { type Admission, type CrdModel, formatFieldError, type KubeObject } from 'ipam-kit/crd/meta'
 import {
+  AUTHENTICATION_CONDITION,
   admitOpenStackMachine,
   admitOpenStackServer,
   isFloatingIPPoolReference,
@@ -12,6 +13,7 @@ import { capoServerOf, claimsFor } from 'ipam-kit/provider/consumer'
 import { type FloatingIPStep, getOrCreateFloatingIP, type WantedFloatingIP } from 'ipam-kit/provider/openstack'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase } from '../answer.js'
+import { CapoPool, conditionAsked } from '../capo-pool.js'
 import { answerFunction, type CaseFunctions } from '../case-function.js'
 import { NAMESPACE, ownerOf } from '../consumer-objects.js'
 
@@ -35,11 +37,35 @@ const wantedSchema = z.strictObject({
 
 /** Servers of cluster-api-provider-openstack: names, what may change, and floating IPs that are asked for by their address. */
 export function consumerCapo(given: GivenCase): Answer | Promise<Answer> {
-  if (given.fields.function === 'poolReconcile') return { kind: 'notBuilt', built: 'servers' }
   return answerFunction(given, FUNCTIONS)
 }
 
+const identitySchema = z.strictObject({
+  identityRef: z.strictObject({ type: text.optional(), name: text, cloudName: text }),
+  reclaimPolicy: z.enum(['Retain', 'Delete']),
+  /** Why the credentials cannot be used. */
+  scopeError: text.nullish(),
+})
+
+/** A pool and the credentials that it names. */
+async function poolReconcile(input: unknown, expect: unknown): Promise<Answer> {
+  const { identityRef, reclaimPolicy, scopeError } = identitySchema.parse(input)
+  const pool = { name: 'pool', namespace: 'default', uid: 'uid-of-the-pool', spec: { reclaimPolicy } }
+  const world = new CapoPool(
+    { pool, claims: [], addresses: [], outside: [] },
+    { identityRef, error: scopeError ?? undefined },
+  )
+  await world.run()
+  const found = (await world.pool())?.status?.conditions ?? []
+  const failed = found.find(({ type, status }) => type === AUTHENTICATION_CONDITION && status === 'False')
+  return answerKeys(expect, {
+    error: () => failed?.message?.split(': ').slice(1).join(': ') ?? null,
+    condition: (asked) => conditionAsked(asked, found),
+  })
+}
+
 const FUNCTIONS: CaseFunctions = {
+  poolReconcile,
   claimName(input, expect) {
     const { server } = nameSchema.parse(input)
     const pools = [{ apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'OpenStackFloatingIPPool', name: 'pool' }]
