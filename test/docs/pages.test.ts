@@ -58,16 +58,19 @@ describe('the README', () => {
   })
 })
 
-describe.each(['README.md', 'docs/guides/in-cluster.md', 'docs/guides/blocks.md', 'docs/guides/node-ipam.md'])(
-  '%s',
-  (page) => {
-    test('shows what the demo really prints', async () => {
-      const text = read(page)
-      expect(text).toContain('$ npm run -s demo -- ')
-      expect(await renderConsoleBlocks(text, root)).toBe(text)
-    })
-  },
-)
+describe.each([
+  'README.md',
+  'docs/guides/in-cluster.md',
+  'docs/guides/blocks.md',
+  'docs/guides/node-ipam.md',
+  'docs/guides/floating-ips.md',
+])('%s', (page) => {
+  test('shows what the demo really prints', async () => {
+    const text = read(page)
+    expect(text).toContain('$ npm run -s demo -- ')
+    expect(await renderConsoleBlocks(text, root)).toBe(text)
+  })
+})
 
 test.each([
   ['cidr', ['cidr']],
@@ -75,6 +78,7 @@ test.each([
   ['consumer', ['consumer']],
   ['in-cluster', ['in-cluster-blocks']],
   ['node-ipam', ['node-ipam']],
+  ['floating-ips', ['floating-ips']],
   ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
   ['blocks', ['blocks/main', 'blocks/requests', 'blocks/claims']],

@@ -114,7 +114,7 @@ Exit status
   2   wrong usage, or a store whose package is not installed; or something was refused, unreadable or, for --delete,
       not found. All the rest was done
 Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is
-expected of them, and 1 if not. Of blocks, node-ipam and floating-ip it is 0 if every check holds, and 1 if one does not.
+expected of them, and 1 if not. Of other scenarios it is 0 if every check holds, and 1 if one does not.
 `
 
 const scenarios: readonly string[] = [

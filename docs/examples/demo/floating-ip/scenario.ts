@@ -1,7 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
 import { unwrap } from 'ipam-kit/errors'
-import type { Planner } from 'ipam-kit/plan'
+import type { Outcome, Planner } from 'ipam-kit/plan'
 import { gcPlanner } from 'ipam-kit/provider/gc'
 import { floatingIPPools, floatingServers } from 'ipam-kit/provider/openstack'
 import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
@@ -96,7 +96,7 @@ class Run {
   async #settle(crashes = false) {
     const { store, clock, screen } = this.#stage
     this.#isDead = false
-    const planners: readonly Planner[] = [
+    const planners: Planner<Outcome>[] = [
       floatingIPPools({ identity: `process-${++this.#process}`, callSeconds: 5 }),
       floatingServers({ callSeconds: 5 }),
       gcPlanner({ kinds }),

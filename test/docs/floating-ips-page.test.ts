@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { MAX_CALL_SECONDS } from 'ipam-kit/provider/external'
+import { expect, test } from 'vitest'
+import { FLAGS } from '../../docs/examples/floating-ip-controller/flags.js'
+import { claim, pool, World } from '../provider/external/world.js'
+
+const page = readFileSync(fileURLToPath(new URL('../../docs/guides/floating-ips.md', import.meta.url)), 'utf8')
+
+/** The cells of the table under a heading, without its head. */
+function tableUnder(heading: string): readonly (readonly string[])[] {
+  const [, text = ''] = page.split(`# ${heading}\n`)
+  const rows = /^\|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n') ?? []
+  return rows.map((row) => row.slice(2, -2).split(' | '))
+}
+
+const CALLS = ['createAddress', 'markAddress', 'deleteAddress'] as const
+
+/** How many calls that change something a step has made. */
+async function callsOf(world: World, step: () => Promise<unknown>): Promise<string> {
+  const count = () => CALLS.reduce((sum, operation) => sum + (world.cloud.calls.get(operation) ?? 0), 0)
+  const before = count()
+  await step()
+  return `${count() - before}`
+}
+
+test.each(['atomic', 'after', 'none'] as const)(
+  'the row of a cloud with the marker %s is what happens',
+  async (marker) => {
+    const world = new World({ marker })
+    const preallocated = '203.0.113.20'
+    world.cloud.byHand.create({ network: world.network, address: preallocated })
+    await world.create(pool({ preAllocatedFloatingIPs: [preallocated] }))
+    const give = async (name: string) => {
+      await world.create(claim(name))
+      await world.runFor(60)
+    }
+    const bind = await callsOf(world, () => give('c1'))
+    const create = await callsOf(world, () => give('c2'))
+    const release = await callsOf(world, async () => {
+      await world.remove(IPAddressClaim, 'c2')
+      await world.runFor(120)
+    })
+    world.cloud.inject('createAddress', 'lostAnswer')
+    await world.create(claim('c3'))
+    await world.runFor(200)
+    const given = (await world.list(IPAddress)).map(({ spec }) => spec.address)
+    const lost = world.outside.filter((address) => !given.includes(address))
+    expect(given).toHaveLength(2)
+    const end = lost.length === 0 ? 'found, and given to the claim' : `lost: ${lost.length} stays in the cloud`
+    expect(tableUnder('What a claim costs')).toContainEqual([`\`${marker}\``, bind, create, release, end])
+  },
+)
+
+test('the flags are those of the program, with their defaults', () => {
+  const rows = tableUnder('Run the controller').map(([flag = '', value = '']) => [
+    flag.replaceAll('`', ''),
+    value.replaceAll('`', ''),
+  ])
+  for (const [name, { default: value }] of Object.entries(FLAGS)) {
+    expect(rows).toContainEqual([`--${name}`, value === false ? 'off' : value])
+  }
+  expect(MAX_CALL_SECONDS).toBe(60)
+})
