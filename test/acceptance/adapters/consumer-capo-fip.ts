@@ -19,7 +19,7 @@ async function poolReconcile(input: unknown, expect: unknown): Promise<Answer> {
 }
 
 /** What became of a pool, its claims and its floating IPs. */
-export async function answerPool(world: CapoPool, expect: unknown): Promise<Answer> {
+async function answerPool(world: CapoPool, expect: unknown): Promise<Answer> {
   const pool = await world.pool()
   const bound = await world.bound()
   const given = Object.values(bound).sort()
