@@ -217,14 +217,15 @@ class Reserving<P extends KubeObject> {
       return false
     }
     const { isNew, uid } = entry
+    // one without a marker may be its own, also beside one that the claim had before
+    const mayBeUnmarked = this.#rules.facts.marker === 'after' && entry.address === undefined
+    if (mayBeUnmarked && this.#ledger.unexplained(entry.atMs, this.#reserved).length > 0) {
+      this.#open.push(entry)
+      return false
+    }
     const address = isNew === true ? entry.address : inventory.markedFor(uid)
     const object = address === undefined ? undefined : inventory.get(address)
-    if (address === undefined || object === undefined) {
-      // it may be one of those that nothing explains yet
-      if (this.#rules.facts.marker !== 'after' || entry.address !== undefined) return true
-      this.#open.push(entry)
-      return this.#ledger.unexplained(entry.atMs, this.#reserved).length === 0
-    }
+    if (address === undefined || object === undefined) return true
     if (!this.#isMarked(entry, address, object)) return false
     const isKept = this.#situation.policy.reclaim === 'Retain' || !this.#ledger.isCreated(address)
     if (isKept || object.isAttached || this.#ledger.isLive(address)) return true
