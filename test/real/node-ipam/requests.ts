@@ -27,6 +27,13 @@ export async function requests(report: Report, depth: Depth): Promise<void> {
         const before = running.line.answers.length
         await cluster.addNodes(Array.from({ length: count }, (_, nth) => `n${nth}`))
         await cluster.untilAllServed(count, explain)
+        // the last Node is seen to be served before the answer of its request has come in
+        const isAnswered = () => running.line.answers.length - before >= count
+        await waitFor(async () => isAnswered() || undefined, {
+          seconds: 30,
+          else: 'requests without an answer',
+          explain,
+        })
         const asked = running.line.answers.slice(before)
         assert.deepEqual(
           asked.filter(({ method, path }) => method !== 'PATCH' || !/^\/api\/v1\/nodes\/n\d+\?/.test(path)),
