@@ -16,13 +16,17 @@ export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: In
   ledger.endsSinceMs ??= nowMs
   ledger.shortage = { kind: 'invalid', reason: 'PoolNotReady', message: 'the pool is being deleted' }
   const { effects } = statusEffects(rules, input, situation.network)
+  const listedMs = ledger.inventory?.askedAtMs ?? 0
   if (ledger.size + claims > 0) {
     const message = `kept for ${ledger.size} addresses and ${claims} claims`
-    return { outcome: { kind: 'ending', message }, effects }
+    const kept: Planned = { outcome: { kind: 'ending', message }, effects }
+    // an address that is to be given back may wait for a newer list
+    const isDue = ledger.wantsListMs > listedMs && nowMs >= listedMs + LIST_PAUSE_MS
+    if (isDue) return { ...kept, call: listCall(pool, situation, LIST_PAUSE_MS) }
+    return { ...kept, requeueAfterSeconds: LIST_PAUSE_MS / 2000 }
   }
   const open = situation.reservations.entries.map(({ atMs }) => atMs + rules.settleMs)
   const wantedMs = Math.max(ledger.endsSinceMs, ...open)
-  const listedMs = ledger.inventory?.askedAtMs ?? 0
   if (listedMs < wantedMs) return listLater(input, situation, { wantedMs, effects })
   const left = leftOf(input, situation)
   const [call] = left.calls.filter(({ operation, id }) => isDue(input, operation, id))

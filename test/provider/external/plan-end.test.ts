@@ -1,3 +1,4 @@
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { cloudCaller } from 'ipam-kit/provider/external'
 import { Controller } from 'ipam-kit/run'
@@ -5,32 +6,63 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloud } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
-import { kinds, NAMESPACE, pool, unwrap, World } from './world.js'
+import { claim, kinds, NAMESPACE, pool, unwrap, World } from './world.js'
 
 const spares = { annotations: { 'ipam-kit.dev/min-free': '3' } }
 
-test('a pool that is deleted between two full seconds comes to its end', async () => {
-  const world = new World()
+/** A controller on a pool of a cloud, for virtual time. */
+async function running() {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
   const cloud = new FakeCloud({ now: () => timers.now() })
-  cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] })
-  const thrown: unknown[] = []
+  const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
   const controller = new Controller({
-    ...{ store, timers, planners: [world.start()], external: cloudCaller(cloud) },
-    onProblem: (problem) => thrown.push(problem),
+    ...{ store, timers, planners: [new World().start()], external: cloudCaller(cloud) },
+    onProblem: (problem) => {
+      throw new Error(problem.kind)
+    },
   })
   const ended = controller.run()
   await store.create(pool({}, spares))
+  const remove = (
+    { info: { apiVersion, kind } }: typeof OpenStackFloatingIPPool | typeof IPAddressClaim,
+    name: string,
+  ) => store.delete({ apiVersion, kind, namespace: NAMESPACE, name })
+  const pools = async () => unwrap(await store.list(OpenStackFloatingIPPool.info)).items
+  const stop = async () => {
+    controller.stop()
+    await ended
+  }
+  return { timers, store, cloud, network, remove, pools, stop }
+}
+
+test('a pool that is deleted between two full seconds comes to its end', async () => {
+  const { timers, cloud, remove, pools, stop } = await running()
   await timers.pass(60_345)
   expect(cloud.floatingIPs).toHaveLength(3)
-  const { apiVersion, kind } = OpenStackFloatingIPPool.info
-  await store.delete({ apiVersion, kind, namespace: NAMESPACE, name: 'blue' })
+  await remove(OpenStackFloatingIPPool, 'blue')
   await timers.pass(20_000)
-  expect(unwrap(await store.list(OpenStackFloatingIPPool.info)).items).toEqual([])
-  expect([cloud.floatingIPs, thrown]).toEqual([[], []])
-  controller.stop()
-  await ended
+  expect([await pools(), cloud.floatingIPs]).toEqual([[], []])
+  await stop()
+})
+
+test('an address that was attached when the pool was deleted is given back when it is not', async () => {
+  const { timers, store, cloud, network, remove, pools, stop } = await running()
+  await store.create(claim('c1'))
+  await timers.pass(10_000)
+  const [bound] = unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object))
+  const { id } = cloud.floatingIPs.find(({ address }) => address === bound?.spec.address)!
+  cloud.byHand.attach(id, cloud.addPort({ device: 'server', network, fixedIPs: [] }).id)
+  // the next list shows that
+  await timers.pass(310_500)
+  await remove(OpenStackFloatingIPPool, 'blue')
+  await remove(IPAddressClaim, 'c1')
+  await timers.pass(60_000)
+  expect(await pools()).toHaveLength(1)
+  cloud.byHand.detach(id)
+  await timers.pass(90_000)
+  expect([await pools(), cloud.floatingIPs]).toEqual([[], []])
+  await stop()
 })
 
 test('a call of its end that has failed is made again after its pause, and not with the next list', async () => {

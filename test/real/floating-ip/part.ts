@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IPAddress, type IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { MIN_FREE_ANNOTATION, type OpenStackServer, SERVER_FINALIZER } from 'ipam-kit/crd/openstack'
 import { Dice } from 'ipam-kit/testing'
 import { bundle } from '../bundle.js'
@@ -29,7 +30,7 @@ interface Size {
 
 const SIZES: { readonly [D in Depth]: Size } = {
   full: { servers: 500, waves: 5, killAt: 0.3, ready: 1, endsAtOnce: false, seconds: 240 },
-  short: { servers: 60, waves: 1, killAt: 0.8, ready: 0.75, endsAtOnce: true, seconds: 150 },
+  short: { servers: 60, waves: 1, killAt: 0.8, ready: 0.75, endsAtOnce: true, seconds: 60 },
 }
 /** Of the calls to the cloud. */
 const FAULTY = 0.05
@@ -149,12 +150,13 @@ class Life {
       await this.#killWhen(() => this.#ledger.size < before - names.length * 0.3)
       await deleting
     }
+    let left: readonly KubeObject[] = []
     await this.#until(
       async () => {
-        const left = [this.#machines.servers, await this.#client.list(CLAIMS), await this.#client.list(ADDRESSES)]
-        return left.every((list) => list.length === 0) || undefined
+        left = [...(await this.#client.list(CLAIMS)), ...(await this.#client.list(ADDRESSES))]
+        return this.#machines.servers.length + left.length === 0 || undefined
       },
-      () => this.#waiting(),
+      () => [this.#waiting(), ...left.slice(0, 10).map((object) => JSON.stringify(object))].join('\n'),
     )
     return this.#figures()
   }
@@ -162,7 +164,14 @@ class Life {
   async end(): Promise<string> {
     const { fake } = this.#cloud
     if (!this.#size.endsAtOnce) await this.#deletePools()
-    await this.#until(async () => (await this.#client.list(POOLS)).length === 0 || undefined, 'pools are left')
+    let pools: readonly KubeObject[] = []
+    await this.#until(
+      async () => {
+        pools = await this.#client.list(POOLS)
+        return pools.length === 0 || undefined
+      },
+      () => pools.map((object) => JSON.stringify(object)).join('\n'),
+    )
     await this.#controllers.end()
     const left = fake.floatingIPs
     // what was created for the pool that retains stays, and says nothing of it any more
