@@ -1,6 +1,7 @@
 import type { Work } from './harness.js'
 import { allocateWorks } from './works/allocate.js'
 import { cacheWorks } from './works/cache.js'
+import { externalPoolWorks } from './works/external-pools.js'
 import { networkViewWorks } from './works/network-view.js'
 import { nodeIPAMWorks } from './works/node-ipam.js'
 import { planWorks } from './works/plan.js'
@@ -18,6 +19,7 @@ export const works: readonly Work[] = [
   ...cacheWorks,
   ...networkViewWorks,
   ...nodeIPAMWorks,
+  ...externalPoolWorks,
   ...slotWorks,
   ...prefixWorks,
 ]

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { type CloudAddress, markerText } from './cloud.js'
+import { isCloudAddress, shown } from './well-formed.js'
 
 /** What a list of the cloud has shown, and what is known by answers that are newer. */
 export class Inventory {
@@ -11,7 +12,7 @@ export class Inventory {
   readonly #answers: Map<string, Answer>
   /** By the part of the marker that names a claim. */
   readonly #marked = new Map<string, string>()
-  /** Texts in the list that are no addresses. */
+  /** What is in the list and is not an address. */
   readonly problems: readonly string[]
 
   /** @param before of which answers are kept that the new list may not show yet */
@@ -23,12 +24,9 @@ export class Inventory {
     this.#answers = new Map(answers)
     const problems: string[] = []
     for (const object of listed) {
-      const address = Address.safeParse(object.address)
-      if (!address.ok) {
-        problems.push(`the cloud has listed ${JSON.stringify(object.address).slice(0, 80)} as an address`)
-        continue
-      }
-      this.#listed.set(Address.format(address.value), object)
+      const address = isCloudAddress(object) ? Address.safeParse(object.address) : undefined
+      if (address?.ok === true) this.#listed.set(Address.format(address.value), object)
+      else problems.push(`the cloud has listed ${shown(object)} as an address`)
     }
     for (const [address] of this) this.#mark(address, uids)
     this.problems = problems

@@ -42,6 +42,8 @@ export interface PoolReport {
   readonly failed: readonly FailedAddress[]
   /** Of which it cannot be told whether the pool has created them. People have to remove them in the cloud, or put the marker of the pool on them. */
   readonly quarantined: readonly string[]
+  /** What the cloud has listed and cannot be used, in sentences. */
+  readonly problems: readonly string[]
   /** Why a claim that comes now waits; left out: it does not. */
   readonly shortage: Shortage | undefined
   /** Whether the cloud has told anything yet. Until then the lists but `claimed` are empty, and the status keeps those that it has. */

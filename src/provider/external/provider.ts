@@ -1,6 +1,8 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
+import type { AnyResult } from '../../plan/index.js'
 import { defineProvider, type Provider } from '../claims/index.js'
+import { checkedResult } from './answer.js'
 import { MAX_CALL_SECONDS } from './cloud.js'
 import {
   type ExternalPoolOutcome,
@@ -11,7 +13,7 @@ import {
 import { ensure, release } from './ensure.js'
 import { ExternalLedger } from './ledger.js'
 import { planPool } from './plan-pool.js'
-import type { ExternalPolicy } from './pool-kind.js'
+import type { ExternalPolicy, ExternalPoolKind } from './pool-kind.js'
 import { reservationsOf } from './reservations.js'
 
 /**
@@ -29,7 +31,7 @@ export function externalPools<P extends KubeObject>(
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules
   let ledgers = 0
-  return defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome>({
+  const provider = defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome>({
     name: rules.name,
     pools: [kind.model],
     finalizers: kind.finalizers,
@@ -54,6 +56,8 @@ export function externalPools<P extends KubeObject>(
     release: (input) => release(rules, input),
     planPool: (input) => planPool(rules, input),
   })
+  const { onResult } = provider
+  return Object.assign(provider, { onResult: (result: AnyResult) => onResult?.(checkedResult(result)) ?? [] })
 }
 
 /** An IPAddress whose claim is gone, as after a backup, is removed after so long. */
@@ -71,5 +75,23 @@ function rulesOf<P extends KubeObject>(definition: ExternalPoolsDefinition<P>): 
     refuse('listSeconds', 'seconds, 30 to 86400', listSeconds)
   }
   const [callMs, lagMs] = [callSeconds * 1000, listLagSeconds * 1000]
-  return { ...definition, callMs, lagMs, settleMs: 2 * callMs + lagMs, listMs: listSeconds * 1000 }
+  return {
+    ...definition,
+    kind: readingOnce(definition.kind),
+    callMs,
+    lagMs,
+    settleMs: 2 * callMs + lagMs,
+    listMs: listSeconds * 1000,
+  }
+}
+
+/** The kind with its policies read once for each version of a pool. */
+function readingOnce<P extends KubeObject>(kind: ExternalPoolKind<P>): ExternalPoolKind<P> {
+  const read = new WeakMap<P, ReturnType<ExternalPoolKind<P>['policyOf']>>()
+  const policyOf = (pool: P) => {
+    const policy = read.get(pool) ?? kind.policyOf(pool)
+    read.set(pool, policy)
+    return policy
+  }
+  return { ...kind, policyOf }
 }

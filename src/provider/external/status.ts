@@ -6,6 +6,7 @@ import { inOrder } from './ledger.js'
 import type { PoolReport } from './pool-kind.js'
 import { reservationsOf } from './reservations.js'
 import type { Input } from './situation.js'
+import { isRecord } from './well-formed.js'
 
 /** From so many addresses on the lists in the status are compared once in a while only: it takes as long as there are addresses. */
 const MANY = 1000
@@ -39,7 +40,14 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
     available: available.sort(inOrder),
     failed: isKnown ? ledger.failed() : [],
     quarantined: ledger.quarantined,
+    problems: [...(ledger.inventory?.problems ?? []), ...problemsIn(calls.of('listAddresses')?.value)],
     shortage: ledger.shortage,
     isKnown,
   }
+}
+
+/** What a list names beside its addresses. */
+function problemsIn(listed: unknown): readonly string[] {
+  const problems = isRecord(listed) ? listed.problems : undefined
+  return Array.isArray(problems) ? problems.map((problem) => `${problem}`) : []
 }

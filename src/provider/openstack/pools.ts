@@ -82,10 +82,13 @@ export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
         network: (floatingIPNetwork ?? null) as Json,
         access: { identityRef, namespace: pool.metadata.namespace ?? '' } as unknown as Json,
         adopt: {
-          listed: [...claimedIPs, ...availableIPs].flatMap((text) => {
-            const address = Address.safeParse(text)
-            return address.ok ? [address.value] : []
-          }),
+          // asked for once in the life of a pool, and as long as its status
+          get listed() {
+            return [...claimedIPs, ...availableIPs].flatMap((text) => {
+              const address = Address.safeParse(text)
+              return address.ok ? [address.value] : []
+            })
+          },
           tags: adoptByTag.value ? [poolTag(pool.metadata.name)] : [],
         },
       },
@@ -121,7 +124,7 @@ function statusPatch(pool: OpenStackFloatingIPPool, report: PoolReport, { nowMs 
   return { status: { ...(pool.status === undefined && required), ...Object.fromEntries(changed) } } as MergePatch
 }
 
-function conditionsOf({ shortage, quarantined, isKnown }: PoolReport): ConditionUpdate[] {
+function conditionsOf({ shortage, quarantined, problems, isKnown }: PoolReport): ConditionUpdate[] {
   const isDenied = shortage?.reason === 'BackendDenied'
   const isKnowing = isKnown || shortage?.kind === 'cloud'
   const authenticated: ConditionUpdate[] = isDenied
@@ -142,7 +145,8 @@ function conditionsOf({ shortage, quarantined, isKnown }: PoolReport): Condition
     return [...authenticated, { type: POOL_READY_CONDITION, status: 'False', reason: OPENSTACK_ERROR_REASON, message }]
   }
   if (shortage === undefined) {
-    return [...authenticated, { type: POOL_READY_CONDITION, status: 'True', reason: READY_REASON, message: '' }]
+    const message = problems.slice(0, 20).join('; ')
+    return [...authenticated, { type: POOL_READY_CONDITION, status: 'True', reason: READY_REASON, message }]
   }
   return [
     ...authenticated,

@@ -1,0 +1,35 @@
+import type { CloudAddress, CloudNetwork } from './cloud.js'
+
+/** Whether a cloud has answered an address as {@link CloudAddress} says, but for whether its text is one. */
+export function isCloudAddress(value: unknown): value is CloudAddress {
+  if (!isRecord(value)) return false
+  const { id, address, network, marker, isAttached, createdAtMs, tags } = value
+  return (
+    [id, address, network].every(isText) &&
+    typeof marker === 'string' &&
+    typeof isAttached === 'boolean' &&
+    (createdAtMs === undefined || typeof createdAtMs === 'number') &&
+    isTags(tags)
+  )
+}
+
+export function isCloudNetwork(value: unknown): value is CloudNetwork {
+  return isRecord(value) && isText(value.id) && typeof value.name === 'string' && isTags(value.tags)
+}
+
+export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a cloud has answered, for messages. */
+export function shown(value: unknown): string {
+  return `${JSON.stringify(value)}`.slice(0, 80)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function isTags(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((tag) => typeof tag === 'string'))
+}

@@ -1,0 +1,321 @@
+import { findCondition } from 'ipam-kit/claim'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
+import type { ExternalCaller } from 'ipam-kit/run'
+import { describe, expect, test } from 'vitest'
+import { claim, NAMESPACE, pool, unwrap, World } from './world.js'
+
+const READY = 'OpenstackFloatingIPPoolReadyCondition'
+const { apiVersion, kind } = OpenStackFloatingIPPool.info
+const blue = { apiVersion, kind, namespace: NAMESPACE, name: 'blue' }
+
+/** The condition of the pool and that of a claim, each as `reason: message`. */
+async function said(world: World, name = 'c1') {
+  const found = await world.pool()
+  const claims = await world.list(IPAddressClaim)
+  const ready = findCondition(claims.find(({ metadata }) => metadata.name === name)?.status?.conditions, 'Ready')
+  return { pool: textOf(findCondition(found?.status?.conditions, READY)), claim: textOf(ready) }
+}
+
+function textOf(
+  condition: { readonly reason?: string | undefined; readonly message?: string | undefined } | undefined,
+) {
+  return condition && `${condition.reason}: ${condition.message}`
+}
+
+/** A caller whose answer to one operation is another one. */
+function answering(world: World, operation: string, answer: unknown): ExternalCaller {
+  return async (call) => (call.operation === operation ? (answer as never) : world.external(call))
+}
+
+const value = (of: unknown) => ({ ok: true, value: of })
+const MAX = 'MaxIPsReached: Maximum number of IPs reached, we will not allocate more IPs for this pool'
+const FULL = 'PoolExhausted: the pool has 0 addresses, as many as it may have, and none is free'
+
+describe('a preallocated address', () => {
+  test.each([
+    ['that is none', ['203.0.113.999'], 'spec.preAllocatedFloatingIPs[0]: is not a valid IP address'],
+    ['that is empty', [''], 'spec.preAllocatedFloatingIPs[0]: is not a valid IP address'],
+    [
+      'that is there twice',
+      ['203.0.113.9', '203.0.113.9'],
+      'spec.preAllocatedFloatingIPs[1]: is the address of spec.preAllocatedFloatingIPs[0]',
+    ],
+  ])('%s: the pool gives nothing, and says which one it is', async (_, preAllocatedFloatingIPs, message) => {
+    const world = new World()
+    await world.create(pool({ preAllocatedFloatingIPs }), claim('c1'))
+    await world.run()
+    expect(await said(world)).toEqual({
+      pool: expect.stringContaining(`OpenStackError: ${message}`),
+      claim: expect.stringContaining(message),
+    })
+    expect((await world.claims()).c1).toBe('Pending PoolNotReady')
+    expect(world.cloud.calls.size).toBe(0)
+  })
+
+  test.each<[string, string, (world: World) => void]>([
+    ['that the cloud does not have', '203.0.113.9', () => {}],
+    ['of IPv6 in a network of IPv4', '2001:db8::9', () => {}],
+    [
+      'that is attached',
+      '203.0.113.9',
+      (world) => {
+        const id = world.cloud.byHand.create({ network: world.network, address: '203.0.113.9' })
+        world.cloud.byHand.attach(id, world.cloud.addPort({ device: 'other', network: world.network, fixedIPs: [] }).id)
+      },
+    ],
+    [
+      'of another network',
+      '198.51.100.9',
+      (world) => {
+        const cidrs = ['198.51.100.0/24']
+        const { id } = world.cloud.addNetwork({ name: 'second', cidrs, isExternal: true })
+        world.cloud.byHand.create({ network: id, address: '198.51.100.9' })
+      },
+    ],
+  ])('%s is one that has failed, and is given to nobody', async (_, address, prepare) => {
+    const world = new World()
+    prepare(world)
+    const floatingIPNetwork = { id: world.network }
+    await world.create(pool({ floatingIPNetwork, preAllocatedFloatingIPs: [address], maxIPs: 0 }), claim('c1'))
+    await world.run()
+    expect((await world.pool())?.status?.failedIPs).toEqual([address])
+    expect(await said(world)).toEqual({ pool: MAX, claim: FULL })
+  })
+})
+
+describe('a reference to a pool', () => {
+  test.each([
+    ['without a group', { apiGroup: undefined }],
+    ['to another kind', { kind: 'OpenStackCluster' }],
+    ['to another group', { apiGroup: 'ipam.cluster.x-k8s.io' }],
+  ])('%s is not for this provider: nothing is written', async (_, part) => {
+    const world = new World()
+    const made = claim('c1') as IPAddressClaim
+    await world.create(pool(), { ...made, spec: { poolRef: { ...made.spec.poolRef, ...part } } } as never)
+    await world.run()
+    const { name, namespace } = made.metadata
+    const stored = unwrap(await world.store.get({ ...IPAddressClaim.info, namespace, name } as never))
+    expect('status' in stored).toBe(false)
+    expect(world.outside).toEqual([])
+  })
+
+  test('that does not exist, or is being deleted, is said', async () => {
+    const world = new World()
+    await world.create(claim('c1', { pool: 'none' }), pool({ reclaimPolicy: 'Retain' }), claim('holder'))
+    const planner = world.start()
+    await world.run({ planner })
+    await world.remove(OpenStackFloatingIPPool, 'blue')
+    await world.create(claim('c2'))
+    await world.run({ planner })
+    expect((await said(world, 'c1')).claim).toMatch(/^PoolNotReady: OpenStackFloatingIPPool team-a\/none /)
+    expect(await said(world, 'c2')).toEqual({
+      pool: 'OpenStackError: the pool is being deleted',
+      claim: expect.stringMatching(/^PoolNotReady: OpenStackFloatingIPPool team-a\/blue is being deleted/),
+    })
+  })
+})
+
+test('maxIPs that is lowered below what is in use takes nothing from anybody', async () => {
+  const world = new World()
+  await world.create(pool(), claim('c1'), claim('c2'))
+  const planner = world.start()
+  await world.run({ planner })
+  const before = await world.claims()
+  await world.patch(blue, { spec: { maxIPs: 1 } })
+  await world.create(claim('c3'))
+  await world.runFor(100, planner)
+  expect(await said(world, 'c3')).toEqual({
+    pool: MAX,
+    claim: 'PoolExhausted: the pool has 1 addresses, as many as it may have, and none is free',
+  })
+  expect(await world.claims()).toEqual({ ...before, c3: 'Error PoolExhausted' })
+  expect(world.cloud.deleted).toEqual([])
+})
+
+test.each([
+  ['none', { filter: { name: 'unknown' } }, 'no external network'],
+  ['two', undefined, '2 external networks'],
+])('a network filter that matches %s', async (_, floatingIPNetwork, message) => {
+  const world = new World()
+  world.cloud.addNetwork({ name: 'second', cidrs: ['198.51.100.0/24'], isExternal: true })
+  await world.create(pool({ ...(floatingIPNetwork && { floatingIPNetwork }) }), claim('c1'))
+  const planner = world.start()
+  await world.run({ planner })
+  const text = `unable to find the network: ${message}`
+  expect(await said(world)).toEqual({
+    pool: expect.stringContaining(`UnableToFindNetwork: ${text}`),
+    claim: expect.stringContaining(`PoolNotReady: ${text}`),
+  })
+  // it is looked for again when the pool says something else
+  await world.patch(blue, { spec: { floatingIPNetwork: { id: world.network, filter: null } } })
+  await world.runFor(60, planner)
+  expect((await world.claims()).c1).toMatch(/^203\./)
+})
+
+test('credentials that are missing while a pool is deleted keep it, and say so, until they are back', async () => {
+  const world = new World()
+  await world.create(pool({}, { annotations: { 'ipam-kit.dev/min-free': '1' } }))
+  await world.runFor(60)
+  await world.remove(OpenStackFloatingIPPool, 'blue')
+  const message = 'the Secret team-a/cloud does not exist'
+  const failure = { message, retryable: true, nothingDone: true, reason: 'BackendDenied' }
+  const planner = world.start()
+  const external: ExternalCaller = async () => ({ ok: false, failure }) as never
+  await world.run({ planner, external })
+  const conditions = (await world.pool())?.status?.conditions
+  expect(textOf(findCondition(conditions, 'OpenStackAuthenticationSucceeded'))).toBe(
+    `OpenStackAuthenticationFailed: Failed to create OpenStack client scope: ${message}`,
+  )
+  expect(world.outside).toHaveLength(1)
+  await world.runFor(400, planner)
+  expect(await world.pool()).toBeUndefined()
+  expect(world.outside).toEqual([])
+})
+
+test.each([
+  ['no JSON', '{'],
+  ['a list', '[]'],
+  ['null', 'null'],
+  ['members of other types', JSON.stringify({ pool: 1, uids: 'x', entries: {} })],
+  ['an entry that is no object', JSON.stringify({ pool: 'team-a/blue', uids: [], entries: [null] })],
+  [
+    'an address that is none',
+    JSON.stringify({
+      pool: 'team-a/blue',
+      uids: [],
+      entries: [{ claim: 'c', uid: 'u', by: 'b', atMs: 0, address: 'x' }],
+    }),
+  ],
+  [
+    '501 entries',
+    JSON.stringify({
+      pool: 'team-a/blue',
+      uids: [],
+      entries: Array.from({ length: 501 }, (_, nth) => ({ claim: `c${nth}`, uid: `${nth}`, by: 'b', atMs: 0 })),
+    }),
+  ],
+])('reservations that were changed by hand give nothing, until they are removed: %s', async (_, text) => {
+  const world = new World()
+  await world.create(pool({}, { annotations: { [RESERVATIONS_ANNOTATION]: text } }), claim('c1'))
+  const planner = world.start()
+  await world.run({ planner })
+  const message = `the annotation ${RESERVATIONS_ANNOTATION} cannot be read: ${text.slice(0, 80)}`
+  expect(await said(world)).toEqual({ pool: `OpenStackError: ${message}`, claim: `PoolNotReady: ${message}` })
+  expect(world.cloud.calls.size).toBe(0)
+  await world.patch(blue, { metadata: { annotations: { [RESERVATIONS_ANNOTATION]: null } } })
+  await world.run({ planner })
+  expect((await world.claims()).c1).toMatch(/^203\./)
+})
+
+describe('an answer of the cloud', () => {
+  const wrong = [null, 'text', '<html>', {}, [], { id: 1 }, 'x'.repeat(1_000_000)].map(value)
+  const noResults = [undefined, null, 'text', {}, { ok: 'yes' }, { ok: false }, { ok: true }]
+
+  test.each([...wrong, ...noResults])('that names no network is said, and asked for again: %j', async (answer) => {
+    const world = new World()
+    await world.create(pool(), claim('c1'))
+    const planner = world.start()
+    await world.run({ planner, external: answering(world, 'findNetwork', answer) })
+    expect(await said(world)).toEqual({
+      pool: expect.stringMatching(/^UnableToFindNetwork: .*answered.{0,130}not a (network|result)$/s),
+      claim: expect.stringMatching(/^PoolNotReady: .*answered/s),
+    })
+    await world.runFor(60, planner)
+    expect((await world.claims()).c1).toMatch(/^203\./)
+  })
+
+  test.each([...wrong, ...noResults, value({ addresses: 'text' })])(
+    'that is no list is said, and asked for again: %j',
+    async (answer) => {
+      const world = new World()
+      await world.create(pool(), claim('c1'))
+      const planner = world.start()
+      await world.run({ planner, external: answering(world, 'listAddresses', answer) })
+      expect(await said(world)).toEqual({
+        pool: expect.stringMatching(/^OpenStackError: .*answered.{0,130}not a (list of addresses|result)$/s),
+        claim: expect.stringMatching(/^PoolNotReady: .*answered/s),
+      })
+      await world.runFor(60, planner)
+      expect((await world.claims()).c1).toMatch(/^203\./)
+    },
+  )
+
+  test('with items that are no addresses says which, and serves with the others', async () => {
+    const world = new World()
+    const whole = { id: 'i', address: '203.0.113.77', network: world.network, marker: '', isAttached: false }
+    const addresses = [
+      null,
+      'text',
+      {},
+      { ...whole, address: 'x' },
+      { ...whole, marker: null },
+      { ...whole, tags: {} },
+      whole,
+    ]
+    const problems = ['198.51.100.1 is in no subnet']
+    await world.create(pool({ preAllocatedFloatingIPs: ['203.0.113.77'] }), claim('c1'))
+    await world.run({ external: answering(world, 'listAddresses', value({ addresses, problems })) })
+    const { pool: message } = await said(world)
+    expect(message).toMatch(/^Ready: the cloud has listed null as an address; .*198\.51\.100\.1 is in no subnet$/)
+    expect(message?.match(/has listed/g)).toHaveLength(6)
+    expect(await world.claims()).toEqual({ c1: '203.0.113.77' })
+  })
+
+  test.each([...wrong, ...noResults])(
+    'that names no address that was created is looked into, and the claim is served: %j',
+    async (answer) => {
+      const world = new World()
+      await world.create(pool(), claim('c1'))
+      const planner = world.start()
+      await world.run({ planner, external: answering(world, 'createAddress', answer) })
+      expect((await said(world)).claim).toMatch(
+        /^AllocationFailed: it is not known yet.*: (the cloud says that it has|createAddress was)/,
+      )
+      await world.runFor(120, planner)
+      const { c1 } = await world.claims()
+      expect(c1).toMatch(/^203\./)
+      expect(world.outside).toEqual([c1])
+    },
+  )
+
+  test.each([...wrong, ...noResults])('to a deletion does not hold anything up: %j', async (answer) => {
+    const world = new World()
+    await world.create(pool(), claim('c1'))
+    const planner = world.start()
+    await world.run({ planner })
+    await world.remove(IPAddressClaim, 'c1')
+    await world.run({ planner, external: answering(world, 'deleteAddress', answer) })
+    await world.runFor(400, planner)
+    expect(await world.list(IPAddress)).toEqual([])
+  })
+
+  test('with an address of another network is said, and the next one is given', async () => {
+    const world = new World()
+    world.cloud.inject('createAddress', 'otherNetwork')
+    await world.create(pool(), claim('c1'))
+    const planner = world.start()
+    await world.run({ planner })
+    expect((await said(world)).claim).toMatch(/^AllocationFailed: .* is in no subnet of network /)
+    await world.runFor(120, planner)
+    expect((await world.claims()).c1).toMatch(/^203\./)
+    expect(world.outside).toHaveLength(1)
+  })
+
+  test('with the address of another claim is said, and is given to one of them only', async () => {
+    const world = new World()
+    await world.create(pool(), claim('c1'))
+    const planner = world.start()
+    await world.run({ planner })
+    world.cloud.inject('createAddress', 'sameAddress')
+    await world.create(claim('c2'))
+    await world.runFor(120, planner)
+    const { c1, c2 } = await world.claims()
+    expect(c1).toMatch(/^203\./)
+    expect(c2).toBe('Error AllocationFailed')
+    expect((await said(world, 'c2')).claim).toBe(
+      `AllocationFailed: the cloud has given ${c1}, which another IPAddress has`,
+    )
+  })
+})
