@@ -60,6 +60,8 @@ export interface CloudInput {
  * A cloud as a pool asks it. Each method answers a result and does not throw. A failure of a call that changes something says `nothingDone` where that is
  * certain: the call is then made again at once when it is due. Without it the pool looks for what the call may have done first.
  *
+ * An answer of another form is taken for a failure of a call that may have done something; an item of a list that is no address is left out, and named in the report of the pool.
+ *
  * A call that was not answered within {@link MAX_CALL_SECONDS} has to be answered with a failure, and must have no effect later than that after it was sent.
  */
 export interface Cloud {

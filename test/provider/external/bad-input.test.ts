@@ -213,7 +213,7 @@ describe('an answer of the cloud', () => {
   const wrong = [null, 'text', '<html>', {}, [], { id: 1 }, 'x'.repeat(1_000_000)].map(value)
   const noResults = [undefined, null, 'text', {}, { ok: 'yes' }, { ok: false }, { ok: true }]
 
-  test.each([...wrong, ...noResults])('that names no network is said, and asked for again: %j', async (answer) => {
+  test.each([...wrong, ...noResults])('that names no network is said, and asked for again: no. %#', async (answer) => {
     const world = new World()
     await world.create(pool(), claim('c1'))
     const planner = world.start()
@@ -227,7 +227,7 @@ describe('an answer of the cloud', () => {
   })
 
   test.each([...wrong, ...noResults, value({ addresses: 'text' })])(
-    'that is no list is said, and asked for again: %j',
+    'that is no list is said, and asked for again: no. %#',
     async (answer) => {
       const world = new World()
       await world.create(pool(), claim('c1'))
@@ -264,7 +264,7 @@ describe('an answer of the cloud', () => {
   })
 
   test.each([...wrong, ...noResults])(
-    'that names no address that was created is looked into, and the claim is served: %j',
+    'that names no address that was created is looked into, and the claim is served: no. %#',
     async (answer) => {
       const world = new World()
       await world.create(pool(), claim('c1'))
@@ -280,7 +280,7 @@ describe('an answer of the cloud', () => {
     },
   )
 
-  test.each([...wrong, ...noResults])('to a deletion does not hold anything up: %j', async (answer) => {
+  test.each([...wrong, ...noResults])('to a deletion does not hold anything up: no. %#', async (answer) => {
     const world = new World()
     await world.create(pool(), claim('c1'))
     const planner = world.start()
