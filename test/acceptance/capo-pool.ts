@@ -9,8 +9,9 @@ import { floatingIPPools, neutron } from 'ipam-kit/provider/openstack'
 import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
-import { FakeCloud, neutronHandler, storeOver } from 'ipam-kit/testing'
+import { type FakeCloud, neutronHandler, storeOver } from 'ipam-kit/testing'
 import * as z from 'zod'
+import { CaseCloud, inCloud, isQuota, networkOf } from './capo-pool-cloud.js'
 import { askedOf } from './consumer-world.js'
 
 const text = z.string()
@@ -81,25 +82,14 @@ export interface CaseIdentity {
   readonly error?: string | undefined
 }
 
+/** Upstream's words of a pool that is kept, and of a floating IP that it creates. */
+const KEPT = 'waiting for IPAddress to be deleted, until we can delete the OpenStackFloatingIPPool'
+const DESCRIPTION = 'Created by cluster-api-provider-openstack OpenStackFloatingIPPool'
 const IDENTITY: CaseIdentity = { identityRef: { name: 'cloud', cloudName: 'openstack', type: 'Secret' } }
 const PASSWORD = 'secret'
 const kinds = [IPAddressClaim, IPAddress, Cluster, OpenStackFloatingIPPool].map(({ info }) => info)
 /** Until every call is settled and every list was read. */
 const RUN_MS = 400_000
-
-/** A cloud that gives the addresses of the case first. */
-class CaseCloud extends FakeCloud {
-  readonly next: string[]
-
-  constructor(now: () => number, next: readonly string[]) {
-    super({ now })
-    this.next = [...next]
-  }
-
-  override create(...[wanted, trouble]: Parameters<FakeCloud['create']>): ReturnType<FakeCloud['create']> {
-    return super.create({ ...wanted, address: this.next.shift() ?? wanted.address ?? null }, trouble)
-  }
-}
 
 /** A pool with its claims and addresses, in a store and a cloud. */
 export class CapoPool {
@@ -112,7 +102,10 @@ export class CapoPool {
   /** The claims of the case that were Bound to an IPAddress before. */
   readonly #boundBefore = new Set<string>()
   readonly #writes: string[] = []
-  error: string | undefined
+  /** The claims that were Bound to an IPAddress that was not there, and for which one was created. */
+  readonly #rebound = new Set<string>()
+  /** What a plan has failed with. */
+  #failure: string | undefined
 
   constructor(given: PoolCase, identity: CaseIdentity = IDENTITY) {
     this.#given = given
@@ -135,9 +128,19 @@ export class CapoPool {
 
   async run(): Promise<void> {
     await this.#prepare()
-    const { faults } = this.#given
-    await this.#pass(faults?.createAddress != null)
-    if (faults?.createAddress != null) await this.#pass(false)
+    await this.#pass(this.#given.faults?.createAddress != null)
+  }
+
+  /** Again, without the fault that IPAddress objects cannot be created. */
+  async runNext(): Promise<void> {
+    await this.#pass(false)
+  }
+
+  /** What a plan has failed with, or what a pool waits for that is kept, in upstream's words. */
+  async error(): Promise<string | undefined> {
+    const pool = await this.pool()
+    const isKept = pool?.metadata.deletionTimestamp !== undefined && (await this.#list(IPAddress)).length > 0
+    return this.#failure ?? (isKept ? KEPT : undefined)
   }
 
   async pool(): Promise<OpenStackFloatingIPPool | undefined> {
@@ -159,6 +162,15 @@ export class CapoPool {
     return (await this.#list(IPAddress)).find(({ metadata }) => metadata.name === name)
   }
 
+  /** Of every claim that was not Bound before: what its conditions say; none: no conditions. */
+  async claimConditions(): Promise<{ readonly [claim: string]: readonly Condition[] } | undefined> {
+    const claims = (await this.#list(IPAddressClaim)).filter(({ metadata: { name } }) => !this.#boundBefore.has(name))
+    const said = claims.flatMap(({ metadata: { name }, status }) =>
+      this.#isGiven(name) && status?.conditions?.length ? [[name, status.conditions] as const] : [],
+    )
+    return said.length === 0 ? undefined : Object.fromEntries(said)
+  }
+
   /** Of every claim of the case. */
   async phases(): Promise<{ readonly [claim: string]: readonly string[] | null }> {
     const all = this.#given.claims.map(async ({ name }) => [name, await this.phaseOf(name)] as const)
@@ -170,8 +182,7 @@ export class CapoPool {
     const given = this.#given.claims.find((claim) => claim.name === name)
     const claim = (await this.#list(IPAddressClaim)).find(({ metadata }) => metadata.name === name)
     if (given === undefined || claim === undefined) return null
-    const isThere = this.#given.addresses.some((address) => address.name === given.addressRef)
-    if (given.addressRef && !isThere) return ['Pending', 'Rebinding']
+    if (this.#rebound.has(name)) return ['Pending', 'Rebinding']
     const state = stateOf(claim)
     const ready = claim.status?.conditions?.find(({ type }) => type === 'Ready')
     if (state.phase === 'Bound') return ['Bound']
@@ -224,14 +235,20 @@ export class CapoPool {
   async #prepare(): Promise<void> {
     const { pool, claims, addresses, outside, faults } = this.#given
     const count = pool.externalNetworks ?? 1
+    const named = [
+      ...outside.map(({ ip }) => ip),
+      ...addresses.map(({ address }) => address),
+      ...(this.#given.nextCreatedIPs ?? []),
+      ...(pool.spec.preAllocatedFloatingIPs ?? []),
+    ]
     for (let nth = 0; nth < count; nth++) {
-      const cidrs = nth === 0 ? ['203.0.113.0/24', '2001:db8::/64'] : [`198.51.${nth}.0/24`]
+      const cidrs = nth === 0 ? networkOf(named) : [`100.127.${nth % 256}.0/24`]
       this.#cloud.addNetwork({ name: `public-${nth}`, cidrs, isExternal: true })
     }
     const [network] = this.#cloud.networks
     const tag = poolTag(pool.name)
-    for (const { ip, tag: given, description, usedBy } of network === undefined ? [] : outside) {
-      const isNamed = description?.endsWith(` ${pool.name}`) === true
+    for (const { ip, tag: given, description, usedBy } of network === undefined ? [] : inCloud(outside)) {
+      const isNamed = description === `${DESCRIPTION} ${pool.name}`
       const isOurs = given === tag || isNamed
       const uid =
         usedBy == null || usedBy === `${pool.namespace}/${pool.name}`
@@ -246,7 +263,7 @@ export class CapoPool {
     for (const address of addresses) await this.#createAddress(address)
     for (const { name } of claims.filter(({ deleting }) => deleting)) await this.#delete(IPAddressClaim.info, name)
     if (pool.deleting) await this.#delete(OpenStackFloatingIPPool.info, pool.name)
-    if (faults?.create != null) this.#cloud.quota = this.#cloud.floatingIPs.length
+    if (isQuota(faults?.create)) this.#cloud.quota = this.#cloud.floatingIPs.length
     if (faults?.tag != null) this.#cloud.inject('tagAddress', ...Array.from({ length: 500 }, () => 'down' as const))
   }
 
@@ -334,32 +351,42 @@ export class CapoPool {
         if (hasFault && isAddress(object))
           return Promise.resolve(fail('STORE_INVALID', { object: 'IPAddress', problem: 'fails' } as never))
         note(`create ${object.kind}`, object.kind)
+        const { name } = object.metadata
+        const wasBound = this.#given.claims.some((claim) => claim.name === name && claim.addressRef)
+        if (isAddress(object) && wasBound) this.#rebound.add(name)
         return this.#store.create(object)
       },
       patch: (...args: Parameters<Store['patch']>) => {
         note(`patch ${args[0].kind}`, args[0].kind)
         return this.#store.patch(...args)
       },
+      delete: (...args: Parameters<Store['delete']>) => {
+        note(`delete ${args[0].kind}`, args[0].kind)
+        return this.#store.delete(...args)
+      },
     } as never)
     while (this.#nowMs < endMs) {
-      const { requeueAfterSeconds = RUN_MS / 1000 } = await runUntilQuiet(store, [this.#planner], {
+      const { requeueAfterSeconds = RUN_MS / 1000, failures } = await runUntilQuiet(store, [this.#planner], {
         now: () => this.#nowMs,
         external: (call) => this.#call(call),
       })
+      this.#failure ??= failures[0]?.failure.code
       this.#nowMs += Math.max(1, requeueAfterSeconds) * 1000
     }
     this.#nowMs = Math.max(this.#nowMs, endMs)
   }
 
   async #call(call: ExternalCall): Promise<ExternalResult> {
-    const { deleteOutside } = this.#given.faults ?? {}
-    const { address = '' } = call.input as { readonly address?: string }
-    const refusal = call.operation === 'deleteAddress' ? deleteOutside?.[address] : undefined
-    if (refusal !== undefined) {
-      return { ok: false, failure: { message: refusal, retryable: true, nothingDone: true, reason: 'BackendDenied' } }
+    const { create, deleteOutside = {} } = this.#given.faults ?? {}
+    const { address = '' } = call.input as { readonly address?: string | null }
+    const refusals: { readonly [operation: string]: string | null | undefined } = {
+      createAddress: isQuota(create) ? undefined : create,
+      deleteAddress: deleteOutside?.[address ?? ''],
     }
-    const answer = await this.#caller(call)
-    return answer
+    const message = refusals[call.operation]
+    if (message == null) return this.#caller(call)
+    const reason = /forbidden|denied|unauthori[sz]ed|40[13]/i.test(message) ? { reason: 'BackendDenied' as const } : {}
+    return { ok: false, failure: { message, retryable: true, nothingDone: true, ...reason } }
   }
 
   get #caller() {

@@ -1,5 +1,5 @@
 import type { IPAddress } from 'ipam-kit/crd/cluster-api'
-import { type Answer, answerKeys, type GivenCase, those, unsupported } from '../answer.js'
+import { type Answer, answerKeys, type GivenCase, isRecord, those, unsupported } from '../answer.js'
 import { CapoPool, conditionAsked, poolCaseSchema, readyReason } from '../capo-pool.js'
 import { CapoServer, serverSchema } from '../capo-server.js'
 import { answerFunction } from '../case-function.js'
@@ -28,29 +28,35 @@ async function answerPool(world: CapoPool, expect: unknown): Promise<Answer> {
   const address = await world.address()
   const [released, releaseFailed, leaked] = [await world.released(), await world.releaseFailed(), await world.leaked()]
   const phases = await world.phases()
-  const isKept = pool !== undefined && pool.metadata.deletionTimestamp !== undefined && given.length === 0
+  const error = await world.error()
+  const claimConditions = await world.claimConditions()
+  const tagged = made.flatMap(({ id }) => floatingIPs.filter((it) => it.id === id && it.tags.length > 0))
+  const deletedOutside = deleted.filter(({ by }) => by === 'call').map((act) => act.address)
+  const effects = world.effects
+  if (isRecord(expect) && 'leakedAfterNextPass' in expect) await world.runNext()
+  const leakedAfterNextPass = await world.leaked()
   return answerKeys(expect, {
     bound: () => bound,
     boundSet: () => given,
     boundCount: () => given.length,
     distinct: () => new Set(given).size === given.length,
     created: () => made.length,
-    tagged: () =>
-      made.flatMap(({ id }) => floatingIPs.filter((it) => it.id === id && it.tags.length > 0)).map((it) => it.address),
+    tagged: () => tagged.map((it) => it.address),
     address: (asked) => askedAddress(asked, address),
     condition: (asked) => conditionAsked(asked, pool?.status?.conditions ?? []),
     poolCondition: () => readyReason(pool),
     claimPhase: (asked) => Object.fromEntries(Object.keys(asked as object).map((name) => [name, phases[name] ?? null])),
     status: (asked) => askedOf(asked, { availableIPs: [], failedIPs: [], ...pool?.status }),
-    deletedOutside: () => deleted.filter(({ by }) => by === 'call').map((act) => act.address),
+    deletedOutside: () => deletedOutside,
     finalizerRemoved: () => released,
     poolFinalizerRemoved: () => pool === undefined,
     releaseFailed: () => releaseFailed,
     leaked: () => leaked,
-    leakedAfterNextPass: () => leaked,
-    effects: () => world.effects,
+    leakedAfterNextPass: () => leakedAfterNextPass,
+    effects: () => effects,
+    claimConditions: (asked) => askedOf(asked, claimConditions),
     // upstream says it as the error of its reconcile, and this library in the outcome of the plan
-    error: (asked) => (typeof asked === 'boolean' ? false : isKept ? asked : null),
+    error: (asked) => (typeof asked === 'boolean' ? error !== undefined : (error ?? null)),
     requeue: () => false,
     note: (asked) => asked,
     needs: (asked) => asked,

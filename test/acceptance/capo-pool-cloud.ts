@@ -1,0 +1,44 @@
+import { Address, Prefix } from 'ipam-kit/cidr'
+import { FakeCloud } from 'ipam-kit/testing'
+
+/** A cloud that gives the addresses of a case first, each when a call has got it. */
+export class CaseCloud extends FakeCloud {
+  readonly #next: string[]
+
+  constructor(now: () => number, next: readonly string[]) {
+    super({ now })
+    this.#next = [...next]
+  }
+
+  override create(...[wanted, trouble]: Parameters<FakeCloud['create']>): ReturnType<FakeCloud['create']> {
+    const created = super.create({ ...wanted, address: this.#next[0] ?? wanted.address ?? null }, trouble)
+    this.#next.shift()
+    return created
+  }
+}
+
+/** The prefixes of a network that has these addresses, whatever they are. New ones come from the first. */
+export function networkOf(addresses: readonly string[]): readonly string[] {
+  const around = addresses.flatMap((text) => {
+    const address = Address.safeParse(text)
+    if (!address.ok) return []
+    return [Prefix.format(Prefix.masked(Prefix.of(address.value, address.value.family === 6 ? 64 : 24)))]
+  })
+  return [...new Set(['203.0.113.0/24', '2001:db8::/64', ...around])]
+}
+
+/** What a cloud can have of a list: addresses, each once. */
+export function inCloud<T extends { readonly ip: string }>(outside: readonly T[]): readonly T[] {
+  const byAddress = new Map<string, T>()
+  for (const item of outside) {
+    const address = Address.safeParse(item.ip)
+    const key = address.ok ? Address.format(address.value) : undefined
+    if (key !== undefined && !byAddress.has(key)) byAddress.set(key, item)
+  }
+  return [...byAddress.values()]
+}
+
+/** Whether a call is refused because the quota of the project is used up. */
+export function isQuota(fault: string | null | undefined): boolean {
+  return fault != null && /quota/i.test(fault)
+}
