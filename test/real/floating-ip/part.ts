@@ -30,7 +30,7 @@ interface Size {
 
 const SIZES: { readonly [D in Depth]: Size } = {
   full: { servers: 500, waves: 5, killAt: 0.3, ready: 1, endsAtOnce: false, seconds: 240 },
-  short: { servers: 60, waves: 1, killAt: 0.8, ready: 0.75, endsAtOnce: true, seconds: 60 },
+  short: { servers: 60, waves: 1, killAt: 0.8, ready: 0.75, endsAtOnce: true, seconds: 150 },
 }
 /** Of the calls to the cloud. */
 const FAULTY = 0.05
