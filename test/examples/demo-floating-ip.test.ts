@@ -1,24 +1,9 @@
-import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { checksOf, expectationsOf } from '../../docs/examples/demo/floating-ip/checks.js'
 import type { Snapshot } from '../../docs/examples/demo/floating-ip/snapshot.js'
-import { runDemo } from '../../docs/examples/demo/run.js'
+import { runScenario } from './run-scenario.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-
-/** Runs the scenario in this process. */
-async function demo(...args: readonly string[]) {
-  let [out, err] = ['', '']
-  const status = await runDemo(['--scenario', 'floating-ip', ...args], {
-    folder: root,
-    stdin: Readable.from([]),
-    out: (text) => (out += text),
-    err: (text) => (err += text),
-    isTerminal: false,
-  })
-  return { status, out, err }
-}
+const demo = (...args: readonly string[]) => runScenario('floating-ip', args)
 
 test('machines, the pool and the cloud come to what they are meant to', async () => {
   const { status, out, err } = await demo()

@@ -1,26 +1,11 @@
-import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { Prefix } from 'ipam-kit/cidr'
 import { networkView } from 'ipam-kit/provider/network-view'
 import { expect, test } from 'vitest'
 import { checksOf } from '../../docs/examples/demo/node-ipam/checks.js'
 import type { Snapshot } from '../../docs/examples/demo/node-ipam/snapshot.js'
-import { runDemo } from '../../docs/examples/demo/run.js'
+import { runScenario } from './run-scenario.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-
-/** Runs the scenario in this process. */
-async function demo(...args: readonly string[]) {
-  let [out, err] = ['', '']
-  const status = await runDemo(['--scenario', 'node-ipam', ...args], {
-    folder: root,
-    stdin: Readable.from([]),
-    out: (text) => (out += text),
-    err: (text) => (err += text),
-    isTerminal: false,
-  })
-  return { status, out, err }
-}
+const demo = (...args: readonly string[]) => runScenario('node-ipam', args)
 
 test('Nodes and ranges come to what they are meant to', async () => {
   const { status, out, err } = await demo()

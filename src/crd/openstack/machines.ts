@@ -18,7 +18,7 @@ import {
 
 /** What is read of the spec of a server, and of a machine of either version. */
 export interface FloatingIPSpec {
-  /** Where the floating IP comes from. Left out: there is none. */
+  /** The pool that the floating IP is from. Left out: the server has no floating IP. */
   readonly floatingIPPoolRef?: FloatingIPPoolReference | undefined
   readonly identityRef?: IdentityReference | undefined
 }

@@ -27,7 +27,6 @@ import {
 import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
 import { planClaim } from './claim.js'
-import { ClaimsByAge } from './claims-by-age.js'
 import type { ClaimLedger, ProviderDefinition, WaitingClaim } from './definition.js'
 import { markerOf } from './external.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
@@ -35,7 +34,7 @@ import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { planRefused } from './outcomes.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
-import { PoolCalls } from './pool-calls.js'
+import { PoolRecord } from './pool-record.js'
 import { claimReads } from './references.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
 import { addressIn } from './salvage.js'
@@ -443,22 +442,5 @@ class ClaimWork {
     const record = new PoolRecord(this.#rules.ledger())
     this.#pools.set(key, record)
     return record
-  }
-}
-
-/** What is remembered of a pool, also of one that claims or addresses name before it exists. */
-class PoolRecord {
-  readonly ledger: ClaimLedger<KubeObject>
-  /** The uid that it had when it was planned last. */
-  planned: string | undefined
-  /** Keys of the claims that wait for room. */
-  readonly exhausted = new ClaimsByAge()
-  /** Keys of the claims for which a call is in flight. */
-  readonly asking = new Set<string>()
-  /** What was asked for the pool itself. */
-  readonly calls = new PoolCalls()
-
-  constructor(ledger: ClaimLedger<KubeObject>) {
-    this.ledger = ledger
   }
 }

@@ -15,7 +15,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
   readonly callSeconds?: number | undefined
   /** How old what a list of the cloud shows may be, in seconds, from 0. Default 5. */
   readonly listLagSeconds?: number | undefined
-  /** A list is asked for again after so many seconds, from 30. Default 300; 60 while claims wait. Never more often than once in 30 seconds. */
+  /** How old the last list may be before the pool asks for another one, in seconds, 30 to 86,400. Default 300. While claims wait it is 60 at most. */
   readonly listSeconds?: number | undefined
   /** As {@link ProviderDefinition.holdsAddress}. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined

@@ -1,8 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { addresses as addressesOf, type RangeSet } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import type { KubeObject } from '../../crd/meta/object.js'
-import { Absences } from '../../plan/index.js'
+import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { Absences, byAge } from '../../plan/index.js'
 import { AddressLedger } from '../claims/index.js'
 import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
@@ -30,10 +30,18 @@ export interface LedgerOptions {
   readonly lagMs: number
 }
 
+/** The ledgers of all pools of a provider, by address. */
+interface Neighbours<P extends KubeObject> {
+  of(address: string): Iterable<ExternalLedger<P>>
+  add(address: string, ledger: ExternalLedger<P>): void
+  delete(address: string, ledger: ExternalLedger<P>): void
+}
+
 /** What is in use of a pool, what the cloud has of it, and what can be given. One call of {@link sync} for each plan; everything else is O(1) or as documented. */
 export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #facts: CloudFacts
   readonly #options: LedgerOptions
+  readonly #neighbours: Neighbours<P>
   #inventory: Inventory | undefined
   /** The answer that the inventory was made of. */
   #listed: unknown
@@ -70,9 +78,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   statusMs = 0
   /** Why claims without a reservation wait. */
   shortage: Shortage | undefined
-  constructor(facts: CloudFacts, options: LedgerOptions) {
+
+  constructor(facts: CloudFacts, options: LedgerOptions, neighbours: Neighbours<P>) {
     super()
     this.#facts = facts
+    this.#neighbours = neighbours
     this.#options = options
     this.absences = new Absences((options.callMs + options.lagMs) / 1000)
   }
@@ -80,6 +90,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   /** As of {@link LedgerOptions}. */
   get identity(): string {
     return this.#options.identity
+  }
+
+  /** Names the pool, if it exists. */
+  get poolKey(): string | undefined {
+    return this.pool && formatRef(refOf(this.pool))
   }
 
   /** The id of the network, when it is known. */
@@ -142,6 +157,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (before !== undefined) this.#leave(key, before)
     if (text === undefined) return
     this.#texts.set(key, text)
+    this.#neighbours.add(text, this)
     const count = (this.#live.get(text) ?? 0) + 1
     this.#live.set(text, count)
     if (count === 1 && this.#created.has(text)) this.#both++
@@ -247,7 +263,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     const failed: FailedAddress[] = []
     for (const address of [...this.#preallocated.keys(), ...this.#adopted]) {
       if (this.#live.has(address)) continue
-      const reason = this.#unusable(address)
+      const reason = this.#unusable(address) ?? (this.#isOfNeighbour(address) ? 'OtherPool' : undefined)
       if (reason !== undefined) failed.push({ address, reason })
     }
     return failed
@@ -269,8 +285,30 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   #isFree(address: string): boolean {
-    if (this.#live.has(address) || this.#unusable(address) !== undefined) return false
+    if (this.#live.has(address) || this.#unusable(address) !== undefined || this.#isOfNeighbour(address)) return false
     return this.othersHolding({ metadata: { name: '' }, spec: { address } }).length === 0
+  }
+
+  /**
+   * Whether another pool gives an address that this one may use: it has given, reserved or created it, or is the older one of those that may use it. All processes
+   * see the same of this, but for what they have not heard of yet.
+   */
+  #isOfNeighbour(address: string): boolean {
+    for (const other of this.#neighbours.of(address)) {
+      const isElsewhere = other.network !== undefined && other.network !== this.#pool.network
+      if (other === this || isElsewhere) continue
+      if (other.#has(address) || (other.isOfPool(address) && other.#isOlderThan(this))) return true
+    }
+    return false
+  }
+
+  #has(address: string): boolean {
+    const isReserved = this.#now?.reservations.entries.some((entry) => entry.address === address) === true
+    return isReserved || this.#live.has(address) || this.#created.has(address) || this.#taken.includes(address)
+  }
+
+  #isOlderThan(other: ExternalLedger<P>): boolean {
+    return this.pool !== undefined && other.pool !== undefined && byAge(this.pool, other.pool) < 0
   }
 
   /** Whether it is in the cloud as the pool needs it, and was not given back since the list was asked for. */
@@ -291,6 +329,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #rebuild({ policy, reservations }: PoolNow): void {
     const { uids, created = [], adopted = [] } = reservations
     const candidates = new Map<string, Candidate>()
+    const before = [...this.#preallocated.keys(), ...this.#adopted, ...this.#created]
     this.#preallocated = new Map()
     policy.preallocated.forEach((address, nth) => {
       const text = Address.format(address)
@@ -306,7 +345,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (this.#facts.marker === 'none') {
       for (const text of created) if (this.#inventory?.get(text) !== undefined) this.#created.add(text)
     }
+    for (const text of before) if (!this.isOfPool(text) && !this.#live.has(text)) this.#neighbours.delete(text, this)
     for (const text of [...this.#preallocated.keys(), ...this.#created, ...this.#adopted]) {
+      this.#neighbours.add(text, this)
       const candidate = this.#candidate(text)
       if (candidate !== undefined && !this.#live.has(text)) candidates.set(text, candidate)
     }
@@ -321,6 +362,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (isCreated && !this.#preallocated.has(address)) {
       if (!this.#created.has(address) && this.#live.has(address)) this.#both++
       this.#created.add(address)
+      this.#neighbours.add(address, this)
     }
     if (object === undefined && this.#created.delete(address) && this.#live.has(address)) this.#both--
     if (object !== undefined) this.#gone.delete(address)
@@ -342,12 +384,13 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     }
     this.#live.delete(text)
     if (this.#created.has(text)) this.#both--
+    if (!this.isOfPool(text)) this.#neighbours.delete(text, this)
     this.#justGone.add(text)
     if (this.#now !== undefined) this.returned(text)
   }
 }
 
-/** The canonical form of an address; `undefined`: it is none. */
+/** The canonical form of an address; `undefined` for a text that is not an address. */
 export function canonical(text: string): string | undefined {
   const address = Address.safeParse(text, { zone: 'drop' })
   return address.ok ? Address.format(address.value) : undefined

@@ -38,7 +38,7 @@ export interface PoolReport {
   /** Canonical texts, in order of value. Each is in one of these lists at most. */
   readonly claimed: readonly string[]
   readonly available: readonly string[]
-  /** What the pool may use and the cloud does not have, has in another network, or has attached elsewhere. Looked at again with each inventory. */
+  /** What the pool may use and the cloud does not have, has in another network, or has attached elsewhere, or what another pool gives. Looked at again with each inventory. */
   readonly failed: readonly FailedAddress[]
   /** Of which it cannot be told whether the pool has created them. People have to remove them in the cloud, or put the marker of the pool on them. */
   readonly quarantined: readonly string[]
@@ -52,7 +52,7 @@ export interface PoolReport {
 
 export interface FailedAddress {
   readonly address: string
-  readonly reason: 'NotFound' | 'OtherNetwork' | 'Attached'
+  readonly reason: 'NotFound' | 'OtherNetwork' | 'Attached' | 'OtherPool'
 }
 
 /** Why a pool has nothing to give. */

@@ -14,6 +14,7 @@ import { ensure, release } from './ensure.js'
 import { ExternalLedger } from './ledger.js'
 import { planPool } from './plan-pool.js'
 import type { ExternalPolicy, ExternalPoolKind } from './pool-kind.js'
+import { PoolsByAddress } from './pools-by-address.js'
 import { reservationsOf } from './reservations.js'
 
 /**
@@ -31,6 +32,7 @@ export function externalPools<P extends KubeObject>(
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules
   let ledgers = 0
+  const neighbours = new PoolsByAddress<P>()
   const provider = defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome>({
     name: rules.name,
     pools: [kind.model],
@@ -44,7 +46,9 @@ export function externalPools<P extends KubeObject>(
     },
     poolAnnotations: kind.annotations,
     // what is remembered is lost with a ledger: the next one is as that of another process
-    ledger: () => new ExternalLedger<P>(facts, { callMs, lagMs, identity: `${rules.identity}-${++ledgers}` }),
+    ledger: () =>
+      new ExternalLedger<P>(facts, { callMs, lagMs, identity: `${rules.identity}-${++ledgers}` }, neighbours),
+    memory: neighbours,
     resolve: ({ pool }) => {
       const read = kind.policyOf(pool)
       return read.ok

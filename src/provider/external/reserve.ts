@@ -253,7 +253,7 @@ class Reserving<P extends KubeObject> {
 
   /**
    * What becomes of entries whose calls are over and have left nothing that bears a marker. Where the cloud marks afterwards, there may be addresses without one that
-   * were created since: as many of them as there were such calls are taken for theirs, each by one. Are there more, then others have created some as well, and none of
+   * were created since: as many of them as there were such calls are taken for theirs, each by one. If there are more, others have created some as well, and none of
    * them is touched. Where there is nothing, the call is made again, by this process.
    */
   #explain(): void {
@@ -385,7 +385,7 @@ class Reserving<P extends KubeObject> {
       'createAddress',
       uid,
       { network, marker: this.#markerOf(uid), address: null },
-      'so many are to be free',
+      'the pool keeps addresses in advance',
     )
     if (isAsked) this.#ledger.asked.set(uid, this.#nowMs)
   }

@@ -8,8 +8,9 @@ import { reservationsOf } from './reservations.js'
 import type { Input } from './situation.js'
 import { isRecord } from './well-formed.js'
 
-/** From so many addresses on the lists in the status are compared once in a while only: it takes as long as there are addresses. */
+/** A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS}, because that costs O(n). */
 const MANY = 1000
+/** In milliseconds. */
 const PAUSE_MS = 5000
 
 /** The patch by which the status says what the pool is found to be, and when to look again where that has to wait. O(n log n) */

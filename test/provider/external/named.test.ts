@@ -1,7 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import type { ExternalCaller } from 'ipam-kit/run'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claim, NAMESPACE, pool, World } from './world.js'
 
 const blue = { ...refInfo(OpenStackFloatingIPPool), namespace: NAMESPACE, name: 'blue' }
@@ -162,4 +162,41 @@ test.each([
   }
   expect(Math.max(...counts)).toBe(Math.min(maxIPs, Math.max(...counts)))
   expect(counts.at(-1)).toBe(Math.min(maxIPs, minFree + 3))
+})
+
+describe('an address that two pools name', () => {
+  const own = ['203.0.113.99']
+  const named = { maxIPs: 0, reclaimPolicy: 'Retain', preAllocatedFloatingIPs: own } as const
+
+  test('is given by one of them at a time, the older one first', async () => {
+    const world = new World()
+    world.cloud.byHand.create({ network: world.network, address: own[0]! })
+    await world.create(pool(named))
+    world.nowMs += 1000
+    await world.create(pool(named, { name: 'green' }), claim('g1', { pool: 'green' }), claim('b1'))
+    const planner = world.start()
+    await world.runFor(120, planner)
+    expect(await world.claims()).toEqual({ b1: own[0], g1: 'Error PoolExhausted' })
+    expect((await world.pool('green'))?.status?.failedIPs).toEqual(own)
+    // what the older pool does not name any more the other one gives, when no claim has it
+    await world.patch(blue, { spec: { preAllocatedFloatingIPs: [] } })
+    await world.runFor(120, planner)
+    expect(await world.claims()).toEqual({ b1: own[0], g1: 'Error PoolExhausted' })
+    await world.remove(IPAddressClaim, 'b1')
+    await world.runFor(120, planner)
+    expect(await world.claims()).toEqual({ g1: own[0] })
+  })
+
+  test('or that another pool has created, is not given', async () => {
+    const world = new World()
+    await world.create(pool({ reclaimPolicy: 'Retain' }), claim('b1'))
+    const planner = world.start()
+    await world.run({ planner })
+    const { b1 } = await world.claims()
+    await world.remove(IPAddressClaim, 'b1')
+    const green = pool({ ...named, preAllocatedFloatingIPs: [b1 ?? ''] }, { name: 'green' })
+    await world.create(green, claim('g1', { pool: 'green' }))
+    await world.runFor(120, planner)
+    expect(await world.claims()).toEqual({ g1: 'Error PoolExhausted' })
+  })
 })

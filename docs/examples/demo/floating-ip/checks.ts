@@ -1,12 +1,7 @@
 import type { FakeCloud } from 'ipam-kit/testing'
+import type { Check } from '../checks.js'
 import type { Snapshot } from './snapshot.js'
 import { PREALLOCATED } from './steps.js'
-
-/** A rule, and what is not so. */
-export interface Check {
-  readonly rule: string
-  readonly wrong: readonly string[]
-}
 
 /** @param again objects that a run without a change has written */
 export function checksOf(

@@ -1,5 +1,5 @@
+import type { Check } from '../checks.js'
 import { cell, joinSections, limited, lines, type RowLimit, section } from '../text.js'
-import type { Check } from './checks.js'
 import type { Snapshot } from './snapshot.js'
 
 /** A step as text for people. */
@@ -27,16 +27,6 @@ export function formatStep({ title, machines, pool, cloud, calls }: Snapshot, li
       section('Calls to the cloud', calls.map(([operation, count]) => `${operation} ${count}`).join(', ') || 'none'),
     ]),
   )
-}
-
-export function formatChecks(checks: readonly Check[], limit: RowLimit): string {
-  const rows = checks.map(({ rule, wrong }) => `${wrong.length === 0 ? 'ok    ' : 'FAILED'}  ${rule}`)
-  const failed = checks.flatMap(({ wrong }) => wrong)
-  const verdict =
-    failed.length === 0
-      ? 'This is what the scenario is meant to come to.'
-      : section('Not what is expected of the scenario:', lines(failed, limit))
-  return joinSections([section('Checks', rows.join('\n')), verdict])
 }
 
 /** The same for programs: always with all rows. */

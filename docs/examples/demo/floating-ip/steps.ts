@@ -16,7 +16,7 @@ export interface Step {
   /** The process ends when the cloud has created an address, and before the answer is there. */
   readonly crashes?: true | undefined
   readonly poolEnds?: true | undefined
-  /** For how long time goes on. */
+  /** How long the step takes, in seconds. */
   readonly seconds: number
 }
 

@@ -1,11 +1,6 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
+import type { Check } from '../checks.js'
 import type { Snapshot } from './snapshot.js'
-
-/** A rule, and what is not so. */
-export interface Check {
-  readonly rule: string
-  readonly wrong: readonly string[]
-}
 
 /** @param again objects that a run without a change has written */
 export function checksOf(snapshots: readonly Snapshot[], again: number): readonly Check[] {

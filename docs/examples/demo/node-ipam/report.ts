@@ -1,8 +1,8 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import type { NetworkRange } from 'ipam-kit/provider/network-view'
-import { asciiMap, asciiMapLegend } from 'ipam-kit/render'
+import { asciiMap } from 'ipam-kit/render'
+import type { Check } from '../checks.js'
 import { cell, joinSections, limited, lines, type RowLimit, section } from '../text.js'
-import type { Check } from './checks.js'
 import type { NodeView, RangeView, Snapshot } from './snapshot.js'
 
 /** A step as text for people. */
@@ -26,16 +26,6 @@ export function formatStep({ title, events, nodes, ranges, view }: Snapshot, lim
       told.length === 0 ? '' : section('Events', lines(told, limit)),
     ]),
   )
-}
-
-export function formatChecks(checks: readonly Check[], limit: RowLimit): string {
-  const rows = checks.map(({ rule, wrong }) => `${wrong.length === 0 ? 'ok    ' : 'FAILED'}  ${rule}`)
-  const failed = checks.flatMap(({ wrong }) => wrong)
-  const verdict =
-    failed.length === 0
-      ? 'This is what the scenario is meant to come to.'
-      : section('Not what is expected of the scenario:', lines(failed, limit))
-  return joinSections([`Map: ${asciiMapLegend}`, section('Checks', rows.join('\n')), verdict])
 }
 
 /** The same for programs: always with all rows. */

@@ -3,11 +3,13 @@ import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { unwrap } from 'ipam-kit/errors'
 import type { EventEffect } from 'ipam-kit/plan'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { asciiMapLegend } from 'ipam-kit/render'
 import { runUntilQuiet } from 'ipam-kit/run'
+import { formatChecks } from '../checks.js'
 import { formatProgress } from '../progress.js'
 import type { Scenario, Stage } from '../scenario.js'
 import { checksOf } from './checks.js'
-import { documentOf, formatChecks, formatStep } from './report.js'
+import { documentOf, formatStep } from './report.js'
 import { type Snapshot, snapshot } from './snapshot.js'
 import { nodeRef, rangeRef, type Step, steps } from './steps.js'
 
@@ -39,7 +41,7 @@ class Run {
     const { written } = await this.#settle()
     const checks = checksOf(snapshots, written)
     if (screen.wantsDocument) screen.document(documentOf(snapshots, checks))
-    screen.tell(formatChecks(checks, screen.limit))
+    screen.tell(`Map: ${asciiMapLegend}\n\n${formatChecks(checks, screen.limit)}`)
     return checks.every(({ wrong }) => wrong.length === 0) ? 0 : 1
   }
 

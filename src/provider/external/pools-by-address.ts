@@ -1,0 +1,51 @@
+import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { AddressChange, ProviderMemory } from '../claims/index.js'
+import { canonical, type ExternalLedger } from './ledger.js'
+
+/** Which pools of a provider have an address or may use it: two pools may name one address of one network, and one of them gives it. */
+export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, ExternalLedger<P>> {
+  readonly #ledgers = new Map<string, Set<ExternalLedger<P>>>()
+
+  /** Those that have an address or may use it. */
+  of(address: string): ReadonlySet<ExternalLedger<P>> {
+    return this.#ledgers.get(address) ?? new Set()
+  }
+
+  add(address: string, ledger: ExternalLedger<P>): void {
+    const known = this.#ledgers.get(address)
+    if (known === undefined) this.#ledgers.set(address, new Set([ledger]))
+    else known.add(ledger)
+  }
+
+  delete(address: string, ledger: ExternalLedger<P>): void {
+    const known = this.#ledgers.get(address)
+    if (known?.delete(ledger) && known.size === 0) this.#ledgers.delete(address)
+  }
+
+  observePool(_: ObjectRef, pool: P | undefined, ledger: ExternalLedger<P>): readonly string[] {
+    return pool === undefined ? [...this.#ledgers.keys()].flatMap((address) => this.#others(address, ledger)) : []
+  }
+
+  /** Other pools that may use an address which is given back are planned again. */
+  observeAddress({ before, now }: AddressChange<ExternalLedger<P>>): readonly string[] {
+    if (before === undefined || before.address.spec.address === now?.address.spec.address) return []
+    const text = canonical(before.address.spec.address)
+    if (text === undefined) return []
+    for (const other of this.of(text)) if (other !== before.ledger) other.returned(text)
+    return this.#others(text, before.ledger)
+  }
+
+  reserve(): () => readonly string[] {
+    return () => []
+  }
+
+  reset(): void {
+    this.#ledgers.clear()
+  }
+
+  #others(address: string, ledger: ExternalLedger<P>): readonly string[] {
+    const ledgers = this.#ledgers.get(address)
+    if (ledgers === undefined || (ledgers.size === 1 && ledgers.has(ledger))) return []
+    return [...ledgers].flatMap((other) => (other === ledger ? [] : (other.poolKey ?? [])))
+  }
+}
