@@ -38,7 +38,7 @@ function create<P extends KubeObject>(
   entry: Reservation,
   network: string,
 ): Ensured {
-  const { ledger, results } = input
+  const { ledger, results, nowMs } = input
   const found = ledger.inventory?.markedFor(entry.uid)
   if (found !== undefined && ledger.isUsable(found) && !ledger.isOfOthers(found, input.claim.metadata))
     return offer(input, found, 'it was created for the claim')
@@ -46,6 +46,8 @@ function create<P extends KubeObject>(
     const created = readCreated(results.createAddress, network)
     if (!created.ok) return wait('AllocationFailed', created.problem)
     if (rules.facts.marker !== 'atomic') return { kind: 'reserve', message: `${created.address} is noted` }
+    // so that it can be given back before a list shows it
+    ledger.answered(created.address, created.object, nowMs)
     return offer(input, created.address, 'it was created for the claim')
   }
   return creation(rules, input, entry, { network, address: null })
@@ -58,7 +60,7 @@ function confirmNew<P extends KubeObject>(
   entry: Reservation,
   network: string,
 ): Ensured {
-  const { ledger, results } = input
+  const { ledger, results, nowMs } = input
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
   const said = input.callOf('createAddress')?.answer
@@ -72,6 +74,7 @@ function confirmNew<P extends KubeObject>(
     const call = { ...about(input.pool, input.offer), id: object.id, marker }
     return { kind: 'call', operation: 'markAddress', input: call, why: 'so that it is known whose it is' }
   }
+  if (mode === 'after' && object.marker !== marker) ledger.answered(address, { ...object, marker }, nowMs)
   return offer(input, address, 'it was created for the claim')
 }
 

@@ -2,7 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import { addresses as addressesOf, type RangeSet } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { Absences, byAge } from '../../plan/index.js'
+import { byAge } from '../../plan/index.js'
 import { AddressLedger } from '../claims/index.js'
 import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
@@ -66,8 +66,6 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly asked = new Map<string, number>()
   /** How many spare addresses this process has begun to create. */
   spares = 0
-  /** The entries whose claims are gone, and since when. */
-  readonly absences: Absences
   /** When the pool was first seen on its way out. */
   endsSinceMs: number | undefined
   /** A list is wanted that is asked for after this, for an address that is given back. */
@@ -84,7 +82,6 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#facts = facts
     this.#neighbours = neighbours
     this.#options = options
-    this.absences = new Absences((options.callMs + options.lagMs) / 1000)
   }
 
   /** As of {@link LedgerOptions}. */

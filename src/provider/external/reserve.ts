@@ -192,12 +192,11 @@ class Reserving<P extends KubeObject> {
     return entry
   }
 
+  /** Removes the entries of claims that are gone, when nothing that was sent for them can have an effect any more. */
   #removeGone(gone: ReadonlySet<string>): void {
-    const { due, requeueAfterSeconds } = this.#ledger.absences.look('entries', [...gone], this.#nowMs)
-    if (requeueAfterSeconds !== undefined) this.#again(this.#nowMs + requeueAfterSeconds * 1000)
-    if (due.size === 0) return
+    if (gone.size === 0) return
     this.#entries = this.#entries.filter((entry) => {
-      if (entry.claim === '' || !due.has(entry.uid) || !this.#isLeft(entry)) return true
+      if (!gone.has(entry.uid) || !this.#isLeft(entry)) return true
       const { namespace } = this.#input.pool.metadata
       const ref = { ...IPAddressClaim.info, namespace, name: entry.claim }
       const { apiVersion, kind, name } = ref

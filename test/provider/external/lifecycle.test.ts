@@ -1,7 +1,8 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { describe, expect, test } from 'vitest'
-import { claim, pool, World } from './world.js'
+import { running } from './running.js'
+import { claim, pool, unwrap, World } from './world.js'
 
 describe('a claim', () => {
   test('gets a new address where none is free, with one call, and gives it back with one', async () => {
@@ -21,6 +22,24 @@ describe('a claim', () => {
     expect(await world.claims()).toEqual({})
     expect(world.outside).toEqual([])
     expect(world.cloud.calls.get('deleteAddress')).toBe(1)
+  })
+
+  test('is never given an address that was deleted a moment ago', async () => {
+    const { timers, store, cloud, remove, stop } = await running()
+    await store.create(claim('c1'))
+    await timers.pass(10_000)
+    const addresses = async () =>
+      unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object).spec.address)
+    const [first] = await addresses()
+    // it is the lowest one of the pool, and the list is older than its deletion
+    await remove(IPAddressClaim, 'c1')
+    await timers.pass(3000)
+    expect(cloud.deleted.map(({ address }) => address)).toEqual([first])
+    await store.create(claim('c2'))
+    await timers.pass(5000)
+    const [second] = await addresses()
+    expect(cloud.floatingIPs.map(({ address }) => address)).toContain(second)
+    await stop()
   })
 
   test('gets a preallocated address first, in the order of the spec, then free ones, then a new one', async () => {

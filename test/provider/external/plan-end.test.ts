@@ -1,40 +1,8 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
-import { cloudCaller } from 'ipam-kit/provider/external'
-import { Controller } from 'ipam-kit/run'
-import { memoryStore } from 'ipam-kit/store/memory'
-import { FakeCloud } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
-import { VirtualTimers } from '../../run/controller/virtual-timers.js'
-import { claim, kinds, NAMESPACE, pool, unwrap, World } from './world.js'
-
-const spares = { annotations: { 'ipam-kit.dev/min-free': '3' } }
-
-/** A controller on a pool of a cloud, for virtual time. */
-async function running() {
-  const timers = new VirtualTimers()
-  const store = memoryStore({ now: () => timers.now(), kinds })
-  const cloud = new FakeCloud({ now: () => timers.now() })
-  const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
-  const controller = new Controller({
-    ...{ store, timers, planners: [new World().start()], external: cloudCaller(cloud) },
-    onProblem: (problem) => {
-      throw new Error(problem.kind)
-    },
-  })
-  const ended = controller.run()
-  await store.create(pool({}, spares))
-  const remove = (
-    { info: { apiVersion, kind } }: typeof OpenStackFloatingIPPool | typeof IPAddressClaim,
-    name: string,
-  ) => store.delete({ apiVersion, kind, namespace: NAMESPACE, name })
-  const pools = async () => unwrap(await store.list(OpenStackFloatingIPPool.info)).items
-  const stop = async () => {
-    controller.stop()
-    await ended
-  }
-  return { timers, store, cloud, network, remove, pools, stop }
-}
+import { running, spares } from './running.js'
+import { claim, pool, unwrap, World } from './world.js'
 
 test('a pool that is deleted between two full seconds comes to its end', async () => {
   const { timers, cloud, remove, pools, stop } = await running()
