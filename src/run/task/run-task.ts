@@ -133,10 +133,11 @@ class TaskRun<O extends Outcome> {
       this.#conflicts++
       if (ended.kind === 'conflict') unsettled = ended.unsettled
       if (this.#turn !== undefined && unsettled !== undefined && ended.failure.code !== 'STORE_OUTCOME_UNKNOWN') {
-        // those that wait are to know who was faster, and not to wait for the pause
+        // the tasks that wait need to know what is stored, and do not wait for the pause
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
-        unsettled = undefined
+        // read again after the pause: another process may have written meanwhile, and the next write would meet it for certain
+        if (pause === undefined) unsettled = undefined
       }
       await pause?.(this.#conflicts)
     }

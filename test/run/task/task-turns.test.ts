@@ -227,8 +227,45 @@ describe('tasks', () => {
     expect(await runTask(by('b'), failing, { now, turns })).toMatchObject({ kind: 'done' })
     expect(seen).toEqual(['a: write', 'b: turn', 'b: write', 'b: done'])
     end()
-    // what had become of it was asked once
-    expect(await first).toMatchObject({ kind: 'done', requests: 3 })
+    // it is read for those that wait, and once more after the pause
+    expect(await first).toMatchObject({ kind: 'done', requests: 4 })
+  })
+
+  test('write on the version after the pause, where another process writes in each pause', async () => {
+    const turns = taskTurns()
+    let [version, conflicts] = ['', 0]
+    const task: Task = {
+      observe(change) {
+        if (change.kind === 'present') version = change.object.metadata.resourceVersion!
+      },
+      next({ conflicts: met }) {
+        conflicts = met
+        if (version === '') return { kind: 'get', refs: [ref], why: '' }
+        if (isWritten) return { kind: 'done', outcome: { kind: 'done', message: '' } }
+        const patch = {
+          kind: 'patch',
+          ref,
+          patch: { data: { a: 'a' } },
+          if: { resourceVersion: version },
+          why: '',
+        } as const
+        return { kind: 'write', plan: { outcome: { kind: 'writes', message: '' }, effects: [patch] } }
+      },
+    }
+    let isWritten = false
+    const other = async () => void (await store.patch(ref, { data: { b: `${Math.random()}` } }))
+    let writes = 0
+    const racing = storeOver(store, {
+      patch: async (...args) => {
+        // once between its read and its write
+        if (writes++ === 0) await other()
+        const answer = await store.patch(...args)
+        isWritten = answer.ok
+        return answer
+      },
+    })
+    expect(await runTask(task, racing, { now, turns, pause: other, maxConflicts: 5 })).toMatchObject({ kind: 'done' })
+    expect(conflicts).toBe(1)
   })
 
   test('go on while it is not known what has become of a write', async () => {
