@@ -1,7 +1,8 @@
 import { defineConfig } from 'tsup'
 
-// One file in, one file out: consumers' bundlers then see the same modules we see, and `export * as Prefix`
-// can be shaken down to the functions in use. Declarations come from `tsc -p tsconfig.build.json`.
+// One file in, one file out: consumers' bundlers then see the same modules we see, and
+// `export * as Prefix` can be shaken down to the functions in use. Declarations come from
+// `tsc -p tsconfig.build.json`.
 export default defineConfig({
   entry: ['src/**/*.ts'],
   outDir: 'dist',

@@ -10,13 +10,14 @@ const withModulesOfTheirOwn = readdirSync('test', { recursive: true, encoding: '
   .filter((name) => /\bvi\.(mock|doMock|resetModules)\(/u.test(readFileSync(name, 'utf8')))
 
 /**
- * What depends on the depth; test/setup/depth.ts has what that means. Each project has it of its own: what a project
- * takes from the root is read once more, in another mode.
+ * What depends on the depth; test/setup/depth.ts has what that means. Each project has it of its
+ * own: what a project takes from the root is read once more, in another mode.
  */
 const depthOf = (mode: string) => ({
   // npm run test:deep
   provide: { isDeep: mode === 'deep' },
-  // No test takes more than some seconds, deep ones a minute: the rest is for a machine that is busy with other work.
+  // No test takes more than some seconds, deep ones a minute: the rest is for a machine that is
+  // busy with other work.
   testTimeout: mode === 'deep' ? 1_200_000 : 180_000,
   hookTimeout: 180_000,
 })
@@ -36,7 +37,8 @@ export default defineConfig(({ mode }) => ({
           include,
           exclude: [...exclude, ...withModulesOfTheirOwn],
           setupFiles,
-          // loading the sources for each file anew takes as long as the tests; no module of theirs keeps anything, which test/architecture/no-io.test.ts sees to
+          // loading the sources for each file anew takes as long as the tests; no module of theirs
+          // keeps anything, which test/architecture/no-io.test.ts sees to
           isolate: false,
           typecheck: {
             enabled: true,

@@ -2,7 +2,10 @@ import { fileURLToPath } from 'node:url'
 
 const src = fileURLToPath(new URL('./src', import.meta.url))
 
-/** `ipam-kit` and `ipam-kit/<entry>` are the sources, so that tests read like a user's code and need no build. */
+/**
+ * `ipam-kit` and `ipam-kit/<entry>` are the sources, so that tests read like a user's code and need
+ * no build.
+ */
 export const alias = [
   { find: /^ipam-kit$/, replacement: `${src}/index.ts` },
   { find: /^ipam-kit\/(?!package\.json$)(.+)$/, replacement: `${src}/$1/index.ts` },

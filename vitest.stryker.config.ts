@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import { alias, exclude, include, setupFiles } from './vitest.shared.js'
 
-// For mutation testing: no type tests, and no architecture tests (they read the tree, not the mutant).
+// For mutation testing: no type tests, and no architecture tests (they read the tree, not the
+// mutant).
 // The seed is fixed: the title of a `test.prop` carries it, and Stryker finds a test again by its title.
 export default defineConfig({
   resolve: { alias },

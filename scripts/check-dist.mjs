@@ -1,5 +1,6 @@
-// After a build: the exports map, the built files and src/ agree, every entry loads by import and by require(),
-// and the built code asks for nothing but its own files, zod, ip-address (in one file) and (in testing) fast-check.
+// After a build: the exports map, the built files and src/ agree, every entry loads by import and
+// by require(), and the built code asks for nothing but its own files, zod, ip-address (in one
+// file) and (in testing) fast-check.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'

@@ -6,8 +6,8 @@ import { runDemo } from '../docs/examples/demo/run.js'
 const BLOCK = /```console\n\$ npm run -s demo -- ([^\n]*)\n[\s\S]*?```/g
 
 /**
- * A page with the output of every `$ npm run -s demo -- ...` block made anew, one after the other: what `--store pglite:DIR` keeps is there for
- * the next block, and nothing of it in the folder.
+ * A page with the output of every `$ npm run -s demo -- ...` block made anew, one after the other:
+ * what `--store pglite:DIR` keeps is there for the next block, and nothing of it in the folder.
  */
 export async function renderConsoleBlocks(markdown: string, folder: string): Promise<string> {
   const data = mkdtempSync(join(tmpdir(), 'console-blocks-'))

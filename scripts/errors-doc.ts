@@ -9,7 +9,10 @@ const retryWords = {
   never: 'no: the input has to change',
 } as const
 
-/** The page docs/reference/errors.md: every code with what it means, what it carries, and whether trying again helps. */
+/**
+ * The page docs/reference/errors.md: every code with what it means, what it carries, and whether
+ * trying again helps.
+ */
 export function renderErrorsDoc(): string {
   const contexts = readContexts()
   const rows = codes.map((code) => {
@@ -55,7 +58,10 @@ function readContexts(): Map<string, { readonly meaning: string; readonly fields
   return found
 }
 
-/** The fields of a type: those that it lists, and those of the types of the same file that it is made of. */
+/**
+ * The fields of a type: those that it lists, and those of the types of the same file that it is
+ * made of.
+ */
 function fieldsOf(type: ts.TypeNode | undefined, source: ts.SourceFile): readonly ts.TypeElement[] {
   if (type === undefined) return []
   if (ts.isTypeLiteralNode(type)) return type.members

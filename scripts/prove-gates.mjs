@@ -1,8 +1,9 @@
 // npm run gates:prove: a check that can not fail checks nothing.
 //
-// For each gate: a copy of the tree, one planted fault, and the gate's own command, which has to fail AND name the fault.
-// The same command has to pass on the copy without the fault, or its failure would prove nothing.
-// With arguments, only the gates whose name contains one of them: npm run gates:prove -- layers types
+// For each gate: a copy of the tree, one planted fault, and the gate's own command, which has to
+// fail AND name the fault. The same command has to pass on the copy without the fault, or its
+// failure would prove nothing. With arguments, only the gates whose name contains one of them: npm
+// run gates:prove -- layers types
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +21,8 @@ const attw = [bin('attw'), '--pack', '--profile', 'esm-only']
 /**
  * `measures`: nothing else may run beside it.
  *
- * @type {{ gate: string, fault: string, plant: (tree: Tree) => void, command: string[], expect: RegExp[], built?: boolean, needs?: string, measures?: boolean }[]}
+ * @type {{ gate: string, fault: string, plant: (tree: Tree) => void, command: string[], expect:
+ * RegExp[], built?: boolean, needs?: string, measures?: boolean }[]}
  */
 const proofs = [
   {

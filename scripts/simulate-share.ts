@@ -1,4 +1,5 @@
-// A process of `npm run simulate`: its share of the seeds, one after the other. It tells how far it has come, and what goes wrong at once.
+// A process of `npm run simulate`: its share of the seeds, one after the other. It tells how far it
+// has come, and what goes wrong at once.
 import type { SimulationResult } from 'ipam-kit/testing'
 import { type System, systems } from './simulate-systems.js'
 

@@ -16,7 +16,10 @@ import {
 import { callsOf, problemsOf, runSlowly } from '../test/slow/slow-cluster.js'
 
 export interface System {
-  /** How many schedules a run has if it is not told, and in the short form that every change goes through. */
+  /**
+   * How many schedules a run has if it is not told, and in the short form that every change goes
+   * through.
+   */
   readonly schedules: { readonly full: number; readonly short: number }
   run(seed: number, writers: number | undefined): Promise<SimulationResult>
 }
@@ -25,7 +28,8 @@ export const systems: { readonly [name: string]: System } = {
   'in-cluster': {
     schedules: { full: 5000, short: 250 },
     run: (seed, writers = 2 + (seed % 7)) => {
-      // without and with claims that are removed by force and the sweep that follows, and claims that consumers hold
+      // without and with claims that are removed by force and the sweep that follows, and claims
+      // that consumers hold
       const forced = seed % 2 === 0 ? { sweepAfterSeconds: 1 + (seed % 3) } : {}
       const faults = faultsOf(seed)
       const standing = faults !== ALL_FAULTS
@@ -100,7 +104,10 @@ export const systems: { readonly [name: string]: System } = {
   },
 }
 
-/** Claims on blocks, served by controllers on a store whose every call takes 50 ms to 2 s of virtual time. */
+/**
+ * Claims on blocks, served by controllers on a store whose every call takes 50 ms to 2 s of virtual
+ * time.
+ */
 async function simulateSlow(size: {
   readonly seed: number
   readonly processes: number
@@ -116,7 +123,10 @@ async function simulateSlow(size: {
   return { seed, problems: problemsOf(result, size), schedule, faults: callsOf(result) }
 }
 
-/** In two of five schedules writers stand still between their check that they may write and the write. */
+/**
+ * In two of five schedules writers stand still between their check that they may write and the
+ * write.
+ */
 function faultsOf(seed: number): readonly Fault[] {
   return seed % 5 < 2 ? [...ALL_FAULTS, 'stand-still'] : ALL_FAULTS
 }

@@ -1,7 +1,8 @@
 // npm run simulate [-- --short] [--system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]
 //
-// Writers over one store, with faults at every call: as many schedules as wanted, each from a seed of its own. One that goes wrong is printed whole, with the
-// command that runs it again. --short runs a twentieth of them, NIGHTLY=1 100,000 of each system.
+// Writers over one store, with faults at every call: as many schedules as wanted, each from a seed
+// of its own. One that goes wrong is printed whole, with the command that runs it again. --short
+// runs a twentieth of them, NIGHTLY=1 100,000 of each system.
 //
 //   in-cluster     the in-cluster provider, 2 to 8 writers of whom one rules, each with up to four plans at a time
 //   blocks         2 to 16 writers of blocks, all at once, and one or two operators
@@ -26,7 +27,9 @@ import type { Share, ShareMessage, Tally } from './simulate-share.js'
 import { type System, systems } from './simulate-systems.js'
 
 const NIGHTLY_SCHEDULES = 100_000
-/** Failures that are printed whole; those that are named when they happen. All others are counted. */
+/**
+ * Failures that are printed whole; those that are named when they happen. All others are counted.
+ */
 const MAX_SHOWN = 3
 const MAX_NAMED = 20
 const PROGRESS_MS = 60_000
@@ -82,7 +85,8 @@ class Run {
 
   #runShare(program: string, share: Share, index: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      // most of what a schedule makes is garbage at its end: with a larger nursery it is not copied before
+      // most of what a schedule makes is garbage at its end: with a larger nursery it is not copied
+      // before
       const execArgv = ['--max-semi-space-size=32', '--enable-source-maps']
       const child = fork(program, [JSON.stringify(share)], { execArgv })
       this.#children.push(child)
@@ -140,7 +144,10 @@ class Run {
   }
 }
 
-/** The program of a share in one file, which runs a third faster than it does from its sources: those are wrapped so that each function keeps its name. */
+/**
+ * The program of a share in one file, which runs a third faster than it does from its sources:
+ * those are wrapped so that each function keeps its name.
+ */
 async function bundled(folder: string): Promise<string> {
   const outfile = join(folder, 'share.mjs')
   const entry = fileURLToPath(new URL('simulate-share.ts', import.meta.url))

@@ -69,7 +69,10 @@ export function renderStoresDoc(results: readonly AdapterResults[]): string {
   ].join('\n')
 }
 
-/** What is wrong with the page or the runs: cases that have failed, also if the page says so, and a page that says something else. */
+/**
+ * What is wrong with the page or the runs: cases that have failed, also if the page says so, and a
+ * page that says something else.
+ */
 export function problemsIn(results: readonly AdapterResults[], page: string): readonly string[] {
   const problems = results.flatMap(({ adapter, cases }) => {
     const failed = Object.keys(cases).filter((name) => cases[name] === 'failed')

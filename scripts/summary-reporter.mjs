@@ -3,7 +3,8 @@
  *
  *     N passed, N failed, N skipped
  *
- * Type tests count as tests. A file that could not be loaded, and an error outside any test, count as one failure each.
+ * Type tests count as tests. A file that could not be loaded, and an error outside any test, count
+ * as one failure each.
  *
  * @implements {import('vitest/reporters').Reporter}
  */

@@ -1,4 +1,5 @@
-// Writes docs/reference/errors.md from the registry of error codes. `--check` fails if the page is not up to date.
+// Writes docs/reference/errors.md from the registry of error codes. `--check` fails if the page is
+// not up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderErrorsDoc } from './errors-doc.js'
 

@@ -1,5 +1,6 @@
-// Behind `changeset version` in `npm run version`: the lock gets the version of package.json. All else in it is as npm wrote it, and no registry is
-// asked: npm itself would look at every package again, and may leave builds for other platforms out.
+// Behind `changeset version` in `npm run version`: the lock gets the version of package.json. All
+// else in it is as npm wrote it, and no registry is asked: npm itself would look at every package
+// again, and may leave builds for other platforms out.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))

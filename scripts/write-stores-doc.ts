@@ -1,7 +1,7 @@
 // npm run docs:stores -- [--check] FOLDER
 //
-// Writes docs/reference/stores.md from the results of `npm run test:real -- --results FOLDER`. With --check: fails if a case has failed, or if
-// the page says something else.
+// Writes docs/reference/stores.md from the results of `npm run test:real -- --results FOLDER`. With
+// --check: fails if a case has failed, or if the page says something else.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { problemsIn, readResults, renderStoresDoc } from './stores-doc.js'

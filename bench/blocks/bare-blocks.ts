@@ -17,7 +17,10 @@ interface Block {
   next: Promise<void> | undefined
 }
 
-/** Rows of blocks as controllers write them, by a client that knows each address before: rows that wait for the same block go into one write of it. */
+/**
+ * Rows of blocks as controllers write them, by a client that knows each address before: rows that
+ * wait for the same block go into one write of it.
+ */
 export class BareBlocks {
   readonly #client: Client
   readonly #namespace: string
@@ -28,7 +31,9 @@ export class BareBlocks {
     this.#namespace = namespace
   }
 
-  /** Gives the nth address of a pool to a claim. @throws Error if the block is not as it was left */
+  /**
+   * Gives the nth address of a pool to a claim. @throws Error if the block is not as it was left
+   */
   give({ metadata }: KubeObject, { pool, number }: Pick<AddressParts, 'pool' | 'number'>): Promise<void> {
     const offset = number + 2
     const place: Place = { pool, third: Math.floor(offset / SIZE), domain: `bare.${this.#namespace}.p${pool}` }

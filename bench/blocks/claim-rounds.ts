@@ -43,8 +43,8 @@ interface Side {
 }
 
 /**
- * Claims that wait all at once, and become Bound: by some controllers, or by a client that has nothing to decide. A round begins without any claim, pool or
- * block of the rounds before.
+ * Claims that wait all at once, and become Bound: by some controllers, or by a client that has
+ * nothing to decide. A round begins without any claim, pool or block of the rounds before.
  */
 export class ClaimRounds {
   readonly #ground: Ground
@@ -79,7 +79,10 @@ export class ClaimRounds {
     }
   }
 
-  /** The writes of a claim on blocks: a row of a block on the condition of its version, and those of every claim. */
+  /**
+   * The writes of a claim on blocks: a row of a block on the condition of its version, and those of
+   * every claim.
+   */
   async bare(): Promise<Round> {
     const namespace = await this.#begin()
     const uids = await makePools(this.#client, namespace, POOLS, PREFIX)

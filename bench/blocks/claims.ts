@@ -34,7 +34,10 @@ interface Size {
 const FULL: Size = { claims: 500, rounds: 3, sides: SIDES }
 const SHORT: Size = { claims: 100, rounds: 1, sides: SIDES.filter((side) => side !== TWO) }
 
-/** Example controllers that bind claims on blocks, beside one on IPAddress objects and a client that does the same writes. */
+/**
+ * Example controllers that bind claims on blocks, beside one on IPAddress objects and a client that
+ * does the same writes.
+ */
 export async function measureClaims(options: ClaimsOptions): Promise<void> {
   const size = options.isShort ? SHORT : FULL
   const program = await bundle(MAIN, 'bench-blocks-controller')

@@ -19,7 +19,9 @@ const TOLD_MS = 500
 /** Numbers of owners that no process has. */
 const SEED = 1_000_000
 
-/** Allocations of pools that have given so many addresses before: each round has a pool of its own. */
+/**
+ * Allocations of pools that have given so many addresses before: each round has a pool of its own.
+ */
 export class Rounds {
   readonly #store: Store
   readonly #client: Client

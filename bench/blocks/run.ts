@@ -1,8 +1,10 @@
 // npm run bench:blocks -- [--counts] [--no-gate] [--json FILE] [--page FILE]
 //
-// Four processes take addresses of one pool on a real API server, which is built or found, started and stopped here: of blocks, and beside that of one object
-// that has all rows, as whereabouts does it (bench/blocks/peer). With --counts on any machine, however busy: one round with few addresses given, the
-// requests of an allocation as ever, and its time only where it is ten times below the floor.
+// Four processes take addresses of one pool on a real API server, which is built or found, started
+// and stopped here: of blocks, and beside that of one object that has all rows, as whereabouts does
+// it (bench/blocks/peer). With --counts on any machine, however busy: one round with few addresses
+// given, the requests of an allocation as ever, and its time only where it is ten times below the
+// floor.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +27,10 @@ const { values } = parseArgs({ options: OPTIONS })
 const ROUNDS = values.counts === true ? 1 : 3
 const PEER = 'single object'
 const ITSELF = 'itself with an empty pool'
-/** How many addresses were given before, and how many each process of the peer takes: it becomes slow. */
+/**
+ * How many addresses were given before, and how many each process of the peer takes: it becomes
+ * slow.
+ */
 const FILLS = [
   { rows: 0, theirs: 25 },
   { rows: 500, theirs: 8 },

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-/** What a process is told: so many allocations, one after the other, for owners with these numbers. */
+/**
+ * What a process is told: so many allocations, one after the other, for owners with these numbers.
+ */
 export interface Order {
   readonly pool: string
   readonly first: number

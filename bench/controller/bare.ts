@@ -15,7 +15,10 @@ export interface AddressParts {
   readonly claim?: { readonly name: string; readonly uid: string }
 }
 
-/** What has to be written of a claim at least: its finalizer, the address with its two owners, its status. */
+/**
+ * What has to be written of a claim at least: its finalizer, the address with its two owners, its
+ * status.
+ */
 export async function bindBare(client: Client, claim: KubeObject, parts: Omit<AddressParts, 'claim'>): Promise<void> {
   const { namespace, name, uid } = claim.metadata
   const { claims, addresses } = pathsOf(namespace!)
@@ -27,7 +30,10 @@ export async function bindBare(client: Client, claim: KubeObject, parts: Omit<Ad
   await client.send('PATCH', `${claims}/${name}/status`, { body: { status }, patch: 'merge' })
 }
 
-/** An address as the provider writes it. The first of the pool is its network, the second its gateway. */
+/**
+ * An address as the provider writes it. The first of the pool is its network, the second its
+ * gateway.
+ */
 export function addressOf({ namespace, pool, uid, number, claim }: AddressParts): KubeObject {
   const name = claim?.name ?? `seed-${pool}-${number}`
   const owner = { apiVersion: `${GROUP}/v1alpha2`, kind: 'InClusterIPPool', name: `p${pool}`, uid }

@@ -14,7 +14,9 @@ export interface Requests {
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'APPLY'])
 
-/** All requests of objects of some API groups, without lists and watches, since the server started. */
+/**
+ * All requests of objects of some API groups, without lists and watches, since the server started.
+ */
 export async function requestsOf(server: RealKubernetes, groups: readonly string[]): Promise<Requests> {
   const { body } = await server.request<string>('GET', '/metrics')
   let [writes, reads, conflicts] = [0, 0, 0]

@@ -30,7 +30,10 @@ export interface Round {
   readonly writes: number
 }
 
-/** Claims that are bound, once by a client that does nothing else than the three writes of each, and once by the controller. */
+/**
+ * Claims that are bound, once by a client that does nothing else than the three writes of each, and
+ * once by the controller.
+ */
 export class Rounds {
   readonly #ground: Ground
   readonly #program: string
@@ -95,7 +98,10 @@ export class Rounds {
     }
   }
 
-  /** A namespace with pools that have given so many addresses, put straight into etcd as a restore would. */
+  /**
+   * A namespace with pools that have given so many addresses, put straight into etcd as a restore
+   * would.
+   */
   async filled(inUse: number): Promise<string> {
     const namespace = await this.#namespace()
     const uids = await makePools(this.#client, namespace, POOLS, PREFIX)

@@ -1,8 +1,10 @@
 // npm run bench:controller -- [--counts] [--no-gate] [--json FILE] [--page FILE]
 //
-// The controller of docs/examples on a real API server, which is built or found, started and stopped here, beside a client that does nothing but the
-// three writes that a claim takes. With --counts on any machine, however busy: one round with empty pools, the writes of a claim as ever, and its time
-// only where it is ten times below the floor. Then the node IPAM controller of docs/examples, beside a client that is as slow as node-ipam-controller.
+// The controller of docs/examples on a real API server, which is built or found, started and
+// stopped here, beside a client that does nothing but the three writes that a claim takes. With
+// --counts on any machine, however busy: one round with empty pools, the writes of a claim as ever,
+// and its time only where it is ten times below the floor. Then the node IPAM controller of
+// docs/examples, beside a client that is as slow as node-ipam-controller.
 import { parseArgs } from 'node:util'
 import { bundle } from '../../test/real/bundle.js'
 import { type Ground, MAIN, startGround } from '../../test/real/controller/ground.js'

@@ -9,7 +9,10 @@ import { EXAMPLE } from '../../test/real/node-ipam/traces.js'
 import { type RealKubernetes, startKubernetes } from '../../test/real/servers/kubernetes.js'
 import { requestsOf } from './counts.js'
 
-/** What node-ipam-controller does, whatever the server could: the limit of the client that it has, which no flag of it changes. */
+/**
+ * What node-ipam-controller does, whatever the server could: the limit of the client that it has,
+ * which no flag of it changes.
+ */
 const PER_SECOND = 5
 const BURST = 10
 
@@ -21,7 +24,10 @@ export interface NodeRound {
   readonly reads: number
 }
 
-/** Nodes that get subnets, once from a writer with the rate of node-ipam-controller, and once from the example controller. */
+/**
+ * Nodes that get subnets, once from a writer with the rate of node-ipam-controller, and once from
+ * the example controller.
+ */
 export class NodeRounds {
   readonly #server: RealKubernetes
   readonly #cluster: Cluster
@@ -48,9 +54,11 @@ export class NodeRounds {
   }
 
   /**
-   * One PATCH after the other, as many a second as the limit lets through, of fewer Nodes than in the other round.
+   * One PATCH after the other, as many a second as the limit lets through, of fewer Nodes than in
+   * the other round.
    *
-   * @returns the time that `count` Nodes would take: the first ones, which are sent at once, take none
+   * @returns the time that `count` Nodes would take: the first ones, which are sent at once, take
+   * none
    */
   async limited(count: number, sample: number): Promise<number> {
     const names = await this.#join(BURST + sample)

@@ -1,6 +1,7 @@
 // npm run limits -- [--page FILE]
 //
-// What objects of blocks take, and what knowing them costs in memory and time. Nothing is compared here: docs/reference/limits.md has the figures of one run.
+// What objects of blocks take, and what knowing them costs in memory and time. Nothing is compared
+// here: docs/reference/limits.md has the figures of one run.
 import { parseArgs } from 'node:util'
 import { table } from 'ipam-kit/render'
 import { runChild } from '../child.js'

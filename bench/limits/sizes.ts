@@ -8,7 +8,10 @@ const added = {
   generation: 12,
   creationTimestamp: '2026-01-01T00:00:00Z',
 }
-/** The row of whereabouts: an object keyed by the offset, with the id of the container, the Pod and the interface. */
+/**
+ * The row of whereabouts: an object keyed by the offset, with the id of the container, the Pod and
+ * the interface.
+ */
 const singleRow = { id: usualRow.container, podref: usualRow.owner, ifname: usualRow.interface }
 const ADDS = 1000
 
@@ -30,7 +33,10 @@ export function sizes(): readonly (readonly string[])[] {
   ]
 }
 
-/** What is written and sent to each watch for so many allocations, in bytes: each of them writes the whole object. */
+/**
+ * What is written and sent to each watch for so many allocations, in bytes: each of them writes the
+ * whole object.
+ */
 export function volumes(): readonly (readonly string[])[] {
   const ofBlocks = [64, 256, 1024].map((size) => {
     const empty = stored({ ...fullBlock(size, usualRow, false), spec: {} })

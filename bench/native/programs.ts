@@ -13,7 +13,10 @@ export interface Program {
   readonly speaksFor: (peer: string) => boolean
 }
 
-/** What a program prints for a work and a peer: a time for each operation and what came out, or the bytes that each part takes. */
+/**
+ * What a program prints for a work and a peer: a time for each operation and what came out, or the
+ * bytes that each part takes.
+ */
 export interface Reply {
   readonly work: string
   readonly peer: string

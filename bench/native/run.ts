@@ -1,6 +1,8 @@
-// npm run bench:native -- [--require] [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
+// npm run bench:native -- [--require] [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page
+// FILE]
 //
-// The same work with libraries of Go and Rust. The rows of a language that is not here are left out; with --require that is an error.
+// The same work with libraries of Go and Rust. The rows of a language that is not here are left
+// out; with --require that is an error.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,7 +77,10 @@ function writeCorpora(): void {
   for (const [name, texts] of Object.entries(lists)) writeFileSync(join(folder, name), `${texts.join('\n')}\n`)
 }
 
-/** Best of three medians. The programs and we take turns, each in a process of its own for each work. */
+/**
+ * Best of three medians. The programs and we take turns, each in a process of its own for each
+ * work.
+ */
 function measureBeside(programs: readonly Program[], work: string, peers: readonly string[]): Measurement[] {
   const best = new Map<string, number>(peers.map((peer) => [peer, Number.POSITIVE_INFINITY]))
   let oursNs = Number.POSITIVE_INFINITY

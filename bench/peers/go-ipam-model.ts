@@ -1,7 +1,8 @@
 /**
- * A model of how go-ipam acquires an address of a prefix with its storage in memory: a copy of the prefix with the map of all its addresses is
- * read, walked from the first address to the first that is not in it, and written back as another copy. A release reads and writes it as well.
- * Without its locks and versions: an estimate on the fast side.
+ * A model of how go-ipam acquires an address of a prefix with its storage in memory: a copy of the
+ * prefix with the map of all its addresses is read, walked from the first address to the first that
+ * is not in it, and written back as another copy. A release reads and writes it as well. Without
+ * its locks and versions: an estimate on the fast side.
  */
 export class GoIpamModel {
   #stored = new Map<string, boolean>()

@@ -9,9 +9,10 @@ export interface Seen {
 }
 
 /**
- * One reconcile of the pool controller of cluster-api-provider-openstack, without its calls: all addresses of the pool are listed, the sets of the status are made of
- * them anew, every claim is looked at, and the status is compared with the one that was read. Sets of JavaScript keep an order, so the first available address
- * is the one that was listed first.
+ * One reconcile of the pool controller of cluster-api-provider-openstack, without its calls: all
+ * addresses of the pool are listed, the sets of the status are made of them anew, every claim is
+ * looked at, and the status is compared with the one that was read. Sets of JavaScript keep an
+ * order, so the first available address is the one that was listed first.
  *
  * @returns the addresses that claims get
  */

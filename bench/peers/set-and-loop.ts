@@ -1,6 +1,7 @@
 /**
- * What is often written into an operator by hand: a `Set` of address texts, and a loop from the first address to the first that is not in
- * it. The same for children of a prefix, which are so many addresses apart and whose texts end in their length.
+ * What is often written into an operator by hand: a `Set` of address texts, and a loop from the
+ * first address to the first that is not in it. The same for children of a prefix, which are so
+ * many addresses apart and whose texts end in their length.
  */
 export class SetAndLoop {
   readonly used = new Set<string>()

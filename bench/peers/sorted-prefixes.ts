@@ -1,8 +1,9 @@
 import { Address, type Address4, Prefix } from 'ipam-kit/cidr'
 
 /**
- * What is often written by hand for children of mixed lengths: the free ranges in two sorted arrays. The lowest that has room for a prefix, at
- * an address where one may begin, is found by a loop, and the place of one that comes back by binary search.
+ * What is often written by hand for children of mixed lengths: the free ranges in two sorted
+ * arrays. The lowest that has room for a prefix, at an address where one may begin, is found by a
+ * loop, and the place of one that comes back by binary search.
  */
 export class SortedPrefixes {
   /** How many addresses are free. */

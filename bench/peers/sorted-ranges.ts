@@ -1,8 +1,8 @@
 import type { SlotRange } from 'ipam-kit/allocator'
 
 /**
- * What is often written by hand for a space with few allocations: the free ranges in two sorted arrays, found by binary search. A range that
- * comes or goes moves all behind it.
+ * What is often written by hand for a space with few allocations: the free ranges in two sorted
+ * arrays, found by binary search. A range that comes or goes moves all behind it.
  */
 export class SortedRanges {
   readonly size: number

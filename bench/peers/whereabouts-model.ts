@@ -6,8 +6,9 @@ interface Reservation {
 }
 
 /**
- * A model of how whereabouts assigns an address: look for the pod among all reservations, make a set of the texts of all of them, then walk from
- * the first address to the first that is not in it. Without its ranges, exclusions, logging, lock and storage: an estimate on the fast side.
+ * A model of how whereabouts assigns an address: look for the pod among all reservations, make a
+ * set of the texts of all of them, then walk from the first address to the first that is not in it.
+ * Without its ranges, exclusions, logging, lock and storage: an estimate on the fast side.
  */
 export class WhereaboutsModel {
   readonly #reservations: Reservation[] = []

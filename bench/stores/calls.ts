@@ -8,11 +8,16 @@ export interface Calls {
   readonly namespace: string
   /** Writes an object that is not there yet. @returns it as it is kept */
   create(object: KubeObject): Promise<KubeObject>
-  /** Replaces an object if it is still the one that this was made from. @returns it as it is kept */
+  /**
+   * Replaces an object if it is still the one that this was made from. @returns it as it is kept
+   */
   update(object: KubeObject): Promise<KubeObject>
   /** All objects of a namespace as they were at one moment, by name. */
   list(namespace: string): Promise<Listed>
-  /** Calls back with each object that is written in this side's namespace from now on. @returns ends it */
+  /**
+   * Calls back with each object that is written in this side's namespace from now on. @returns ends
+   * it
+   */
   watch(told: (object: KubeObject) => void): Promise<() => Promise<void>>
 }
 

@@ -54,8 +54,9 @@ export interface Both {
 }
 
 /**
- * As the harness has it: how long the peer takes, divided by how long we take. Servers and the disk are never quite at rest, and what disturbs
- * lasts longer than two samples: so the ratio is the median of those of neighbours, and not one of the best moment of each side.
+ * As the harness has it: how long the peer takes, divided by how long we take. Servers and the disk
+ * are never quite at rest, and what disturbs lasts longer than two samples: so the ratio is the
+ * median of those of neighbours, and not one of the best moment of each side.
  */
 export async function measureBoth(work: string, peer: string, { ours, raw, care }: Both): Promise<Measurement> {
   const [left, right] = (await sampleSides([ours, raw], care)) as [number[], number[]]
@@ -63,7 +64,10 @@ export async function measureBoth(work: string, peer: string, { ours, raw, care 
   return { work, peer, oursNs: median(left), theirsNs: median(right), ratio }
 }
 
-/** @returns how many calls fill a sample. The first calls do not count: connections are made, and code is compiled */
+/**
+ * @returns how many calls fill a sample. The first calls do not count: connections are made, and
+ * code is compiled
+ */
 async function warm(side: Side, warmMs: number): Promise<number> {
   let spentMs = 0
   let callMs = (await sampleNs(side, 1)) / 1e6

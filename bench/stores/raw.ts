@@ -32,7 +32,10 @@ export function read({ text, revision }: RawDocument): KubeObject {
   return withVersion(JSON.parse(text) as KubeObject, revision)
 }
 
-/** Calls `look` after each call of what it gives, one call after the other, and once more if it was called meanwhile. */
+/**
+ * Calls `look` after each call of what it gives, one call after the other, and once more if it was
+ * called meanwhile.
+ */
 export function serially(look: () => Promise<void>): () => void {
   let isLooking = false
   let isDue = false

@@ -1,10 +1,12 @@
-// npm run bench:stores -- [--require] [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
+// npm run bench:stores -- [--require] [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page
+// FILE]
 //
 // Measures dist/, the package as it is published.
 //
-// What a store takes, beside its client alone doing the same: on real servers, which are installed, started and stopped here. A store whose
-// server can not be had is left out; with --require that is an error. With --counts on any machine, however busy: fewer samples, and a row fails only
-// where it is ten times above its limit.
+// What a store takes, beside its client alone doing the same: on real servers, which are installed,
+// started and stopped here. A store whose server can not be had is left out; with --require that is
+// an error. With --counts on any machine, however busy: fewer samples, and a row fails only where
+// it is ten times above its limit.
 import { parseArgs } from 'node:util'
 import { installClients } from '../../test/real/servers/install.js'
 import { readBudget, storeGoals } from '../budget.js'

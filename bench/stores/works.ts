@@ -63,8 +63,9 @@ function listing({ list }: Calls): Side {
 }
 
 /**
- * Each write is sent when the event of the one before has come. What has come may be known before the write is answered. The first event does
- * not count: the connection of a watch may be made only after it has said where it begins.
+ * Each write is sent when the event of the one before has come. What has come may be known before
+ * the write is answered. The first event does not count: the connection of a watch may be made only
+ * after it has said where it begins.
  */
 function watching(calls: Calls): Side {
   let object: KubeObject | undefined
@@ -124,7 +125,10 @@ async function fill({ ours }: Bench): Promise<void> {
   await Promise.all(Array.from({ length: IN_FLIGHT }, one))
 }
 
-/** What has been written is found, and but for what differs from object to object both sides have written the same. */
+/**
+ * What has been written is found, and but for what differs from object to object both sides have
+ * written the same.
+ */
 async function checkCreate({ ours, raw }: Bench & { readonly raw: Calls }): Promise<void> {
   const name = nextName()
   const [left, right] = await both(ours, raw, ({ namespace, create }) => create(addressNamed(namespace, name)))

@@ -127,7 +127,9 @@ function allocateAndRelease(cidr: string, used: number): Side {
   return { run, operations: 1, answer: () => beyond(used, run().address as Address4) }
 }
 
-/** How far an address lies behind the lowest that is free, where so many are used from the first on. */
+/**
+ * How far an address lies behind the lowest that is free, where so many are used from the first on.
+ */
 function beyond(used: number, { value }: Address4): number {
   return value - FIRST - used
 }

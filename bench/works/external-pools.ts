@@ -66,8 +66,9 @@ function beyond(inUse: number, text: string | undefined): number {
 }
 
 /**
- * The two plans that give a claim its address: that of its pool, which reserves one, and that of the claim, when the pool says so. Without the events between them: reading
- * a pool takes as long as its status is. Status and lists are as fresh as they have to be.
+ * The two plans that give a claim its address: that of its pool, which reserves one, and that of
+ * the claim, when the pool says so. Without the events between them: reading a pool takes as long
+ * as its status is. Status and lists are as fresh as they have to be.
  */
 function plan(count: number): Side {
   const { pool, claimOf, inUse } = sceneWith(count)

@@ -71,7 +71,10 @@ function planAll(): Side {
   return { run, operations: NODES, answer: () => run().length }
 }
 
-/** A reconciler without a library, which is one function of a Node: what is in use is read anew for each Node, and each subnet of the ranges is compared with it. */
+/**
+ * A reconciler without a library, which is one function of a Node: what is in use is read anew for
+ * each Node, and each subnet of the ranges is compared with it.
+ */
 function rebuilds(): Side {
   const run = () => {
     const given: string[] = []

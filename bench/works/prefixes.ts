@@ -104,7 +104,10 @@ function churn(cidr: string, places: number): Side {
   return { ...side, answer: () => tree.countFree(32) + BigInt(taken()) === Prefix.size(Prefix.parse(cidr)) }
 }
 
-/** The same for what is to give the same prefixes: the answer is where they begin, and how many addresses are free. */
+/**
+ * The same for what is to give the same prefixes: the answer is where they begin, and how many
+ * addresses are free.
+ */
 function churnBeside(from: Prefixes, free: () => number): Side {
   const { side, held } = churnOf(from, PLACES)
   const starts = () => held.reduce((sum, prefix) => sum + (prefix === undefined ? 0 : startOf(prefix)), 0)

@@ -21,7 +21,10 @@ import {
 const USED = 4000
 /** Of a million operations. */
 const TENTH = MILLION / 10
-/** So many slots have 50,000 and 500 free ranges after long use, if nine of ten are taken and the next free one from a random one on is. */
+/**
+ * So many slots have 50,000 and 500 free ranges after long use, if nine of ten are taken and the
+ * next free one from a random one on is.
+ */
 const LARGE_TREE = 634_000
 const SMALL_TREE = 6340
 const TREE_OPERATIONS = 4096
@@ -163,7 +166,10 @@ function fillAndDrain(bitmap: Bitmap): Side {
 
 const allBut100 = once((size: number) => takenAtRandom(size, size - 100, new Draws(1)))
 
-/** A tenth of a million operations, after some have been done already. Every run begins at the same state. */
+/**
+ * A tenth of a million operations, after some have been done already. Every run begins at the same
+ * state.
+ */
 function churn(size: number, done: number): Side {
   const before = takenAtRandom(size, size * 0.9, new Draws(2))
   const heldBefore = slotsOf(before)
@@ -226,7 +232,10 @@ function churnSide(make: () => Ranges, heldBefore: Int32Array): Side {
 /** What a tree has, and its peer. */
 type Ranges = Pick<RangeTree, 'size' | 'take' | 'release' | 'nextFreeAround'>
 
-/** Frees a slot that is held, and takes the next free one from a random one on. Returns the sum of these. */
+/**
+ * Frees a slot that is held, and takes the next free one from a random one on. Returns the sum of
+ * these.
+ */
 function churnRanges(ranges: Ranges, held: Int32Array, draws: Draws, operations: number): number {
   let sum = 0
   for (let operation = 0; operation < operations; operation++) {

@@ -8,7 +8,8 @@ import * as corpora from '../corpora.js'
 import { each, ending, hashOf, type Side, sum, type Work } from '../harness.js'
 import { ours } from '../ours.js'
 
-// The family is named wherever a peer has a function for it: finding it out costs some of them several times the parsing.
+// The family is named wherever a peer has a function for it: finding it out costs some of them
+// several times the parsing.
 
 export const textWorks: readonly Work[] = [
   {

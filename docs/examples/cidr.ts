@@ -8,7 +8,8 @@ console.log(Address.format(gateway))
 const typo = Address.safeParse('10.0.0.256')
 if (!typo.ok) console.log(typo.failure.context)
 
-// A profile reads as Kubernetes does: new fields want canonical text, old objects are read all the same.
+// A profile reads as Kubernetes does: new fields want canonical text, old objects are read all the
+// same.
 const field = Prefix.safeParse('10.0.0.5/24', { profile: 'k8s-field' })
 if (!field.ok) console.log(field.failure.context.suggestion)
 console.log(Address.warningsFor('010.0.0.1').map((warning) => warning.message))

@@ -1,4 +1,5 @@
-// What follows its owner, on a store without a collector: docs/guides/garbage-collection.md shows this file, and what it prints.
+// What follows its owner, on a store without a collector: docs/guides/garbage-collection.md shows
+// this file, and what it prints.
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { explain, type Outcome, type Planner } from 'ipam-kit/plan'
 import { gcPlanner } from 'ipam-kit/provider/gc'

@@ -1,4 +1,5 @@
-// A machine with two devices, both families: docs/guides/consumer.md shows this file, and what it prints.
+// A machine with two devices, both families: docs/guides/consumer.md shows this file, and what it
+// prints.
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { explain } from 'ipam-kit/plan'
 import {

@@ -2,7 +2,10 @@ import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 
-/** Serves claims from in-cluster pools on any store, until `stop` is aborted and everything that was begun is ended. */
+/**
+ * Serves claims from in-cluster pools on any store, until `stop` is aborted and everything that was
+ * begun is ended.
+ */
 export async function serveClaims(store: Store, stop: AbortSignal, log = console.error): Promise<void> {
   const controller = new Controller({
     store,

@@ -16,8 +16,9 @@ import {
 type Line = DocumentChange & { readonly key: DocumentKey }
 
 /**
- * A store in one file that is only ever appended to: a line for every write, on disk before it is answered. For one process, and for as
- * many objects as fit into memory. Everything that a store has to know of Kubernetes comes from `engineStore`.
+ * A store in one file that is only ever appended to: a line for every write, on disk before it is
+ * answered. For one process, and for as many objects as fit into memory. Everything that a store
+ * has to know of Kubernetes comes from `engineStore`.
  */
 export function fileStore(path: string, options: EngineStoreOptions): { readonly store: Store; close(): void } {
   const lines: Line[] = []
@@ -49,7 +50,8 @@ export function fileStore(path: string, options: EngineStoreOptions): { readonly
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, size + at)
       fsyncSync(file)
     } catch (error) {
-      // what is there of it must not be left behind a next line that is shorter; if this fails too, there is no next line
+      // what is there of it must not be left behind a next line that is shorter; if this fails too,
+      // there is no next line
       isBroken = true
       ftruncateSync(file, size)
       fsyncSync(file)

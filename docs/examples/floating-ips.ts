@@ -1,4 +1,5 @@
-// A pool of floating IPs, two claims and a server, over a fake cloud in memory: npx tsx docs/examples/floating-ips.ts
+// A pool of floating IPs, two claims and a server, over a fake cloud in memory: npx tsx
+// docs/examples/floating-ips.ts
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
 import type { Outcome, Planner } from 'ipam-kit/plan'

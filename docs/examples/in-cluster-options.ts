@@ -2,7 +2,8 @@ import { InClusterIPPool, withPoolConditions } from 'ipam-kit/crd/in-cluster'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type FormerAddress, type InClusterPlanner, inCluster } from 'ipam-kit/provider/in-cluster'
 
-// A definition whose status has room for conditions: upstream's has none, and an API server drops what it does not know.
+// A definition whose status has room for conditions: upstream's has none, and an API server drops
+// what it does not know.
 export const manifest = crdManifest(withPoolConditions(InClusterIPPool))
 
 /** The provider with all that it can do beyond what upstream does. */

@@ -1,4 +1,5 @@
-// Which addresses do the Pods of a cluster have? docs/guides/network-view.md shows this file, and what it prints.
+// Which addresses do the Pods of a cluster have? docs/guides/network-view.md shows this file, and
+// what it prints.
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
@@ -53,7 +54,8 @@ for (const { content, lost } of [renderKubeProxy(view), renderFlannel(view), ren
   for (const { kind, message } of lost) console.log(`  ${kind}: ${message}`)
 }
 
-// The planner publishes the view in one object. A new range is proposed first, where consumers have to accept it.
+// The planner publishes the view in one object. A new range is proposed first, where consumers have
+// to accept it.
 const store = memoryStore({ now: () => 0, kinds: [Node.info, ClusterCIDR.info, ClusterNetwork.info] })
 const network = { apiVersion: ClusterNetwork.info.apiVersion, kind: 'ClusterNetwork', name: 'pods' }
 await store.create({

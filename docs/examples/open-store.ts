@@ -21,7 +21,10 @@ import { migrateSqlite, type SqliteDatabase, sqliteStore } from 'ipam-kit/store/
 /** Where objects are kept. */
 export interface StoreAddress {
   readonly engine: 'pglite' | 'sqlite' | 'postgres' | 'redis' | 'etcd' | 'kubernetes'
-  /** A folder (pglite), a file (sqlite), a URL (of etcd several, with commas between), a context of the kubeconfig (empty: the current one). */
+  /**
+   * A folder (pglite), a file (sqlite), a URL (of etcd several, with commas between), a context of
+   * the kubeconfig (empty: the current one).
+   */
   readonly place: string
 }
 
@@ -37,7 +40,10 @@ export interface OpenOptions {
   /** What the store will be asked for. */
   readonly kinds: readonly KindInfo[]
   readonly load: Load
-  /** After this many seconds a server gives up a write by itself. Of Kubernetes alone. Default: when it does so without being told. */
+  /**
+   * After this many seconds a server gives up a write by itself. Of Kubernetes alone. Default: when
+   * it does so without being told.
+   */
   readonly writeTimeoutSeconds?: number | undefined
   /** Where relative names of files and folders begin. Default: the working directory. */
   readonly folder?: string | undefined
@@ -60,7 +66,8 @@ const PATIENCE_MS = 10_000
 const REQUEST_MS = 30_000
 
 /**
- * Opens a store over a client of its own and asks it for something, so that a server that can not be reached is told here.
+ * Opens a store over a client of its own and asks it for something, so that a server that can not
+ * be reached is told here.
  *
  * @throws StoreNotOpened
  */
@@ -90,7 +97,9 @@ export function formatAddress({ engine, place }: StoreAddress): string {
   return withoutSecrets(/^\w+:\/\//.test(place) && engine !== 'etcd' ? place : `${engine}:${place}`)
 }
 
-/** A text without user and password of the URLs in it: rather too much is left out than too little. */
+/**
+ * A text without user and password of the URLs in it: rather too much is left out than too little.
+ */
 export function withoutSecrets(text: string, address?: StoreAddress): string {
   const [, user = ''] = /:\/\/(.*)@/.exec(address?.place ?? '') ?? []
   const [, password = ''] = /^.*?:(.*)$/.exec(user) ?? []
@@ -148,7 +157,8 @@ interface PgPool extends PostgresClient {
 
 async function openPostgres(place: string, parts: Parts): Promise<OpenStore> {
   const { default: pg } = await loadClient<{ default: { Pool: new (settings: object) => PgPool } }>('pg', parts)
-  // the server ends a statement that takes too long: a client that gives up (query_timeout) would not know of a write that comes later
+  // the server ends a statement that takes too long: a client that gives up (query_timeout) would
+  // not know of a write that comes later
   const limits = { connectionTimeoutMillis: PATIENCE_MS, statement_timeout: PATIENCE_MS }
   const pool = new pg.Pool({ connectionString: place, max: 2, ...limits })
   // an idle connection may end, and without a listener that ends the process
@@ -233,7 +243,8 @@ async function openRedis(place: string, parts: Parts): Promise<OpenStore> {
   const orElse = ' (or redis)'
   await parts.load('redis').catch(() => loadClient('ioredis', { ...parts, orElse }))
   const { createClient } = await parts.load<{ createClient(settings: object): NodeRedis }>('redis')
-  // a server that is silent is left after a while; a ping keeps an idle connection from being taken for one
+  // a server that is silent is left after a while; a ping keeps an idle connection from being taken
+  // for one
   const socket = { connectTimeout: PATIENCE_MS, socketTimeout: PATIENCE_MS, reconnectStrategy: () => retry(false) }
   const client = createClient({ url: place, socket, disableOfflineQueue: true, pingInterval: 1_000 })
   client.on('error', () => {})
@@ -358,7 +369,10 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** Some errors have no words of their own, only those of what caused them, or of the addresses that were tried. */
+/**
+ * Some errors have no words of their own, only those of what caused them, or of the addresses that
+ * were tried.
+ */
 function wordsOf(error: unknown): string {
   return [...new Set(eachWord(error))].join(': ') || 'an error without a message'
 }

@@ -1,4 +1,5 @@
-// A planner without claims: every Node gets a router ID of its own for BGP, in an annotation. docs/guides/write-a-planner.md explains this file.
+// A planner without claims: every Node gets a router ID of its own for BGP, in an annotation.
+// docs/guides/write-a-planner.md explains this file.
 import { Ledger } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
@@ -45,7 +46,8 @@ export function routerIds(range: string) {
       if (next === undefined)
         return { outcome: { kind: 'exhausted', message: `no free address in ${range}` }, effects: [] }
       const patch = [{ op: 'add', path: PATH, value: text(next) }] as const
-      // a Node changes every few seconds: the patch depends on this one field, and not on the version
+      // a Node changes every few seconds: the patch depends on this one field, and not on the
+      // version
       const effect = patchIfFields(node, { [PATH]: null }, patch, 'the Node has no router ID')
       return { outcome: { kind: 'assigned', message: text(next) }, effects: [effect] }
     },

@@ -1,4 +1,5 @@
-// Addresses for Services, and a range that is replaced by a larger one. docs/guides/service-addresses.md shows this file, and what it prints.
+// Addresses for Services, and a range that is replaced by a larger one.
+// docs/guides/service-addresses.md shows this file, and what it prints.
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Service } from 'ipam-kit/crd/core'
 import type { KindInfo } from 'ipam-kit/crd/meta'

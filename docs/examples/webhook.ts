@@ -1,4 +1,5 @@
-// What a webhook answers to an API server: docs/guides/webhooks.md shows this file, and what it prints.
+// What a webhook answers to an API server: docs/guides/webhooks.md shows this file, and what it
+// prints.
 import {
   admitIPAddress,
   admitIPAddressClaim,

@@ -2,8 +2,8 @@ import * as Address from '../cidr/nouns/address.js'
 import type { AllocationOutcome, Owner } from './request.js'
 
 /**
- * Says in words why a request was not given what it wants, for an event or a condition; `undefined` if it was. Names of owners are repeated as
- * they were given.
+ * Says in words why a request was not given what it wants, for an event or a condition; `undefined`
+ * if it was. Names of owners are repeated as they were given.
  *
  * @example
  * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/30']) })

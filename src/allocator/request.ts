@@ -2,28 +2,38 @@ import type { Address, Family } from '../cidr/index.js'
 import { refuse } from '../errors/refuse.js'
 import type { ReleasedAddress } from './pool/cooldown.js'
 
-/** Who holds an address. Two requests with the same uid, for the same interface, are the same owner. */
+/**
+ * Who holds an address. Two requests with the same uid, for the same interface, are the same owner.
+ */
 export interface Owner {
   /**
-   * Identity: the uid of the Kubernetes object, or any text that is never used again for another owner. 1 to 1,024 characters, no line breaks.
+   * Identity: the uid of the Kubernetes object, or any text that is never used again for another
+   * owner. 1 to 1,024 characters, no line breaks.
    */
   readonly uid: string
   /** How people know the owner, such as `namespace/name`. Only repeated in answers. */
   readonly key?: string | undefined
   /** What the owner is, such as `IPAddressClaim`. Only repeated in answers. */
   readonly kind?: string | undefined
-  /** Tells apart what one owner holds for several interfaces, such as `net1`. 1 to 1,024 characters, no line breaks. */
+  /**
+   * Tells apart what one owner holds for several interfaces, such as `net1`. 1 to 1,024 characters,
+   * no line breaks.
+   */
   readonly interface?: string | undefined
 }
 
 /** More is no name of anything. */
 const MOST_CHARACTERS = 1024
 
-/** Sequences and times, so that there is room for more of them, and each time is one that a `Date` can have. */
+/**
+ * Sequences and times, so that there is room for more of them, and each time is one that a `Date`
+ * can have.
+ */
 export const MOST_COUNTED = 2 ** 52
 
 /**
- * Guards against owners without a uid: two of them would be one owner, and would be given one address.
+ * Guards against owners without a uid: two of them would be one owner, and would be given one
+ * address.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -58,20 +68,27 @@ export type Want =
   | { readonly kind: 'run'; readonly count: number }
   /** One IPv4 and one IPv6 address, or none at all. */
   | { readonly kind: 'dualStack' }
-  /** All addresses of a prefix of this length, at most 65,536, of the family that the request names: the lowest that there is. */
+  /**
+   * All addresses of a prefix of this length, at most 65,536, of the family that the request names:
+   * the lowest that there is.
+   */
   | { readonly kind: 'prefix'; readonly length: number }
 
 /** What an owner asks for. */
 export interface AllocationRequest {
   readonly owner: Owner
-  /** Only addresses of this family. Default: IPv4 before IPv6. Not with `dualStack`, which wants both. */
+  /**
+   * Only addresses of this family. Default: IPv4 before IPv6. Not with `dualStack`, which wants
+   * both.
+   */
   readonly family?: Family | undefined
   /** Default `any`. */
   readonly want?: Want | undefined
   /**
-   * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives it what was preallocated for it, what it had
-   * and is still held back for it, and with the strategy `hashed` mostly the same. Of several addresses the one that was released last, and IPv4
-   * before IPv6. `run` and `prefix` are made of such addresses, or of them and of free ones.
+   * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives
+   * it what was preallocated for it, what it had and is still held back for it, and with the
+   * strategy `hashed` mostly the same. Of several addresses the one that was released last, and
+   * IPv4 before IPv6. `run` and `prefix` are made of such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
 }
@@ -80,12 +97,18 @@ export interface AllocationRequest {
 export interface Hold {
   readonly address: Address
   readonly owner: Owner
-  /** Another number for each time that an address is given: a release that names it ends no later hold of the same owner. */
+  /**
+   * Another number for each time that an address is given: a release that names it ends no later
+   * hold of the same owner.
+   */
   readonly sequence: number
   readonly stickyKey?: string | undefined
 }
 
-/** What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the same pool (`memory`). */
+/**
+ * What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the
+ * same pool (`memory`).
+ */
 export type AllocationDelta = Allocated | Released
 
 /** What has been given. */
@@ -99,7 +122,10 @@ export interface Allocated {
 export interface StrategyState {
   readonly v4: number
   readonly v6: number
-  /** Behind which address next-fit continues where that has no slot: the pool does not have it any more, or 2^52 addresses lie below it. */
+  /**
+   * Behind which address next-fit continues where that has no slot: the pool does not have it any
+   * more, or 2^52 addresses lie below it.
+   */
   readonly moved?: { readonly v4: Address | undefined; readonly v6: Address | undefined }
 }
 
@@ -122,22 +148,26 @@ export type AllocationOutcome =
     }
   /** The owner holds this already; asking again gives the same. */
   | { readonly kind: 'already'; readonly address: Address; readonly addresses: readonly Address[] }
-  /** Nothing that would do is free. `freeAtMs`: when the next address of the family has cooled down, where one is cooling; a run may need more. */
+  /**
+   * Nothing that would do is free. `freeAtMs`: when the next address of the family has cooled down,
+   * where one is cooling; a run may need more.
+   */
   | { readonly kind: 'exhausted'; readonly freeAtMs?: number | undefined }
   /** The wanted address is held by somebody else; where several were wanted, the first of them. */
   | { readonly kind: 'taken'; readonly address: Address; readonly by: Owner }
   /** The wanted address was released a while ago, and is given to nobody else before this time. */
   | { readonly kind: 'cooling'; readonly address: Address; readonly freeAtMs: number }
   /**
-   * The wanted address is not one that this pool hands out. `Outside`: it is in none of the ranges. `Reserved`: it is kept back, as excluded, reserved
-   * or the gateway.
+   * The wanted address is not one that this pool hands out. `Outside`: it is in none of the ranges.
+   * `Reserved`: it is kept back, as excluded, reserved or the gateway.
    */
   | { readonly kind: 'outOfPool'; readonly address: Address; readonly reason: 'Outside' | 'Reserved' }
   | {
       readonly kind: 'refused'
       /**
-       * `OwnerHoldsAnother`: the owner holds another address than it now asks for. `Preallocated`: another address is preallocated for its key.
-       * `PreallocatedForAnother`: the wanted address is preallocated for another key.
+       * `OwnerHoldsAnother`: the owner holds another address than it now asks for. `Preallocated`:
+       * another address is preallocated for its key. `PreallocatedForAnother`: the wanted address
+       * is preallocated for another key.
        */
       readonly reason: 'OwnerHoldsAnother' | 'Preallocated' | 'PreallocatedForAnother'
       readonly address: Address
@@ -176,7 +206,10 @@ export interface PoolCounts {
   readonly outOfRange: bigint
 }
 
-/** An address in use, and who holds it: more than one owner only where observed facts contradict each other. */
+/**
+ * An address in use, and who holds it: more than one owner only where observed facts contradict
+ * each other.
+ */
 export interface PoolEntry {
   readonly address: Address
   readonly owners: readonly Owner[]
@@ -193,8 +226,9 @@ export interface LowestFreeOptions {
 /** When something happens. */
 export interface AtTime {
   /**
-   * Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. It may step back: an address cools down until the clock shows the end
-   * of its cool-down, also if it did so before.
+   * Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. It may step
+   * back: an address cools down until the clock shows the end of its cool-down, also if it did so
+   * before.
    */
   readonly nowMs?: number | undefined
 }

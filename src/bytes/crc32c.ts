@@ -1,5 +1,6 @@
-// CRC-32C (RFC 3720, section 12.1; polynomial of Castagnoli): finds every change of up to 32 bits in a row, and of up to 3 bits anywhere in what
-// fits in memory; of other damage it lets one in 2^32 through.
+// CRC-32C (RFC 3720, section 12.1; polynomial of Castagnoli): finds every change of up to 32 bits
+// in a row, and of up to 3 bits anywhere in what fits in memory; of other damage it lets one in
+// 2^32 through.
 
 /** The polynomial, lowest bit first. */
 const POLYNOMIAL = 0x82f63b78

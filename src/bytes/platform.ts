@@ -1,4 +1,5 @@
-// UTF-8 and Base64 as every platform has them. The language has no types for them; no other file names what only a platform has.
+// UTF-8 and Base64 as every platform has them. The language has no types for them; no other file
+// names what only a platform has.
 
 declare const TextEncoder: new () => { encode(text: string): Uint8Array }
 declare const TextDecoder: new (
@@ -16,7 +17,10 @@ export function toUtf8(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** The text of bytes, all of it: a byte order mark is a character. `undefined` if they are not UTF-8. */
+/**
+ * The text of bytes, all of it: a byte order mark is a character. `undefined` if they are not
+ * UTF-8.
+ */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,10 +1,14 @@
-// What is stored: a version, numbers of any length in as few bytes as they need (seven bits a byte, the lowest first, the high bit set on all
-// but the last: unsigned LEB128), and a checksum of all of that: CRC-32C, marked, the lowest byte first.
+// What is stored: a version, numbers of any length in as few bytes as they need (seven bits a byte,
+// the lowest first, the high bit set on all but the last: unsigned LEB128), and a checksum of all
+// of that: CRC-32C, marked, the lowest byte first.
 
 import { crc32c } from './crc32c.js'
 
 const CHECKSUM_BYTES = 4
-/** Marks a checksum. Unmarked, stored bytes over as many bits that are set inside of others would change these and not their checksum. */
+/**
+ * Marks a checksum. Unmarked, stored bytes over as many bits that are set inside of others would
+ * change these and not their checksum.
+ */
 const MARK = 0x6970616d
 
 /** Bytes that grow. */
@@ -66,7 +70,10 @@ export function sealed(...parts: readonly Uint8Array[]): Uint8Array {
   return bytes
 }
 
-/** Reads what a {@link ByteWriter} wrote and sealed, from behind the version on. After the first problem all that it reads is 0. */
+/**
+ * Reads what a {@link ByteWriter} wrote and sealed, from behind the version on. After the first
+ * problem all that it reads is 0.
+ */
 export class ByteReader {
   readonly #bytes: Uint8Array
   /** Where the checksum begins. */
@@ -106,7 +113,10 @@ export class ByteReader {
     return this.#bytes.subarray(this.position, this.#end)
   }
 
-  /** A number of things of two bytes at least, so that no count makes room for more than the bytes can hold. */
+  /**
+   * A number of things of two bytes at least, so that no count makes room for more than the bytes
+   * can hold.
+   */
   count(): number {
     const at = this.position
     const count = this.number()

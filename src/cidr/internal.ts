@@ -1,4 +1,5 @@
-// What other folders of this package need of cidr and its users do not. Not an entry of the package.
+// What other folders of this package need of cidr and its users do not. Not an entry of the
+// package.
 export { PrefixMap } from './map/prefix-map.js'
 export { mix } from './set/mix.js'
 export { eachRange } from './set/range-set.js'

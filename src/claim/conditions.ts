@@ -18,9 +18,10 @@ export type ConditionUpdate = Omit<Condition, 'lastTransitionTime'>
 const MAX_MESSAGE = 32768
 
 /**
- * The list with one condition set. `lastTransitionTime` changes only when `status` does; other conditions and their order stay. A
- * message that is too long for the API server is cut and ends in `…`.
- * Returns the argument itself if nothing changes, so that a caller can see that there is nothing to write.
+ * The list with one condition set. `lastTransitionTime` changes only when `status` does; other
+ * conditions and their order stay. A message that is too long for the API server is cut and ends in
+ * `…`. Returns the argument itself if nothing changes, so that a caller can see that there is
+ * nothing to write.
  *
  * @param now RFC 3339 text
  */

@@ -22,8 +22,9 @@ export interface Transition {
 /**
  * The whole machine. Every event is defined in every state; what a row says is all that happens.
  *
- * `Error(PoolExhausted)` is left by two roads: the pool has room again, or it went away. `Bound` is left only when the address
- * itself is gone: a pool that is full, invalid or missing takes nothing away from a claim that is bound.
+ * `Error(PoolExhausted)` is left by two roads: the pool has room again, or it went away. `Bound` is
+ * left only when the address itself is gone: a pool that is full, invalid or missing takes nothing
+ * away from a claim that is bound.
  */
 export const transitions: readonly Transition[] = [
   ...withoutAddress('Pending'),
@@ -84,7 +85,10 @@ function row(from: StateName, event: ClaimEvent, to: StateName, ...effects: Clai
   return { from, event, to, effects }
 }
 
-/** The rows of a state without an address: what happens decides what the state is next, and not what it was. */
+/**
+ * The rows of a state without an address: what happens decides what the state is next, and not what
+ * it was.
+ */
 function withoutAddress(from: StateName): Transition[] {
   return [
     row(from, 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),

@@ -9,12 +9,16 @@ export interface PoolFacts {
   readonly hasRoom: boolean
 }
 
-/** The reason of a pool's condition Ready. True: `Ready`. False: the reason that its claims have, too. */
+/**
+ * The reason of a pool's condition Ready. True: `Ready`. False: the reason that its claims have,
+ * too.
+ */
 export type PoolReadyReason = 'Ready' | 'PoolNotReady' | 'PoolExhausted'
 
 /**
- * The condition Ready of a pool, the same for every provider: whether the next claim can be served, and why not. It says nothing that changes with
- * every address, so that it is written only when it means something else.
+ * The condition Ready of a pool, the same for every provider: whether the next claim can be served,
+ * and why not. It says nothing that changes with every address, so that it is written only when it
+ * means something else.
  *
  * @example
  * poolReady({ isDeleting: false, hasRoom: false }).reason // 'PoolExhausted'

@@ -2,7 +2,8 @@
  * The phase of a claim, the same for every IPAM system. No API has a field for it: it is derived.
  *
  * - `Bound`: the claim has its address (`status.addressRef` is set)
- * - `Error`: it was tried and could not be given one; the reason says why. Not final: the provider tries again
+ * - `Error`: it was tried and could not be given one; the reason says why. Not final: the provider
+ *   tries again
  * - `Pending`: everything else, also while the claim, its pool or its cluster is paused
  */
 export type Phase = 'Pending' | 'Bound' | 'Error'
@@ -103,8 +104,8 @@ interface KindOfClaim {
 }
 
 /**
- * Bound is decided by the address and not by a condition: providers exist that never write one (the in-cluster provider up to v1.1, Nutanix), and an
- * error may be an earlier one.
+ * Bound is decided by the address and not by a condition: providers exist that never write one (the
+ * in-cluster provider up to v1.1, Nutanix), and an error may be an earlier one.
  */
 const KINDS: ReadonlyMap<string | undefined, KindOfClaim> = new Map([
   [
@@ -147,7 +148,8 @@ function falseReason(type: string): KindOfClaim['reason'] {
 }
 
 /**
- * Where a claim stands, from its status alone: that of an IPAddressClaim (Cluster API), an IPClaim (metal3), or an IPAMClaim (KubeVirt).
+ * Where a claim stands, from its status alone: that of an IPAddressClaim (Cluster API), an IPClaim
+ * (metal3), or an IPAMClaim (KubeVirt).
  *
  * @example
  * stateOf({ status: { addressRef: { name: 'web-0' } } }).phase // 'Bound'

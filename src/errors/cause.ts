@@ -7,8 +7,9 @@ const MAX_DEPTH = 5
 const MAX_ERRORS = 3
 
 /**
- * The words of a cause in one line. Of more than 1,000 characters the beginning and the end are kept: an actor stands at
- * the beginning (`User "x" cannot list ...`), and the innermost cause at the end (`connect ECONNREFUSED ...`).
+ * The words of a cause in one line. Of more than 1,000 characters the beginning and the end are
+ * kept: an actor stands at the beginning (`User "x" cannot list ...`), and the innermost cause at
+ * the end (`connect ECONNREFUSED ...`).
  */
 export function causeText(text: string): string {
   // a page without end is not read whole
@@ -18,8 +19,8 @@ export function causeText(text: string): string {
 }
 
 /**
- * An error in words: its message, then those of its causes and of the errors that it groups, each once. An error without a
- * message has its code, or else its name.
+ * An error in words: its message, then those of its causes and of the errors that it groups, each
+ * once. An error without a message has its code, or else its name.
  */
 export function errorText(error: unknown): string {
   const words: string[] = []

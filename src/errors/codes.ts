@@ -1,13 +1,21 @@
 /**
- * What each error code carries. Codes are append-only: a code that has been released is never renamed, reused or removed.
+ * What each error code carries. Codes are append-only: a code that has been released is never
+ * renamed, reused or removed.
  *
- * Grammar: `MALFORMED_` text that does not parse, `INVALID_` a value that parses and breaks a rule, `_MISMATCH` two values that
- * do not go together, `_OUT_OF_RANGE`, `_EXHAUSTED`, `_NOT_FOUND`, `_CONFLICT`, `_EXCEEDED`, `INVARIANT_` a bug of this library.
+ * Grammar: `MALFORMED_` text that does not parse, `INVALID_` a value that parses and breaks a rule,
+ * `_MISMATCH` two values that do not go together, `_OUT_OF_RANGE`, `_EXHAUSTED`, `_NOT_FOUND`,
+ * `_CONFLICT`, `_EXCEEDED`, `INVARIANT_` a bug of this library.
  */
 export interface ErrorContexts {
-  /** `text` is not an IP address; `position` is a UTF-16 offset into it. `suggestion` is there where only the form is wrong. */
+  /**
+   * `text` is not an IP address; `position` is a UTF-16 offset into it. `suggestion` is there where
+   * only the form is wrong.
+   */
   readonly MALFORMED_ADDRESS: MalformedText & { readonly suggestion?: string }
-  /** `text` is not an address with a prefix length. `suggestion` is there where only the form is wrong. */
+  /**
+   * `text` is not an address with a prefix length. `suggestion` is there where only the form is
+   * wrong.
+   */
   readonly MALFORMED_PREFIX: MalformedText & { readonly suggestion?: string }
   /** `text` is not a range `first-last` of one family. */
   readonly MALFORMED_RANGE: MalformedText
@@ -15,11 +23,17 @@ export interface ErrorContexts {
   readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & { readonly index: number }
   /** `text` is not the name of an address or a zone in reverse DNS. */
   readonly MALFORMED_REVERSE_NAME: MalformedText
-  /** `text` is not an endpoint or a URL whose host is an IP address. `name` is there where the host is a DNS name, and that is all. */
+  /**
+   * `text` is not an endpoint or a URL whose host is an IP address. `name` is there where the host
+   * is a DNS name, and that is all.
+   */
   readonly MALFORMED_URL_HOST: MalformedText & { readonly name?: string }
   /** Bytes that are not the stored form of `what`; `position` is an offset into them. */
   readonly MALFORMED_BYTES: { readonly what: string; readonly position: number; readonly problem: string }
-  /** A prefix length outside what is possible: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or around another prefix. */
+  /**
+   * A prefix length outside what is possible: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or
+   * around another prefix.
+   */
   readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly min?: number; readonly max: number }
   /** A range whose first address lies above its last one. */
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
@@ -53,9 +67,15 @@ export interface ErrorContexts {
   readonly STORE_OBJECT_TOO_LARGE: { readonly object: string; readonly sizeBytes: number; readonly maxBytes: number }
   /** A watch asked for a version that the store no longer has: list again. */
   readonly STORE_VERSION_GONE: { readonly resourceVersion: string; readonly oldest: string }
-  /** The engine or the client behind the store failed; whether anything was written is known: nothing was. */
+  /**
+   * The engine or the client behind the store failed; whether anything was written is known:
+   * nothing was.
+   */
   readonly STORE_IO: { readonly operation: string; readonly problem: string }
-  /** The engine failed with the write in flight: it may or may not have been done, or be done later. Let `settle` find out before acting. */
+  /**
+   * The engine failed with the write in flight: it may or may not have been done, or be done later.
+   * Let `settle` find out before acting.
+   */
   readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
   /** `canWrite` of the host has answered no, directly before the write: it was not sent. */
   readonly STORE_WRITE_WITHHELD: { readonly operation: string; readonly object: string }
@@ -67,7 +87,10 @@ export interface ErrorContexts {
   readonly INVALID_CLAIM_NAME: { readonly name: string; readonly problem: string }
   /** A broken invariant: a bug of this library. Never catch it to continue. */
   readonly INVARIANT_BROKEN: { readonly what: string }
-  /** An object that has no form in another version of its kind; `path` is the field that stands in the way. */
+  /**
+   * An object that has no form in another version of its kind; `path` is the field that stands in
+   * the way.
+   */
   readonly INVALID_CONVERSION: {
     readonly object: string
     readonly to: string

@@ -4,7 +4,8 @@ import { registry } from './registry.js'
 /**
  * What went wrong, as plain data: a code, what the code carries, and what caused it.
  *
- * A union of codes gives a union of failures, so that `switch (failure.code)` narrows `failure.context`.
+ * A union of codes gives a union of failures, so that `switch (failure.code)` narrows
+ * `failure.context`.
  */
 export type Failure<C extends ErrorCode = ErrorCode> = C extends ErrorCode
   ? { readonly code: C; readonly context: ErrorContexts[C]; readonly cause?: unknown }
@@ -15,9 +16,15 @@ export type Result<T, C extends ErrorCode = ErrorCode> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure<C> }
 
-/** A failure as an exception: thrown by `parse` and by every function that is called with a wrong argument. */
+/**
+ * A failure as an exception: thrown by `parse` and by every function that is called with a wrong
+ * argument.
+ */
 export class IpamError<C extends ErrorCode = ErrorCode> extends Error {
-  /** Tell errors by `code` or by {@link isIpamError}: `instanceof` fails across two copies of a package. */
+  /**
+   * Tell errors by `code` or by {@link isIpamError}: `instanceof` fails across two copies of a
+   * package.
+   */
   readonly code: C
   readonly context: ErrorContexts[C]
 
@@ -67,8 +74,8 @@ export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T {
 }
 
 /**
- * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies and realms,
- * because it looks at the code and not at the class.
+ * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies and
+ * realms, because it looks at the code and not at the class.
  */
 export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is IpamError<C> {
   if (typeof error !== 'object' || error === null || (error as { name?: unknown }).name !== 'IpamError') return false

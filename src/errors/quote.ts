@@ -6,8 +6,9 @@ const MAX_QUOTED = 64
 const MAX_ESCAPED = 128
 
 /**
- * `text` in double quotes for an error message: at most 64 characters of it, control characters and other
- * invisible ones escaped, so that a hostile text can neither flood a log nor forge a line of it.
+ * `text` in double quotes for an error message: at most 64 characters of it, control characters and
+ * other invisible ones escaped, so that a hostile text can neither flood a log nor forge a line of
+ * it.
  */
 export function quote(text: string): string {
   let escaped = ''
@@ -25,14 +26,18 @@ export function quote(text: string): string {
 const MAX_LISTED = 20
 
 /**
- * A text that is part of a sentence, without quotes: invisible characters escaped, at most `max` characters of it.
+ * A text that is part of a sentence, without quotes: invisible characters escaped, at most `max`
+ * characters of it.
  */
 export function plain(text: string, max = 500): string {
   const shown = text.length > max ? `${text.slice(0, max)}…` : text
   return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escapeCharacter)
 }
 
-/** What has caused a failure, as part of a sentence: whole up to 1,000 characters, then its beginning and its end. */
+/**
+ * What has caused a failure, as part of a sentence: whole up to 1,000 characters, then its
+ * beginning and its end.
+ */
 export function cause(text: string): string {
   return plain(causeText(text), Number.POSITIVE_INFINITY)
 }

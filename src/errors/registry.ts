@@ -46,7 +46,10 @@ const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['template'] } =
   INVALID_CONVERSION: (c) => `${plain(c.object)} has no form in ${plain(c.to)}: ${plain(c.path)}: ${plain(c.problem)}`,
 }
 
-/** What a controller does about each code: the reason of the condition that reports it, and when to try again. */
+/**
+ * What a controller does about each code: the reason of the condition that reports it, and when to
+ * try again.
+ */
 const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string, retry: RetryClass] } = {
   MALFORMED_ADDRESS: ['InvalidAddress', 'never'],
   MALFORMED_PREFIX: ['InvalidPrefix', 'never'],
@@ -85,7 +88,10 @@ export const codes: readonly ErrorCode[] = /* @__PURE__ */ Object.freeze(
   /* @__PURE__ */ Object.keys(templates),
 ) as readonly ErrorCode[]
 
-/** Every code with its message, its retry class and the reason a condition gives. docs/reference/errors.md is made from it. */
+/**
+ * Every code with its message, its retry class and the reason a condition gives.
+ * docs/reference/errors.md is made from it.
+ */
 export const registry: Registry = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ codes.map((code) => {
     const [conditionReason, retry] = reactions[code]

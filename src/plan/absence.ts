@@ -3,21 +3,26 @@ import type { AbsentEffect } from './effect.js'
 
 /** What was found in a look at the missing objects of a dependent. */
 export interface AbsenceLook<K> {
-  /** Those that are missing again after the grace period: act on them, with a {@link proofOfAbsence}. */
+  /**
+   * Those that are missing again after the grace period: act on them, with a
+   * {@link proofOfAbsence}.
+   */
   readonly due: ReadonlySet<K>
   /** When to look again for the others, from 1 s; `undefined`: there are none. */
   readonly requeueAfterSeconds: number | undefined
 }
 
 /**
- * Since when objects are missing on which others depend. Before a planner acts on an absence, it is proven in three steps:
+ * Since when objects are missing on which others depend. Before a planner acts on an absence, it is
+ * proven in three steps:
  *
  * 1. the object is missing in the cache: a watch may be late, or a list old;
  * 2. it is missing again in a later plan, after the grace period;
- * 3. when that plan is carried out, an `absent` effect reads the store ({@link proofOfAbsence}). The write that follows is for the version of the dependent that
- *    was read.
+ * 3. when that plan is carried out, an `absent` effect reads the store ({@link proofOfAbsence}).
+ *    The write that follows is for the version of the dependent that was read.
  *
- * It is part of the `state` of a planner, so the second step begins anew with each start. A planner without a grace period needs the third step alone.
+ * It is part of the `state` of a planner, so the second step begins anew with each start. A planner
+ * without a grace period needs the third step alone.
  */
 export class Absences {
   readonly #graceMs: number
@@ -31,7 +36,8 @@ export class Absences {
   /**
    * Looks at a dependent. O(missing objects).
    *
-   * @param missing what names the objects that are missing for it now. What is not among them any more is forgotten
+   * @param missing what names the objects that are missing for it now. What is not among them any
+   * more is forgotten
    */
   look<K extends string | number>(dependent: string, missing: Iterable<K>, nowMs: number): AbsenceLook<K> {
     const before = this.#sinceMs.get(dependent)
@@ -55,7 +61,8 @@ export class Absences {
 /**
  * Goes on only if an object does not exist: the third step of {@link Absences}.
  *
- * @param known where the store may have said so before: then it is not asked again, as a uid is never used again
+ * @param known where the store may have said so before: then it is not asked again, as a uid is
+ * never used again
  */
 export function proofOfAbsence(
   absent: Pick<AbsentEffect, 'ref' | 'uid' | 'uidAnnotation'>,

@@ -28,11 +28,17 @@ interface ReadAs<T, O extends KubeObject> extends Selection {
    * @param before the version before, if that could be read: what it computed may be used again
    */
   readonly parse: (object: O, before: T | undefined) => ParseResult<T>
-  /** For each index the keys under which an object is found: {@link CachedObjects.by}. They must be pure. */
+  /**
+   * For each index the keys under which an object is found: {@link CachedObjects.by}. They must be
+   * pure.
+   */
   readonly indexes?: { readonly [name: string]: (value: T, object: O) => readonly string[] } | undefined
 }
 
-/** What `parse` of a watch answers: the value, or one sentence that says why the object cannot be read. */
+/**
+ * What `parse` of a watch answers: the value, or one sentence that says why the object cannot be
+ * read.
+ */
 export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 
 /** A watch of the objects of a model. */
@@ -53,7 +59,10 @@ export function modelWatch<T extends KubeObject>(
 /** What names an object within its kind. */
 export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
 
-/** How one object of a watch has changed. Both are left out for an object that was not known and does not exist. */
+/**
+ * How one object of a watch has changed. Both are left out for an object that was not known and
+ * does not exist.
+ */
 export interface Delta<T, O extends KubeObject = KubeObject> {
   readonly ref: ObjectRef
   readonly before: Parsed<T, O> | undefined
@@ -63,8 +72,8 @@ export interface Delta<T, O extends KubeObject = KubeObject> {
 }
 
 /**
- * The objects of one watch, as far as they are known. A name is a reference, or `namespace/name`. Lookups cost O(answer); those with several answers give the
- * oldest object first.
+ * The objects of one watch, as far as they are known. A name is a reference, or `namespace/name`.
+ * Lookups cost O(answer); those with several answers give the oldest object first.
  */
 export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Iterable<T> {
   /** How many objects there are, those that cannot be read included. */
@@ -74,8 +83,8 @@ export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Ite
   /** The same with the object that it was made from, also of one that cannot be read. */
   entry(ref: NameRef | string): Parsed<T, O> | undefined
   /**
-   * Whether there is an object of this name: `unknown` where the cache is filled by single reads, and has not read this one. A cache that lists and watches
-   * knows all.
+   * Whether there is an object of this name: `unknown` where the cache is filled by single reads,
+   * and has not read this one. A cache that lists and watches knows all.
    */
   presence(ref: NameRef | string): 'present' | 'absent' | 'unknown'
   /** Under a key of an index. */
@@ -84,15 +93,19 @@ export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Ite
   each(index: string, key: string): Iterable<T>
   /** How many there are under a key of an index. O(1). */
   countBy(index: string, key: string): number
-  /** The names of which anything is known: of the objects, and in a cache that is filled by single reads also of what was found to be absent. */
+  /**
+   * The names of which anything is known: of the objects, and in a cache that is filled by single
+   * reads also of what was found to be absent.
+   */
   names(): IterableIterator<string>
   /** The objects that cannot be read. O(1) if there are none. */
   unreadable(): readonly Extract<Parsed<T, O>, { ok: false }>[]
   /** Whether the store has said that no object of this uid exists under a name. */
   isProvenAbsent(ref: NameRef | string, uid: string): boolean
   /**
-   * Whether the list or the watch has told everything that was stored of the selection up to a resourceVersion of its kind. What the host has written itself is known
-   * sooner, and does not count. False in a cache that is filled by single reads.
+   * Whether the list or the watch has told everything that was stored of the selection up to a
+   * resourceVersion of its kind. What the host has written itself is known sooner, and does not
+   * count. False in a cache that is filled by single reads.
    */
   hasReached(version: string): boolean
 }
@@ -216,7 +229,10 @@ export interface CollectionFacts {
   hasReached(version: string): boolean
 }
 
-/** Whether two objects of one name are the same version of the same object. One without a version never is. */
+/**
+ * Whether two objects of one name are the same version of the same object. One without a version
+ * never is.
+ */
 function isSameVersion(left: KubeObject, right: KubeObject): boolean {
   const { uid, resourceVersion } = left.metadata
   return (

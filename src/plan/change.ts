@@ -9,8 +9,8 @@ export type Change =
       /** Which object is not there, if that is known. Another one may have its name. */
       readonly uid?: string | undefined
       /**
-       * The store has said so when it was asked for this object. Left out where a watch told of it or a list had it no more: a watch may be late, a
-       * list old.
+       * The store has said so when it was asked for this object. Left out where a watch told of it
+       * or a list had it no more: a watch may be late, a list old.
        */
       readonly confirmed?: true | undefined
     }

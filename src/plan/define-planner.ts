@@ -23,13 +23,19 @@ type ObjectsOf<X> =
       ? CachedObjects<T>
       : never
 
-/** What every function of a planner reads: the objects of its watches, and what it remembers beside them. */
+/**
+ * What every function of a planner reads: the objects of its watches, and what it remembers beside
+ * them.
+ */
 export interface PlannerContext<W extends Watches, S> {
   readonly cache: Cache<W>
   readonly state: S
 }
 
-/** Which keys to plan again when an object of a watch has changed, the oldest object first. The cache is as it is after the change. */
+/**
+ * Which keys to plan again when an object of a watch has changed, the oldest object first. The
+ * cache is as it is after the change.
+ */
 export type Wakes<W extends Watches, S> = {
   readonly [name in keyof W]: (delta: DeltaOf<W[name]>, context: PlannerContext<W, S>) => Iterable<string>
 }
@@ -37,15 +43,18 @@ export type Wakes<W extends Watches, S> = {
 type DeltaOf<X> =
   X extends TrimmedWatch<infer T> ? Delta<T, TrimmedObject> : X extends Watch<infer T> ? Delta<T> : never
 
-/** What {@link definePlanner} makes a planner of. All functions are pure but for what they change of the state, and do not throw. */
+/**
+ * What {@link definePlanner} makes a planner of. All functions are pure but for what they change of
+ * the state, and do not throw.
+ */
 export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly name: string
   readonly watches: W
   /** {@link Planner.resyncSeconds}. */
   readonly resyncSeconds?: number | undefined
   /**
-   * What the planner remembers beside the objects: what an external system has answered, since when something is so. Called when the planner is made, and at
-   * each `reset`.
+   * What the planner remembers beside the objects: what an external system has answered, since when
+   * something is so. Called when the planner is made, and at each `reset`.
    *
    * @param objects the cache, for a state that follows some of its objects
    * @param before the state before the reset
@@ -79,8 +88,9 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
 }
 
 /**
- * A planner from what it watches, which keys a change wakes, and the plan for a key. The object cache does the rest: versions, echoes, deleted objects, parsing,
- * indexes. Planners of one host share one cache.
+ * A planner from what it watches, which keys a change wakes, and the plan for a key. The object
+ * cache does the rest: versions, echoes, deleted objects, parsing, indexes. Planners of one host
+ * share one cache.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

@@ -33,30 +33,38 @@ interface PatchOf<P> {
   readonly why: string
 }
 
-/** Changes fields of an object by a JSON merge patch (RFC 7396). Its condition names no fields, as a merge patch has no tests. */
+/**
+ * Changes fields of an object by a JSON merge patch (RFC 7396). Its condition names no fields, as a
+ * merge patch has no tests.
+ */
 export interface MergePatchEffect extends PatchOf<MergePatch> {
   readonly if: EffectPrecondition & { readonly fields?: undefined }
 }
 
 /**
- * Changes fields of an object by a JSON patch (RFC 6902). The tests that it begins with are guards, as the fields of its condition are. A test after a change is
- * part of the patch: if it does not hold, the store refuses the patch.
+ * Changes fields of an object by a JSON patch (RFC 6902). The tests that it begins with are guards,
+ * as the fields of its condition are. A test after a change is part of the patch: if it does not
+ * hold, the store refuses the patch.
  */
 export interface JsonPatchEffect extends PatchOf<JsonPatch> {
   readonly if: FieldPrecondition
 }
 
 /**
- * What must still be true of an object, and of some of its fields. It is for objects that other components change every few seconds, such as Nodes: a patch for a
- * resourceVersion would meet a conflict each time.
+ * What must still be true of an object, and of some of its fields. It is for objects that other
+ * components change every few seconds, such as Nodes: a patch for a resourceVersion would meet a
+ * conflict each time.
  */
 export interface FieldPrecondition extends EffectPrecondition {
   /**
-   * Values by the path of their field: `spec.podCIDRs`, or a JSON pointer for keys with dots (`/metadata/annotations/a.b~1c`). `null`: the object does not have the
-   * field, but the object that the field is in exists. A guard that does not hold is a conflict, as a stale resourceVersion is.
+   * Values by the path of their field: `spec.podCIDRs`, or a JSON pointer for keys with dots
+   * (`/metadata/annotations/a.b~1c`). `null`: the object does not have the field, but the object
+   * that the field is in exists. A guard that does not hold is a conflict, as a stale
+   * resourceVersion is.
    *
-   * Name a field that the patch sets to another value or removes. Without a resourceVersion, only such a patch can be sent again when it was not answered: `settle`
-   * knows then that the first one is not done later.
+   * Name a field that the patch sets to another value or removes. Without a resourceVersion, only
+   * such a patch can be sent again when it was not answered: `settle` knows then that the first one
+   * is not done later.
    */
   readonly fields?: { readonly [path: string]: Json } | undefined
 }
@@ -72,26 +80,33 @@ export interface DeleteEffect {
 }
 
 /**
- * Changes nothing, and stops the plan if this object is there: the reverse of a {@link guard}. Nobody under that name, or another object, is
- * fine. Goes before an effect that would do harm if the object lived.
+ * Changes nothing, and stops the plan if this object is there: the reverse of a {@link guard}.
+ * Nobody under that name, or another object, is fine. Goes before an effect that would do harm if
+ * the object lived.
  *
- * A planner cannot look, and what it was shown may be old. Its host reads the store when the plan is carried out, and never a cache. The planner
- * is then shown the absence as `confirmed`.
+ * A planner cannot look, and what it was shown may be old. Its host reads the store when the plan
+ * is carried out, and never a cache. The planner is then shown the absence as `confirmed`.
  */
 export interface AbsentEffect {
   readonly kind: 'absent'
   readonly ref: ObjectRef
   /**
-   * Left out: nobody may have the name, whichever object it is. That is soon not true any more, if it ever was: nothing is shown to the planner
-   * then.
+   * Left out: nobody may have the name, whichever object it is. That is soon not true any more, if
+   * it ever was: nothing is shown to the planner then.
    */
   readonly uid?: string | undefined
-  /** An annotation that may have the uid in place of the object's own: the object is there under either. Only with `uid`. */
+  /**
+   * An annotation that may have the uid in place of the object's own: the object is there under
+   * either. Only with `uid`.
+   */
   readonly uidAnnotation?: string | undefined
   readonly why: string
 }
 
-/** Tells people. Never the only record of anything, and never without a write that it goes with, or that the store has refused. */
+/**
+ * Tells people. Never the only record of anything, and never without a write that it goes with, or
+ * that the store has refused.
+ */
 export interface EventEffect {
   readonly kind: 'event'
   readonly about: ObjectRef
@@ -104,7 +119,8 @@ export interface EventEffect {
 }
 
 /**
- * A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is reached is between the provider and its host.
+ * A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is
+ * reached is between the provider and its host.
  *
  * `I` is what is asked: JSON for an external system, a typed value for a part of the same process.
  */
@@ -112,8 +128,9 @@ export interface ExternalCall<I = Json> {
   /** What is asked for: `allocate`, `release`. */
   readonly operation: string
   /**
-   * The marker under which the external system keeps what it does for this call. The same operation under the same key is the same thing: asked twice it is done
-   * once, and the second answer is that of the first. An operation that only reads is answered with what is so now.
+   * The marker under which the external system keeps what it does for this call. The same operation
+   * under the same key is the same thing: asked twice it is done once, and the second answer is
+   * that of the first. An operation that only reads is answered with what is so now.
    */
   readonly key: string
   /** The object that it is for. */
@@ -126,20 +143,28 @@ export interface ExternalCall<I = Json> {
 export type AnyCall = ExternalCall<any>
 
 /**
- * Asks an external system. It is the last effect of its plan, but for events: the answer is shown to the planner, and what comes next is planned from it.
+ * Asks an external system. It is the last effect of its plan, but for events: the answer is shown
+ * to the planner, and what comes next is planned from it.
  *
- * A crash, or an answer that was lost, leads to the same call under the same key again. So a durable intent is written before it, and nothing of the
- * intent is taken back before it is answered.
+ * A crash, or an answer that was lost, leads to the same call under the same key again. So a
+ * durable intent is written before it, and nothing of the intent is taken back before it is
+ * answered.
  */
 export interface ExternalEffect {
   readonly kind: 'external'
   readonly call: AnyCall
   readonly why: string
-  /** What the call asks for, as the object that has it when the call succeeds. A planner reserves it as if it were about to be created, until the call has ended. */
+  /**
+   * What the call asks for, as the object that has it when the call succeeds. A planner reserves it
+   * as if it were about to be created, until the call has ended.
+   */
   readonly pending?: KubeObject | undefined
 }
 
-/** One step of a plan. Every write carries its precondition, so a plan made from old facts does nothing. */
+/**
+ * One step of a plan. Every write carries its precondition, so a plan made from old facts does
+ * nothing.
+ */
 export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | ExternalEffect
 
 /** An effect that the store has refused: nothing of it was done. */
@@ -156,13 +181,19 @@ export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' |
   return { kind: 'event', about: refOf(object), uid: object.metadata.uid, ...event }
 }
 
-/** A patch of an object that was read, on the condition that it is still that object in that version. */
+/**
+ * A patch of an object that was read, on the condition that it is still that object in that
+ * version.
+ */
 export function patchObject(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   const { uid, resourceVersion } = object.metadata
   return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
 }
 
-/** The deletion of an object that was read, on the condition that it is still that object in that version. */
+/**
+ * The deletion of an object that was read, on the condition that it is still that object in that
+ * version.
+ */
 export function deleteObject(
   object: KubeObject,
   why: string,
@@ -172,7 +203,10 @@ export function deleteObject(
   return { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion }, ...options, why }
 }
 
-/** A patch of an object that was read, on the condition that it is still that object, and that these fields have these values, in whichever version. */
+/**
+ * A patch of an object that was read, on the condition that it is still that object, and that these
+ * fields have these values, in whichever version.
+ */
 export function patchIfFields(
   object: KubeObject,
   fields: NonNullable<FieldPrecondition['fields']>,
@@ -183,8 +217,9 @@ export function patchIfFields(
 }
 
 /**
- * Changes nothing, and stops the plan if the object is no longer the one, in the version, that was read. Goes before an effect on another
- * object that would do harm if this one were out of date: nothing is destroyed for a claim that is another one by now.
+ * Changes nothing, and stops the plan if the object is no longer the one, in the version, that was
+ * read. Goes before an effect on another object that would do harm if this one were out of date:
+ * nothing is destroyed for a claim that is another one by now.
  */
 export function guard(object: KubeObject, why: string): MergePatchEffect {
   return patchObject(object, {}, why)

@@ -3,7 +3,9 @@ import { formatPointer, type JsonPatch, readPointer, sameJson, valueAtKeys } fro
 import { refuse } from '../errors/refuse.js'
 import type { JsonPatchEffect, MergePatchEffect, PatchEffect } from './effect.js'
 
-/** A value that a field must have for a patch to be done; null: the object does not have the field. */
+/**
+ * A value that a field must have for a patch to be done; null: the object does not have the field.
+ */
 export interface FieldGuard {
   readonly keys: readonly string[]
   readonly value: Json
@@ -17,7 +19,10 @@ export function isJsonPatch(effect: PatchEffect): effect is JsonPatchEffect {
   return Array.isArray(effect.patch)
 }
 
-/** The guards of a patch: the fields that its condition names, and the tests that its operations begin with. */
+/**
+ * The guards of a patch: the fields that its condition names, and the tests that its operations
+ * begin with.
+ */
 export function fieldGuardsOf(effect: PatchEffect): readonly FieldGuard[] {
   if (!isJsonPatch(effect)) return []
   const guards = Object.entries(effect.if.fields ?? {}).map(([path, value]) => ({ keys: keysOf(path) ?? [], value }))
@@ -30,7 +35,8 @@ export function fieldGuardsOf(effect: PatchEffect): readonly FieldGuard[] {
 }
 
 /**
- * The patch as a store takes it: the fields that the condition names are tests before its operations. What carries plans out without `runPlan` sends this.
+ * The patch as a store takes it: the fields that the condition names are tests before its
+ * operations. What carries plans out without `runPlan` sends this.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -43,7 +49,10 @@ export function compilePatch(effect: PatchEffect): MergePatchEffect['patch'] | J
   return [...tests, ...effect.patch]
 }
 
-/** The first guard of a patch that does not hold for an object, and what the field has instead; `undefined` if all hold. */
+/**
+ * The first guard of a patch that does not hold for an object, and what the field has instead;
+ * `undefined` if all hold.
+ */
 export function failedGuard(
   effect: PatchEffect,
   object: KubeObject,

@@ -18,7 +18,10 @@ const MAX_DELETED = 10_000
 /** What a change has done to a cache. */
 export interface Applied {
   readonly change: Change
-  /** Whether it told anything that was not known: false for the echo of a write, and for what is older than what is known. */
+  /**
+   * Whether it told anything that was not known: false for the echo of a write, and for what is
+   * older than what is known.
+   */
   readonly isNews: boolean
   /** It is an absence that was asked for before the object came: the object may well be there. */
   readonly isStale: boolean
@@ -27,35 +30,51 @@ export interface Applied {
 }
 
 export interface ApplyOptions {
-  /** The selection whose watch tells of the change. Left out: a write or a read of that object, which tells something to all selections of the kind. */
+  /**
+   * The selection whose watch tells of the change. Left out: a write or a read of that object,
+   * which tells something to all selections of the kind.
+   */
   readonly selection?: Selection | undefined
-  /** The object is what the selection keeps of it already ({@link ObjectCache.keep}). Only with `selection`. */
+  /**
+   * The object is what the selection keeps of it already ({@link ObjectCache.keep}). Only with
+   * `selection`.
+   */
   readonly isKept?: boolean | undefined
-  /** {@link ObjectCache.clock} when the object was asked for, if it was read. What was asked for before the last change is not believed over that. Left out: now. */
+  /**
+   * {@link ObjectCache.clock} when the object was asked for, if it was read. What was asked for
+   * before the last change is not believed over that. Left out: now.
+   */
   readonly since?: number | undefined
 }
 
 /** What {@link ObjectCache.changesOf} finds in a list. */
 export type ListChanges =
   | { readonly kind: 'changes'; readonly changes: readonly Change[] }
-  /** The list shows what cannot be after what is known: what is stored has gone back to an earlier state. */
+  /**
+   * The list shows what cannot be after what is known: what is stored has gone back to an earlier
+   * state.
+   */
   | { readonly kind: 'went-back'; readonly ref: ObjectRef; readonly how: 'older' | 'deleted' }
 
 /**
- * The objects that the planners of one process know, fed by changes: of informers, of own writes, of single reads.
+ * The objects that the planners of one process know, fed by changes: of informers, of own writes,
+ * of single reads.
  *
- * It decides once for all planners what is news and what is an echo. A host shows the answers of its own writes at once, and so is ahead of its informers:
- * each write comes again later, older than what is known by then.
+ * It decides once for all planners what is news and what is an echo. A host shows the answers of
+ * its own writes at once, and so is ahead of its informers: each write comes again later, older
+ * than what is known by then.
  *
  * - A deleted object does not come back: a uid is never used again.
- * - Of one object, and of two of one name, the newer version counts. Versions are compared where both are whole numbers, as they are in Kubernetes; others are
- *   taken as they come.
- * - The deletion of an object says nothing of another object with its name. One without a uid is believed until the object is seen again.
- * - An absence that was asked for before the object came is not believed; nor is an object that was asked for before the last change, unless its version is newer.
+ * - Of one object, and of two of one name, the newer version counts. Versions are compared where
+ *   both are whole numbers, as they are in Kubernetes; others are taken as they come.
+ * - The deletion of an object says nothing of another object with its name. One without a uid is
+ *   believed until the object is seen again.
+ * - An absence that was asked for before the object came is not believed; nor is an object that was
+ *   asked for before the last change, unless its version is newer.
  * - An object that leaves a selection is not deleted.
  *
- * The last 10,000 deleted objects of a selection are remembered. After the database below was restored to an earlier state, versions and uids are no longer
- * true: `clear()`, and list again.
+ * The last 10,000 deleted objects of a selection are remembered. After the database below was
+ * restored to an earlier state, versions and uids are no longer true: `clear()`, and list again.
  *
  * A change costs O(selections of its kind x their indexes), whatever the number of objects.
  */
@@ -66,7 +85,10 @@ export class ObjectCache {
   readonly #functions = new Map<object, number>()
   #clock = 0
 
-  /** @param onAnnounced of the host: has its planners take in what another part of the process has found out, and applied: {@link announce} */
+  /**
+   * @param onAnnounced of the host: has its planners take in what another part of the process has
+   * found out, and applied: {@link announce}
+   */
   constructor({ onAnnounced }: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
     this.#onAnnounced = onAnnounced
   }
@@ -102,13 +124,17 @@ export class ObjectCache {
     return { change, isNews, isStale, deltaFor: <T>(watch: AnyWatch<T>) => deltas.get(watch) as Delta<T> | undefined }
   }
 
-  /** Tells the host of a change that another part of the process has applied, such as a task at its write: the watch that tells it later tells nothing new. */
+  /**
+   * Tells the host of a change that another part of the process has applied, such as a task at its
+   * write: the watch that tells it later tells nothing new.
+   */
   announce(applied: Applied): void {
     this.#onAnnounced?.(applied)
   }
 
   /**
-   * What a list of a selection tells that is not known: which objects have changed, the oldest first, and which do not exist any more. Apply them.
+   * What a list of a selection tells that is not known: which objects have changed, the oldest
+   * first, and which do not exist any more. Apply them.
    *
    * @param since {@link clock} when the list was asked for
    */
@@ -141,7 +167,10 @@ export class ObjectCache {
     collection.reach(resourceVersion)
   }
 
-  /** Forgets everything: before a fresh list, and after what is stored was restored to an earlier state. */
+  /**
+   * Forgets everything: before a fresh list, and after what is stored was restored to an earlier
+   * state.
+   */
   clear(): void {
     for (const collections of this.#kinds.values()) for (const collection of collections.values()) collection.clear()
   }
@@ -163,7 +192,10 @@ export class ObjectCache {
     return collection
   }
 
-  /** Names a selection: two with the same name select the same objects of a kind, and remember the same part of them. */
+  /**
+   * Names a selection: two with the same name select the same objects of a kind, and remember the
+   * same part of them.
+   */
   selectionKey(selection: Selection): string {
     const { namespace, labels, labelExpressions, fields, keep } = selection
     const what = [namespace, sorted(labels), labelExpressions, sorted(fields), keep && this.#numberOf(keep)]
@@ -194,11 +226,17 @@ interface Seen {
   readonly cameAt: number
   /** When something was told of it last. */
   readonly toldAt: number
-  /** What the selection keeps of it. Left out: it was said not to exist, and not which one; the same version or a newer one is believed. */
+  /**
+   * What the selection keeps of it. Left out: it was said not to exist, and not which one; the same
+   * version or a newer one is believed.
+   */
   readonly object: KubeObject | undefined
 }
 
-/** Whether an object that was asked for at some time is older than what is known of it. Where the versions do not say, the times do. */
+/**
+ * Whether an object that was asked for at some time is older than what is known of it. Where the
+ * versions do not say, the times do.
+ */
 function isOutdated({ metadata: { resourceVersion } }: KubeObject, seen: Seen, since: number): boolean {
   if (isOlderVersion(resourceVersion, seen.version)) return true
   const isSame = seen.object !== undefined && resourceVersion === seen.version
@@ -211,7 +249,10 @@ type Taken = 'news' | 'echo' | 'stale'
 interface TakeOptions {
   readonly at: number
   readonly since: number
-  /** The list or watch of the selection tells it: the object is one of those that are selected, or has left them. */
+  /**
+   * The list or watch of the selection tells it: the object is one of those that are selected, or
+   * has left them.
+   */
   readonly isOwn: boolean
   /** The object is what the selection keeps of it. */
   readonly isKept: boolean
@@ -229,7 +270,10 @@ class Collection {
   /** Objects that have left the selection, by name. */
   readonly #left = new Map<string, { readonly uid: string | undefined; readonly version: string | undefined }>()
   readonly #readers = new Map<object, ParsedObjects<unknown>>()
-  /** Everything that the list and the watch of the selection tell is known up to this version. Own writes are ahead of it. */
+  /**
+   * Everything that the list and the watch of the selection tell is known up to this version. Own
+   * writes are ahead of it.
+   */
   #reached: string | undefined
   isComplete = false
 
@@ -326,7 +370,8 @@ class Collection {
     }
     const absent = [...this.#seen].filter(([key, { version, object, cameAt }]) => {
       if (object === undefined || listed.has(key)) return false
-      // what was written after the list was made is not in it; where the versions do not say when, what came after it was asked for
+      // what was written after the list was made is not in it; where the versions do not say when,
+      // what came after it was asked for
       if (isOlderVersion(resourceVersion, version)) return false
       return cameAt <= since || isOlderVersion(version, resourceVersion) || version === resourceVersion
     })

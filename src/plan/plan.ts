@@ -11,15 +11,19 @@ export interface Outcome {
 }
 
 /**
- * What is to be done about one object, decided from what was read. Pure data: it can be logged, compared, explained, replayed.
+ * What is to be done about one object, decided from what was read. Pure data: it can be logged,
+ * compared, explained, replayed.
  *
- * Effects are done in order and stop at the first that fails; what tells of success comes last. A plan can therefore be cut at any
- * point: the next plan, made from what is then observed, continues from there. With nothing to do there are no effects.
+ * Effects are done in order and stop at the first that fails; what tells of success comes last. A
+ * plan can therefore be cut at any point: the next plan, made from what is then observed, continues
+ * from there. With nothing to do there are no effects.
  */
 export interface Plan<O extends Outcome = Outcome> {
   readonly outcome: O
   readonly effects: readonly Effect[]
-  /** Plan again after this time even if nothing changes. 0: soon, and ever later while it says so. */
+  /**
+   * Plan again after this time even if nothing changes. 0: soon, and ever later while it says so.
+   */
   readonly requeueAfterSeconds?: number | undefined
 }
 

@@ -9,8 +9,9 @@ import {
 declare const trimmed: unique symbol
 
 /**
- * What a selection with `keep` remembers of an object. A planner may patch or delete the object, and must not create it again from this part: the compiler refuses
- * that, as {@link WholeObject} is what an effect creates.
+ * What a selection with `keep` remembers of an object. A planner may patch or delete the object,
+ * and must not create it again from this part: the compiler refuses that, as {@link WholeObject} is
+ * what an effect creates.
  */
 export interface TrimmedObject extends KubeObject {
   readonly [trimmed]: true
@@ -21,18 +22,25 @@ export interface WholeObject extends KubeObject {
   readonly [trimmed]?: undefined
 }
 
-/** The objects of a kind that a planner reads: all of them, or those of a namespace, with some labels or fields. Everything that is given has to hold. */
+/**
+ * The objects of a kind that a planner reads: all of them, or those of a namespace, with some
+ * labels or fields. Everything that is given has to hold.
+ */
 export interface Selection extends KindInfo {
   readonly namespace?: string | undefined
   /** Labels that an object must have with exactly these values. */
   readonly labels?: { readonly [key: string]: string } | undefined
   readonly labelExpressions?: readonly LabelSelectorRequirement[] | undefined
-  /** Fields that an object must have with exactly these values: `metadata.name`, `metadata.namespace`, and the `selectableFields` of the kind. */
+  /**
+   * Fields that an object must have with exactly these values: `metadata.name`,
+   * `metadata.namespace`, and the `selectableFields` of the kind.
+   */
   readonly fields?: { readonly [path: string]: string } | undefined
   /**
-   * Makes the part of an object that is remembered, so that a Pod of 6 kB takes a few hundred bytes. It must be pure, and must leave in place:
-   * `apiVersion`, `kind`, `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.resourceVersion`, and every field that an effect of the
-   * planner is conditioned on. Its watch is a {@link TrimmedWatch}.
+   * Makes the part of an object that is remembered, so that a Pod of 6 kB takes a few hundred
+   * bytes. It must be pure, and must leave in place: `apiVersion`, `kind`, `metadata.name`,
+   * `metadata.namespace`, `metadata.uid`, `metadata.resourceVersion`, and every field that an
+   * effect of the planner is conditioned on. Its watch is a {@link TrimmedWatch}.
    */
   readonly keep?: ((object: KubeObject) => KubeObject) | undefined
 }
@@ -45,7 +53,10 @@ export function isSelective({ labels, labelExpressions, fields = {} }: Selection
   )
 }
 
-/** Whether an object of the kind is one of those that are selected. A field that the object does not have is `''`. */
+/**
+ * Whether an object of the kind is one of those that are selected. A field that the object does not
+ * have is `''`.
+ */
 export function isSelected(selection: Selection, object: KubeObject): boolean {
   const { namespace, labels = {}, labelExpressions = [], fields = {} } = selection
   const has = object.metadata.labels

@@ -25,7 +25,10 @@ export interface GridOptions {
   readonly maxRows?: number | undefined
 }
 
-/** What a cell stands for. `stray`: it holds an address that is in use out of range. `outside`: it holds nothing of the pool. */
+/**
+ * What a cell stands for. `stray`: it holds an address that is in use out of range. `outside`: it
+ * holds nothing of the pool.
+ */
 export type CellState = 'outside' | 'kept' | 'free' | 'partly' | 'used' | 'stray'
 
 export type DrawnState = Exclude<CellState, 'outside'>
@@ -65,9 +68,11 @@ export interface Run {
 }
 
 /**
- * A pool as a grid for each family that it has addresses of, IPv4 first. Rows begin at a multiple of their length.
+ * A pool as a grid for each family that it has addresses of, IPv4 first. Rows begin at a multiple
+ * of their length.
  *
- * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for less than one row
+ * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for
+ * less than one row
  */
 export function gridsOf(map: PoolMap, options: GridOptions): Grid[] {
   const columns = options.columns ?? 64
@@ -85,7 +90,10 @@ export function gridsOf(map: PoolMap, options: GridOptions): Grid[] {
   })
 }
 
-/** The runs of each row of a grid; cells that hold nothing of the pool are in none. O(cells + labels * cells they touch). */
+/**
+ * The runs of each row of a grid; cells that hold nothing of the pool are in none. O(cells + labels
+ * * cells they touch).
+ */
 export function runsOf(grid: Grid, labels: readonly MapLabel[]): Run[][] {
   const texts = textsOf(grid, labels)
   return grid.rows.map(({ cells }, rowIndex) => {

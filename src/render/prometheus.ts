@@ -12,7 +12,10 @@ export type Metric = { readonly name: string; readonly help: string } & (
   | { readonly type: 'histogram'; readonly samples: readonly HistogramSample[] }
 )
 
-/** What was observed, by upper bounds: how many were at most so much, each bound with those below it. */
+/**
+ * What was observed, by upper bounds: how many were at most so much, each bound with those below
+ * it.
+ */
 export interface HistogramSample {
   readonly labels?: { readonly [name: string]: string } | undefined
   /** Rising bounds, each with how many were at most that. The last, for all of them, is `count`. */
@@ -22,9 +25,11 @@ export interface HistogramSample {
 }
 
 /**
- * Metrics in the text format of Prometheus (version 0.0.4), to be served as `text/plain; version=0.0.4`. O(samples).
+ * Metrics in the text format of Prometheus (version 0.0.4), to be served as
+ * `text/plain; version=0.0.4`. O(samples).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a name that Prometheus does not take, or one that comes twice
+ * @throws IpamError `INVALID_ARGUMENT` for a name that Prometheus does not take, or one that comes
+ * twice
  * @example
  * prometheusText([{ type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3 }] }])
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'

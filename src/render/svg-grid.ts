@@ -29,7 +29,10 @@ const CELL_HEIGHT = 18
 /** From row to row, and what is added where rows are left out. */
 const PITCH = 22
 const GAP = 10
-/** How wide a monospaced character of 12 pixels is, rounded up so that nothing overlaps; and one of 11 pixels. */
+/**
+ * How wide a monospaced character of 12 pixels is, rounded up so that nothing overlaps; and one of
+ * 11 pixels.
+ */
 const CHARACTER = 8
 const SMALL_CHARACTER = 7
 /** A text in the map has room for at least so many characters. */
@@ -139,7 +142,10 @@ function group(attributes: string, elements: readonly string[]): string[] {
   return elements.length === 0 ? [] : [`<g ${attributes}>`, ...elements, '</g>']
 }
 
-/** Faint lines in the colour of the paper, so that the cells of a run can be counted. Tooltips are below them. */
+/**
+ * Faint lines in the colour of the paper, so that the cells of a run can be counted. Tooltips are
+ * below them.
+ */
 function cellLines({ columns }: Grid, { x, y, width, height }: Box): string {
   let moves = ''
   for (let column = 1; column < columns; column++) moves += `M${x + column * width - 1} ${y}v${height}`
@@ -147,7 +153,10 @@ function cellLines({ columns }: Grid, { x, y, width, height }: Box): string {
   return `<path class="lines" transform="translate(0.5)" ${attributes} d="${moves}"/>`
 }
 
-/** The text of the one label of a run, if there is room for it. It never covers a pattern from end to end. */
+/**
+ * The text of the one label of a run, if there is room for it. It never covers a pattern from end
+ * to end.
+ */
 function labelsOf({ texts, state }: Run, box: Box): string[] {
   const [text] = texts
   const solid = state === 'used' || state === 'free'

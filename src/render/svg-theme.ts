@@ -1,6 +1,9 @@
 import type { DrawnState } from './grid.js'
 
-/** How a state looks: told apart by colour, by brightness and, where that is not enough, by a pattern or an outline. */
+/**
+ * How a state looks: told apart by colour, by brightness and, where that is not enough, by a
+ * pattern or an outline.
+ */
 interface Look {
   readonly words: string
   /** Presentation attributes for a light page. They hold where style sheets are refused. */
@@ -39,8 +42,9 @@ export const looks: Readonly<Record<DrawnState, Look>> = {
 export const drawnStates = /* @__PURE__ */ Object.keys(looks) as readonly DrawnState[]
 
 /**
- * Styles and patterns. Several maps may be part of one page, so every rule is below `svg.ipam-map`, and the patterns of one are those
- * of all. Blue, vermilion and their light and dark neighbours stay apart for all common kinds of colour vision.
+ * Styles and patterns. Several maps may be part of one page, so every rule is below `svg.ipam-map`,
+ * and the patterns of one are those of all. Blue, vermilion and their light and dark neighbours
+ * stay apart for all common kinds of colour vision.
  */
 export const theme: readonly string[] = [
   '<style>',

@@ -1,6 +1,6 @@
 /**
- * Rows as aligned columns, two blanks between them, without blanks at line ends. Cells are printed as they are, on one line: a line
- * break in a cell becomes a blank.
+ * Rows as aligned columns, two blanks between them, without blanks at line ends. Cells are printed
+ * as they are, on one line: a line break in a cell becomes a blank.
  *
  * @example
  * table(['NAME', 'PHASE'], [['web-0', 'Bound']]) // 'NAME   PHASE\nweb-0  Bound'

@@ -1,7 +1,9 @@
 /**
- * Foreign text for XML 1.0, between tags or inside of quotes: `&`, `<`, `>`, `"` and `'` as entities, so that it ends neither; tab and
- * line ends as references, which a parser would else turn into blanks. Other control characters, lone surrogates, U+FFFE and U+FFFF,
- * most of which XML forbids even as a reference, become U+FFFD. Everything else comes out of a parser as it went in. O(n).
+ * Foreign text for XML 1.0, between tags or inside of quotes: `&`, `<`, `>`, `"` and `'` as
+ * entities, so that it ends neither; tab and line ends as references, which a parser would else
+ * turn into blanks. Other control characters, lone surrogates, U+FFFE and U+FFFF, most of which XML
+ * forbids even as a reference, become U+FFFD. Everything else comes out of a parser as it went in.
+ * O(n).
  *
  * The same text is safe in HTML, where a picture may be part of a page.
  */
@@ -10,8 +12,8 @@ export function escapeXml(text: string): string {
 }
 
 /**
- * Foreign text as one line of at most `max` code points, the last of them an ellipsis if something was cut off. Line ends and tabs
- * become blanks. O(max), whatever the length of the text.
+ * Foreign text as one line of at most `max` code points, the last of them an ellipsis if something
+ * was cut off. Line ends and tabs become blanks. O(max), whatever the length of the text.
  */
 export function oneLine(text: string, max: number): string {
   // a code point has at most two units, so this has more than `max` of them if the text has
@@ -22,7 +24,8 @@ export function oneLine(text: string, max: number): string {
 }
 
 /**
- * A text cut to a width in monospaced characters; what is not known to be narrow counts two. O(width), for a text of one line.
+ * A text cut to a width in monospaced characters; what is not known to be narrow counts two.
+ * O(width), for a text of one line.
  *
  * @returns the text with an ellipsis if something was cut off, and how wide it is
  */

@@ -17,24 +17,33 @@ export interface LeaderElectionOptions {
   readonly store: Store
   readonly timers: Timers
   /**
-   * Where the Lease is. It is created if it is not there, and the process that creates it waits for the lease duration first: it may have been deleted while its leader
-   * writes. A Lease without a holder, among the manifests of an installation, spares that wait.
+   * Where the Lease is. It is created if it is not there, and the process that creates it waits for
+   * the lease duration first: it may have been deleted while its leader writes. A Lease without a
+   * holder, among the manifests of an installation, spares that wait.
    */
   readonly lease: { readonly namespace: string; readonly name: string }
   /**
-   * Names this process, and no other: its host name with something drawn by lot. One that finds a lease of its own identity waits as for any other holder.
+   * Names this process, and no other: its host name with something drawn by lot. One that finds a
+   * lease of its own identity waits as for any other holder.
    */
   readonly identity: string
-  /** How long the others wait after the last sign of life of the leader, in seconds: a whole number. Default 15. */
+  /**
+   * How long the others wait after the last sign of life of the leader, in seconds: a whole number.
+   * Default 15.
+   */
   readonly leaseDurationSeconds?: number | undefined
-  /** Without a renewal for this long the leader steps down, in seconds. Below the duration of the lease. Default 10. */
+  /**
+   * Without a renewal for this long the leader steps down, in seconds. Below the duration of the
+   * lease. Default 10.
+   */
   readonly renewDeadlineSeconds?: number | undefined
   /** How often the lease is renewed, or tried for, in seconds. Below the deadline. Default 2. */
   readonly retryPeriodSeconds?: number | undefined
   /**
-   * After this time a write that was sent is done or will never be, in seconds: above the limit of the server for a write, and of all that is before it. A leader
-   * that follows another holder, or an earlier term of its own, begins when the last write of that one can no longer arrive. Default: the difference between
-   * lease duration and renew deadline.
+   * After this time a write that was sent is done or will never be, in seconds: above the limit of
+   * the server for a write, and of all that is before it. A leader that follows another holder, or
+   * an earlier term of its own, begins when the last write of that one can no longer arrive.
+   * Default: the difference between lease duration and renew deadline.
    */
   readonly writeTimeoutSeconds?: number | undefined
   /** Told of each attempt that has failed: log it. */
@@ -43,16 +52,20 @@ export interface LeaderElectionOptions {
 
 /** How long a leader leads. */
 export interface LeaderTerm {
-  /** Resolves when it has to come to an end, because of `stop` or because the lease is lost: begin nothing else. */
+  /**
+   * Resolves when it has to come to an end, because of `stop` or because the lease is lost: begin
+   * nothing else.
+   */
   readonly ending: Promise<void>
   /**
-   * Resolves when the lease is lost: somebody else may write now, so **nothing may be written any more**, not even to find out what has become of a write. End the
-   * process.
+   * Resolves when the lease is lost: somebody else may write now, so **nothing may be written any
+   * more**, not even to find out what has become of a write. End the process.
    */
   readonly lost: Promise<void>
   /**
-   * Whether a write may be sent now: false from the renew deadline on, by the clock of this process, also before `lost` has had its turn. Give it to everything that
-   * writes: `Controller`, `runKey`, `runTask`. After a first no it never says yes again, and the lease is lost.
+   * Whether a write may be sent now: false from the renew deadline on, by the clock of this
+   * process, also before `lost` has had its turn. Give it to everything that writes: `Controller`,
+   * `runKey`, `runTask`. After a first no it never says yes again, and the lease is lost.
    */
   readonly canWrite: CanWrite
 }
@@ -67,19 +80,24 @@ interface LeaseSpec {
 }
 
 /**
- * One leader among several processes, by a Lease in the store, as the controllers of Kubernetes elect theirs.
+ * One leader among several processes, by a Lease in the store, as the controllers of Kubernetes
+ * elect theirs.
  *
- * The clocks of the processes need not agree: how long a lease is old is measured here, from when it was last seen to change. What does matter is that
- * they run at about the same speed. One that is set back continues here from where it was; one that is set forward makes who waits for the lease wait
- * longer, and who has it step down.
+ * The clocks of the processes need not agree: how long a lease is old is measured here, from when
+ * it was last seen to change. What does matter is that they run at about the same speed. One that
+ * is set back continues here from where it was; one that is set forward makes who waits for the
+ * lease wait longer, and who has it step down.
  *
- * The leader sends nothing more when it could not renew its lease for `renewDeadlineSeconds` ({@link LeaderTerm.canWrite}), and others begin when they have seen no
- * renewal for `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the server as well: keep their limits for a request below the
- * difference, or say in `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer. The same holds for a process that creates the
- * Lease, and for one that finds its own identity in it.
+ * The leader sends nothing more when it could not renew its lease for `renewDeadlineSeconds`
+ * ({@link LeaderTerm.canWrite}), and others begin when they have seen no renewal for
+ * `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the
+ * server as well: keep their limits for a request below the difference, or say in
+ * `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer. The same
+ * holds for a process that creates the Lease, and for one that finds its own identity in it.
  *
- * No check is one step with what it allows: a process that is stopped after the check, and before its bytes are sent, sends them when it continues. So a ledger of
- * address objects also finds and repairs what then arrives (docs/adr/0021).
+ * No check is one step with what it allows: a process that is stopped after the check, and before
+ * its bytes are sent, sends them when it continues. So a ledger of address objects also finds and
+ * repairs what then arrives (docs/adr/0021).
  */
 export class LeaderElection {
   readonly #options: LeaderElectionOptions
@@ -113,12 +131,14 @@ export class LeaderElection {
   }
 
   /**
-   * Waits until this process leads, and then lets it, until it does not any more or {@link stop} is called. The lease is renewed for as long as `lead` runs, also
-   * while that comes to its end, and given back after it, so that another one can begin at once. It is not given back before `lead` has begun, where another
-   * holder may still have a write on its way: it expires.
+   * Waits until this process leads, and then lets it, until it does not any more or {@link stop} is
+   * called. The lease is renewed for as long as `lead` runs, also while that comes to its end, and
+   * given back after it, so that another one can begin at once. It is not given back before `lead`
+   * has begun, where another holder may still have a write on its way: it expires.
    *
    * @param lead what the leader does. It resolves when everything that it has begun is ended
-   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run again: it waits until what it has sent can no longer arrive
+   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run
+   * again: it waits until what it has sent can no longer arrive
    * @throws what `lead` throws
    */
   async run(lead: (term: LeaderTerm) => Promise<void>): Promise<'stopped' | 'lost'> {
@@ -164,13 +184,17 @@ export class LeaderElection {
     tellEnding()
     const broken = await leading
     isHeld = false
-    // one that waits for the former holder has not led: the next process is to wait too, and sees only this lease
+    // one that waits for the former holder has not led: the next process is to wait too, and sees
+    // only this lease
     if (!isLost && this.#formerEndsMs <= this.#nowMs()) await this.#giveBack()
     if (broken !== undefined) throw broken.error
     return isLost ? 'lost' : 'stopped'
   }
 
-  /** Leads when nothing of the holder before this one can arrive any more, unless it is to end by then. */
+  /**
+   * Leads when nothing of the holder before this one can arrive any more, unless it is to end by
+   * then.
+   */
   async #afterFormer(ending: Promise<void>, lead: () => Promise<void>): Promise<void> {
     const waitMs = this.#formerEndsMs - this.#nowMs()
     if (!(waitMs > 0)) return lead()
@@ -192,14 +216,18 @@ export class LeaderElection {
     while (!this.#isStopped) {
       const sentMs = this.#nowMs()
       const isHeld = (await this.#whileWanted(this.#attempt({ isRenewal: false }))) === 'held'
-      // the others count from when it was written: after an answer that took too long they may lead already
+      // the others count from when it was written: after an answer that took too long they may lead
+      // already
       if (isHeld && this.#leftMs(sentMs) > 0) return sentMs
       if (!this.#isStopped) await this.#waitForPeriod()
     }
     return undefined
   }
 
-  /** A clock that was set, or a process that stood still, makes no lease older: its age is then measured anew. */
+  /**
+   * A clock that was set, or a process that stood still, makes no lease older: its age is then
+   * measured anew.
+   */
   async #waitForPeriod(): Promise<void> {
     const beganMs = this.#nowMs()
     await this.#wait(this.#periodMs)
@@ -240,7 +268,8 @@ export class LeaderElection {
     // of a leader whose process stood still: somebody else has led since, and given the lease back
     if (isRenewal && holder !== identity) return 'taken'
     if (holder !== identity && holder !== '' && !this.#isExpired(lease, spec)) return 'taken'
-    // of an earlier term of this process, or of one before it with the same identity: its last write may be on its way
+    // of an earlier term of this process, or of one before it with the same identity: its last
+    // write may be on its way
     if (!isRenewal && holder === identity) this.#followUntil(this.#endsMs(lease, spec))
     const before = holder === identity ? spec : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }
     const renewed = { ...lease, spec: { ...(lease.spec as object), ...this.#held(before, now) } }
@@ -260,7 +289,9 @@ export class LeaderElection {
     return true
   }
 
-  /** When the last write of the holder of a lease can no longer arrive, if that renews it no more. */
+  /**
+   * When the last write of the holder of a lease can no longer arrive, if that renews it no more.
+   */
   #endsMs(lease: KubeObject, { leaseDurationSeconds }: LeaseSpec): number {
     const version = lease.metadata.resourceVersion
     if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: this.#nowMs() }
@@ -284,7 +315,10 @@ export class LeaderElection {
     return 'unknown'
   }
 
-  /** Says that nobody leads. If that cannot be written, the others wait until the lease is old enough. */
+  /**
+   * Says that nobody leads. If that cannot be written, the others wait until the lease is old
+   * enough.
+   */
   async #giveBack(): Promise<void> {
     const { store, identity, onProblem } = this.#options
     const found = await store.get(this.#ref)
@@ -295,7 +329,10 @@ export class LeaderElection {
     if (!given.ok) onProblem(given.failure)
   }
 
-  /** An answer; `undefined` a while after it is told to stop: a store that does not answer at all keeps nobody from that. */
+  /**
+   * An answer; `undefined` a while after it is told to stop: a store that does not answer at all
+   * keeps nobody from that.
+   */
   #whileWanted<T>(answer: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       this.#wake = () => void this.#inTime(answer, this.#deadlineMs).then(resolve, reject)

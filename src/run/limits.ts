@@ -1,7 +1,10 @@
 import { refuse } from '../errors/refuse.js'
 import type { Planner } from '../plan/index.js'
 
-/** @throws IpamError `INVALID_ARGUMENT` for what is no bound. Infinity is one: without an end, on purpose */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for what is no bound. Infinity is one: without an end, on
+ * purpose
+ */
 export function assertLimit(argument: string, value: unknown, least = 0): void {
   const isBound = Number.isInteger(value) || value === Number.POSITIVE_INFINITY
   if (isBound && (value as number) >= least) return
@@ -9,7 +12,10 @@ export function assertLimit(argument: string, value: unknown, least = 0): void {
   refuse(argument, expected, value)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for planners that a host cannot carry out: a wrong `resyncSeconds`, or calls without an {@link ExternalCaller} */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for planners that a host cannot carry out: a wrong
+ * `resyncSeconds`, or calls without an {@link ExternalCaller}
+ */
 export function assertPlanners(planners: readonly Planner[], external: unknown): void {
   for (const { resyncSeconds } of planners) {
     if (resyncSeconds === undefined || (resyncSeconds >= 1 && resyncSeconds <= 86_400)) continue

@@ -34,17 +34,29 @@ export interface RunUntilQuietOptions {
   /** Called after each plan. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
+  /**
+   * Carries out the calls of plans to external systems: needed if a planner makes such
+   * ({@link Planner.onResult}).
+   */
   readonly external?: AnyCaller | undefined
-  /** Asked directly before every write and every external call: {@link CanWrite}. After a no every plan that has something to write fails. */
+  /**
+   * Asked directly before every write and every external call: {@link CanWrite}. After a no every
+   * plan that has something to write fails.
+   */
   readonly canWrite?: CanWrite | undefined
   /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
   readonly maxConflicts?: number | undefined
-  /** How many plans one key may get in a run: a planner that never comes to rest is stopped here. Default 1,000. */
+  /**
+   * How many plans one key may get in a run: a planner that never comes to rest is stopped here.
+   * Default 1,000.
+   */
   readonly maxPlansPerKey?: number | undefined
 }
 
-/** A plan that could not be carried out: the store refused an effect, or conflicts did not end. The other keys went on. */
+/**
+ * A plan that could not be carried out: the store refused an effect, or conflicts did not end. The
+ * other keys went on.
+ */
 export interface RunFailure {
   readonly planner: string
   readonly key: string
@@ -59,21 +71,28 @@ export interface QuietResult<O extends Outcome = Outcome> {
   readonly planned: number
   /** Writes that were answered. One whose answer was lost is not counted. */
   readonly written: number
-  /** When the earliest plan wants to be made again, in seconds from now, at most `resyncSeconds` of its planner; `undefined` if none does. */
+  /**
+   * When the earliest plan wants to be made again, in seconds from now, at most `resyncSeconds` of
+   * its planner; `undefined` if none does.
+   */
   readonly requeueAfterSeconds?: number | undefined
 }
 
 /**
- * Lists what the planners watch and lets them plan and write until nothing is left to do. For tests, demos, one-shot tools and
- * embedded use; a long-running controller feeds its planners from a watch instead.
+ * Lists what the planners watch and lets them plan and write until nothing is left to do. For
+ * tests, demos, one-shot tools and embedded use; a long-running controller feeds its planners from
+ * a watch instead.
  *
- * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are reset first. Every run begins from
- * what is stored, so one that was cut off at any point is finished by the next, as soon as nothing of the first can still arrive at the store.
+ * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are
+ * reset first. Every run begins from what is stored, so one that was cut off at any point is
+ * finished by the next, as soon as nothing of the first can still arrive at the store.
  *
- * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who writes) never comes to rest, or the code of the store if it cannot be listed or
- * does not answer after a conflict: nothing is on its way then, and the next run continues from there
- * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if it is not known what has become of a write, because the store has not answered since: it may still be done,
- * and no other run may begin before {@link settle} has told
+ * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who
+ * writes) never comes to rest, or the code of the store if it cannot be listed or does not answer
+ * after a conflict: nothing is on its way then, and the next run continues from there
+ * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if it is not known what has become of a write,
+ * because the store has not answered since: it may still be done, and no other run may begin before
+ * {@link settle} has told
  */
 export async function runUntilQuiet<O extends Outcome>(
   store: Store,
@@ -96,7 +115,10 @@ interface Job<O extends Outcome> {
   readonly key: string
   isQueued: boolean
   plans: number
-  /** It met conflict after conflict and gets no further plan in this run: its failure is what the run reports of it. */
+  /**
+   * It met conflict after conflict and gets no further plan in this run: its failure is what the
+   * run reports of it.
+   */
   isGivenUp: boolean
   outcome: O | undefined
   failure: StoreFailure | undefined
@@ -131,7 +153,10 @@ class Run<O extends Outcome> {
     this.#selections = [...selections.values()]
   }
 
-  /** Lists every kind and shows the planners what differs from what they know. True if that gave them something to do. */
+  /**
+   * Lists every kind and shows the planners what differs from what they know. True if that gave
+   * them something to do.
+   */
   async resync(): Promise<boolean> {
     for (const selection of this.#selections) await this.#list(selection)
     return this.#waiting > 0
@@ -151,7 +176,9 @@ class Run<O extends Outcome> {
     this.#cache.complete(selection, listed.value.resourceVersion)
   }
 
-  /** Plans and writes until no key waits. Keys that sum up others come when nothing else is left. */
+  /**
+   * Plans and writes until no key waits. Keys that sum up others come when nothing else is left.
+   */
   async drain(): Promise<void> {
     for (let job = this.#next(); job !== undefined; job = this.#next()) await this.#step(job)
   }
@@ -257,7 +284,10 @@ class Run<O extends Outcome> {
   }
 }
 
-/** After a conflict nothing is on its way, and the next run may begin when the store answers. After an unknown outcome it may not. */
+/**
+ * After a conflict nothing is on its way, and the next run may begin when the store answers. After
+ * an unknown outcome it may not.
+ */
 function errorOf({ failure, unsettled }: Extract<KeyResult, { kind: 'unsettled' }>): IpamError {
   const mayStillCome = unsettled.failure.code === 'STORE_OUTCOME_UNKNOWN'
   return mayStillCome ? new UnsettledError(failure, unsettled) : new IpamError(failure as Failure)

@@ -30,8 +30,9 @@ export function range(): fc.Arbitrary<Range> {
 }
 
 /**
- * A set inside a window of `size` addresses that begins at `base`: small enough for a model that writes its addresses out, and placed
- * so that ranges touch, overlap and cross the borders that `base` is near to.
+ * A set inside a window of `size` addresses that begins at `base`: small enough for a model that
+ * writes its addresses out, and placed so that ranges touch, overlap and cross the borders that
+ * `base` is near to.
  */
 export function rangeSetIn(base: Address, size: number): fc.Arbitrary<RangeSet> {
   const at = (offset: number) => Address.add(base, BigInt(offset))

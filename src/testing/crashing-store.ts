@@ -6,7 +6,10 @@ export class SimulatedCrash extends Error {
   override readonly name = 'SimulatedCrash'
 }
 
-/** Where the crash comes: just before a write is done, or when it is done and its answer is not yet back. */
+/**
+ * Where the crash comes: just before a write is done, or when it is done and its answer is not yet
+ * back.
+ */
 export type CrashPoint = 'before' | 'after'
 
 export interface CrashingStore extends Store {
@@ -15,8 +18,9 @@ export interface CrashingStore extends Store {
 }
 
 /**
- * A store over another one that crashes at its `at`-th write, counted from 1, and at every call after that. What was written stays in
- * the store below: start again on that one. `crashingStore(store, 3, 'after')` does two writes and a third whose answer is lost.
+ * A store over another one that crashes at its `at`-th write, counted from 1, and at every call
+ * after that. What was written stays in the store below: start again on that one.
+ * `crashingStore(store, 3, 'after')` does two writes and a third whose answer is lost.
  */
 export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
   if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)

@@ -26,11 +26,12 @@ type Input<K extends keyof Cloud> = Cloud[K] extends (input: infer I) => unknown
 type ServerInput<K extends keyof ServerCloud> = Parameters<ServerCloud[K]>[0]
 
 /**
- * A cloud in memory, shaped like Neutron's, for any of the three facts. The same calls at the same times have the same
- * effects and answers: time comes from `now`, delay from `latency`, and what goes wrong from `inject`.
+ * A cloud in memory, shaped like Neutron's, for any of the three facts. The same calls at the same
+ * times have the same effects and answers: time comes from `now`, delay from `latency`, and what
+ * goes wrong from `inject`.
  *
- * Its objects are made, changed, and looked at through {@link FakeCloudWorld}. Markers stand in the description of a
- * floating IP, as the ones of `neutron` do: both can work on the same cloud.
+ * Its objects are made, changed, and looked at through {@link FakeCloudWorld}. Markers stand in the
+ * description of a floating IP, as the ones of `neutron` do: both can work on the same cloud.
  *
  * @example
  * const cloud = new FakeCloud({ now: () => 0 })

@@ -2,8 +2,8 @@ import type { LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec }
 import { Address, Prefix, RangeSet } from '../cidr/index.js'
 
 /**
- * What a ledger has to do, in the way that is obviously right: a `Map` of entries, a list of units and a `for` loop. For small spaces only: the units
- * are listed one by one.
+ * What a ledger has to do, in the way that is obviously right: a `Map` of entries, a list of units
+ * and a `for` loop. For small spaces only: the units are listed one by one.
  */
 export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
   readonly entries = new Map<string, LedgerEntry<H>>()

@@ -1,8 +1,9 @@
 import { Address, RangeSet } from '../cidr/index.js'
 
 /**
- * What an address pool has to do, in the way that is obviously right: a list of addresses, a `Map` of holders and a `for` loop. Every
- * allocator runs beside it in the property tests. For small pools only: the addresses are written out one by one.
+ * What an address pool has to do, in the way that is obviously right: a list of addresses, a `Map`
+ * of holders and a `for` loop. Every allocator runs beside it in the property tests. For small
+ * pools only: the addresses are written out one by one.
  */
 export class ModelPool {
   readonly addresses: readonly string[]

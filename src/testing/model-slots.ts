@@ -1,8 +1,8 @@
 import type { FreeRunOptions, SlotRange, Slots } from '../allocator/index.js'
 
 /**
- * What slots have to do, in the way that is obviously right: a `Set` and a `for` loop. Every implementation runs beside it in the property
- * tests. For small sizes only.
+ * What slots have to do, in the way that is obviously right: a `Set` and a `for` loop. Every
+ * implementation runs beside it in the property tests. For small sizes only.
  */
 export class ModelSlots implements Slots {
   readonly size: number

@@ -7,8 +7,10 @@ export interface StandingStore extends Store {
 }
 
 /**
- * A store over another one that stands still before its `at`-th write, counted from 1: it runs `meanwhile`, and then does the write as it was sent, whatever has
- * become of the world. Stands for a process that was stopped between the check that it may write and the write, for as long as `meanwhile` takes.
+ * A store over another one that stands still before its `at`-th write, counted from 1: it runs
+ * `meanwhile`, and then does the write as it was sent, whatever has become of the world. Stands for
+ * a process that was stopped between the check that it may write and the write, for as long as
+ * `meanwhile` takes.
  *
  * @throws RangeError if `at` is below 1
  */

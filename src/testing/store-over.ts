@@ -1,8 +1,8 @@
 import type { Store } from '../store/index.js'
 
 /**
- * A store that does some operations in its own way and hands the others to the one below: for tests that make a store fail, lag or
- * meddle.
+ * A store that does some operations in its own way and hands the others to the one below: for tests
+ * that make a store fail, lag or meddle.
  */
 export function storeOver(below: Store, own: Partial<Store>): Store {
   return {

@@ -22,14 +22,17 @@ export interface Question {
   readonly given: GivenCase
 }
 
-/** What it sends: that the adapters are loaded, the reply to each question, and why it comes to its end. */
+/**
+ * What it sends: that the adapters are loaded, the reply to each question, and why it comes to its
+ * end.
+ */
 export type Message = 'ready' | { readonly reply: Reply } | { readonly crashed: string }
 
 const START_LIMIT_MS = 60_000
 
 /**
- * Runs adapters in a process of their own. One that does not come back, not even to its event loop, is stopped, and one that crashes
- * takes nothing else along; the next case gets a new process.
+ * Runs adapters in a process of their own. One that does not come back, not even to its event loop,
+ * is stopped, and one that crashes takes nothing else along; the next case gets a new process.
  */
 export function adapterProcess({ adapters, timeLimitMs }: AdapterProcessOptions): AdapterProcess {
   let current: Child | undefined

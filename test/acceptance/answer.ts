@@ -1,11 +1,19 @@
 import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
 
-/** What an adapter is given of a case: neither its id nor its name, so that none can be treated on its own. */
+/**
+ * What an adapter is given of a case: neither its id nor its name, so that none can be treated on
+ * its own.
+ */
 export interface GivenCase {
   readonly input: unknown
-  /** What the case asks for. Its keys, and lists such as "which of these", are the question; its values are never the answer. */
+  /**
+   * What the case asks for. Its keys, and lists such as "which of these", are the question; its
+   * values are never the answer.
+   */
   readonly expect: unknown
-  /** Whatever else the case has, such as `function` in the files that do not have it in the input. */
+  /**
+   * Whatever else the case has, such as `function` in the files that do not have it in the input.
+   */
   readonly fields: { readonly [field: string]: unknown }
 }
 
@@ -17,7 +25,10 @@ export type Answer =
   /** Which part of the file it knows; the case is about another, which is yet to be built. */
   | { readonly kind: 'notBuilt'; readonly built: string }
 
-/** Translates the input of a case to calls of the public API, and their results to the form of its expectation. Nothing more. */
+/**
+ * Translates the input of a case to calls of the public API, and their results to the form of its
+ * expectation. Nothing more.
+ */
 export type Adapter = (given: GivenCase) => Answer | Promise<Answer>
 
 /** What can be asked after a call, by key: the answer to each, or the answers one level deeper. */
@@ -34,7 +45,8 @@ export function unsupported(what: string): Answer {
 }
 
 /**
- * An adapter for which a typed failure that the library throws is the result of the case. Any other exception stays the end of the adapter.
+ * An adapter for which a typed failure that the library throws is the result of the case. Any other
+ * exception stays the end of the adapter.
  */
 export function refusalsAnswered(adapter: Adapter): Adapter {
   return async (given) => {
@@ -47,7 +59,10 @@ export function refusalsAnswered(adapter: Adapter): Adapter {
   }
 }
 
-/** Answers what a case asks for, key by key. A key that is not among the answers is reported, never left out. */
+/**
+ * Answers what a case asks for, key by key. A key that is not among the answers is reported, never
+ * left out.
+ */
 export function answerKeys(expect: unknown, answers: Answers, path = 'expect'): Answer {
   if (!isRecord(expect)) return unsupported(`${path} that is not an object`)
   const got: { [key: string]: unknown } = {}
@@ -65,14 +80,17 @@ export function answerKeys(expect: unknown, answers: Answers, path = 'expect'): 
   return answered(got)
 }
 
-/** The answer where the library refuses the input. A case that asks for no more than an error gets no more than that. */
+/**
+ * The answer where the library refuses the input. A case that asks for no more than an error gets
+ * no more than that.
+ */
 export function refused(expect: unknown, message: string): Answer {
   return answered({ error: isRecord(expect) && expect.error === true ? true : message })
 }
 
 /**
- * As {@link refused}, where a case may also ask how the sentence begins (`errorPrefix`) or what it has in it (`contains`). It answers what
- * is asked of the error, and nothing else.
+ * As {@link refused}, where a case may also ask how the sentence begins (`errorPrefix`) or what it
+ * has in it (`contains`). It answers what is asked of the error, and nothing else.
  */
 export function refusedWith(expect: unknown, sentence: string): Answer {
   const answers: { readonly [key: string]: (asked: unknown) => unknown } = {

@@ -17,7 +17,10 @@ export class CaseCloud extends FakeCloud {
   }
 }
 
-/** The prefixes of a network that has these addresses, whatever they are. New ones come from the first. */
+/**
+ * The prefixes of a network that has these addresses, whatever they are. New ones come from the
+ * first.
+ */
 export function networkOf(addresses: readonly string[]): readonly string[] {
   const around = addresses.flatMap((text) => {
     const address = Address.safeParse(text)

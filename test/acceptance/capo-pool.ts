@@ -102,7 +102,9 @@ export class CapoPool {
   /** The claims of the case that were Bound to an IPAddress before. */
   readonly #boundBefore = new Set<string>()
   readonly #writes: string[] = []
-  /** The claims that were Bound to an IPAddress that was not there, and for which one was created. */
+  /**
+   * The claims that were Bound to an IPAddress that was not there, and for which one was created.
+   */
   readonly #rebound = new Set<string>()
   /** What a plan has failed with. */
   #failure: string | undefined

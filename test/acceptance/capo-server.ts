@@ -50,7 +50,10 @@ const SOME_ADDRESS = '203.0.113.1'
 const INSTANCE = 'the instance'
 const kinds = [OpenStackServer.info, IPAddressClaim.info, IPAddress.info, Cluster.info]
 
-/** A server with its claim, in a store and a cloud, beside a machine controller that makes and deletes its instance. */
+/**
+ * A server with its claim, in a store and a cloud, beside a machine controller that makes and
+ * deletes its instance.
+ */
 export class CapoServer {
   readonly #given: ServerCase
   readonly #store: Store = memoryStore({ now: () => this.#nowMs, kinds })
@@ -188,7 +191,9 @@ export class CapoServer {
     if (failed !== undefined) this.error = this.#fault?.message ?? failed.failure.code
   }
 
-  /** The store as the planner has it: it refuses what the case says, and what is released is noted. */
+  /**
+   * The store as the planner has it: it refuses what the case says, and what is released is noted.
+   */
   #observed(): Store {
     const store = this.#store
     return storeOver(store, {

@@ -21,7 +21,10 @@ import { validName, validNaming } from './valid-names.js'
 
 export const VSPHERE_VM = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'VSphereVM' }
 
-/** A claim of a VSphereVM as the cases write it. `ready`: what its condition says; `v1beta1Ready`: what one of the older kind does. */
+/**
+ * A claim of a VSphereVM as the cases write it. `ready`: what its condition says; `v1beta1Ready`:
+ * what one of the older kind does.
+ */
 export const vmClaimSchema = z.strictObject({
   name: z.string(),
   namespace: z.string().optional(),
@@ -111,7 +114,10 @@ function alike(values: readonly unknown[]): unknown {
   return new Set(values.map((value) => JSON.stringify(value))).size === 1 ? values[0] : values
 }
 
-/** The settings of the devices of a VM, from claims and addresses, as upstream takes them: an address without a prefix has `/0`. */
+/**
+ * The settings of the devices of a VM, from claims and addresses, as upstream takes them: an
+ * address without a prefix has `/0`.
+ */
 export function configOf(
   desired: readonly DesiredClaim[],
   objects: { readonly claims: readonly IPAddressClaim[]; readonly addresses: Parameters<typeof resolveClaims>[2] },

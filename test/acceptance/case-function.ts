@@ -2,7 +2,10 @@ import * as z from 'zod'
 import { type Answer, type GivenCase, unsupported } from './answer.js'
 import { MOST_MENDED, mend } from './read-input.js'
 
-/** What a file can ask of each function that it names: input and expectation to an answer. An input that does not fit throws its `ZodError`, and is read as Go reads it. */
+/**
+ * What a file can ask of each function that it names: input and expectation to an answer. An input
+ * that does not fit throws its `ZodError`, and is read as Go reads it.
+ */
 export interface CaseFunctions {
   readonly [name: string]: (input: unknown, expect: unknown) => Answer | Promise<Answer>
 }

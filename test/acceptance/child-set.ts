@@ -18,7 +18,10 @@ export interface ChildCounts {
 /** Asked for something beside the set. */
 export class OutOfRange extends Error {}
 
-/** The children of one length of a cluster CIDR: a `PrefixAllocator`, whose children each have an owner of their own. */
+/**
+ * The children of one length of a cluster CIDR: a `PrefixAllocator`, whose children each have an
+ * owner of their own.
+ */
 export class ChildSet {
   readonly cluster: Prefix
   readonly length: number
@@ -121,7 +124,10 @@ export class ChildSet {
     return Address.distance(Prefix.first(this.cluster), first) / Prefix.size(this.childAt(0))
   }
 
-  /** What of the set a CIDR is about: all of it, the children in it, or the child that it is a part of. */
+  /**
+   * What of the set a CIDR is about: all of it, the children in it, or the child that it is a part
+   * of.
+   */
   #partOf(cidr: Prefix): Prefix {
     if (!Prefix.overlaps(this.cluster, cidr)) throw new OutOfRange(`${Prefix.format(cidr)} is beside the set`)
     if (cidr.length <= this.cluster.length) return this.cluster

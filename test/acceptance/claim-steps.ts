@@ -13,7 +13,10 @@ export type Verb = 'delete' | 'create' | 'pause' | 'unpause' | 'pauseByAnnotatio
 
 const OBJECT = /\b(?<on>claim|pool|cluster|address)\b(?:\s+(?<name>[a-z0-9][-a-z0-9.]*))?/
 
-/** What a sentence says of an object, the first that fits. Whatever is unrelated to pausing only touches it. */
+/**
+ * What a sentence says of an object, the first that fits. Whatever is unrelated to pausing only
+ * touches it.
+ */
 const VERBS: readonly (readonly [RegExp, Verb])[] = [
   [/\b(unrelated|another|other|some)\b/, 'touch'],
   [
@@ -31,8 +34,8 @@ const VERBS: readonly (readonly [RegExp, Verb])[] = [
 ]
 
 /**
- * A sentence as a step; `undefined` if it says nothing that is known here. A sentence about `spec.paused` alone is about the Cluster, which is what
- * has that field.
+ * A sentence as a step; `undefined` if it says nothing that is known here. A sentence about
+ * `spec.paused` alone is about the Cluster, which is what has that field.
  */
 export function readClaimStep(text: string): ClaimStep | undefined {
   const found = OBJECT.exec(text)?.groups
@@ -48,7 +51,10 @@ export function readClaimStep(text: string): ClaimStep | undefined {
   return { text, on: on as ClaimStep['on'], name: isWord ? undefined : found?.name, does }
 }
 
-/** Whether a key like `afterPoolDelete` asks for what there is after this step: it has all of its words. */
+/**
+ * Whether a key like `afterPoolDelete` asks for what there is after this step: it has all of its
+ * words.
+ */
 export function isAfter(key: string, step: ClaimStep): boolean {
   const words = key
     .replace(/^after/, '')

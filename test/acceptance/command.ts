@@ -18,7 +18,10 @@ export interface Lines {
   error(line: string): void
 }
 
-/** @returns the exit code: 1 for anything that is wrong with the cases, 2 for a command line that is not understood */
+/**
+ * @returns the exit code: 1 for anything that is wrong with the cases, 2 for a command line that is
+ * not understood
+ */
 export async function acceptance(argv: readonly string[], { log, error }: Lines): Promise<number> {
   let options: ReturnType<typeof optionsOf>
   try {
@@ -64,7 +67,10 @@ function optionsOf(argv: readonly string[]) {
   }
 }
 
-/** The case files of a folder in order. One that can not be read comes without text, and so fails like any broken one. */
+/**
+ * The case files of a folder in order. One that can not be read comes without text, and so fails
+ * like any broken one.
+ */
 function filesIn(dir: string): CaseFile[] {
   const names = readdirSync(dir).filter((name) => name.endsWith('.json'))
   return names.sort().map((name) => ({ name: name.slice(0, -'.json'.length), text: read(join(dir, name)) }))

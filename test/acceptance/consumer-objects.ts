@@ -81,7 +81,10 @@ export function addressOf(text: AddressText): IPAddress {
   })
 }
 
-/** A claim of the name of a desired one, by its owner and for its pool where the case does not say otherwise. */
+/**
+ * A claim of the name of a desired one, by its owner and for its pool where the case does not say
+ * otherwise.
+ */
 export function claimFor(desired: DesiredClaim, text: Partial<ClaimText> = {}): IPAddressClaim {
   const { name, namespace, poolRef, ownerReference } = desired
   return claimOf({ name, namespace, poolRef, ownerReferences: [ownerReference], ...text })

@@ -16,7 +16,10 @@ export class ConsumerWorld {
     this.#store = memoryStore({ now: () => 0, kinds: [Claims.info, owners] })
   }
 
-  /** Stores an object, and its status with it. One that is on its way out is deleted: its finalizers hold it. */
+  /**
+   * Stores an object, and its status with it. One that is on its way out is deleted: its finalizers
+   * hold it.
+   */
   async put(object: KubeObject): Promise<KubeObject> {
     const { uid: _uid, resourceVersion: _version, deletionTimestamp, ...metadata } = object.metadata
     const created = unwrap(await this.#store.create({ ...object, metadata }))
@@ -56,7 +59,10 @@ export function refTo({ apiVersion, kind, metadata }: KubeObject): ObjectRef {
   return { apiVersion, kind, namespace: metadata.namespace, name: metadata.name }
 }
 
-/** What a case asks of a value, and no more: of each object in it the fields that it names, `null` for one that is not there. */
+/**
+ * What a case asks of a value, and no more: of each object in it the fields that it names, `null`
+ * for one that is not there.
+ */
 export function askedOf(asked: unknown, value: unknown): unknown {
   if (Array.isArray(asked) && Array.isArray(value)) {
     return value.map((item, index) => (asked[index] === undefined ? item : askedOf(asked[index], item)))

@@ -1,7 +1,10 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { isRecord } from './answer.js'
 
-/** A deliberate difference from what the cases expect. Each is explained in docs/reference/deviations.md, under its id. */
+/**
+ * A deliberate difference from what the cases expect. Each is explained in
+ * docs/reference/deviations.md, under its id.
+ */
 export interface Deviation {
   readonly id: string
   /** The case file, without `.json`. */
@@ -9,7 +12,10 @@ export interface Deviation {
   readonly reason: string
   /** Whether the rule is about such an input. */
   applies(input: unknown): boolean
-  /** What the library answers instead of what the case expects. The same value, where the rule makes no difference to it. */
+  /**
+   * What the library answers instead of what the case expects. The same value, where the rule makes
+   * no difference to it.
+   */
   expect(input: unknown, expected: unknown): unknown
 }
 
@@ -88,7 +94,10 @@ const ends: { readonly [fn: string]: readonly string[] } = {
   decrement: ['0.0.0.0', '::'],
 }
 
-/** Whether upstream is asked for the address after the last one, or before the first one. It takes IPv4-mapped IPv6 for IPv4. */
+/**
+ * Whether upstream is asked for the address after the last one, or before the first one. It takes
+ * IPv4-mapped IPv6 for IPv4.
+ */
 function hasNoNeighbour(input: unknown): boolean {
   if (!isRecord(input) || typeof input.ip !== 'string' || typeof input.fn !== 'string') return false
   const address = Address.safeParse(input.ip)
@@ -104,7 +113,10 @@ function isMetallbSelectors(input: unknown): boolean {
   return isSelector && another === undefined && Array.isArray(input[key])
 }
 
-/** How many addresses lie behind the one that is written in a subnet with host bits, where the size of a metal3 entry of no more than that is asked for. */
+/**
+ * How many addresses lie behind the one that is written in a subnet with host bits, where the size
+ * of a metal3 entry of no more than that is asked for.
+ */
 function behindWritten(input: unknown): bigint | undefined {
   if (!isRecord(input) || input.function !== 'poolSize' || !isRecord(input.pool)) return undefined
   const { start, end, subnet } = input.pool
@@ -122,7 +134,10 @@ function isChange(lengths: unknown): boolean {
 
 const LARGEST_INT = 2n ** 63n - 1n
 
-/** The counts of a pool of Calico that has more addresses than upstream counts, by their names in the cases; none for other inputs. */
+/**
+ * The counts of a pool of Calico that has more addresses than upstream counts, by their names in
+ * the cases; none for other inputs.
+ */
 function spaceOf(input: unknown): { readonly [key: string]: bigint } {
   if (!isRecord(input) || typeof input.pool !== 'string' || input.blockSize !== undefined) return {}
   const pool = Prefix.safeParse(input.pool)
@@ -150,7 +165,9 @@ function withExactSpace(space: { readonly [key: string]: bigint }, expected: unk
 /** Upstream's limit, for IPv6 alone. */
 const MOST_CHILD_BITS = 16
 
-/** How many bits longer a child is than the IPv6 prefix that it is carved from; 0 for other inputs. */
+/**
+ * How many bits longer a child is than the IPv6 prefix that it is carved from; 0 for other inputs.
+ */
 function childBitsOf(input: { readonly [key: string]: unknown }): number {
   const { clusterCIDR, subnetPrefix, perNodeHostBits } = input
   const cluster = typeof clusterCIDR === 'string' ? Prefix.safeParse(clusterCIDR) : undefined

@@ -16,8 +16,8 @@ export interface ReadRange {
 }
 
 /**
- * A range that is read, or what is wrong with it. What is not written is the subnet without its ends, and the first address of that as gateway; start and
- * end may be the wrong way round.
+ * A range that is read, or what is wrong with it. What is not written is the subnet without its
+ * ends, and the first address of that as gateway; start and end may be the wrong way round.
  */
 export function readRange(texts: HarvesterRange): ReadRange | string {
   const subnet = Prefix.safeParse(texts.subnet)
@@ -41,7 +41,10 @@ export function readRange(texts: HarvesterRange): ReadRange | string {
   }
 }
 
-/** An address of a subnet, not one of its ends; what is wrong with the text; or `undefined` if there is none. */
+/**
+ * An address of a subnet, not one of its ends; what is wrong with the text; or `undefined` if there
+ * is none.
+ */
 function addressIn(subnet: Prefix, text: string | undefined): Address | string | undefined {
   if (text === undefined || text === '') return undefined
   const address = Address.safeParse(text)

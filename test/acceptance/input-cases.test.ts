@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { adapters } from './adapters/index.js'
 import type { Adapter } from './answer.js'
 
-/** The answer of an adapter to an input. `fields` has the function of the files that do not have it in the input. */
+/**
+ * The answer of an adapter to an input. `fields` has the function of the files that do not have it
+ * in the input.
+ */
 async function ask(file: string, input: unknown, asked: unknown, fields = {}): Promise<unknown> {
   const answer = await (adapters[file] as Adapter)({ input, expect: asked, fields })
   return answer.kind === 'answered' ? answer.got : answer

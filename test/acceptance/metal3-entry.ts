@@ -14,7 +14,9 @@ interface Entry {
   readonly subnet?: Prefix | undefined
 }
 
-/** An entry that is read, or what is wrong with it. One that says nothing is not wrong in itself. */
+/**
+ * An entry that is read, or what is wrong with it. One that says nothing is not wrong in itself.
+ */
 export function readEntry(texts: EntryTexts): Entry | string {
   const start = readAddress(texts.start)
   if (start === null) return `invalid Start IP ${JSON.stringify(texts.start)}`

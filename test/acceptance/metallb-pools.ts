@@ -4,7 +4,10 @@ import type { Result } from 'ipam-kit/errors'
 
 type Family = Address['family']
 
-/** A pool of MetalLB: its addresses, which Services may have them, and in which order pools are tried. */
+/**
+ * A pool of MetalLB: its addresses, which Services may have them, and in which order pools are
+ * tried.
+ */
 export interface PoolConfig {
   /** CIDRs and ranges. */
   readonly cidrs: readonly string[]
@@ -24,7 +27,10 @@ export type PoolConfigs = Readonly<Record<string, PoolConfig>>
 /** What is asked for a Service. */
 export interface Use {
   readonly service: string
-  /** Services with the same sharing key and the same backend may have one address, as long as their ports differ. */
+  /**
+   * Services with the same sharing key and the same backend may have one address, as long as their
+   * ports differ.
+   */
   readonly ports?: readonly string[] | undefined
   readonly sharingKey?: string | undefined
   readonly backendKey?: string | undefined
@@ -39,7 +45,9 @@ export interface Draw {
   readonly pool?: string | undefined
 }
 
-/** Some pools, the addresses of which are given to Services. What a Service has is from one pool. */
+/**
+ * Some pools, the addresses of which are given to Services. What a Service has is from one pool.
+ */
 export class ServicePools {
   #configs: PoolConfigs
   #pools: ReadonlyMap<string, AddressPool>
@@ -56,7 +64,10 @@ export class ServicePools {
     return this.#instead(use.service, () => addresses.every((address) => take(pool, address, use)))
   }
 
-  /** Some addresses for a Service: those that it has, if they are what it asks for, or new ones; `undefined` if there are none. */
+  /**
+   * Some addresses for a Service: those that it has, if they are what it asks for, or new ones;
+   * `undefined` if there are none.
+   */
   get(use: Use, draw: Draw): Address[] | undefined {
     const held = this.addressesOf(use.service)
     if (held.length > 0) return isOf(held, draw.families) && this.assign(use, held) ? held : undefined
@@ -113,7 +124,10 @@ export class ServicePools {
     )
   }
 
-  /** The pools for who names none: those that are for some Services only before those for all of them. */
+  /**
+   * The pools for who names none: those that are for some Services only before those for all of
+   * them.
+   */
   #automatic(use: Use): string[] {
     const names = Object.keys(this.#configs).filter((name) => this.#configs[name]?.autoAssign !== false)
     const isForAll = (name: string) => this.#admits(name, { service: use.service })
@@ -127,7 +141,10 @@ export class ServicePools {
     return serviceSelectors.length === 0 || serviceSelectors.some((selector) => matches(selector, labels))
   }
 
-  /** Takes everything from a Service for something else, and gives it back where that comes to nothing. */
+  /**
+   * Takes everything from a Service for something else, and gives it back where that comes to
+   * nothing.
+   */
   #instead(service: string, call: () => boolean): boolean {
     const released = [...this.#pools.values()].map((pool) => ({ pool, delta: pool.releaseOwner(service) }))
     if (call()) return true
@@ -176,7 +193,10 @@ function take(pool: AddressPool, address: Address, use: Use): boolean {
   })
 }
 
-/** Takes what comes next: all of the families or none. Of one that may be shared it is the lowest, where that is below the lowest free one. */
+/**
+ * Takes what comes next: all of the families or none. Of one that may be shared it is the lowest,
+ * where that is below the lowest free one.
+ */
 function takeNext(pool: AddressPool, families: Draw['families'], use: Use): boolean {
   const isDual = families.length > 1
   if (isDual && use.sharingKey) return families.every((family) => takeNext(pool, [family], use))

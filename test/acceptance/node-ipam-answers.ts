@@ -19,7 +19,10 @@ export interface WorldAnswersInput {
   readonly start: readonly KubeObject[]
 }
 
-/** What can be asked of a world: of Nodes and ClusterCIDRs by name, of the Node that it is about, of all that is in use. */
+/**
+ * What can be asked of a world: of Nodes and ClusterCIDRs by name, of the Node that it is about, of
+ * all that is in use.
+ */
 export function worldAnswers({ world, end, node, steps, start }: WorldAnswersInput, expect: unknown): Answers {
   const given = [...world.given.keys()]
   const subnetsOf = (name: string | undefined) => (name === undefined ? null : (end.get(name) ?? null))
@@ -59,14 +62,20 @@ function errorsOf(world: NodeIPAMWorld, node: string): readonly string[] {
   return [...(isOutside ? ['couldNotOccupy'] : []), ...problems.map(({ message }) => message)]
 }
 
-/** The error asked for, if it is one of those that there are, or a part of one; else the first of them. */
+/**
+ * The error asked for, if it is one of those that there are, or a part of one; else the first of
+ * them.
+ */
 export function errorFor(asked: unknown, errors: readonly string[]): unknown {
   if (errors.length === 0) return false
   if (asked === true) return true
   return errors.some((error) => error.includes(String(asked))) ? asked : errors[0]
 }
 
-/** Of a Node its subnets, or why it has none where a word is asked for; of a ClusterCIDR whether it is there. */
+/**
+ * Of a Node its subnets, or why it has none where a word is asked for; of a ClusterCIDR whether it
+ * is there.
+ */
 function stateOf(world: NodeIPAMWorld, end: Sight, name: string, asked: unknown): unknown {
   const state = end.get(name)
   // of a Node that is deleted: what it had
@@ -76,7 +85,10 @@ function stateOf(world: NodeIPAMWorld, end: Sight, name: string, asked: unknown)
   return world.events.findLast(({ about }) => about.name === name)?.reason ?? world.outcome('Node', name)?.kind ?? null
 }
 
-/** What is in use; `occupied` before the controller has given anything where a case asks how it starts. */
+/**
+ * What is in use; `occupied` before the controller has given anything where a case asks how it
+ * starts.
+ */
 function usageAnswers(world: NodeIPAMWorld, start: readonly KubeObject[] | undefined): Answers {
   const used = world.inUse()
   const isIn = (ranges: readonly Prefix[]) => (prefix: Prefix) => ranges.some((one) => Prefix.contains(one, prefix))
@@ -124,7 +136,10 @@ function seenOf(seen: Sight, world: NodeIPAMWorld, asked: unknown): unknown {
   return Object.fromEntries(Object.keys(asked).map((key) => [key, seen.get(nameOf(key) ?? '') ?? null]))
 }
 
-/** What can be asked of ClusterCIDRs alone: whether they give subnets, how many, and in which order a Node tries them. */
+/**
+ * What can be asked of ClusterCIDRs alone: whether they give subnets, how many, and in which order
+ * a Node tries them.
+ */
 export function rangeAnswers(objects: readonly KubeObject[], node: KubeObject | undefined): Answers {
   const parsed = objects.map((object) => ClusterCIDR.safeParse(object))
   const ranges = parsed.flatMap((read) => (read.ok ? [read.value] : []))

@@ -15,7 +15,10 @@ const metadata = z.looseObject({
   deletionTimestamp: deletion.optional(),
 })
 
-/** A ClusterCIDR as an object, or with the fields of its metadata and its spec side by side. What its spec says is read by the library alone. */
+/**
+ * A ClusterCIDR as an object, or with the fields of its metadata and its spec side by side. What
+ * its spec says is read by the library alone.
+ */
 export const rangeSchema = z.looseObject({
   ...metadata.shape,
   metadata: metadata.optional(),

@@ -15,7 +15,10 @@ type Step = z.output<typeof stepSchema>
 /** A word of a case that is not known. */
 export class UnknownWord extends Error {}
 
-/** What is there at one moment, by the name of each object: the subnets of a Node, or whether a ClusterCIDR is there. */
+/**
+ * What is there at one moment, by the name of each object: the subnets of a Node, or whether a
+ * ClusterCIDR is there.
+ */
 export type Sight = ReadonlyMap<string, unknown>
 
 export interface StepResults {

@@ -114,7 +114,10 @@ export class NodeIPAMWorld {
     })
   }
 
-  /** The subnets of Nodes: now, or as a controller finds them that begins with some objects and has given none yet. */
+  /**
+   * The subnets of Nodes: now, or as a controller finds them that begins with some objects and has
+   * given none yet.
+   */
   inUse(start?: readonly KubeObject[]): readonly Prefix[] {
     const planner = start === undefined ? this.planner : nodeIPAM(this.#options)
     for (const object of start ?? []) planner.observe({ kind: 'present', object })

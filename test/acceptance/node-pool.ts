@@ -17,7 +17,10 @@ export interface Problem {
   readonly cause: string
 }
 
-/** A CIDR of a pool. One that was taken from the pool is closed: nothing more is given of it, and what was is not forgotten. */
+/**
+ * A CIDR of a pool. One that was taken from the pool is closed: nothing more is given of it, and
+ * what was is not forgotten.
+ */
 interface Part {
   readonly cidr: Prefix
   readonly isOpen: boolean
@@ -31,8 +34,8 @@ interface Held {
 }
 
 /**
- * A pool of CIDRs of both families that gives prefixes to nodes, as many as they need: an allocator for each CIDR. Owners have the name of the
- * node as uid, and that of the pool as key.
+ * A pool of CIDRs of both families that gives prefixes to nodes, as many as they need: an allocator
+ * for each CIDR. Owners have the name of the node as uid, and that of the pool as key.
  */
 export class NodePool {
   readonly #usable: ReserveRule
@@ -49,7 +52,10 @@ export class NodePool {
     this.configure(spec)
   }
 
-  /** Changes the CIDRs of the pool under what nodes hold: what is outside of them now stays known, and comes back with its CIDR. */
+  /**
+   * Changes the CIDRs of the pool under what nodes hold: what is outside of them now stays known,
+   * and comes back with its CIDR.
+   */
   configure({ cidrs, lengths, reserved = RangeSet.empty }: NodePoolSpec): void {
     this.#isDeleted = false
     const lengthOf = ({ address }: Prefix) => lengths[address.family]

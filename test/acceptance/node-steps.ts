@@ -26,7 +26,10 @@ const bothFamilies = texts.transform((cidrs) =>
 const needsSchema = z.strictObject({ v4: count.default(0), v6: count.default(0), pool: z.string().optional() })
 type Needs = z.output<typeof needsSchema>
 
-/** What a node says: what it has, beyond that what it wants to have, what it has no longer, and how many addresses it needs. */
+/**
+ * What a node says: what it has, beyond that what it wants to have, what it has no longer, and how
+ * many addresses it needs.
+ */
 const reportSchema = z.strictObject({
   holds: texts.optional(),
   claims: oneOrMany.default([]),
@@ -46,7 +49,9 @@ const steps = z.string().transform((text, context) => {
   return repeats.flatMap((step) => Array<string>(step.times).fill(step.text.toLowerCase().replace(/ ?pool$/, 'Pool')))
 })
 
-/** Pools of CIDRs, what nodes hold of them, what happens to the pools, and what the nodes ask for. */
+/**
+ * Pools of CIDRs, what nodes hold of them, what happens to the pools, and what the nodes ask for.
+ */
 export const nodesSchema = z.strictObject({
   /** The pool, or the name of one that there is not. */
   pool: z.union([poolSchema, z.string()]).optional(),
@@ -59,7 +64,10 @@ export const nodesSchema = z.strictObject({
   nodes: z.record(z.string(), texts).optional(),
   takenByOthers: texts.default([]),
   op: steps.default([]),
-  /** The name of a pool that there is no longer, and that of one with the same CIDRs that is made then. */
+  /**
+   * The name of a pool that there is no longer, and that of one with the same CIDRs that is made
+   * then.
+   */
   orphanOf: z.string().optional(),
   upsert: z.string().optional(),
   reports: z.record(z.string(), reportSchema),
@@ -69,7 +77,10 @@ type Input = z.output<typeof nodesSchema>
 
 const NODE = /^(?<node>node\d*)(?<what>Needs|Claims|Releases)?$/
 
-/** Puts what a case says of each node (`node1`, `node1Needs`, `node1Claims`, `node1Releases`) together, as {@link nodesSchema} has it. */
+/**
+ * Puts what a case says of each node (`node1`, `node1Needs`, `node1Claims`, `node1Releases`)
+ * together, as {@link nodesSchema} has it.
+ */
 export function withReports(input: unknown): unknown {
   if (!isRecord(input)) return input
   const reports: Record<string, Record<string, unknown>> = {}
@@ -86,7 +97,10 @@ export function withReports(input: unknown): unknown {
 const SOME_NODE = 'node1'
 const ANOTHER_NODE = 'another node'
 
-/** The pool where a case does not say it, as the cases about orphans do, and the nodes that have a prefix of each family of it. */
+/**
+ * The pool where a case does not say it, as the cases about orphans do, and the nodes that have a
+ * prefix of each family of it.
+ */
 const SOME_POOL = poolSchema.parse({ v4: ['10.100.0.0/16'], v6: ['fd00:100::/80'] })
 const SOME_NODES = [SOME_NODE, 'node2']
 
@@ -174,7 +188,10 @@ class Cluster {
     this.pools.set(name, new NodePool(name, spec, edgesFor(config)))
   }
 
-  /** What is held before anybody asks: what is claimed or released without being said to be held is held too. */
+  /**
+   * What is held before anybody asks: what is claimed or released without being said to be held is
+   * held too.
+   */
   #hold(): void {
     const { nodes, takenByOthers, reports, op, orphanOf } = this.#input
     const releasing = Object.entries(reports).find(([, { releases }]) => releases.length > 0)?.[0]
@@ -198,7 +215,10 @@ class Cluster {
     for (const text of cidrs) this.#note(this.main?.claim(node, Prefix.masked(Prefix.parse(text))))
   }
 
-  /** A node says what it has, and is given what it needs. What it does not say any more is not its own any more. */
+  /**
+   * A node says what it has, and is given what it needs. What it does not say any more is not its
+   * own any more.
+   */
   #report(node: string, { holds, claims, releases, needs }: Report): void {
     this.nodes.add(node)
     const held = holds ?? (releases.length > 0 ? this.heldBy(node) : [])
@@ -286,7 +306,10 @@ function eachOf(asked: unknown, names: Iterable<string>, heldBy: (name: string) 
   return Object.fromEntries(lists.map(([name, list]) => [name, inOrder(name, list)]))
 }
 
-/** What can be asked of problems: that there is one, its text or what is at its bottom, or a part of the text of any. */
+/**
+ * What can be asked of problems: that there is one, its text or what is at its bottom, or a part of
+ * the text of any.
+ */
 export function problemAnswers(problems: readonly Problem[]): Answers {
   const isOne = (asked: unknown) => problems.some(({ text, cause }) => text === asked || cause === asked)
   return {

@@ -1,7 +1,10 @@
 import { describe, type Failure, isIpamError, type Result } from 'ipam-kit/errors'
 import { type Answer, type Answers, answerKeys, within } from './answer.js'
 
-/** What can be asked of the value of a call, by key. Without a value, `ok` is false and the rest `null`. */
+/**
+ * What can be asked of the value of a call, by key. Without a value, `ok` is false and the rest
+ * `null`.
+ */
 export interface Readings<T> {
   readonly [key: string]: (value: T, asked: unknown) => unknown
 }
@@ -11,7 +14,10 @@ export interface OutcomeOptions {
   readonly came?: unknown
 }
 
-/** Answers what a case asks of a call and its failure: the typed one that it returns or throws. Any other exception is the adapter's end. */
+/**
+ * Answers what a case asks of a call and its failure: the typed one that it returns or throws. Any
+ * other exception is the adapter's end.
+ */
 export function outcome<T>(
   expect: unknown,
   call: () => Result<T>,
@@ -34,7 +40,10 @@ export function outcome<T>(
 
 const RUNS = 3
 
-/** The result, its message if it is a failure, and how long the two take: the best of some runs, so that no pause of the machine counts. */
+/**
+ * The result, its message if it is a failure, and how long the two take: the best of some runs, so
+ * that no pause of the machine counts.
+ */
 function measured<T>(call: () => Result<T>): {
   readonly result: Result<T>
   readonly message: string
@@ -60,7 +69,10 @@ export function caught<T>(call: () => Result<T>): Result<T> {
   }
 }
 
-/** The words of the cases for a typed error that says what came instead of a text; for any other one its sentence. */
+/**
+ * The words of the cases for a typed error that says what came instead of a text; for any other one
+ * its sentence.
+ */
 function errorOf(failure: Failure, came: unknown): string {
   const type = came === null ? 'null' : Array.isArray(came) ? 'array' : typeof came
   const namesIt = failure.code === 'INVALID_ARGUMENT' && failure.context.got === type

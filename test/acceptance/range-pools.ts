@@ -22,7 +22,10 @@ export interface Given {
   readonly owner: Owner
 }
 
-/** CIDRs and ranges, each a pool of its own: what is asked for is looked for in one after the other, in the order of the list. */
+/**
+ * CIDRs and ranges, each a pool of its own: what is asked for is looked for in one after the other,
+ * in the order of the list.
+ */
 export class RangePools {
   readonly #pools: readonly NamedPool[]
   #owners = 0

@@ -50,7 +50,8 @@ describe('an input is read as Go reads it', () => {
     const pools = z.record(z.string(), pool)
     const forms = z.union([z.strictObject({ pools }), z.strictObject({ pools, steps: z.array(z.string()) })])
     expect(readInput(pool, { cidrs: null }).data).toEqual({ cidrs: [] })
-    // a form that has too few members for the input is not nearer than one with a member that is null
+    // a form that has too few members for the input is not nearer than one with a member that is
+    // null
     expect(readInput(forms, { pools: {}, steps: null }).data).toEqual({ pools: {}, steps: [] })
     expect(readInput(pool, [null, 'a']).data).toEqual(['a'])
     const given = {

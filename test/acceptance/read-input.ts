@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { isRecord } from './answer.js'
 
-// Inputs are read as Go reads JSON into its types: `null` is a member that is not there, one that is not there has the zero value of its type, and one
-// that no type has is dropped. So each of the three is a case that is put to the library, and not the end of an adapter.
+// Inputs are read as Go reads JSON into its types: `null` is a member that is not there, one that
+// is not there has the zero value of its type, and one that no type has is dropped. So each of the
+// three is a case that is put to the library, and not the end of an adapter.
 
 type Path = readonly PropertyKey[]
 
@@ -24,13 +25,18 @@ export function readInput<T extends z.ZodType>(schema: T, input: unknown): z.Zod
   }
 }
 
-/** The forms of an input that has several. What is told apart by a member, such as a function, is one form. */
+/**
+ * The forms of an input that has several. What is told apart by a member, such as a function, is
+ * one form.
+ */
 function formsOf(schema: z.ZodType): readonly z.ZodType[] {
   const isUnion = schema instanceof z.ZodUnion && !(schema instanceof z.ZodDiscriminatedUnion)
   return isUnion ? (schema.options as readonly z.ZodType[]) : []
 }
 
-/** The input without the first fault that has a meaning in Go; `undefined` if none of them has one. */
+/**
+ * The input without the first fault that has a meaning in Go; `undefined` if none of them has one.
+ */
 export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { readonly input: unknown } | undefined {
   for (const issue of issues) {
     const path = issue.path
@@ -66,8 +72,9 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
 }
 
 /**
- * How far an input is from one form of it. A member that the form does not have counts more than one that is `null` or not there. A form of another
- * type is farther than any form of the same type.
+ * How far an input is from one form of it. A member that the form does not have counts more than
+ * one that is `null` or not there. A form of another type is farther than any form of the same
+ * type.
  */
 function distance(issues: readonly z.core.$ZodIssue[]): number {
   return issues.reduce((sum, issue) => {

@@ -37,8 +37,8 @@ const SAME =
   /^(?:and )?(?:(?:do )?(?:the )?same(?: (?:step|thing|one|call))?|it|that|repeat(?:ed)?(?: (?:it|that|the (?:last )?step))?)?$/i
 
 /**
- * Reads steps that are repeated in words: `next x3`, `twice next`, `again`, `the same three times`. A text that is known is never taken apart.
- * A text that stays unknown is returned as it is.
+ * Reads steps that are repeated in words: `next x3`, `twice next`, `again`, `the same three times`.
+ * A text that is known is never taken apart. A text that stays unknown is returned as it is.
  */
 export function readRepeats(texts: readonly string[], isKnown: (text: string) => boolean): RepeatedStep[] {
   const steps: RepeatedStep[] = []

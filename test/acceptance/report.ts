@@ -7,7 +7,10 @@ export interface ReportOptions {
   readonly allocatorLevel?: ReadonlySet<string> | undefined
 }
 
-/** The results as lines of text: one for each file, below it what is wrong, and at the end the total. */
+/**
+ * The results as lines of text: one for each file, below it what is wrong, and at the end the
+ * total.
+ */
 export function report(
   results: readonly FileResult[],
   { verbose, allocatorLevel = new Set() }: ReportOptions,
@@ -31,7 +34,10 @@ function totalOf(name: string, results: readonly FileResult[]): string {
   return `${total}; ${uncovered.length} files not covered yet (${uncovered.reduce((sum, count) => sum + count, 0)} cases)`
 }
 
-/** What is not built of a file counts as unsupported, and is said besides: it alone makes no run red. */
+/**
+ * What is not built of a file counts as unsupported, and is said besides: it alone makes no run
+ * red.
+ */
 function tally(cases: readonly CaseResult[]): string {
   const count = (kind: CaseResult['kind']) => cases.filter((result) => result.kind === kind).length
   const notBuilt = count('notBuilt')

@@ -12,7 +12,9 @@ export interface CaseFile {
 /** What became of a question: its answer, or why there is none. */
 export type Reply = Answer | { readonly kind: 'broke'; readonly problem: string }
 
-/** Puts a case to the adapter of a file. Never rejects, and comes back whatever the adapter does. */
+/**
+ * Puts a case to the adapter of a file. Never rejects, and comes back whatever the adapter does.
+ */
 export type Ask = (file: string, given: GivenCase) => Promise<Reply>
 
 export interface Suite {
@@ -46,7 +48,10 @@ export type FileResult =
   /** No adapter yet. */
   | { readonly kind: 'uncovered'; readonly name: string; readonly caseCount: number }
 
-/** Runs every case of every file, one after the other. What is wrong with a file or a case is part of the result, never thrown. */
+/**
+ * Runs every case of every file, one after the other. What is wrong with a file or a case is part
+ * of the result, never thrown.
+ */
 export async function runFiles(suite: Suite): Promise<FileResult[]> {
   const results: FileResult[] = []
   for (const file of suite.files) results.push(await runFile(file, suite))
@@ -54,8 +59,8 @@ export async function runFiles(suite: Suite): Promise<FileResult[]> {
 }
 
 /**
- * Whether anything is wrong: a case that failed, or one that the adapter of its file does not know. What is yet to be built, a file or a
- * part of one, is not.
+ * Whether anything is wrong: a case that failed, or one that the adapter of its file does not know.
+ * What is yet to be built, a file or a part of one, is not.
  */
 export function isRed(results: readonly FileResult[]): boolean {
   return results.some(

@@ -33,7 +33,10 @@ interface Entry {
 export class RangeRefused extends Error {}
 
 export interface ServicePoolOptions {
-  /** The allocator of one range, or upstream's `MetaAllocator` over those of several: they call some refusals by other names. */
+  /**
+   * The allocator of one range, or upstream's `MetaAllocator` over those of several: they call some
+   * refusals by other names.
+   */
   readonly of: 'one' | 'many'
   /** Ranges that are not ready, beside the others. */
   readonly notReady?: readonly Prefix[] | undefined
@@ -61,7 +64,10 @@ const ERRORS: Readonly<Record<ServicePoolOptions['of'], Readonly<Record<ServiceR
   },
 }
 
-/** The addresses of Services as provider/service-ip chooses them, and what upstream counts beside it. */
+/**
+ * The addresses of Services as provider/service-ip chooses them, and what upstream counts beside
+ * it.
+ */
 export class ServicePool {
   readonly #options: ServicePoolOptions
   readonly #ledger = new Ledger({ space: RangeSet.empty })
@@ -197,7 +203,10 @@ export class ServicePool {
   }
 }
 
-/** The order in which a ledger offers the addresses of a range to `nextServiceAddress`, and whether it ends with the last one. */
+/**
+ * The order in which a ledger offers the addresses of a range to `nextServiceAddress`, and whether
+ * it ends with the last one.
+ */
 export function walkAround(range: Range, offset: bigint): { readonly addresses: Address[]; readonly isEnded: boolean } {
   const ledger = new Ledger({ space: RangeSet.fromRanges([range]) })
   const size = Range.size(range)

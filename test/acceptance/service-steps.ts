@@ -96,8 +96,8 @@ const VERBS: readonly { readonly verb: string; readonly pattern: RegExp; readonl
 ]
 
 /**
- * Does steps in order. A step is `[POOLS] [(metrics on|off)] WHAT [(NOTE)] [-> RESULT]`, where the pools are names as `v4` or `v4 and v6`, and
- * the note and the result say what has to come of it.
+ * Does steps in order. A step is `[POOLS] [(metrics on|off)] WHAT [(NOTE)] [-> RESULT]`, where the
+ * pools are names as `v4` or `v4 and v6`, and the note and the result say what has to come of it.
  */
 export function runSteps(steps: readonly string[], scene: Scene): Run {
   const results: StepResult[] = []
@@ -132,7 +132,10 @@ function partsOf(text: string, scene: Scene) {
   return { names: names?.split(' and ') ?? [...scene.pools.keys()], metrics, rest, note, claim }
 }
 
-/** A pool of another name on the same range. The first one named takes the place of the one without a name. */
+/**
+ * A pool of another name on the same range. The first one named takes the place of the one without
+ * a name.
+ */
 function poolLikeFirst(name: string, scene: Scene): ServicePool {
   const plain = scene.pools.get('')
   const [like] = scene.pools.values()
@@ -180,7 +183,10 @@ function releaseGiven({ pool, found, before }: Context): Attempt[] {
   return []
 }
 
-/** The addresses that words stand for: one, all from one to another, `base+1`, or what the case has under a name. */
+/**
+ * The addresses that words stand for: one, all from one to another, `base+1`, or what the case has
+ * under a name.
+ */
 export function addressesOf(words: string, { named }: Scene, { prefixes }: ServicePool): readonly Address[] {
   const known = named.get(words.replace(/^each /, ''))
   if (known !== undefined) return known
@@ -223,7 +229,10 @@ function takeSnapshot({ pool, snapshots }: Context): Attempt[] {
   return []
 }
 
-/** What upstream's bitmap keeps: a number with one bit for each address, without the first one of the range. */
+/**
+ * What upstream's bitmap keeps: a number with one bit for each address, without the first one of
+ * the range.
+ */
 function bitmapOf(range: Prefix, inUse: readonly Address[]): ServiceBitmap {
   const first = Prefix.first(range)
   const bits = inUse.map((address) => Number(Address.distance(first, address)) - 1)

@@ -31,7 +31,9 @@ export function poolProblem({ prefix, blockLength }: PoolSpec): string | undefin
   return size > BLOCK_BITS ? `a block of 2^${size} addresses` : undefined
 }
 
-/** A pool with its blocks in a store, as the operator and the tasks of `provider/blocks` have them. */
+/**
+ * A pool with its blocks in a store, as the operator and the tasks of `provider/blocks` have them.
+ */
 export class StoredBlocks {
   readonly #store: Store
   readonly #known = new KnownBlocks()
@@ -135,7 +137,10 @@ export class StoredBlocks {
   }
 }
 
-/** When an address was given back, and until when it cools down. What is said to be given back later was by a clock that is ahead: at the latest it is now. */
+/**
+ * When an address was given back, and until when it cools down. What is said to be given back later
+ * was by a clock that is ahead: at the latest it is now.
+ */
 export function released(
   secondsAgo: number,
   coolDownSeconds: number,

@@ -7,10 +7,15 @@ import {
 } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 
-/** Of an IPv6 subnet only so many addresses are looked at: the length of the prefix that has them. */
+/**
+ * Of an IPv6 subnet only so many addresses are looked at: the length of the prefix that has them.
+ */
 const WINDOW_LENGTH = 112
 
-/** A pool of one range. Every address that it gives has an owner of its own, where nothing else is said. */
+/**
+ * A pool of one range. Every address that it gives has an owner of its own, where nothing else is
+ * said.
+ */
 export class RangePool {
   readonly pool: AddressPool
   #owners = 0

@@ -10,10 +10,14 @@ import {
   type PoolRequest,
 } from 'ipam-kit/provider/consumer'
 
-// The tests of upstream run beside a client that takes any text for a name: `vsphereVM1`, `extraPool0`, a pool without a group. An API server
-// does not, and neither does this library. A case with such a name is asked with one that is taken, and the answer has the name of the case.
+// The tests of upstream run beside a client that takes any text for a name: `vsphereVM1`,
+// `extraPool0`, a pool without a group. An API server does not, and neither does this library. A
+// case with such a name is asked with one that is taken, and the answer has the name of the case.
 
-/** The name itself, or what an API server takes in its place. Different names stay different as far as letters and digits tell them apart. */
+/**
+ * The name itself, or what an API server takes in its place. Different names stay different as far
+ * as letters and digits tell them apart.
+ */
 export function validName(text: string): string {
   const parts = text
     .toLowerCase()
@@ -50,7 +54,9 @@ function validPool(pool: PoolRequest, valid: (name: string) => string): PoolRequ
   return { ...pool, apiGroup: pool.apiGroup || 'group', kind: pool.kind || 'Pool', name: valid(pool.name) }
 }
 
-/** The claims of an owner with valid names, each for the pool that the case names, whatever that is. */
+/**
+ * The claims of an owner with valid names, each for the pool that the case names, whatever that is.
+ */
 export function wantedClaims(
   owner: KubeObject,
   devices: readonly ConsumerDevice[],

@@ -5,7 +5,10 @@ import { entries } from './entries.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The files and packages that end up in a consumer's bundle: `src/cidr/nouns/address-core.ts`, `zod`. */
+/**
+ * The files and packages that end up in a consumer's bundle: `src/cidr/nouns/address-core.ts`,
+ * `zod`.
+ */
 async function bundled(code: string): Promise<string[]> {
   const result = await build({
     stdin: { contents: code, resolveDir: root, loader: 'ts' },

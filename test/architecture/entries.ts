@@ -54,7 +54,8 @@ function describe(value: unknown): string | string[] {
   if (typeof value === 'function')
     return /^class\b/.test(Function.prototype.toString.call(value)) ? 'class' : 'function'
   if (typeof value !== 'object') return typeof value
-  // A module namespace (`export * as Prefix`) or a TypeScript one: an object that has functions as members.
+  // A module namespace (`export * as Prefix`) or a TypeScript one: an object that has functions as
+  // members.
   const names = Object.keys(value).sort()
   const isNamespace = Object.prototype.toString.call(value) === '[object Module]' || isPlain(value)
   return isNamespace && names.some((name) => typeof Reflect.get(value, name) === 'function') ? names : 'object'

@@ -16,7 +16,8 @@ const text = readFileSync(`${root}package-lock.json`, 'utf8')
 const packages: Readonly<Record<string, LockedPackage>> = JSON.parse(text).packages
 
 describe('package-lock.json', () => {
-  // npm may write a lock without the builds of other platforms, and `npm ci` on such a platform then refuses it.
+  // npm may write a lock without the builds of other platforms, and `npm ci` on such a platform
+  // then refuses it.
   test('has an entry for every optional dependency it names', () => {
     const missing = Object.entries(packages).flatMap(([path, entry]) =>
       Object.keys(entry.optionalDependencies ?? {})

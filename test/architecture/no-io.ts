@@ -1,9 +1,10 @@
 import ts from 'typescript'
 
 /**
- * Finds what lets the outside world into the library: I/O, clocks, randomness, the host's locale, and state that
- * outlives a call. The compiler already refuses host globals in src/ (tsconfig.src.json has no Node and no DOM types);
- * this adds what the language itself offers, and says why.
+ * Finds what lets the outside world into the library: I/O, clocks, randomness, the host's locale,
+ * and state that outlives a call. The compiler already refuses host globals in src/
+ * (tsconfig.src.json has no Node and no DOM types); this adds what the language itself offers, and
+ * says why.
  */
 export interface Finding {
   readonly file: string
@@ -11,7 +12,10 @@ export interface Finding {
   readonly what: string
 }
 
-/** Globals of the language that may be named only in the way given here. Everything unknown to ES2023 is refused anyway. */
+/**
+ * Globals of the language that may be named only in the way given here. Everything unknown to
+ * ES2023 is refused anyway.
+ */
 const REFUSED_GLOBALS: ReadonlyMap<string, string> = new Map([
   ['globalThis', 'globalThis: the global object'],
   ['eval', 'eval'],
@@ -26,7 +30,10 @@ const REFUSED_GLOBALS: ReadonlyMap<string, string> = new Map([
 export const PLATFORM_FILE = 'src/bytes/platform.ts'
 const PLATFORM_GLOBALS: readonly string[] = ['TextEncoder', 'TextDecoder', 'atob', 'btoa']
 
-/** Host globals, for a better message than "unknown global", and for files that declare one by themselves. */
+/**
+ * Host globals, for a better message than "unknown global", and for files that declare one by
+ * themselves.
+ */
 const HOST_GLOBALS: ReadonlySet<string> = new Set([
   ...['process', 'console', 'crypto', 'performance', 'fetch', 'navigator', 'window', 'document', 'self', 'global'],
   ...['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate', 'queueMicrotask'],
@@ -66,7 +73,10 @@ export function findIo(program: ts.Program, file: ts.SourceFile, name: string): 
     ts.forEachChild(node, visit)
   }
 
-  /** A name that no file of ours declares: the compiler does not know it, or knows it from a lib file. */
+  /**
+   * A name that no file of ours declares: the compiler does not know it, or knows it from a lib
+   * file.
+   */
   function isGlobal(node: ts.Identifier): boolean {
     const symbol = ts.isShorthandPropertyAssignment(node.parent)
       ? checker.getShorthandAssignmentValueSymbol(node.parent)
@@ -146,7 +156,10 @@ const BUILTINS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** `let` and `var` of a module, and collections that start empty there, outlive a call: two callers would share them. */
+/**
+ * `let` and `var` of a module, and collections that start empty there, outlive a call: two callers
+ * would share them.
+ */
 function checkModuleState(statement: ts.Statement, report: (node: ts.Node, what: string) => void): void {
   if (ts.isModuleDeclaration(statement) && statement.body !== undefined && ts.isModuleBlock(statement.body)) {
     for (const inner of statement.body.statements) checkModuleState(inner, report)
@@ -205,7 +218,10 @@ function isInstanceofOperand(node: ts.Identifier): boolean {
   )
 }
 
-/** Is this identifier a use of a variable, and not the name of a member, of a declaration or of a type? */
+/**
+ * Is this identifier a use of a variable, and not the name of a member, of a declaration or of a
+ * type?
+ */
 function isValueReference(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node

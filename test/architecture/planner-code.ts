@@ -1,6 +1,8 @@
 import ts from 'typescript'
 
-/** What every planner has from the object cache and from `Absences`, and is not to have of its own. */
+/**
+ * What every planner has from the object cache and from `Absences`, and is not to have of its own.
+ */
 export type Rule = 'version filter' | 'index' | 'times' | 'absence'
 
 export interface Finding {

@@ -9,14 +9,17 @@ export interface TestFinding {
 
 const PROPERTY_PACKAGE = '@fast-check/vitest'
 
-/** What measures time or memory. A busy machine makes it fail: it belongs to a file of `npm run test:cost`. */
+/**
+ * What measures time or memory. A busy machine makes it fail: it belongs to a file of
+ * `npm run test:cost`.
+ */
 const MEASURES: ReadonlySet<string> = new Set(['performance.now', 'process.hrtime', 'process.cpuUsage', 'memoryUsage'])
 
 /**
  * Finds two mistakes in a file of tests.
  *
- * 1. `test` or `it` of @fast-check/vitest without `.prop`: the package runs such a test once for each run of a
- *    property, 100 times. Plain tests come from vitest.
+ * 1. `test` or `it` of @fast-check/vitest without `.prop`: the package runs such a test once for
+ *    each run of a property, 100 times. Plain tests come from vitest.
  * 2. A test of `npm test` that measures time or memory.
  */
 export function findTestMistakes(name: string, source: string): TestFinding[] {
@@ -54,14 +57,20 @@ function runnersOf(statement: ts.Statement): string[] {
   return runners.map(({ name }) => name.text)
 }
 
-/** Whether this is a use of a variable, and not the name of a member: `test` in `x.test` or `{ test: 1 }`. */
+/**
+ * Whether this is a use of a variable, and not the name of a member: `test` in `x.test` or
+ * `{ test: 1 }`.
+ */
 function isReference(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node
   return !(ts.isPropertyAssignment(parent) && parent.name === node)
 }
 
-/** Whether `.prop` stands in the chain of members behind it: `test.prop`, `it.only.prop`, `all.test.prop`. */
+/**
+ * Whether `.prop` stands in the chain of members behind it: `test.prop`, `it.only.prop`,
+ * `all.test.prop`.
+ */
 function isProperty(node: ts.Identifier): boolean {
   for (let at: ts.Node = node.parent; ts.isPropertyAccessExpression(at); at = at.parent) {
     if (at.name.text === 'prop' || at.name.text === 'fc') return true

@@ -1,4 +1,5 @@
-// The checksum of what is stored, bit by bit, as RFC 3720 defines it: beside the tables of the library.
+// The checksum of what is stored, bit by bit, as RFC 3720 defines it: beside the tables of the
+// library.
 
 /** CRC-32C. */
 export function checksumOf(bytes: Uint8Array): number {

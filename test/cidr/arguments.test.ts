@@ -1,7 +1,8 @@
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 
-// What a caller without types can give. A set that silently becomes empty, or all of IPv4, is an address handed out twice.
+// What a caller without types can give. A set that silently becomes empty, or all of IPv4, is an
+// address handed out twice.
 
 /** Anything, as what the types ask for. */
 const as = <T>(value: unknown) => value as T

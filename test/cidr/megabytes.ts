@@ -45,7 +45,10 @@ const units = [
 const heads = ['1.2.3.4/', '1.2.3.4-', '1.2.3.4', '::/', '::-', '1:2:3:4:5:6:7:8']
 export const texts = [...units.map((unit) => ['', unit] as const), ...heads.map((head) => [head, 'x'] as const)]
 
-/** `head`, then `unit` up to `length` characters, as one piece of memory: a rope would be put together at the first look at it. */
+/**
+ * `head`, then `unit` up to `length` characters, as one piece of memory: a rope would be put
+ * together at the first look at it.
+ */
 export function flat(head: string, unit: string, length: number): string {
   const rest = Buffer.alloc(length - head.length, unit, 'latin1').toString('latin1')
   return Buffer.from(head + rest, 'latin1').toString('latin1')

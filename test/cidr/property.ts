@@ -3,7 +3,8 @@ import { test } from 'vitest'
 import { runs } from '../setup/depth.js'
 
 /**
- * A test of a property, as `test.prop` of @fast-check/vitest without the seconds that its import takes.
+ * A test of a property, as `test.prop` of @fast-check/vitest without the seconds that its import
+ * takes.
  *
  * @param factor how many times as many runs as usual: more for cheap properties over a wide input
  */

@@ -5,8 +5,9 @@ export interface Meaning {
 }
 
 /**
- * The grammar of an address written down a second time, with `split`, regular expressions and BigInt: slow, and plain enough to be
- * checked by eye. Shares no code and no technique with the scanners of src/cidr.
+ * The grammar of an address written down a second time, with `split`, regular expressions and
+ * BigInt: slow, and plain enough to be checked by eye. Shares no code and no technique with the
+ * scanners of src/cidr.
  */
 export function readAddress(text: string): Meaning | undefined {
   const value4 = read4(text)

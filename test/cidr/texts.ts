@@ -5,7 +5,10 @@ export function text4(): fc.Arbitrary<string> {
   return fc.array(octet(), { minLength: 4, maxLength: 4 }).map((octets) => octets.join('.'))
 }
 
-/** IPv6 in every legal spelling: case, leading zeros, `::` over any run of zeros (of one group too), an embedded IPv4. */
+/**
+ * IPv6 in every legal spelling: case, leading zeros, `::` over any run of zeros (of one group too),
+ * an embedded IPv4.
+ */
 export function text6(): fc.Arbitrary<string> {
   return fc
     .record({
@@ -35,7 +38,10 @@ export function cidr(): fc.Arbitrary<string> {
   return fc.tuple(text(), bits()).map(([address, length]) => `${address}/${length}`)
 }
 
-/** `texts` after one to three edits of one character each: an insertion, a deletion or a replacement. */
+/**
+ * `texts` after one to three edits of one character each: an insertion, a deletion or a
+ * replacement.
+ */
 export function nearly(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const edit = fc.tuple(fc.constantFrom('insert', 'delete', 'replace'), fc.nat(), fragment())
   return fc.tuple(texts, fc.array(edit, { minLength: 1, maxLength: 3 })).map(([start, edits]) =>

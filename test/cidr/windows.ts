@@ -31,7 +31,10 @@ export function members({ base, size }: { base: Address; size: number }, set: Ra
 
 export const offsets = (size: number) => Array.from({ length: size }, (_, offset) => offset)
 
-/** What every set has to be: sorted, disjoint, and no two ranges that could be one; each family by itself. */
+/**
+ * What every set has to be: sorted, disjoint, and no two ranges that could be one; each family by
+ * itself.
+ */
 export function expectWellFormed(set: RangeSet): void {
   const ranges = RangeSet.ranges(set)
   for (const [i, { first, last }] of ranges.entries()) {
@@ -44,12 +47,16 @@ export function expectWellFormed(set: RangeSet): void {
   }
 }
 
-/** Where ranges stand close together, and which bit of an address is the last in which they differ much: 0 is the last of all. */
+/**
+ * Where ranges stand close together, and which bit of an address is the last in which they differ
+ * much: 0 is the last of all.
+ */
 const cluster = fc.record({ base: address(), place: fc.oneof(fc.constant(0), fc.nat(120)) })
 
 /**
- * Many ranges of both families: few over half a space, many close together, so that they meet in every way there is. They are close at any
- * place of an address, so that they first differ in any of its bits.
+ * Many ranges of both families: few over half a space, many close together, so that they meet in
+ * every way there is. They are close at any place of an address, so that they first differ in any
+ * of its bits.
  */
 export const ranges = fc
   .record({

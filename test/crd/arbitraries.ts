@@ -75,7 +75,9 @@ export const legacyConditions = fc.array(
 
 export const addressText = address().map(Address.format)
 
-/** An object as Kubernetes compares it: `null`, empty lists and empty maps are as good as absent. */
+/**
+ * An object as Kubernetes compares it: `null`, empty lists and empty maps are as good as absent.
+ */
 export function asCompared(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(asCompared)
   if (value === null) return undefined
@@ -85,7 +87,9 @@ export function asCompared(value: unknown): unknown {
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }
 
-/** The same, without the annotation in which conversions keep what the other side has no field for. */
+/**
+ * The same, without the annotation in which conversions keep what the other side has no field for.
+ */
 export function withoutData(object: unknown): unknown {
   const { metadata, ...rest } = object as { readonly metadata: { readonly annotations?: Fields } }
   const { [DATA_ANNOTATION]: _, ...annotations } = metadata.annotations ?? {}

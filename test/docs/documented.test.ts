@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
-// Every function that /cidr and /cidr/forms export says what it does and shows it: examples.test.ts runs what it shows.
+// Every function that /cidr and /cidr/forms export says what it does and shows it: examples.test.ts
+// runs what it shows.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const entries = [

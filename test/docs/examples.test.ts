@@ -186,7 +186,9 @@ function isLiteral(node: ts.Expression): boolean {
   return ts.isLiteralExpression(node) || words.includes(node.kind) || node.getText() === 'undefined'
 }
 
-/** The names that an import brings: of this package, or of a client that stands in for the real one. */
+/**
+ * The names that an import brings: of this package, or of a client that stands in for the real one.
+ */
 async function namesOf(declaration: ts.ImportDeclaration): Promise<Record<string, unknown>> {
   const { moduleSpecifier, importClause } = declaration
   const specifier = (moduleSpecifier as ts.StringLiteral).text

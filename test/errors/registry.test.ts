@@ -8,7 +8,8 @@ import {
 } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 
-// An example of every code and the sentence it makes. Codes are append-only: lines may be added here, and never go or change their code.
+// An example of every code and the sentence it makes. Codes are append-only: lines may be added
+// here, and never go or change their code.
 const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C], sentence: string] } = {
   MALFORMED_ADDRESS: [
     { text: '10.0.0.256', position: 7, problem: 'IPv4 field has value >255' },

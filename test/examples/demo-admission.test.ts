@@ -47,7 +47,10 @@ async function demo(args: readonly string[], stdin: readonly object[] = []) {
   return { status, out, err }
 }
 
-/** Where the objects are: in memory each run begins with nothing, in the database it finds what the last one left. */
+/**
+ * Where the objects are: in memory each run begins with nothing, in the database it finds what the
+ * last one left.
+ */
 const STORES = { memory: 'memory', lasting: 'pglite:x' }
 
 /** What a run says to each of these manifests, and to a deletion. */

@@ -220,7 +220,10 @@ describe('a package that is not installed', () => {
 })
 
 describe('a server', () => {
-  /** The database behind the interface of pg: it fails from one query on, the first of such a text after so many. */
+  /**
+   * The database behind the interface of pg: it fails from one query on, the first of such a text
+   * after so many.
+   */
   function pgThatFails(message: string, after: number, first = /^/) {
     let queries = 0
     let isGone = false

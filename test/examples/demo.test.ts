@@ -26,7 +26,9 @@ interface Ended {
   readonly err: string
 }
 
-/** Runs the program in this process, with file names relative to `folder` unless another is given. */
+/**
+ * Runs the program in this process, with file names relative to `folder` unless another is given.
+ */
 async function demo(args: readonly string[], input: { readonly stdin?: string; readonly in?: string } = {}) {
   let [out, err] = ['', '']
   const status = await runDemo(args, {

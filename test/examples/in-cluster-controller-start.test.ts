@@ -62,7 +62,9 @@ const kubeconfig = (port: number, context = 'here') =>
 
 let files = 0
 
-/** Runs the program as a user does, with a kubeconfig of this text and a client that is installed. */
+/**
+ * Runs the program as a user does, with a kubeconfig of this text and a client that is installed.
+ */
 async function start(text: string, ...flags: readonly string[]) {
   const file = join(folder, `kubeconfig-${files++}`)
   await writeFile(file, text)

@@ -33,7 +33,10 @@ const absent = (uid?: string, confirmed?: true): Change => ({ kind: 'absent', re
 const objects: Watch<KubeObject> = { ...kind, parse: (object) => ({ ok: true, value: object }) }
 
 describe('versions', () => {
-  /** What each change is for a planner: `news`, an `echo` of what is known, or `old`: it is left out. */
+  /**
+   * What each change is for a planner: `news`, an `echo` of what is known, or `old`: it is left
+   * out.
+   */
   function taken(...changes: readonly Change[]): string[] {
     const cache = new ObjectCache()
     cache.open(objects)

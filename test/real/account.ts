@@ -26,7 +26,8 @@ export function exampleNamed(folder: string, account: string): Example {
 /**
  * Gives the service account of an example its rights.
  *
- * @returns the file of a kubeconfig of that account: with it, a request that the rules do not allow fails
+ * @returns the file of a kubeconfig of that account: with it, a request that the rules do not allow
+ * fails
  */
 export async function admitExample(server: RealKubernetes, { rbac, account }: Example): Promise<string> {
   for (const object of manifestsIn(readFileSync(rbac, 'utf8'))) await server.apply(object)

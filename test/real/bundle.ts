@@ -5,7 +5,10 @@ import { build } from 'esbuild'
 
 const REAL = fileURLToPath(new URL('.', import.meta.url))
 
-/** A program of this repository as one file, which starts three times as fast. It lies where the clients are found. */
+/**
+ * A program of this repository as one file, which starts three times as fast. It lies where the
+ * clients are found.
+ */
 export async function bundle(entry: string, name: string): Promise<string> {
   const folder = join(REAL, 'node_modules', '.programs')
   mkdirSync(folder, { recursive: true })

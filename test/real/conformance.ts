@@ -4,7 +4,10 @@ import type { StoreCapabilities } from 'ipam-kit/store'
 import { type ConformanceOptions, storeConformance } from 'ipam-kit/testing'
 import type { Report } from './report.js'
 
-/** Every store with every client: the columns of the table in docs/reference/stores.md, in their order. */
+/**
+ * Every store with every client: the columns of the table in docs/reference/stores.md, in their
+ * order.
+ */
 export const ADAPTERS = {
   memory: 'memory',
   'better-sqlite3': 'SQLite, better-sqlite3',

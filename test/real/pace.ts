@@ -1,8 +1,9 @@
 import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// Limits of time are written for a quiet machine with two cores. This machine may be slower, or busy with other work: it is measured once, and
-// every limit, lease and pause of the tests is longer by the result.
+// Limits of time are written for a quiet machine with two cores. This machine may be slower, or
+// busy with other work: it is measured once, and every limit, lease and pause of the tests is
+// longer by the result.
 
 const ROUNDS = 5
 const STEPS = 1e8
@@ -12,7 +13,8 @@ const QUIET_MS = 100
 const MOST = 10
 
 /**
- * How many times as long as on a quiet machine work takes here: from 1 to 10. The processes that a run starts take over what it has measured.
+ * How many times as long as on a quiet machine work takes here: from 1 to 10. The processes that a
+ * run starts take over what it has measured.
  */
 export const slowness = inherited() ?? measured()
 process.env.IPAM_KIT_SLOWNESS = slowness.toFixed(2)
@@ -22,7 +24,10 @@ export function paced(time: number): number {
   return Math.ceil(time * slowness)
 }
 
-/** Waits for something that has no end to be seen, such as that a client has noticed a closed connection. */
+/**
+ * Waits for something that has no end to be seen, such as that a client has noticed a closed
+ * connection.
+ */
 export async function pause(ms: number): Promise<void> {
   await sleep(paced(ms))
 }
@@ -39,7 +44,8 @@ function measured(): number {
     return performance.now() - start
   })
   const median = times.sort((left, right) => left - right)[ROUNDS >> 1]!
-  // a kernel favours a process that has just begun: for one that goes on, what counts is how many share the processors
+  // a kernel favours a process that has just begun: for one that goes on, what counts is how many
+  // share the processors
   const shares = loadavg()[0]! / availableParallelism()
   return Math.min(MOST, Math.max(1, median / QUIET_MS, shares))
 }

@@ -7,14 +7,20 @@ export interface TcpProxy {
   readonly connections: number
   /** Cuts all connections that there are. New ones can be made. */
   cut(): void
-  /** The next answer to a request that contains a text is not passed on: the connection is cut instead. Resolves when that has happened. */
+  /**
+   * The next answer to a request that contains a text is not passed on: the connection is cut
+   * instead. Resolves when that has happened.
+   */
   loseAnswer(text: string): Promise<void>
   /** From now on lets large requests through, and their answers not, until the next cut. */
   holdAnswers(): void
   close(): Promise<void>
 }
 
-/** More than it takes to make a connection, and less than HTTP/2 lets through before the server has to say that it may be more. */
+/**
+ * More than it takes to make a connection, and less than HTTP/2 lets through before the server has
+ * to say that it may be more.
+ */
 const LARGE_BYTES = 20_000
 
 /** Passes on bytes, between a port of its own and another one. */
@@ -30,7 +36,8 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
     let since = holding
     const isHeld = () => holds && asked > LARGE_BYTES
     track(sockets, client, () => upstream.destroy())
-    // the server may end the connection with an answer that is held: nothing of that gets through either
+    // the server may end the connection with an answer that is held: nothing of that gets through
+    // either
     track(sockets, upstream, () => isHeld() || client.destroy())
     let caught: typeof trap
     client.on('data', (bytes) => {

@@ -1,7 +1,9 @@
 import type { Findings } from '../../bench/page.js'
 import type { AdapterResults } from './conformance.js'
 
-/** `short`: what every change goes through. Each part says in one place what it does less of then. */
+/**
+ * `short`: what every change goes through. Each part says in one place what it does less of then.
+ */
 export type Depth = 'full' | 'short'
 
 /** What a part has measured, for a section of a page of docs/reference. */
@@ -19,7 +21,10 @@ export interface Part {
   run(report: Report, depth: Depth): Promise<void>
 }
 
-/** Counts tests, prints a line for each, and at the end has the one line that people and scripts read. */
+/**
+ * Counts tests, prints a line for each, and at the end has the one line that people and scripts
+ * read.
+ */
 export class Report {
   #passed = 0
   #failed = 0
@@ -50,7 +55,10 @@ export class Report {
     this.#sections.push(section)
   }
 
-  /** Runs a part. What it throws outside of its tests is one failure more, and so is a part without a test. */
+  /**
+   * Runs a part. What it throws outside of its tests is one failure more, and so is a part without
+   * a test.
+   */
   async run(part: Part, depth: Depth): Promise<void> {
     console.log(`${part.name}: ${part.about}`)
     await this.guard(part.name, async () => {
@@ -70,7 +78,8 @@ export class Report {
   }
 
   /**
-   * Runs one test: it passes if it does not throw. What it returns, if anything, is printed behind its name.
+   * Runs one test: it passes if it does not throw. What it returns, if anything, is printed behind
+   * its name.
    *
    * @returns whether it has passed
    */

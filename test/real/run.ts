@@ -1,15 +1,18 @@
 // npm run test:real [-- [--short] [--results FOLDER] [--page FILE] PART...]
 // npm run test:real -- --prepare
 //
-// The tests that need something beyond Node, each part against the real thing. A part finds or installs what it needs, starts it on
-// 127.0.0.1 and stops it again; what can not be had is a failure that says what to install. Nothing is skipped.
+// The tests that need something beyond Node, each part against the real thing. A part finds or
+// installs what it needs, starts it on 127.0.0.1 and stops it again; what can not be had is a
+// failure that says what to install. Nothing is skipped.
 //
-// With --short, each part does less of the same: what that is stands in the part. With --prepare, nothing is tested: whatever any part needs is
-// installed or built now, and not within a test.
+// With --short, each part does less of the same: what that is stands in the part. With --prepare,
+// nothing is tested: whatever any part needs is installed or built now, and not within a test.
 //
-// With --results, how the conformance suite ended on each store is written into files there: see scripts/write-stores-doc.ts.
+// With --results, how the conformance suite ended on each store is written into files there: see
+// scripts/write-stores-doc.ts.
 //
-// With --page, what parts have measured is written into sections of that page: `--page docs/reference/limits.md selection`.
+// With --page, what parts have measured is written into sections of that page:
+// `--page docs/reference/limits.md selection`.
 //
 // To add a part: a folder with a `part.ts` that exports a `Part`, and a line here.
 import { spawn } from 'node:child_process'
@@ -105,7 +108,10 @@ interface Arguments {
   readonly results: string | undefined
 }
 
-/** Runs each part in a process of its own, two at a time, and says what it has said when it has ended. */
+/**
+ * Runs each part in a process of its own, two at a time, and says what it has said when it has
+ * ended.
+ */
 async function runBeside(report: Report, waiting: readonly Part[], args: Arguments): Promise<void> {
   const left = [...waiting]
   const lane = async () => {

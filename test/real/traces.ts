@@ -8,14 +8,21 @@ import { paced, slowness } from './pace.js'
 import type { RealKubernetes } from './servers/kubernetes.js'
 import { run } from './servers/tools.js'
 
-// What a component of Kubernetes did in the steps of a script was recorded on a real API server. Here our program goes through the same
-// steps, and each object has to end as recorded, but for what rules of docs/reference/deviations.md say.
+// What a component of Kubernetes did in the steps of a script was recorded on a real API server.
+// Here our program goes through the same steps, and each object has to end as recorded, but for
+// what rules of docs/reference/deviations.md say.
 
 const TRACES = join(SHARED, 'traces')
 const DEVIATIONS = fileURLToPath(new URL('../../docs/reference/deviations.md', import.meta.url))
-/** How many times as long everything takes that scripts do by the clock, as waiting for the end of a grace period. */
+/**
+ * How many times as long everything takes that scripts do by the clock, as waiting for the end of a
+ * grace period.
+ */
 const PACE = Math.round(slowness)
-/** How long nothing has to change before a step is over, in milliseconds on a quiet machine: the recorded controller took longer. */
+/**
+ * How long nothing has to change before a step is over, in milliseconds on a quiet machine: the
+ * recorded controller took longer.
+ */
 const QUIET_MS = 800
 /** A step that is not over by then never is. */
 const MAX_MS = 30_000
@@ -62,7 +69,9 @@ export interface Difference {
 /** A value of an object; `undefined`: nothing. */
 export type Leaf = string | number | boolean | undefined
 
-/** A difference that is meant: what it is called in docs/reference/deviations.md, and how it looks. */
+/**
+ * A difference that is meant: what it is called in docs/reference/deviations.md, and how it looks.
+ */
 export interface Rule {
   readonly heading: string
   readonly holds: (difference: Difference) => boolean
@@ -78,9 +87,14 @@ export interface Drive {
   readonly controller: string
   /** How long it has to come up on a quiet machine, in milliseconds, beside others. */
   readonly startupMs: number
-  /** The longest wait on a quiet machine, in milliseconds: for a program that tries nothing again after a while. Left out: those of the script. */
+  /**
+   * The longest wait on a quiet machine, in milliseconds: for a program that tries nothing again
+   * after a while. Left out: those of the script.
+   */
   readonly longestWaitMs?: number | undefined
-  /** Fields of the objects in seconds that are multiplied where the machine is slow, as waits are. */
+  /**
+   * Fields of the objects in seconds that are multiplied where the machine is slow, as waits are.
+   */
   readonly times?: RegExp | undefined
 }
 
@@ -176,7 +190,10 @@ async function differencesIn(name: string, ours: Recording, ignored: string): Pr
   }
 }
 
-/** `.Kind/name.path: theirs | ours`, as JSON; the name of a kind of which all are compared as a set is `*`. */
+/**
+ * `.Kind/name.path: theirs | ours`, as JSON; the name of a kind of which all are compared as a set
+ * is `*`.
+ */
 function readLine(line: string): Pick<Difference, 'path' | 'theirs' | 'ours'> {
   const [, path = '', theirs = '', ours = ''] = /^(\S+|step \d+(?: controllerExited)?): (.*) \| (.*)$/.exec(line) ?? []
   return { path, theirs: leafOf(theirs), ours: leafOf(ours) }

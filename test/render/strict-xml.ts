@@ -6,9 +6,10 @@ export interface XmlElement {
 }
 
 /**
- * Reads the part of XML 1.0 that a picture needs, and throws at everything else: comments, processing instructions, CDATA, document
- * types, single quotes around attributes, unknown entities, attributes given twice, characters that XML forbids, and those that
- * a parser would change (a bare carriage return; a bare tab or line end in an attribute).
+ * Reads the part of XML 1.0 that a picture needs, and throws at everything else: comments,
+ * processing instructions, CDATA, document types, single quotes around attributes, unknown
+ * entities, attributes given twice, characters that XML forbids, and those that a parser would
+ * change (a bare carriage return; a bare tab or line end in an attribute).
  */
 export function parseXml(text: string): XmlElement {
   checkCharacters(text)
@@ -76,7 +77,10 @@ function resolve(raw: string): string {
   })
 }
 
-/** Char of XML 1.0: tab, line ends, and everything from a blank on but surrogates, U+FFFE and U+FFFF. */
+/**
+ * Char of XML 1.0: tab, line ends, and everything from a blank on but surrogates, U+FFFE and
+ * U+FFFF.
+ */
 function checkCharacters(text: string, referenced = false): void {
   for (const character of text) {
     const code = character.codePointAt(0)!

@@ -63,7 +63,10 @@ export function readMap(svg: string, columns = 64): DrawnMap {
   }
 }
 
-/** The map that `asciiMap` would draw, from the rectangles of a picture. Throws if two of them overlap. */
+/**
+ * The map that `asciiMap` would draw, from the rectangles of a picture. Throws if two of them
+ * overlap.
+ */
 export function asAscii({ rows, runs }: DrawnGrid): string[] {
   const width = Math.max(...rows.map((row) => row.length))
   return rows.map((label, row) => {

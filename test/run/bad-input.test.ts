@@ -30,7 +30,10 @@ function host() {
   ]
   const cache = new ObjectCache()
   for (const planner of planners) planner.share?.(cache)
-  /** Shows a change to all of them, and plans what it wakes. @returns the outcomes by planner and key */
+  /**
+   * Shows a change to all of them, and plans what it wakes. @returns the outcomes by planner and
+   * key
+   */
   const show = (change: Change, selection?: Selection) => {
     const applied = cache.apply(change, { selection })
     const outcomes = new Map<string, string>()

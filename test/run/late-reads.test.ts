@@ -25,7 +25,10 @@ function making() {
   })
 }
 
-/** A store whose first create meets a conflict, and whose first read is answered a second after it was made. @returns it, and what was to be created */
+/**
+ * A store whose first create meets a conflict, and whose first read is answered a second after it
+ * was made. @returns it, and what was to be created
+ */
 function slowReads(store: Store, timers: VirtualTimers): { readonly slow: Store; readonly created: string[] } {
   const created: string[] = []
   let reads = 0

@@ -268,7 +268,8 @@ describe('an election', () => {
   })
 
   test('does not trust the clock of another process', async () => {
-    // a lease that was renewed in the far past, or will be in the far future, by the clock of its holder
+    // a lease that was renewed in the far past, or will be in the far future, by the clock of its
+    // holder
     for (const renewTime of ['1999-01-01T00:00:00.000000Z', '2099-01-01T00:00:00.000000Z']) {
       store = memoryStore({ now: () => timers.now(), kinds: [LEASE] })
       const { apiVersion, kind, ...metadata } = ref

@@ -2,14 +2,20 @@
 import { memoryUsage } from 'node:process'
 import { setImmediate } from 'node:timers/promises'
 
-/** Collects what nothing refers to any more. What a reference was made of, or asked for, stays until the next turn. */
+/**
+ * Collects what nothing refers to any more. What a reference was made of, or asked for, stays until
+ * the next turn.
+ */
 export async function collectGarbage(): Promise<void> {
   if (globalThis.gc === undefined) throw new Error('start with --expose-gc')
   await setImmediate()
   globalThis.gc()
 }
 
-/** The bytes in use, collected until no more of them are freed: what earlier tests have left is freed in turns. */
+/**
+ * The bytes in use, collected until no more of them are freed: what earlier tests have left is
+ * freed in turns.
+ */
 export async function memory(): Promise<{ readonly all: number; readonly arrays: number }> {
   let { heapUsed, arrayBuffers } = memoryUsage()
   for (let steady = 0; steady < 5; ) {
@@ -35,8 +41,8 @@ export function bestMsOf(action: () => void, attempts = 3): number {
 }
 
 /**
- * The milliseconds of 300 calls. Even a search of 10 MB at memory speed takes half a millisecond: 300 of them take far
- * more than any bound of the tests.
+ * The milliseconds of 300 calls. Even a search of 10 MB at memory speed takes half a millisecond:
+ * 300 of them take far more than any bound of the tests.
  */
 export function msOfCalls(action: () => unknown): number {
   return bestMsOf(() => {

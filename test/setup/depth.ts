@@ -8,8 +8,9 @@ declare module 'vitest' {
 }
 
 /**
- * Whether this is `npm run test:deep`, which runs every property 100 times, every schedule of a simulation and every
- * comparison. `npm test` runs a share of each. This is the one place where a test learns how deep it has to go.
+ * Whether this is `npm run test:deep`, which runs every property 100 times, every schedule of a
+ * simulation and every comparison. `npm test` runs a share of each. This is the one place where a
+ * test learns how deep it has to go.
  */
 export const isDeep: boolean = inject('isDeep')
 
@@ -21,14 +22,17 @@ export function runs(factor: number): number {
   return Math.ceil(factor * (fc.readConfigureGlobal().numRuns ?? defaultRuns))
 }
 
-/** The number of schedules, steps or rounds: `count` of them when the suite runs deep, otherwise one of `parts`. */
+/**
+ * The number of schedules, steps or rounds: `count` of them when the suite runs deep, otherwise one
+ * of `parts`.
+ */
 export function share(count: number, parts = 4): number {
   return isDeep ? count : Math.ceil(count / parts)
 }
 
 /**
- * The places of 1 to `count` at which a run is cut: all of them when the suite runs deep, otherwise every third one, the
- * first and the last among them.
+ * The places of 1 to `count` at which a run is cut: all of them when the suite runs deep, otherwise
+ * every third one, the first and the last among them.
  */
 export function cuts(count: number): number[] {
   const all = Array.from({ length: count }, (_, i) => i + 1)

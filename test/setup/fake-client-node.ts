@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-// As much of @kubernetes/client-node as a program needs that starts: a kubeconfig is read, and a server is asked. Of watches nothing is ever told.
+// As much of @kubernetes/client-node as a program needs that starts: a kubeconfig is read, and a
+// server is asked. Of watches nothing is ever told.
 
 interface File {
   readonly 'current-context'?: string

@@ -1,6 +1,7 @@
 import { register } from 'node:module'
 
-// With `--import`, a program that loads @kubernetes/client-node gets the fake one, whether or not that package is installed.
+// With `--import`, a program that loads @kubernetes/client-node gets the fake one, whether or not
+// that package is installed.
 
 const fake = new URL('fake-client-node.ts', import.meta.url).href
 const hook = `export const resolve = (name, context, next) =>

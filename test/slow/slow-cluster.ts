@@ -28,7 +28,10 @@ export interface SlowOptions {
 }
 
 export interface SlowResult {
-  /** When each new claim was Bound, in milliseconds since the start, the first one first. Shorter than `claims`: the others never were. */
+  /**
+   * When each new claim was Bound, in milliseconds since the start, the first one first. Shorter
+   * than `claims`: the others never were.
+   */
   readonly boundMs: readonly number[]
   /** When the rows of blocks or, on objects, the IPAddress objects were written. */
   readonly rowsMs: readonly number[]
@@ -40,12 +43,18 @@ export interface SlowResult {
 }
 
 const NAMESPACE = 'default'
-/** Plans at a time: few, so that a hundred claims are many. With calls in flight, 18 of them are begun at a time. */
+/**
+ * Plans at a time: few, so that a hundred claims are many. With calls in flight, 18 of them are
+ * begun at a time.
+ */
 const CONCURRENCY = 2
 const GROUP = 'ipam.cluster.x-k8s.io'
 const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels, IPDomain, IPPool, IPBlock].map(({ info }) => info)
 
-/** Controllers at work on one memory store whose every call takes virtual time, until all claims are Bound or the limit is reached. */
+/**
+ * Controllers at work on one memory store whose every call takes virtual time, until all claims are
+ * Bound or the limit is reached.
+ */
 export async function runSlowly(options: SlowOptions): Promise<SlowResult> {
   const { ledger, processes, claims, older = 0, latencyMs, pools = 4, limitMs = 3_600_000 } = options
   const timers = new VirtualTimers()
@@ -95,7 +104,10 @@ export function callsOf({ usage }: SlowResult): number {
   return usage.flatMap(({ calls }) => Object.values(calls)).reduce((sum, count) => sum + count, 0)
 }
 
-/** What is wrong with a run: claims that are not Bound, addresses given twice, more calls than claims need, or claims that wait for all others. */
+/**
+ * What is wrong with a run: claims that are not Bound, addresses given twice, more calls than
+ * claims need, or claims that wait for all others.
+ */
 export function problemsOf(result: SlowResult, { claims, processes, older = 0 }: Expected): readonly string[] {
   const { boundMs, rowsMs, duplicates, problems, usage } = result
   const conflicts = usage.reduce((sum, each) => sum + each.conflicts, 0)

@@ -15,8 +15,9 @@ export interface Usage {
 }
 
 /**
- * A client of a store whose every call takes time: half of it before the store does the call, half of it before the client is answered. A watch keeps its order and
- * tells of each change after that time.
+ * A client of a store whose every call takes time: half of it before the store does the call, half
+ * of it before the client is answered. A watch keeps its order and tells of each change after that
+ * time.
  */
 export function slowStore(below: Store, { timers, latencyMs }: SlowStoreOptions): Store & { readonly usage: Usage } {
   const calls: { [verb: string]: number } = {}

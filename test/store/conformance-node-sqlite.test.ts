@@ -14,7 +14,8 @@ for (const [where, isFile] of [
   ['a file', true],
   ['memory', false],
 ] as const) {
-  // nothing to run on Node 20: better-sqlite3, which it can have, is among the tests with real components
+  // nothing to run on Node 20: better-sqlite3, which it can have, is among the tests with real
+  // components
   if (nodeSqlite === undefined) continue
   const { DatabaseSync } = nodeSqlite
 

@@ -10,7 +10,9 @@ const ENDS = 'watch: ends when the consumer ends it, also while it waits'
 
 type Events = AsyncIterator<WatchEvent>
 
-/** Watches that tell without an end, or more than there is. Each of them ends at once when it is to. */
+/**
+ * Watches that tell without an end, or more than there is. Each of them ends at once when it is to.
+ */
 export const restlessWatches: { readonly [fault: string]: Mutant } = {
   'a watch that can be ended tells nothing but bookmarks': { caughtBy: BOOKMARKS, over: retelling(bookmarks) },
   'a watch that was cut tells nothing but bookmarks': { caughtBy: IS_CUT, over: retelling(bookmarks) },

@@ -211,7 +211,10 @@ function withoutStatusWhere(isBlind: (query: ListQuery) => boolean): Mutant['ove
   })
 }
 
-/** Right in all but that it can not be ended while it waits: what ends a generator comes after the event that it waits for. */
+/**
+ * Right in all but that it can not be ended while it waits: what ends a generator comes after the
+ * event that it waits for.
+ */
 export function generated(store: Store): Partial<Store> {
   return {
     async *watch(query, options) {

@@ -14,13 +14,15 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const text = (value: unknown) => Buffer.from(String(value ?? ''), 'base64').toString()
 
 /**
- * etcd behind its JSON, in memory: what it does, and how it writes that. Fields that are 0, false or empty are left out, numbers of 64 bits are
- * texts, a put has no type.
+ * etcd behind its JSON, in memory: what it does, and how it writes that. Fields that are 0, false
+ * or empty are left out, numbers of 64 bits are texts, a put has no type.
  */
 export class EtcdModel {
   revision = 1
   compacted = 0
-  /** As in versions of etcd 3.4 and 3.5: a deletion in the very revision of a compaction is gone. */
+  /**
+   * As in versions of etcd 3.4 and 3.5: a deletion in the very revision of a compaction is gone.
+   */
   forgetsTombstones = false
   /** In how small pieces the streams come. */
   pieceBytes = 7

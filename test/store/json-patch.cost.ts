@@ -31,7 +31,8 @@ test.each<[string, unknown, (i: number) => JsonPatch[number]]>([
   ],
 ])('copies %s once, however many operations change it', (_, spec, operation) => {
   const document = unfolded({ spec })
-  // a thousand operations, for each of which the old one was copied, took a hundred times as long as ten
+  // a thousand operations, for each of which the old one was copied, took a hundred times as long
+  // as ten
   const best = (count: number) => {
     const read = readJsonPatch(unfolded(Array.from({ length: count }, (_, i) => operation(i))))
     if (!read.ok) throw new Error(read.at.problem)

@@ -6,8 +6,9 @@ import { memoryStore } from 'ipam-kit/store/memory'
 type Object = { readonly [key: string]: unknown }
 
 /**
- * As much of an API server as a store asks for, over the store in memory: its paths, its answers, and where it has ways of its own (the order
- * of namespaces, what a patch of a status ignores, numbers that are none), those.
+ * As much of an API server as a store asks for, over the store in memory: its paths, its answers,
+ * and where it has ways of its own (the order of namespaces, what a patch of a status ignores,
+ * numbers that are none), those.
  */
 export class ApiServerModel implements KubernetesClient {
   readonly requests: KubernetesRequest[] = []
@@ -108,7 +109,10 @@ export class ApiServerModel implements KubernetesClient {
     }
   }
 
-  /** What is merged first, then the version; of another uid it says that it can not be changed, or of a status nothing. */
+  /**
+   * What is merged first, then the version; of another uid it says that it can not be changed, or
+   * of a status nothing.
+   */
   async #patch(route: Route, patch: unknown, contentType: string): Promise<KubernetesAnswer> {
     const isOperations = contentType === 'application/json-patch+json'
     if (!isOperations && contentType !== 'application/merge-patch+json') return refusal(415, 'UnsupportedMediaType', '')

@@ -2,8 +2,9 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { ListQuery } from 'ipam-kit/store'
 
 /**
- * The store, so plain that it is obviously right: an array of objects, an array of all writes, JSON for copying and comparing.
- * It reads only well-formed input: what is refused for its form is tested one rule at a time.
+ * The store, so plain that it is obviously right: an array of objects, an array of all writes, JSON
+ * for copying and comparing. It reads only well-formed input: what is refused for its form is
+ * tested one rule at a time.
  */
 
 export interface Draft {

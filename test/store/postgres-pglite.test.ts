@@ -57,7 +57,8 @@ sqlEngineTests(() => ({ engine: newEngine, rows }))
 
 describe('a write', () => {
   it('whose session commits without waiting for the disk waits', async () => {
-    // the setting is of the transaction alone, so it is looked at from a trigger that runs at its end
+    // the setting is of the transaction alone, so it is looked at from a trigger that runs at its
+    // end
     await db.exec(`set synchronous_commit = off;
 create table "${schema}".seen (setting text);
 create function "${schema}".look() returns trigger language plpgsql as $look$

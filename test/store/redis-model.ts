@@ -11,8 +11,8 @@ interface Kind {
 }
 
 /**
- * What the scripts of the Redis store do, as said in scripts.ts, without Lua: so that everything around them can be tested without a server.
- * That they do it is tested on the real one.
+ * What the scripts of the Redis store do, as said in scripts.ts, without Lua: so that everything
+ * around them can be tested without a server. That they do it is tested on the real one.
  */
 export class RedisModel {
   /** The clock of the server, in microseconds. */

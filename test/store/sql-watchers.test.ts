@@ -9,7 +9,9 @@ const KEY = { group: 'g', kind: 'K', namespace: 'ns', name: 'a' }
 /** Lets everything that is ready go on. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-/** An engine over nothing, a scope that counts how often it is looked at, and when its watch ends. */
+/**
+ * An engine over nothing, a scope that counts how often it is looked at, and when its watch ends.
+ */
 function newWatch(subscribe: (wake: () => void) => () => void, announcesWrites = false, namespace?: string) {
   let asked = 0
   const database: SqlDatabase = {

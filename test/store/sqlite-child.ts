@@ -1,4 +1,5 @@
-// A process of its own at work on a file: node --import tsx test/store/sqlite-child.ts JOB FILE CLIENT
+// A process of its own at work on a file: node --import tsx test/store/sqlite-child.ts JOB FILE
+// CLIENT
 //
 //   count N    adds one to `spec.count` of the object `shared`, N times, by compare and swap
 //   create P   creates P-0, P-1 and so on until it is killed, and prints the name of each that was acknowledged

@@ -42,5 +42,6 @@ function testWith(nodeSqlite: NodeSqlite): void {
   })
 }
 
-// nothing more to run on Node 20: better-sqlite3, which it can have, is among the tests with real components
+// nothing more to run on Node 20: better-sqlite3, which it can have, is among the tests with real
+// components
 if (nodeSqlite !== undefined) testWith(nodeSqlite)

@@ -220,7 +220,9 @@ const TRAPS: { readonly [name: string]: Trap } = {
   },
 }
 
-/** Lets the process that holds the lock give it up, after the milliseconds that it was started with. */
+/**
+ * Lets the process that holds the lock give it up, after the milliseconds that it was started with.
+ */
 function releaseSoon(file: string): void {
   writeFileSync(`${file}.release`, '')
 }

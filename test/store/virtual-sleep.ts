@@ -1,8 +1,8 @@
 import { settle } from './settle.js'
 
 /**
- * A function that sleeps in virtual time: whenever nothing else can continue, time moves to the sleeper that is due
- * next. It is for stores in memory, whose answers need no real time.
+ * A function that sleeps in virtual time: whenever nothing else can continue, time moves to the
+ * sleeper that is due next. It is for stores in memory, whose answers need no real time.
  */
 export function virtualSleep(): (ms: number) => Promise<void> {
   let nowMs = 0

@@ -5,7 +5,8 @@ import { ALL_FAULTS, type Dice, type SimulatedSystem, type SimulationOptions, si
 import { describe, expect, test } from 'vitest'
 import { share } from '../setup/depth.js'
 
-// Nodes get numbers from a range, as node IPAM gives them prefixes: the number is a field of an object that others write all the time.
+// Nodes get numbers from a range, as node IPAM gives them prefixes: the number is a field of an
+// object that others write all the time.
 const kind = { apiVersion: 'example.com/v1', kind: 'Node', plural: 'nodes', namespaced: false, statusSubresource: true }
 const refTo = (name: string) => ({ apiVersion: kind.apiVersion, kind: kind.kind, name })
 const NUMBERS = 4

@@ -116,7 +116,8 @@ describe('the rules of claims on blocks, where the create of an IPAddress was he
 })
 
 describe('schedules that went wrong', () => {
-  // a block was created late, at the time of its plan, after another writer made it and the operator removed it
+  // a block was created late, at the time of its plan, after another writer made it and the
+  // operator removed it
   test('20096: writers of blocks', async () => {
     const { problems, schedule } = await simulateBlocks({ seed: 20096, faults })
     expect(problems).toEqual([])

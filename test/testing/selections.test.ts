@@ -17,8 +17,8 @@ import { type Dice, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { share } from '../setup/depth.js'
 
-// Boxes are watched by label and trimmed. A Note says what is in each Box with the label; a Stamp belongs to a Box for as long as that exists, with the label or
-// without it.
+// Boxes are watched by label and trimmed. A Note says what is in each Box with the label; a Stamp
+// belongs to a Box for as long as that exists, with the label or without it.
 
 const infoOf = (kind: string, plural: string): KindInfo => ({
   apiVersion: 'example.com/v1',

@@ -94,7 +94,8 @@ describe('the in-cluster provider', () => {
     })
   })
 
-  // the limit of address objects as a ledger: nothing in the API keeps two of them from having one address
+  // the limit of address objects as a ledger: nothing in the API keeps two of them from having one
+  // address
   test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
     const options = { writers: 1, faults: [] }
     const found = await failing(share(60), { ...options, showsOwnWrites: false })

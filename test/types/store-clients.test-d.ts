@@ -3,7 +3,8 @@ import type { PostgresClient } from 'ipam-kit/store/postgres'
 import type { SqliteDatabase } from 'ipam-kit/store/sqlite'
 import { expectTypeOf, test } from 'vitest'
 
-// pg, better-sqlite3 and the other clients that are installed for the tests with real components only: test/real/*/types
+// pg, better-sqlite3 and the other clients that are installed for the tests with real components
+// only: test/real/*/types
 
 test('PGlite is a client of PostgreSQL as it is', () => {
   expectTypeOf<PGlite>().toExtend<PostgresClient>()

@@ -1,5 +1,6 @@
-// A process that gives addresses as whereabouts does, without what that does beside: no lease, no list of all pools, no object for each address. After a
-// conflict it waits a little, which that does not.
+// A process that gives addresses as whereabouts does, without what that does beside: no lease, no
+// list of all pools, no object for each address. After a conflict it waits a little, which that
+// does not.
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '../../../test/real/controller/client.js'

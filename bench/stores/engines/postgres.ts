@@ -22,7 +22,10 @@ interface Pg {
   }
 }
 
-/** A pool for both sides to write and read, and another one and a listening connection for both to watch. */
+/**
+ * A pool for both sides to write and read, and another one and a listening connection for both to
+ * watch.
+ */
 export async function overPg(): Promise<Bench> {
   const { default: pg } = await importClient<Pg>('pg')
   const server = await startPostgres()

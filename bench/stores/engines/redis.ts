@@ -38,7 +38,10 @@ interface Connection {
   readonly subscribe: Subscribe
 }
 
-/** A connection for both sides to write and read, and another one and a subscription for both to watch. */
+/**
+ * A connection for both sides to write and read, and another one and a subscription for both to
+ * watch.
+ */
 async function over(name: string, connect: (clients: Clients) => Promise<Connection>): Promise<Bench> {
   const server = await startRedis()
   const clients = new Clients(Number(new URL(server.url).port))

@@ -9,7 +9,10 @@ export type Row = { readonly [column: string]: string | null }
 export interface RawSql {
   readonly all: (text: string, values: (string | null)[]) => Promise<readonly Row[]> | readonly Row[]
   readonly parameter: (index: number) => string
-  /** Writes a document and its change. @returns the revision, or nothing if the document was not what it had to be */
+  /**
+   * Writes a document and its change. @returns the revision, or nothing if the document was not
+   * what it had to be
+   */
   commit(name: string, text: string, before: RawDocument | undefined): Promise<string | undefined> | string | undefined
   /** Calls back when something may have changed. @returns ends it */
   subscribe(wake: () => void): Promise<() => Promise<void>>

@@ -38,7 +38,10 @@ export async function add(
   return finish(allocate(request, known), store, options)
 }
 
-/** DEL: all that this interface has, also what an ADD that broke off has left. One that is late, for an older container, takes nothing. */
+/**
+ * DEL: all that this interface has, also what an ADD that broke off has left. One that is late, for
+ * an older container, takes nothing.
+ */
 export async function del(
   store: Store,
   { uid, interface: name, container }: Pick<Attachment, 'uid' | 'interface'> & Partial<Pick<Attachment, 'container'>>,

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Claims of Cluster API on blocks, served by two processes at once: tsx docs/examples/blocks/claims.ts
+// Claims of Cluster API on blocks, served by two processes at once: tsx
+// docs/examples/blocks/claims.ts
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { API_VERSION, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
@@ -49,7 +50,8 @@ const rowsIn = async () => {
 const isQuiet = async () => {
   const { items } = unwrap(await store.list({ apiVersion, kind: 'IPAddressClaim' }))
   const areBound = items.every((object) => IPAddressClaim.parse(object).status?.addressRef !== undefined)
-  // where both have served a claim there are two rows: the sweep takes back the one that its IPAddress does not have
+  // where both have served a claim there are two rows: the sweep takes back the one that its
+  // IPAddress does not have
   return areBound && (await rowsIn()).length === items.length
 }
 while (!(await isQuiet())) await new Promise((resolve) => setTimeout(resolve, 10))

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The definitions of the kinds, for a cluster: tsx docs/examples/blocks/definitions.ts | kubectl apply --server-side -f -
+// The definitions of the kinds, for a cluster: tsx docs/examples/blocks/definitions.ts | kubectl
+// apply --server-side -f -
 import { IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 

@@ -21,7 +21,10 @@ for (const [name, range] of Object.entries(pools)) {
 // until the operator has taken them into their domain they give nothing
 await runUntilQuiet(store, [blocksOperator()], { now })
 
-/** One agent: it keeps what it has learned of pools and blocks, and gives six Pods an address, one after the other. */
+/**
+ * One agent: it keeps what it has learned of pools and blocks, and gives six Pods an address, one
+ * after the other.
+ */
 async function agent(node: string, pool: string): Promise<string> {
   const known = new KnownBlocks()
   let requests = 0

@@ -97,8 +97,9 @@ function refusal(message: string): Meta.Admission {
 }
 
 /**
- * The request with its objects as the model reads them. A stored object that cannot be read has no state to compare the new object with: its
- * update is asked about like a creation, and its deletion is not asked about.
+ * The request with its objects as the model reads them. A stored object that cannot be read has no
+ * state to compare the new object with: its update is asked about like a creation, and its deletion
+ * is not asked about.
  */
 function readRequest<T extends Meta.KubeObject>(
   request: AdmissionRequest,

@@ -15,12 +15,15 @@ import { type AdmissionRequest, denialOf, type Rule, ruleFor } from './admission
 
 type Written = StoreResult<Meta.KubeObject>
 
-/** How often an object is read anew that another writer changes between the question and the patch. */
+/**
+ * How often an object is read anew that another writer changes between the question and the patch.
+ */
 const MAX_ATTEMPTS = 5
 
 /**
- * A store that asks the admission rule of the kind before each write, as an API server asks its webhooks: users and components alike. The status is not
- * asked about. A refusal is `STORE_INVALID`, with the sentence of an API server as its problem.
+ * A store that asks the admission rule of the kind before each write, as an API server asks its
+ * webhooks: users and components alike. The status is not asked about. A refusal is
+ * `STORE_INVALID`, with the sentence of an API server as its problem.
  */
 export class AdmittedStore implements Store {
   readonly capabilities: Store['capabilities']
@@ -81,7 +84,10 @@ export class AdmittedStore implements Store {
     return this.#ask(rule, { operation: 'DELETE', oldObject: stored.value }, write)
   }
 
-  /** Asks about what the patch makes of the object as it is now, and patches that version of it and no other. */
+  /**
+   * Asks about what the patch makes of the object as it is now, and patches that version of it and
+   * no other.
+   */
   async #patchOnce(rule: Rule, ref: Meta.ObjectRef, patch: MergePatch, options: Preconditions & WriteOptions): Written {
     const stored = await this.#store.get(ref)
     if (!stored.ok) return stored.failure.code === 'STORE_NOT_FOUND' ? this.#store.patch(ref, patch, options) : stored

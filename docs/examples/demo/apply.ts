@@ -12,8 +12,9 @@ type Outcome = { readonly applied: Applied } | { readonly failure: StoreFailure 
 const MAX_ATTEMPTS = 5
 
 /**
- * Creates an object, or brings the stored one to what is given: its spec, and the labels and annotations that are named. All else of it
- * stays, its status and its finalizers above all; and nothing is written if nothing differs.
+ * Creates an object, or brings the stored one to what is given: its spec, and the labels and
+ * annotations that are named. All else of it stays, its status and its finalizers above all; and
+ * nothing is written if nothing differs.
  *
  * @throws IpamError if the store fails
  */
@@ -54,7 +55,10 @@ function unlessBroken(written: Exclude<Awaited<StoreResult<unknown>>, { ok: true
   return failure
 }
 
-/** The stored object as it should be; `undefined` if it is so already. Defaults that a server has filled in are no difference. */
+/**
+ * The stored object as it should be; `undefined` if it is so already. Defaults that a server has
+ * filled in are no difference.
+ */
 function merge<T extends Meta.KubeObject>(
   stored: Meta.KubeObject,
   object: T,

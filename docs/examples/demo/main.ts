@@ -16,5 +16,6 @@ process.exitCode = await runDemo(process.argv.slice(2), {
   isTerminal: process.stderr.isTTY,
 })
 
-// A server that does not answer, and is no longer waited for, must not keep the process: its connections would.
+// A server that does not answer, and is no longer waited for, must not keep the process: its
+// connections would.
 setTimeout(() => process.exit(), 1000).unref()

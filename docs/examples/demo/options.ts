@@ -9,7 +9,10 @@ export interface Options {
   readonly scenario: ScenarioName
   /** Where the objects are kept. `undefined`: in this process. */
   readonly store: StoreAddress | undefined
-  /** Files, folders, `-` for standard input. Empty: the examples of the project, or nothing in a store that is there already. */
+  /**
+   * Files, folders, `-` for standard input. Empty: the examples of the project, or nothing in a
+   * store that is there already.
+   */
   readonly files: readonly string[]
   readonly deletions: readonly Meta.ObjectRef[]
   readonly format: Format
@@ -177,7 +180,8 @@ function readArguments(args: readonly string[]) {
       },
     }).values
   } catch (error) {
-    // the first sentence says what; the rest is about `--` and positional arguments, which do not exist here
+    // the first sentence says what; the rest is about `--` and positional arguments, which do not
+    // exist here
     return withoutSecrets(String((error as Error).message)).split(/[.\n]/, 1)[0] as string
   }
 }

@@ -1,7 +1,10 @@
 import type { Progress } from 'ipam-kit/run'
 
 export interface ProgressLine {
-  /** Takes the place of the text before. Called often: `text` is only asked for when the line is written. */
+  /**
+   * Takes the place of the text before. Called often: `text` is only asked for when the line is
+   * written.
+   */
   show(text: () => string): void
   /** Removes the line. */
   clear(): void
@@ -11,7 +14,10 @@ export interface ProgressLine {
 const QUIET_MS = 300
 const INTERVAL_MS = 200
 
-/** One line that is written over and over, a few times a second, once the work takes long enough to wonder about. */
+/**
+ * One line that is written over and over, a few times a second, once the work takes long enough to
+ * wonder about.
+ */
 export function progressLine(write: (text: string) => void): ProgressLine {
   let nextMs = performance.now() + QUIET_MS
   let width = 0

@@ -5,7 +5,10 @@ export const storeForms = 'memory, pglite:DIR, sqlite:FILE, postgres:URL, redis:
 
 type Parsed = { readonly address: StoreAddress | undefined } | { readonly problem: string }
 
-/** The address that `--store` names: `undefined` for the memory of the process. No part of the text stands in a problem: there may be a password in it. */
+/**
+ * The address that `--store` names: `undefined` for the memory of the process. No part of the text
+ * stands in a problem: there may be a password in it.
+ */
 export function parseStoreAddress(text: string): Parsed {
   const [, engine = '', , rest = ''] = /^([a-z]+)(:(.*))?$/s.exec(text) ?? []
   switch (engine) {

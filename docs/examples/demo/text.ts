@@ -3,7 +3,10 @@ import { table } from 'ipam-kit/render'
 /** How many rows of each table are printed at most. */
 export type RowLimit = number
 
-/** One line for a terminal: what others wrote into an object can neither move its cursor nor forge a line. */
+/**
+ * One line for a terminal: what others wrote into an object can neither move its cursor nor forge a
+ * line.
+ */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)
 }

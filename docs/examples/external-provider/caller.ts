@@ -1,4 +1,5 @@
-// The only code that talks to the external system: it carries calls out, and turns what goes wrong into answers.
+// The only code that talks to the external system: it carries calls out, and turns what goes wrong
+// into answers.
 import type { Json } from 'ipam-kit/crd/meta'
 import type { ExternalResult } from 'ipam-kit/plan'
 import type { ExternalCaller } from 'ipam-kit/run'
@@ -12,7 +13,8 @@ export function callerOf(ipam: FakeIpam): ExternalCaller {
       const request = { marker: key, network, name }
       let record = await ipam.allocate(request)
       if (record.network !== network) {
-        // an earlier call with this key was answered after its pool had changed: that answer was dropped
+        // an earlier call with this key was answered after its pool had changed: that answer was
+        // dropped
         await ipam.release(key)
         record = await ipam.allocate(request)
       }
@@ -25,7 +27,10 @@ export function callerOf(ipam: FakeIpam): ExternalCaller {
   }
 }
 
-/** As {@link callerOf}, and adopts records that are there already: for pools with addresses of their own. */
+/**
+ * As {@link callerOf}, and adopts records that are there already: for pools with addresses of their
+ * own.
+ */
 export function poolCallerOf(ipam: FakeIpam): ExternalCaller {
   const call = callerOf(ipam)
   return async (asked) => {

@@ -1,4 +1,5 @@
-// An IPAM product in memory, shaped like Infoblox's: networks, and host records in them, each with one address and a marker of whoever made it.
+// An IPAM product in memory, shaped like Infoblox's: networks, and host records in them, each with
+// one address and a marker of whoever made it.
 import { Address, Prefix } from 'ipam-kit/cidr'
 
 export interface HostRecord {
@@ -57,7 +58,10 @@ export class FakeIpam {
     this.#troubles.length = 0
   }
 
-  /** The record of a marker, made if there is none yet: at the lowest free address of the network, without its first and last. */
+  /**
+   * The record of a marker, made if there is none yet: at the lowest free address of the network,
+   * without its first and last.
+   */
   allocate(request: Omit<HostRecord, 'address'>): Promise<HostRecord> {
     return this.#call(`allocate ${request.marker}`, () => {
       return this.#recordOf(request.marker) ?? this.#set({ ...request, address: this.#lowestFree(request.network) })

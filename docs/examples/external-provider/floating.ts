@@ -1,4 +1,5 @@
-// A provider whose pools have addresses of their own in the IPAM product: some were there before, some the pool has created.
+// A provider whose pools have addresses of their own in the IPAM product: some were there before,
+// some the pool has created.
 import { Address } from 'ipam-kit/cidr'
 import { isDeleting, type Json } from 'ipam-kit/crd/meta'
 import { patchStatus } from 'ipam-kit/plan'
@@ -23,7 +24,8 @@ export const floating = () =>
   defineProvider<FloatingPool, AddressLedger<FloatingPool>, readonly Address[], Outcome>({
     name: 'floating',
     pools: [FloatingPool],
-    // no claim has anything of its own in the external system: what its pool has there is found by the pool
+    // no claim has anything of its own in the external system: what its pool has there is found by
+    // the pool
     external: { marker: 'kept', orphans: 'swept' },
     ledger: () => new AddressLedger<FloatingPool>(),
 
@@ -47,7 +49,10 @@ export const floating = () =>
 
 type Input = PoolPlanInput<FloatingPool, AddressLedger<FloatingPool>>
 
-/** What the pool asks for: each address is adopted or created, and asked for again from time to time. */
+/**
+ * What the pool asks for: each address is adopted or created, and asked for again from time to
+ * time.
+ */
 function callsFor({ metadata, spec: { network, existing = [], create = 0 } }: FloatingPool): readonly PoolCall[] {
   const name = `${metadata.namespace}.${metadata.name}`
   const maxAgeSeconds = MAX_AGE_SECONDS
@@ -77,7 +82,10 @@ function planCalls({ pool, ledger, calls, nowMs }: Input): PoolPlan<Outcome> {
   return { ...plan, effects: note, call }
 }
 
-/** When nothing of the pool is in use any more, what it has created is deleted, and what was there before is left. */
+/**
+ * When nothing of the pool is in use any more, what it has created is deleted, and what was there
+ * before is left.
+ */
 function planEnd({ pool, ledger, claims, calls, nowMs }: Input): PoolPlan<Outcome> {
   const plan = protectPool({ pool, addresses: ledger.size, claims })
   if (plan.outcome.kind === 'protected') return plan
@@ -93,7 +101,10 @@ function planEnd({ pool, ledger, claims, calls, nowMs }: Input): PoolPlan<Outcom
   return { outcome: { kind: 'ending', message: `${left.length} addresses to give back` }, effects: [], call }
 }
 
-/** The call whose time comes first: one that was never made, one that has failed, or the one with the oldest result. One that fails holds up no other. */
+/**
+ * The call whose time comes first: one that was never made, one that has failed, or the one with
+ * the oldest result. One that fails holds up no other.
+ */
 function firstDue(wanted: readonly PoolCall[], calls: PoolCallResults, nowMs: number): PoolCall | undefined {
   let first: { readonly call: PoolCall; readonly dueMs: number } | undefined
   for (const call of wanted) {
@@ -109,7 +120,10 @@ function dueAt(result: PoolCallResult | undefined, nowMs: number): number {
   return (result.askedAtMs ?? 0) + MAX_AGE_SECONDS * 1000
 }
 
-/** The address of a call that went well, unless the last one has failed: the record may be gone, or of another owner. */
+/**
+ * The address of a call that went well, unless the last one has failed: the record may be gone, or
+ * of another owner.
+ */
 function addressIn(result: PoolCallResult | undefined): Address | undefined {
   if (result?.value === undefined || result.failure !== undefined) return undefined
   const { address } = result.value as { readonly [key: string]: Json }

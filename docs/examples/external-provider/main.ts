@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Three claims of a network with two addresses, in an IPAM product outside: tsx docs/examples/external-provider/main.ts
+// Three claims of a network with two addresses, in an IPAM product outside: tsx
+// docs/examples/external-provider/main.ts
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { explain } from 'ipam-kit/plan'
 import { runUntilQuiet } from 'ipam-kit/run'
@@ -36,7 +37,8 @@ const run = async (title: string) => {
   console.log(`  outside: ${ipam.records.map(({ name, address }) => `${name} ${address}`).join(', ')}`)
 }
 
-// the answer of the first call is lost: it is asked again under the same marker, and nothing is given twice
+// the answer of the first call is lost: it is asked again under the same marker, and nothing is
+// given twice
 ipam.inject('lost-answer')
 await run('three claims')
 await run('once more, when the answer has been lost')

@@ -30,7 +30,10 @@ export const InfobloxPool: Model<InfobloxPool> = defineModel<InfobloxPool>({
   }),
 })
 
-/** A pool with addresses of its own in the external system: they are there before a claim comes, and stay when it goes. */
+/**
+ * A pool with addresses of its own in the external system: they are there before a claim comes, and
+ * stay when it goes.
+ */
 export interface FloatingPool extends KubeObject {
   readonly spec: InfobloxPool['spec'] & {
     /** Addresses that are there already, and that the pool may use. They are never deleted. */

@@ -1,4 +1,5 @@
-// A provider in three verbs, for an IPAM product outside of the cluster. Nothing here waits, reads or writes.
+// A provider in three verbs, for an IPAM product outside of the cluster. Nothing here waits, reads
+// or writes.
 import { Address, Prefix } from 'ipam-kit/cidr'
 import type { Json } from 'ipam-kit/crd/meta'
 import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/claims'

@@ -43,7 +43,9 @@ export async function loadYamlParser(load: Load): Promise<(text: string) => unkn
   }
 }
 
-/** Reads credentials from Secrets, with a right to `get` alone. No text of a Secret is in a message. */
+/**
+ * Reads credentials from Secrets, with a right to `get` alone. No text of a Secret is in a message.
+ */
 export class Credentials {
   readonly #options: CredentialsOptions
   readonly #known = new Map<string, { readonly value: Promise<ExternalResult<unknown>>; readonly untilMs: number }>()

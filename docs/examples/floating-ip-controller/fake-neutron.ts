@@ -1,5 +1,5 @@
-// A fake cloud behind Keystone's and Neutron's HTTP APIs: npx tsx fake-neutron.ts [port]
-// POST /_fake makes its calls go wrong, does what an operator does by hand, and answers what was called.
+// A fake cloud behind Keystone's and Neutron's HTTP APIs: npx tsx fake-neutron.ts [port] POST
+// /_fake makes its calls go wrong, does what an operator does by hand, and answers what was called.
 import { type CloudTroubleKind, FakeCloud, type FakeOperation } from 'ipam-kit/testing'
 import { serveNeutron } from './neutron-server.js'
 

@@ -78,7 +78,10 @@ export class CloudFigures implements Figures {
     ]
   }
 
-  /** As of the last list. `created`: by the pool, and in one of the other states as well. `free`: also those that are reserved and not given yet. */
+  /**
+   * As of the last list. `created`: by the pool, and in one of the other states as well. `free`:
+   * also those that are reserved and not given yet.
+   */
   #addresses(): readonly MetricSample[] {
     const pools = [...this.#outcomes.keys()].filter((key) => key.startsWith(`${POOL} `))
     return pools.flatMap((key) => {

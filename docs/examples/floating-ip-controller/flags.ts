@@ -3,7 +3,9 @@ import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from 
 export const FLAGS = {
   /** Which of pools and servers it looks after. */
   controllers: { type: 'string', default: 'pools,servers' },
-  /** How long a call to OpenStack may take. After a crash an open call is waited for twice as long. */
+  /**
+   * How long a call to OpenStack may take. After a crash an open call is waited for twice as long.
+   */
   'call-seconds': { type: 'string', default: '60' },
   /** After how long the floating IPs of a pool are listed again. */
   'list-seconds': { type: 'string', default: '300' },

@@ -1,12 +1,16 @@
 #!/usr/bin/env node
-// Floating IPs of OpenStack for claims and machines of Cluster API, as a controller on an API server, through @kubernetes/client-node.
+// Floating IPs of OpenStack for claims and machines of Cluster API, as a controller on an API
+// server, through @kubernetes/client-node.
 //
-//   KUBECONFIG=... tsx main.ts [--controllers pools,servers] [--call-seconds S] [--list-seconds S] [--on-exhausted wait|fail]
-//       [--release-when detached|instanceGone] [--cluster-identities] [--metrics PORT] [--concurrency N]
-//       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period S]]
+//   KUBECONFIG=... tsx main.ts [--controllers pools,servers] [--call-seconds S] [--list-seconds S]
+//   [--on-exhausted wait|fail]
+//       [--release-when detached|instanceGone] [--cluster-identities] [--metrics PORT]
+//       [--concurrency N] [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline
+//       S] [--retry-period S]]
 //
-// With --leader-elect any number of processes may run, and one of them works. Ends on SIGTERM and SIGINT when everything that it has begun is ended; with status 1
-// when it has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
+// With --leader-elect any number of processes may run, and one of them works. Ends on SIGTERM and
+// SIGINT when everything that it has begun is ended; with status 1 when it has lost its lease or
+// cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
 import { randomUUID } from 'node:crypto'
 import { floatingIPPools, floatingServers, neutron } from 'ipam-kit/provider/openstack'
 import { runProgram } from '../program/program.js'

@@ -8,7 +8,10 @@ export type Intercept = (request: IncomingMessage, response: ServerResponse, bod
 /** The user of a fake cloud. */
 export const USER = { name: 'capo', password: 'capo', project: 'project' } as const
 
-/** A fake cloud behind Keystone's and Neutron's HTTP APIs, on a port of 127.0.0.1; 0: any that is free. */
+/**
+ * A fake cloud behind Keystone's and Neutron's HTTP APIs, on a port of 127.0.0.1; 0: any that is
+ * free.
+ */
 export async function serveNeutron(
   cloud: FakeCloudWorld,
   port: number,

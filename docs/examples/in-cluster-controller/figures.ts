@@ -7,7 +7,8 @@ export class PoolFigures implements Figures {
   readonly #pools = new Map<string, { readonly free: number; readonly used: number }>()
 
   observe({ key, outcome }: ControllerResult): void {
-    // a pool that cannot be used, is being deleted or is gone has none, and those of before are not true any more
+    // a pool that cannot be used, is being deleted or is gone has none, and those of before are not
+    // true any more
     const counts = outcome as { readonly free?: number; readonly used?: number } | undefined
     if (counts?.free !== undefined && counts.used !== undefined) {
       this.#pools.set(key, { free: counts.free, used: counts.used })

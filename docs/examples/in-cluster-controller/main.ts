@@ -1,12 +1,16 @@
 #!/usr/bin/env node
-// The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an API server, through @kubernetes/client-node.
+// The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an
+// API server, through @kubernetes/client-node.
 //
-//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--sweep-after SECONDS] [--metrics PORT] [--concurrency N]
-//       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period S]]
+//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--sweep-after SECONDS] [--metrics PORT]
+//   [--concurrency N]
+//       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period
+//       S]]
 //
-// With IPAddress objects as the ledger one of these works at a time: with --leader-elect any number may run, without it no other may. With blocks as the
-// ledger all of them work at once, and none leads. Ends on SIGTERM and SIGINT when everything
-// that it has begun is ended; with status 1 when it has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
+// With IPAddress objects as the ledger one of these works at a time: with --leader-elect any number
+// may run, without it no other may. With blocks as the ledger all of them work at once, and none
+// leads. Ends on SIGTERM and SIGINT when everything that it has begun is ended; with status 1 when
+// it has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inCluster } from 'ipam-kit/provider/in-cluster'

@@ -21,7 +21,10 @@ interface Space extends SubnetSpace {
   next: bigint
 }
 
-/** Which subnets are given, and what becomes of Nodes and ranges. In parity mode also under the names of the component that this one replaces. */
+/**
+ * Which subnets are given, and what becomes of Nodes and ranges. In parity mode also under the
+ * names of the component that this one replaces.
+ */
 export class SubnetFigures implements Figures {
   readonly #planner: Pick<NodeIPAMPlanner, 'context'>
   readonly #parity: Parity | undefined

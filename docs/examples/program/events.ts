@@ -37,7 +37,10 @@ export interface EventRecorderOptions {
   readonly log: (text: string) => void
 }
 
-/** Keeps what a planner has to say about an object as Events of Kubernetes, beside the object. Nothing waits for them. */
+/**
+ * Keeps what a planner has to say about an object as Events of Kubernetes, beside the object.
+ * Nothing waits for them.
+ */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
 

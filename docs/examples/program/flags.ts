@@ -38,7 +38,8 @@ export interface Settings {
 }
 
 /**
- * Reads a command line. A flag that is on or off may be written as in Go too: `--leader-elect=true`, `--leader-elect=false`.
+ * Reads a command line. A flag that is on or off may be written as in Go too:
+ * `--leader-elect=true`, `--leader-elect=false`.
  *
  * @throws FlagError
  */
@@ -63,7 +64,8 @@ export function readSettings(values: FlagValues<typeof COMMON_FLAGS>): Settings 
   const concurrency = numberOf(values, 'concurrency', 'a whole number from 1', (n) => isWhole(n, 1))
   const leaseDurationSeconds = Number(values['lease-duration'])
   const renewDeadlineSeconds = Number(values['renew-deadline'])
-  // no process leads between the two: what the last leader has sent must end in that time, and servers count whole seconds
+  // no process leads between the two: what the last leader has sent must end in that time, and
+  // servers count whole seconds
   if (!(leaseDurationSeconds - renewDeadlineSeconds >= 2)) {
     const given = [`--lease-duration (${values['lease-duration']})`, `--renew-deadline (${values['renew-deadline']})`]
     const sentence = 'a write that the last leader has sent must end in between'

@@ -1,6 +1,9 @@
 import type { Timers } from 'ipam-kit/run'
 
-/** How long a kind of problem is quiet after its first line, and at most after later ones, in milliseconds. */
+/**
+ * How long a kind of problem is quiet after its first line, and at most after later ones, in
+ * milliseconds.
+ */
 const FIRST_QUIET_MS = 10_000
 const LONGEST_QUIET_MS = 600_000
 /** How many kinds of problems are told apart. */
@@ -13,8 +16,9 @@ interface Folded {
 }
 
 /**
- * Folds problems that repeat: the first of a kind is a line at once. What follows is counted, and told in one line after 10 s, 20 s and so
- * on, up to 10 minutes. A kind that was quiet for that time begins anew.
+ * Folds problems that repeat: the first of a kind is a line at once. What follows is counted, and
+ * told in one line after 10 s, 20 s and so on, up to 10 minutes. A kind that was quiet for that
+ * time begins anew.
  */
 export class ProblemLog {
   readonly #timers: Timers

@@ -20,7 +20,9 @@ import {
 import { type Figures, Metrics, problemLine, problemNames, serveMetrics } from './metrics.js'
 import { ProblemLog } from './problem-log.js'
 
-/** A controller as a program: planners at work on an API server, through @kubernetes/client-node. */
+/**
+ * A controller as a program: planners at work on an API server, through @kubernetes/client-node.
+ */
 export interface Program<F extends FlagOptions> {
   /** Names its Lease, and the source of its Events. */
   readonly name: string
@@ -75,8 +77,9 @@ const log = (text: string) => console.error(`${new Date().toISOString()} ${text.
 const problems = new ProblemLog(idleTimers, log)
 
 /**
- * Runs a program with the arguments of the process until SIGTERM or SIGINT, and until everything that it has begun is
- * ended. Ends the process with status 1 when it cannot start or has lost its lease, with 2 for wrong flags.
+ * Runs a program with the arguments of the process until SIGTERM or SIGINT, and until everything
+ * that it has begun is ended. Ends the process with status 1 when it cannot start or has lost its
+ * lease, with 2 for wrong flags.
  */
 export async function runProgram<F extends FlagOptions>(program: Program<F>): Promise<void> {
   // what the program foresees is one line; anything else is a bug, and its stack is needed

@@ -14,7 +14,10 @@ import type { Address, Family, Prefix, RangeSet } from '../../cidr/index.js'
  */
 export type HoldReason = 'held' | 'pending' | 'kept' | 'cooling' | 'former' | 'foreign'
 
-/** The least that a ledger knows of a holder. A caller adds what it needs: the kind, the uid and the field of an object. */
+/**
+ * The least that a ledger knows of a holder. A caller adds what it needs: the kind, the uid and the
+ * field of an object.
+ */
 export interface LedgerHolder {
   /** Identifies the holder: `LedgerQuery.for` compares it. */
   readonly key: string
@@ -28,14 +31,20 @@ export interface LedgerEntry<H extends LedgerHolder = LedgerHolder> {
   readonly holder: H
   /** Since when the holder has it for this reason, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
-  /** Until when, in milliseconds since 1970. Only `cooling` ends by itself: see {@link Ledger.expire}. */
+  /**
+   * Until when, in milliseconds since 1970. Only `cooling` ends by itself: see
+   * {@link Ledger.expire}.
+   */
   readonly untilMs?: number | undefined
 }
 
 /** What a ledger offers. */
 export interface LedgerSpec {
   readonly space: RangeSet
-  /** The length of a unit, such as 64 for the /64 of a node. A unit lies wholly in the space. Default: that of an address. */
+  /**
+   * The length of a unit, such as 64 for the /64 of a node. A unit lies wholly in the space.
+   * Default: that of an address.
+   */
   readonly length?: number | undefined
 }
 
@@ -45,19 +54,33 @@ export interface LedgerQuery {
   readonly family?: Family | undefined
   /** The search begins at this address. */
   readonly from?: Address | undefined
-  /** `lowest`: the search ends at the end of the space. `around`: it continues at the beginning of the space. Default `lowest`. */
+  /**
+   * `lowest`: the search ends at the end of the space. `around`: it continues at the beginning of
+   * the space. Default `lowest`.
+   */
   readonly order?: 'lowest' | 'around' | undefined
-  /** The length of the unit that is wanted, if it is wider than that of the ledger: 24 for a /24 of a ledger of addresses. */
+  /**
+   * The length of the unit that is wanted, if it is wider than that of the ledger: 24 for a /24 of
+   * a ledger of addresses.
+   */
   readonly length?: number | undefined
   /** Only units that lie wholly in this set. */
   readonly within?: RangeSet | undefined
-  /** Any free unit instead, each with the same probability. `from` and `order` have no effect then. */
+  /**
+   * Any free unit instead, each with the same probability. `from` and `order` have no effect then.
+   */
   readonly random?: Random | undefined
-  /** The key of the holder that asks: it is offered what is kept for it, then what it had last, then any other unit. */
+  /**
+   * The key of the holder that asks: it is offered what is kept for it, then what it had last, then
+   * any other unit.
+   */
   readonly for?: string | undefined
 }
 
-/** A source of numbers from 0 up to, and without, 1, uniformly distributed: `Math.random`, or a generator with a seed. */
+/**
+ * A source of numbers from 0 up to, and without, 1, uniformly distributed: `Math.random`, or a
+ * generator with a seed.
+ */
 export type Random = () => number
 
 /** How many units a ledger offers, and how many entries it has of each reason. */

@@ -31,12 +31,15 @@ interface FreeSpace {
 const UNCOUNTED: ReadonlySet<HoldReason> = /* @__PURE__ */ new Set<HoldReason>(['pending', 'former'])
 
 /**
- * Who holds which extent of a space, and why: see {@link HoldReason}. An extent is a prefix; an address is a /32 or a /128. A caller records what it
- * observes, also duplicates, extents that overlap and extents outside of the space. The ledger offers what is free, in units of one length.
+ * Who holds which extent of a space, and why: see {@link HoldReason}. An extent is a prefix; an
+ * address is a /32 or a /128. A caller records what it observes, also duplicates, extents that
+ * overlap and extents outside of the space. The ledger offers what is free, in units of one length.
  *
- * Deterministic, synchronous, in memory; mutable, so one ledger belongs to one caller. An entry has an id that the caller chooses: one id, one extent.
+ * Deterministic, synchronous, in memory; mutable, so one ledger belongs to one caller. An entry has
+ * an id that the caller chooses: one id, one extent.
  *
- * O(length of a prefix) where nothing else is said, and the entries of an answer. Memory: about 300 bytes an entry, without its holder.
+ * O(length of a prefix) where nothing else is said, and the entries of an answer. Memory: about 300
+ * bytes an entry, without its holder.
  *
  * @throws IpamError `INVALID_PREFIX_LENGTH` for units that a family of the space does not have
  * @example
@@ -81,7 +84,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return this.#space
   }
 
-  /** Replaces the space and the length of a unit. Entries stay, also those that are outside of it now. O(ranges + entries). */
+  /**
+   * Replaces the space and the length of a unit. Entries stay, also those that are outside of it
+   * now. O(ranges + entries).
+   */
   setSpace({ space, length }: LedgerSpec): void {
     this.#free = FAMILIES.flatMap((family) => freeSpaceOf(space, family, length))
     this.#space = space
@@ -144,7 +150,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return ended
   }
 
-  /** When the next entry has cooled, in milliseconds since 1970; `undefined`: no entry cools until a time. */
+  /**
+   * When the next entry has cooled, in milliseconds since 1970; `undefined`: no entry cools until a
+   * time.
+   */
   nextExpiryMs(): number | undefined {
     return this.#expiring.earliestMs()
   }
@@ -154,7 +163,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return Array.from(this.#extents.values(), inOrder).flat()
   }
 
-  /** The entries that overlap an extent: those around it, the widest first, then its own, then those of its parts. In the order of {@link entries}. */
+  /**
+   * The entries that overlap an extent: those around it, the widest first, then its own, then those
+   * of its parts. In the order of {@link entries}.
+   */
   holders(extent: Prefix): LedgerEntry<H>[] {
     const { length } = extent
     const around = this.#extents.covering(extent)
@@ -163,7 +175,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return [...around, ...inside].flatMap(({ value }) => inOrder(value))
   }
 
-  /** The entries because of which an extent is not free for a holder: all that overlap it but `former` ones, and what is kept for this holder. */
+  /**
+   * The entries because of which an extent is not free for a holder: all that overlap it but
+   * `former` ones, and what is kept for this holder.
+   */
   blockers(extent: Prefix, options: Pick<LedgerQuery, 'for'> = {}): LedgerEntry<H>[] {
     return this.holders(extent).filter(({ prefix, reason, holder }) => {
       if (reason === 'former' || (reason === 'kept' && holder.key === options.for)) return false
@@ -172,16 +187,20 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     })
   }
 
-  /** The held entries that overlap another held entry, in the order of {@link entries}. O(k log k) for k of them. */
+  /**
+   * The held entries that overlap another held entry, in the order of {@link entries}. O(k log k)
+   * for k of them.
+   */
   conflicts(): LedgerEntry<H>[] {
     return [...this.#conflicts].sort((a, b) => Prefix.compare(a.prefix, b.prefix) || byKey(a, b))
   }
 
   /**
-   * The unit that is offered next; `undefined` if none is free. Changes nothing. With `within`, O(its ranges) more. With `random`, O(n) while less than
-   * a sixteenth is free.
+   * The unit that is offered next; `undefined` if none is free. Changes nothing. With `within`,
+   * O(its ranges) more. With `random`, O(n) while less than a sixteenth is free.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a random number that is not from 0 up to 1, and for a `length` that is longer than that of a unit
+   * @throws IpamError `INVALID_ARGUMENT` for a random number that is not from 0 up to 1, and for a
+   * `length` that is longer than that of a unit
    */
   next(query: LedgerQuery = {}): Prefix | undefined {
     const own = query.for === undefined ? undefined : this.#nextOwn(query.for, query)
@@ -263,7 +282,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return UNCOUNTED.has(reason) ? [free.open] : [free.open, free.counted]
   }
 
-  /** Whether an entry that is not recorded, or not any more, is held out of the space, and no other one holds exactly its extent. */
+  /**
+   * Whether an entry that is not recorded, or not any more, is held out of the space, and no other
+   * one holds exactly its extent.
+   */
   #isOnlyOutOfRange({ prefix, reason }: LedgerEntry<H>): boolean {
     if (reason !== 'held' || RangeSet.contains(this.#space, prefix)) return false
     return !this.#byExtent.get(prefix).some(isHeld)

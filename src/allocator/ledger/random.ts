@@ -14,7 +14,10 @@ export interface Units {
   readonly at: (index: bigint) => Prefix
 }
 
-/** The units of a length that lie wholly in the part of a set that is of one family, in order. O(ranges); `at` as well. */
+/**
+ * The units of a length that lie wholly in the part of a set that is of one family, in order.
+ * O(ranges); `at` as well.
+ */
 export function unitsOf(set: RangeSet, family: Family, length: number): Units {
   const runs: { readonly first: bigint; readonly before: bigint }[] = []
   const size = 1n << BigInt(Address.bitsOf(family) - length)
@@ -40,7 +43,8 @@ const GUESSES = 64
 const WORD_BITS = 32n
 
 /**
- * One of the free units, each with the same probability: guesses while a sixteenth of them is free, otherwise one of `freeUnits`.
+ * One of the free units, each with the same probability: guesses while a sixteenth of them is free,
+ * otherwise one of `freeUnits`.
  *
  * @param free how many of `all` are free
  */
@@ -61,8 +65,8 @@ export function randomUnit(
 }
 
 /**
- * A whole number from 0 to `count - 1`. 32 bits of each random number count, and 32 more than the result needs are drawn: no result is more probable
- * than another by more than 1 in 2^32.
+ * A whole number from 0 to `count - 1`. 32 bits of each random number count, and 32 more than the
+ * result needs are drawn: no result is more probable than another by more than 1 in 2^32.
  *
  * @throws IpamError `INVALID_ARGUMENT` if a random number is not from 0 up to 1
  */

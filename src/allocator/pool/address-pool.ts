@@ -4,16 +4,20 @@ import { Pool } from './pool.js'
 import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
 
 /**
- * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to one owner, by a strategy.
+ * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to
+ * one owner, by a strategy.
  *
- * Deterministic, synchronous, in memory; mutable, so one pool belongs to one caller. Time comes in with each call that needs it. What is observed
- * to be in use, also outside the pool or twice, is recorded by {@link occupy} and never handed out; an address is free again when nobody holds it
+ * Deterministic, synchronous, in memory; mutable, so one pool belongs to one caller. Time comes in
+ * with each call that needs it. What is observed to be in use, also outside the pool or twice, is
+ * recorded by {@link occupy} and never handed out; an address is free again when nobody holds it
  * and it has cooled down.
  *
- * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more for each address with the strategy `hashed`; O(n / 32 + ranges + free ranges)
- * for a run or a prefix at worst; and O(k log k) for an owner that holds k addresses. Memory: one bit an address for up to 2^24 addresses of a family, and
- * beyond that up to 24 bytes a free range; plus a record for each address in use, and with `least-recently-released`, a cool-down or a hold time one for
- * each address that was released.
+ * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more for each address with
+ * the strategy `hashed`; O(n / 32 + ranges + free ranges) for a run or a prefix at worst; and O(k
+ * log k) for an owner that holds k addresses. Memory: one bit an address for up to 2^24 addresses
+ * of a family, and beyond that up to 24 bytes a free range; plus a record for each address in use,
+ * and with `least-recently-released`, a cool-down or a hold time one for each address that was
+ * released.
  *
  * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec
  * @example
@@ -25,8 +29,10 @@ import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
  */
 export class AddressPool extends Pool {
   /**
-   * A pool as compact bytes, with a version and a checksum: its addresses, options, owners, what cools down and what its strategy remembers. Two pools of
-   * one state have the same bytes, however they came to it. `RangeSet.encode(pool.inUse())` is what is left of it without owners. O(n log n).
+   * A pool as compact bytes, with a version and a checksum: its addresses, options, owners, what
+   * cools down and what its strategy remembers. Two pools of one state have the same bytes, however
+   * they came to it. `RangeSet.encode(pool.inUse())` is what is left of it without owners. O(n log
+   * n).
    *
    * @example
    * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/24']) })
@@ -40,8 +46,8 @@ export class AddressPool extends Pool {
   /**
    * The pool that {@link encode} made bytes of: it gives the same answers. O(n log n).
    *
-   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, damage by the checksum, a pool that contradicts itself;
-   *   `INVALID_ARGUMENT` for what is no Uint8Array
+   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, damage
+   *   by the checksum, a pool that contradicts itself; `INVALID_ARGUMENT` for what is no Uint8Array
    */
   static decode(bytes: Uint8Array): AddressPool {
     return unwrap(AddressPool.safeDecode(bytes))

@@ -22,11 +22,16 @@ interface CooldownOptions {
   readonly isInBand: (address: Address) => boolean
 }
 
-/** The addresses that were released and have not been given again since: those that cool down, and those that have done so. */
+/**
+ * The addresses that were released and have not been given again since: those that cool down, and
+ * those that have done so.
+ */
 export class Cooldown {
   readonly #releases = new ReusableMap<Key, ReleasedAddress>()
   readonly #cooling = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
-  /** Those that have cooled down, the last one first: they cool again when the clock is set back. */
+  /**
+   * Those that have cooled down, the last one first: they cool again when the clock is set back.
+   */
   readonly #warm = new Deadlines<ReleasedAddress>()
   /** By the order in which they were released: those above the static band, and those in it. */
   readonly #cooled = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
@@ -72,7 +77,10 @@ export class Cooldown {
     return known.length === 0 ? undefined : Math.min(...known)
   }
 
-  /** The address of a family that was released first of those that have cooled down, in or above the static band. */
+  /**
+   * The address of a family that was released first of those that have cooled down, in or above the
+   * static band.
+   */
   longestIdle(family: 4 | 6, { inBand }: { readonly inBand: boolean }): Address | undefined {
     return (inBand ? this.#cooledInBand : this.#cooled)[family].earliest()?.address
   }
@@ -110,7 +118,9 @@ export class Cooldown {
     return released.address
   }
 
-  /** An address that had cooled down and has not by a clock that was set back, one after the other. */
+  /**
+   * An address that had cooled down and has not by a clock that was set back, one after the other.
+   */
   coolsAgain(nowMs: number): Address | undefined {
     const released = this.#warm.due(-nowMs - 1)
     if (released === undefined) return undefined

@@ -9,7 +9,10 @@ interface OwnedHold {
 /** Orders two things of one kind: below 0, 0 or above 0. */
 type Compare<T> = (left: T, right: T) => number
 
-/** The holds of owners: by an owner, and by a uid with all of its interfaces, of which there may be thousands. */
+/**
+ * The holds of owners: by an owner, and by a uid with all of its interfaces, of which there may be
+ * thousands.
+ */
 export class HoldsByOwner<H extends OwnedHold> {
   /** Of owners without an interface, by uid. */
   readonly #plain = new MultiMap<string, H, H>((hold) => hold)
@@ -23,7 +26,10 @@ export class HoldsByOwner<H extends OwnedHold> {
     this.#comparePlaces = comparePlaces
   }
 
-  /** What an owner holds, for its interface alone, in the order in which it got it. O(holds of the owner). */
+  /**
+   * What an owner holds, for its interface alone, in the order in which it got it. O(holds of the
+   * owner).
+   */
   of(owner: Pick<Owner, 'uid' | 'interface'>): H[] {
     const isPlain = owner.interface === undefined
     return this.#inOrder(isPlain ? this.#plain.get(owner.uid) : this.#byInterface.get(ownerId(owner)))
@@ -59,7 +65,10 @@ export class HoldsByOwner<H extends OwnedHold> {
     this.#byUid.delete(owner.uid, hold)
   }
 
-  /** Removes what a uid holds for whichever interface, and returns it, in the order in which it got it. */
+  /**
+   * Removes what a uid holds for whichever interface, and returns it, in the order in which it got
+   * it.
+   */
   deleteAll(uid: string): H[] {
     const plain = this.#plain.deleteAll(uid)
     if (!this.#byUid.hasAny(uid)) return this.#inOrder(plain)
@@ -79,7 +88,10 @@ export class HoldsByOwner<H extends OwnedHold> {
   }
 }
 
-/** By their numbers, then by place and owner: what an undo has brought back comes where it was, and the order of calls does not matter. */
+/**
+ * By their numbers, then by place and owner: what an undo has brought back comes where it was, and
+ * the order of calls does not matter.
+ */
 export function inOrder<H extends OwnedHold>(holds: H[], comparePlaces: Compare<H>): H[] {
   if (holds.length < 2) return holds
   return holds.sort(

@@ -30,8 +30,9 @@ export interface BookState {
 }
 
 /**
- * The books of a pool: who holds what, what is released, and so which slots are taken. An address is taken while somebody holds it, while it cools
- * down, and while it is kept for a key. It knows no rules about who may have what.
+ * The books of a pool: who holds what, what is released, and so which slots are taken. An address
+ * is taken while somebody holds it, while it cools down, and while it is kept for a key. It knows
+ * no rules about who may have what.
  */
 export class PoolBook {
   #plan: PoolPlan
@@ -107,7 +108,8 @@ export class PoolBook {
   }
 
   /**
-   * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the address, which is no longer a released one.
+   * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the
+   * address, which is no longer a released one.
    *
    * @param isOnly whether the owner holds nothing else
    */
@@ -121,7 +123,10 @@ export class PoolBook {
     return released
   }
 
-  /** Records a hold on any address, also a second one. Returns what was remembered of the address, which is no longer a released one. */
+  /**
+   * Records a hold on any address, also a second one. Returns what was remembered of the address,
+   * which is no longer a released one.
+   */
   begin(hold: Hold): ReleasedAddress | undefined {
     const { address } = hold
     const slotId = this.#slotIdOf(address)
@@ -142,7 +147,8 @@ export class PoolBook {
   }
 
   /**
-   * Records that holds are over that were taken. An address that nobody else holds cools down first, or is free.
+   * Records that holds are over that were taken. An address that nobody else holds cools down
+   * first, or is free.
    *
    * @returns the holds of others on their addresses
    */
@@ -184,7 +190,10 @@ export class PoolBook {
     this.#unblock(address, slotId)
   }
 
-  /** Lets what has cooled down go, and where the clock was set back holds back again what has not by now. Returns the time. */
+  /**
+   * Lets what has cooled down go, and where the clock was set back holds back again what has not by
+   * now. Returns the time.
+   */
   advance(nowMs: number): number {
     if (nowMs < this.#nowMs) {
       let address = this.cooldown.coolsAgain(nowMs)
@@ -255,7 +264,10 @@ export class PoolBook {
     return [...found.values()]
   }
 
-  /** What a key had and is kept for it, as far as it is of the pool and for no other key, in the order of its release. */
+  /**
+   * What a key had and is kept for it, as far as it is of the pool and for no other key, in the
+   * order of its release.
+   */
   releasedFor(stickyKey: string): readonly Address[] {
     const isForAnother = (address: Address) =>
       this.#isPreallocated(address) && this.#plan.preallocatedTo.get(Address.key(address)) !== stickyKey
@@ -265,7 +277,10 @@ export class PoolBook {
       .filter((address) => this.contains(address) && !isForAnother(address))
   }
 
-  /** The lowest run of addresses that are free, or are among `kept`: addresses of the pool that have no holder. */
+  /**
+   * The lowest run of addresses that are free, or are among `kept`: addresses of the pool that have
+   * no holder.
+   */
   freeRun(
     family: Family,
     [count, alignment]: readonly [count: number, alignment: number],

@@ -11,10 +11,12 @@ import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
 import { newHold } from './want.js'
 
-// The stored form of a pool: a version; its addresses, and those of its ranges that it does not hand out, as sets; its options, with what is
-// preallocated by address; its last sequence and its time; what its strategy goes by; its holds by sequence; what is released, in the order of
-// release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the same text before it, or 0 and its characters.
-// A checksum comes last. A pool has one form: whoever reads one compares it with what it would write.
+// The stored form of a pool: a version; its addresses, and those of its ranges that it does not
+// hand out, as sets; its options, with what is preallocated by address; its last sequence and its
+// time; what its strategy goes by; its holds by sequence; what is released, in the order of
+// release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the
+// same text before it, or 0 and its characters. A checksum comes last. A pool has one form: whoever
+// reads one compares it with what it would write.
 
 const VERSION = 3
 const WHAT = 'a pool of addresses'

@@ -18,13 +18,22 @@ export interface AddressPoolSpec {
   readonly gateway?: Address | undefined
   /** Which free address comes next. Default `lowest`. */
   readonly strategy?: Strategy | undefined
-  /** How many of the lowest addresses of a family are given only when all others are, or on request. Default 0. */
+  /**
+   * How many of the lowest addresses of a family are given only when all others are, or on request.
+   * Default 0.
+   */
   readonly staticBand?: number | undefined
-  /** For how long a released address is given to nobody but who comes with the sticky key that it was held with. Default 0. */
+  /**
+   * For how long a released address is given to nobody but who comes with the sticky key that it
+   * was held with. Default 0.
+   */
   readonly coolDownSeconds?: number | undefined
   /** For how long an address that was held with a sticky key is given to nobody else. Default 0. */
   readonly holdSeconds?: number | undefined
-  /** Addresses by sticky key, given to nobody else: at most one of each family for a key. A `Map`, or a list that can be read twice. */
+  /**
+   * Addresses by sticky key, given to nobody else: at most one of each family for a key. A `Map`,
+   * or a list that can be read twice.
+   */
   readonly preallocated?: Iterable<readonly [stickyKey: string, address: Address]> | undefined
 }
 
@@ -50,8 +59,8 @@ export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-relea
 const MOST_SECONDS = 100 * 366 * 86_400
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for an unknown strategy, a seed that is not a whole number, seconds or a band below 0, and an address
- *   that is preallocated twice
+ * @throws IpamError `INVALID_ARGUMENT` for an unknown strategy, a seed that is not a whole number,
+ *   seconds or a band below 0, and an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
   const { strategy = { kind: 'lowest' }, staticBand = 0, coolDownSeconds = 0, holdSeconds = 0 } = spec

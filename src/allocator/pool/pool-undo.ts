@@ -4,7 +4,8 @@ import type { ReleasedAddress } from './cooldown.js'
 import type { PoolBook } from './pool-book.js'
 
 /**
- * Takes back what a call has changed in the books of a pool. Returns false, and changes nothing, if it has been changed again since.
+ * Takes back what a call has changed in the books of a pool. Returns false, and changes nothing, if
+ * it has been changed again since.
  *
  * @param lastSequence the number of the last hold that the pool has begun
  */
@@ -27,7 +28,10 @@ function undoAllocation(book: PoolBook, { holds, memory }: Allocated, lastSequen
   return true
 }
 
-/** A release can be undone while nobody holds the address who did not then, and its owner has been given no other. */
+/**
+ * A release can be undone while nobody holds the address who did not then, and its owner has been
+ * given no other.
+ */
 function undoRelease(book: PoolBook, { holds, memory }: Released): boolean {
   const others = new Set(memory.others.map(nameOf))
   const wasThere = (one: Hold) => others.has(nameOf(one))
@@ -40,7 +44,10 @@ function undoRelease(book: PoolBook, { holds, memory }: Released): boolean {
   return true
 }
 
-/** The last number that an owner has been given for an address of a family; -1: it has none. O(1), but for the first look at an owner. */
+/**
+ * The last number that an owner has been given for an address of a family; -1: it has none. O(1),
+ * but for the first look at an owner.
+ */
 function lastNumbers(book: PoolBook): (owner: Owner, address: Address.Address) => number {
   const known = new Map<string, { 4: number; 6: number }>()
   return (owner, { family }) => {

@@ -35,7 +35,10 @@ import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf }
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
 
-/** An {@link AddressPool} that is not stored: whoever stores none does not bundle what reads and writes bytes. */
+/**
+ * An {@link AddressPool} that is not stored: whoever stores none does not bundle what reads and
+ * writes bytes.
+ */
 export class Pool {
   #book: PoolBook
   #sequence = 0
@@ -62,12 +65,13 @@ export class Pool {
   }
 
   /**
-   * Gives an owner what it wants. An owner that holds it already, or, where any address would do, holds one of the wanted family, gets the same
-   * again, also what is out of range.
+   * Gives an owner what it wants. An owner that holds it already, or, where any address would do,
+   * holds one of the wanted family, gets the same again, also what is out of range.
    *
    * Whatever cannot be given is said in the outcome.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is out of range, a time that is missing
+   * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is
+   * out of range, a time that is missing
    */
   allocate(request: AllocationRequest, options: AtTime = {}): AllocationOutcome {
     const { owner, want = { kind: 'any' } } = request
@@ -94,7 +98,10 @@ export class Pool {
     }
   }
 
-  /** The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no cool-down that is the next one. Changes nothing. */
+  /**
+   * The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no
+   * cool-down that is the next one. Changes nothing.
+   */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
     const { from } = options
     const families = from !== undefined ? [from.family] : familiesOf(options.family)
@@ -106,8 +113,8 @@ export class Pool {
   }
 
   /**
-   * Records that an owner holds an address, whatever the pool thinks of it: how live objects are read back after a restart. The
-   * order of calls does not matter.
+   * Records that an owner holds an address, whatever the pool thinks of it: how live objects are
+   * read back after a restart. The order of calls does not matter.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
@@ -129,7 +136,8 @@ export class Pool {
   }
 
   /**
-   * Ends one owner's hold on an address. The address is free when no other owner is left and it has cooled down.
+   * Ends one owner's hold on an address. The address is free when no other owner is left and it has
+   * cooled down.
    *
    * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
    */
@@ -149,7 +157,10 @@ export class Pool {
     return this.#end(this.#book.takeHoldsOf(uid), nowMs)
   }
 
-  /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
+  /**
+   * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
+   * again since.
+   */
   undo(delta: AllocationDelta): boolean {
     const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
@@ -160,8 +171,8 @@ export class Pool {
   }
 
   /**
-   * Changes the addresses of the pool under live holds. What falls outside stays known as out of range; what comes back inside counts
-   * as in use again. O(addresses in use).
+   * Changes the addresses of the pool under live holds. What falls outside stays known as out of
+   * range; what comes back inside counts as in use again. O(addresses in use).
    *
    * @throws IpamError `INVALID_ARGUMENT` for another strategy: what it remembers would mean nothing
    */
@@ -189,7 +200,9 @@ export class Pool {
     return this.#book.holdsOn(address)
   }
 
-  /** The addresses that an owner holds, for whichever interface, in the order in which it got them. */
+  /**
+   * The addresses that an owner holds, for whichever interface, in the order in which it got them.
+   */
   addressesOf(uid: string): Address[] {
     return this.#book.holdsOfUid(uid).map((hold) => hold.address)
   }
@@ -207,7 +220,10 @@ export class Pool {
     return RangeSet.fromAddresses(this.#book.addresses())
   }
 
-  /** The addresses that were released and are held back for a while, in and out of the pool. With a time, as it is then. O(n). */
+  /**
+   * The addresses that were released and are held back for a while, in and out of the pool. With a
+   * time, as it is then. O(n).
+   */
   cooling(options: AtTime = {}): RangeSet {
     if (options.nowMs !== undefined) this.#advance(options)
     return RangeSet.fromAddresses(this.#book.cooldown.cooling())
@@ -240,7 +256,10 @@ export class Pool {
     return first ?? { kind: 'exhausted' }
   }
 
-  /** What one request gets of what is kept for its key: what is preallocated, else what was released last. */
+  /**
+   * What one request gets of what is kept for its key: what is preallocated, else what was released
+   * last.
+   */
   #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
     const own = this.#book.plan.preallocated.get(stickyKey)
     for (const family of families) {
@@ -255,7 +274,10 @@ export class Pool {
     return undefined
   }
 
-  /** All that is kept for the key of a request and can be given now, in the order of its release; what is preallocated comes last. */
+  /**
+   * All that is kept for the key of a request and can be given now, in the order of its release;
+   * what is preallocated comes last.
+   */
   #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
     if (stickyKey === undefined) return NO_ADDRESSES
     const isWanted = (address: Address) => address.family === family
@@ -283,7 +305,10 @@ export class Pool {
     return allocated({ holds: [hold], releases: released === undefined ? NONE : [released], before })
   }
 
-  /** What is kept for the key of a request, or why it cannot be given; else the next address of the first family that has one. */
+  /**
+   * What is kept for the key of a request, or why it cannot be given; else the next address of the
+   * first family that has one.
+   */
   #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
     const { stickyKey } = request
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)

@@ -11,13 +11,17 @@ export interface ObservedHold extends Pick<OccupyOptions, 'sequence' | 'stickyKe
   readonly owner: Owner
 }
 
-/** What live objects say that a pool would never have done. The addresses are in use all the same. */
+/**
+ * What live objects say that a pool would never have done. The addresses are in use all the same.
+ */
 export type RebuildFinding =
   /** Several owners hold one address. */
   | { readonly kind: 'duplicate'; readonly address: Address; readonly owners: readonly Owner[] }
   /** An address that the pool does not hand out. */
   | { readonly kind: 'stranger'; readonly address: Address; readonly owners: readonly Owner[] }
-  /** One owner is said to hold one address more than once; the one with the lowest sequence counts. */
+  /**
+   * One owner is said to hold one address more than once; the one with the lowest sequence counts.
+   */
   | { readonly kind: 'repeated'; readonly address: Address; readonly owners: readonly Owner[] }
 
 export interface Rebuilt {
@@ -27,10 +31,12 @@ export interface Rebuilt {
 }
 
 /**
- * A pool as the live objects say that it is: after a restart, or to check one that is kept. The order of the objects does not matter, and nothing
- * that contradicts itself is swallowed. O(n log n).
+ * A pool as the live objects say that it is: after a restart, or to check one that is kept. The
+ * order of the objects does not matter, and nothing that contradicts itself is swallowed. O(n log
+ * n).
  *
- * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, and for a spec as in {@link AddressPool}
+ * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, and for a spec as in
+ * {@link AddressPool}
  * @example
  * const hold = (uid: string) => ({ address: Address.parse('10.0.0.1'), owner: { uid } })
  * const { pool, findings } = rebuildPool({ ranges: RangeSet.parse(['10.0.0.0/29']) }, [hold('a'), hold('b')])

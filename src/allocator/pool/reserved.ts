@@ -11,10 +11,11 @@ export type ReserveRuleName = 'none' | 'subnet-edges' | 'first-and-last' | 'serv
 
 /**
  * - `none`: every address is for hosts.
- * - `subnet-edges`: of IPv4 the network and the broadcast address, of IPv6 the subnet-router anycast address (RFC 4291 section 2.6.1); /31,
- *   /32, /127 and /128 are usable.
+ * - `subnet-edges`: of IPv4 the network and the broadcast address, of IPv6 the subnet-router
+ *   anycast address (RFC 4291 section 2.6.1); /31, /32, /127 and /128 are usable.
  * - `first-and-last`: the first and the last of both families, with the same exceptions: Cilium.
- * - `service`: as `subnet-edges` and without exceptions, so that nothing is left of a /31: the allocator of Kubernetes Services.
+ * - `service`: as `subnet-edges` and without exceptions, so that nothing is left of a /31: the
+ *   allocator of Kubernetes Services.
  * - `windows`: the first three and the last, as a node with Windows needs them: Calico.
  */
 const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
@@ -26,7 +27,8 @@ const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
 }
 
 /**
- * The addresses of some subnets that are not for hosts, by a rule. Host bits of the prefixes do not count. O(n log n).
+ * The addresses of some subnets that are not for hosts, by a rule. Host bits of the prefixes do not
+ * count. O(n log n).
  *
  *     192.0.2.0/29, subnet-edges     |X|.|.|.|.|.|.|X|
  *
@@ -41,8 +43,9 @@ export function reservedAddresses(prefixes: Iterable<Prefix>, rule: ReserveRuleN
 }
 
 /**
- * The IPv4 addresses of a set that end in .0 or .255, which some old devices do not reach: MetalLB's `avoidBuggyIPs`. O(addresses of the
- * set / 256), and 8 bytes for each .0: 128 MiB for all of IPv4.
+ * The IPv4 addresses of a set that end in .0 or .255, which some old devices do not reach:
+ * MetalLB's `avoidBuggyIPs`. O(addresses of the set / 256), and 8 bytes for each .0: 128 MiB for
+ * all of IPv4.
  *
  * @example
  * RangeSet.format(confusableAddresses(RangeSet.parse(['192.0.2.200-192.0.3.10']))) // ['192.0.2.255-192.0.3.0']

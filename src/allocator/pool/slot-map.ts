@@ -5,8 +5,9 @@ import { ReusableMap } from '../util/reusable-map.js'
 const MOST_EMPTY = 1024
 
 /**
- * A {@link ReusableMap} for keys that are mostly slots, numbers from 0: those stand in an array, which engines keep as one while it is well filled, and as
- * a table while it is not. No hashing, and no table that is built anew as it grows. All operations O(1) amortised.
+ * A {@link ReusableMap} for keys that are mostly slots, numbers from 0: those stand in an array,
+ * which engines keep as one while it is well filled, and as a table while it is not. No hashing,
+ * and no table that is built anew as it grows. All operations O(1) amortised.
  */
 export class SlotMap<K, V> implements Entries<K, V> {
   /** `null` for a slot that was used and is empty, nothing for one that never was. */

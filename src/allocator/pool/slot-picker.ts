@@ -14,9 +14,15 @@ import { drawn, hashText, jump, STEP } from '../util/hashing.js'
 export class SlotPicker {
   readonly #strategy: Strategy
   readonly #band: number
-  /** Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows from. What `undo` brings back. */
+  /**
+   * Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows
+   * from. What `undo` brings back.
+   */
   state = 0
-  /** Of next-fit: the address behind which it continues, where that has no slot: the space does not have it any more, or it lies behind the slots. */
+  /**
+   * Of next-fit: the address behind which it continues, where that has no slot: the space does not
+   * have it any more, or it lies behind the slots.
+   */
   moved: Address | undefined
   /** Of least-recently-released: what was used. */
   #used: Slots | undefined
@@ -28,8 +34,9 @@ export class SlotPicker {
   }
 
   /**
-   * The slot that is next in or above the static band, or -1; with the strategy least-recently-released, of those that were never used. Changes
-   * nothing but the state of a random strategy.
+   * The slot that is next in or above the static band, or -1; with the strategy
+   * least-recently-released, of those that were never used. Changes nothing but the state of a
+   * random strategy.
    *
    * @param space the same each time
    * @param key what the strategy `hashed` goes by
@@ -40,7 +47,10 @@ export class SlotPicker {
     return inBand ? this.#between(space, slots, 0, band, key) : this.#between(space, slots, band, slots.size, key)
   }
 
-  /** Of next-fit behind the slots of a space: the next address, which is then given; `undefined`: it continues with a slot. */
+  /**
+   * Of next-fit behind the slots of a space: the next address, which is then given; `undefined`: it
+   * continues with a slot.
+   */
   nextBeyond(space: Space): Address | undefined {
     if (this.state < space.slots.size || this.#strategy.kind !== 'next-fit' || this.state === 0) return undefined
     const behind = nextOf(this.moved ?? space.addressAt(this.state - 1))

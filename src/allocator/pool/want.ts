@@ -42,8 +42,8 @@ export function familiesOf(family: Family | undefined): readonly Family[] {
 }
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for a count or a length that is out of range, a prefix without a family, whose length would mean nothing, and
- *   both families with one
+ * @throws IpamError `INVALID_ARGUMENT` for a count or a length that is out of range, a prefix
+ *   without a family, whose length would mean nothing, and both families with one
  */
 export function assertWant(want: Want, family: Family | undefined): void {
   if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', String(family))

@@ -1,7 +1,8 @@
 import { lowestBit } from '../util/bits.js'
 
-// Parts of 32 leaves in a row, which are the bits of a word: bit 0 is the lowest leaf. Level 0 is all of them, level 1 a half, and so on to
-// level 5, a single leaf. Those of levels 0 to 4 are numbered as in a heap: 1 is all, 2 and 3 are the halves, 16 to 31 the pairs.
+// Parts of 32 leaves in a row, which are the bits of a word: bit 0 is the lowest leaf. Level 0 is
+// all of them, level 1 a half, and so on to level 5, a single leaf. Those of levels 0 to 4 are
+// numbered as in a heap: 1 is all, 2 and 3 are the halves, 16 to 31 the pairs.
 
 /** Levels from all leaves to one. */
 export const STRIDE = 5
@@ -43,7 +44,9 @@ export function widestLevel(leaves: number): number {
   return leaves === -1 ? 0 : 1
 }
 
-/** Whether a part is in one of some others, or one of them in it; the parts are the bits of a word. */
+/**
+ * Whether a part is in one of some others, or one of them in it; the parts are the bits of a word.
+ */
 export function isRelated(part: number, parts: number): boolean {
   return (parts & RELATED[part]!) !== 0
 }

@@ -16,7 +16,10 @@ type Prefix = Prefix.Prefix
 /** What an owner asks for. */
 export interface PrefixRequest {
   readonly owner: Owner
-  /** The length of the prefix. Default: that of a child, or of `prefix`, beside which it may say nothing else. */
+  /**
+   * The length of the prefix. Default: that of a child, or of `prefix`, beside which it may say
+   * nothing else.
+   */
   readonly length?: number | undefined
   /** This prefix or none, host bits cleared. */
   readonly prefix?: Prefix | undefined
@@ -26,7 +29,10 @@ export interface PrefixRequest {
 export interface PrefixHold {
   readonly prefix: Prefix
   readonly owner: Owner
-  /** Another number for each time that a prefix is given: a release that names it ends no later hold of the same owner. */
+  /**
+   * Another number for each time that a prefix is given: a release that names it ends no later hold
+   * of the same owner.
+   */
   readonly sequence: number
 }
 
@@ -76,7 +82,10 @@ export interface PrefixCounts {
   readonly outOfRange: number
 }
 
-/** A prefix in use, and who holds it: more than one owner only where observed facts contradict each other. */
+/**
+ * A prefix in use, and who holds it: more than one owner only where observed facts contradict each
+ * other.
+ */
 export interface PrefixEntry {
   readonly prefix: Prefix
   readonly owners: readonly Owner[]
@@ -85,13 +94,16 @@ export interface PrefixEntry {
 /**
  * Which prefix next? Carves prefixes, of one length or of many, from a space, each to one owner.
  *
- * Deterministic, synchronous, in memory; mutable, so one allocator belongs to one caller. What is observed to be in use, also of other lengths,
- * overlapping or beside the space, is recorded by {@link occupy}, and nothing that it overlaps is handed out.
+ * Deterministic, synchronous, in memory; mutable, so one allocator belongs to one caller. What is
+ * observed to be in use, also of other lengths, overlapping or beside the space, is recorded by
+ * {@link occupy}, and nothing that it overlaps is handed out.
  *
- * O(length of a prefix), where nothing else is said; nothing of the size 2^n is ever built: a /64 of ::/0 costs what a /64 of a /48 costs.
+ * O(length of a prefix), where nothing else is said; nothing of the size 2^n is ever built: a /64
+ * of ::/0 costs what a /64 of a /48 costs.
  *
- * @throws IpamError `FAMILY_MISMATCH` for parents that are not of one family, `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and
- *   where neither parents nor `family` tell what the children are
+ * @throws IpamError `FAMILY_MISMATCH` for parents that are not of one family,
+ *   `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and where neither parents
+ *   nor `family` tell what the children are
  * @example
  * const allocator = new PrefixAllocator({ parents: RangeSet.parse(['fd00::/48']), childLength: 64 })
  * allocator.occupy(Prefix.parse('fd00::/64'), { uid: 'a' })
@@ -174,7 +186,9 @@ export class PrefixAllocator {
     return this.#tree.nextFreeAround(length, this.#cursor)
   }
 
-  /** The lowest prefix of a length that nothing in use overlaps, or `undefined`. Changes nothing. */
+  /**
+   * The lowest prefix of a length that nothing in use overlaps, or `undefined`. Changes nothing.
+   */
   lowestFree(length: number = this.childLength): Prefix | undefined {
     return this.#tree.nextFree(length)
   }
@@ -185,8 +199,8 @@ export class PrefixAllocator {
   }
 
   /**
-   * Changes the space, and what children are, under live holds. What falls outside stays known as out of range; what comes back inside is in use
-   * again. O(prefixes in use).
+   * Changes the space, and what children are, under live holds. What falls outside stays known as
+   * out of range; what comes back inside is in use again. O(prefixes in use).
    *
    * @throws IpamError as the constructor does, and `INVALID_ARGUMENT` for another strategy
    */
@@ -208,8 +222,8 @@ export class PrefixAllocator {
   }
 
   /**
-   * Records that an owner holds a prefix, of whatever length and also outside of the space: how live objects are read back after a restart. The
-   * order of calls does not matter.
+   * Records that an owner holds a prefix, of whatever length and also outside of the space: how
+   * live objects are read back after a restart. The order of calls does not matter.
    *
    * @returns who else holds something that it overlaps
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
@@ -243,7 +257,10 @@ export class PrefixAllocator {
     return this.#endAll(this.#held.ofUid(uid))
   }
 
-  /** Takes back what a call has changed. Returns false, and changes nothing, if it has been changed again since. */
+  /**
+   * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
+   * again since.
+   */
   undo({ kind, holds, memory }: PrefixDelta): boolean {
     if (kind === 'allocate') {
       if (!holds.every((hold) => this.#isCurrent(hold))) return false
@@ -278,7 +295,10 @@ export class PrefixAllocator {
     return ownersIn(this.#holders.get(prefix))
   }
 
-  /** The holds on a prefix, on what is around it, the widest first, and on what is in it, in order. O(log n + holds). */
+  /**
+   * The holds on a prefix, on what is around it, the widest first, and on what is in it, in order.
+   * O(log n + holds).
+   */
   overlapping(prefix: Prefix): PrefixHold[] {
     const masked = Prefix.masked(prefix)
     const around = this.#holders.covering(masked)
@@ -350,7 +370,10 @@ export class PrefixAllocator {
     return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence, others } }
   }
 
-  /** The lengths of the prefixes that the owners of some holds have been given after a number, by owner. */
+  /**
+   * The lengths of the prefixes that the owners of some holds have been given after a number, by
+   * owner.
+   */
   #lengthsSince(sequence: number, holds: readonly PrefixHold[]): ReadonlyMap<string, ReadonlySet<number>> {
     const owners = new Map(holds.map(({ owner }) => [ownerId(owner), owner]))
     const lengthsOf = (owner: Owner) => {

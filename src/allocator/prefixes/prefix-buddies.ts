@@ -5,15 +5,17 @@ import { BLOCKED, FREE, KIDS, NONE, PrefixNodes, ROOM, SHORTEST, TAKEN, UNKNOWN 
 import type { PrefixWay } from './prefix-way.js'
 
 /**
- * What of the root of a `PrefixTree` is free and what is taken. A step is about where the way leads, with its leaves written as far as the
- * length of the prefix needs.
+ * What of the root of a `PrefixTree` is free and what is taken. A step is about where the way
+ * leads, with its leaves written as far as the length of the prefix needs.
  */
 export class PrefixBuddies {
   readonly #way: PrefixWay
   readonly #counts: PrefixCounts
   readonly #nodes = new PrefixNodes()
   readonly #root: number
-  /** How often a part that is taken more than once is so, without the first time: by node and part. */
+  /**
+   * How often a part that is taken more than once is so, without the first time: by node and part.
+   */
   readonly #again = new Map<number, number>()
 
   /** Nothing of it is of the space. */
@@ -28,7 +30,10 @@ export class PrefixBuddies {
     return this.#nodes.words[this.#root + SHORTEST]!
   }
 
-  /** Makes a prefix part of the space. Of those that are they do not overlap, and no two are halves of one. */
+  /**
+   * Makes a prefix part of the space. Of those that are they do not overlap, and no two are halves
+   * of one.
+   */
   include(length: number): void {
     const { leaves, nodes: path } = this.#way
     const nodes = this.#nodes
@@ -71,7 +76,10 @@ export class PrefixBuddies {
     this.occupyFrom(0, length)
   }
 
-  /** Takes a prefix. The way to it has nodes down to a depth, above which nothing is taken that is around it. */
+  /**
+   * Takes a prefix. The way to it has nodes down to a depth, above which nothing is taken that is
+   * around it.
+   */
   occupyFrom(from: number, length: number): void {
     const { leaves, nodes: path } = this.#way
     let depth = from
@@ -173,7 +181,10 @@ export class PrefixBuddies {
     }
   }
 
-  /** Counts leaves of a node out that are about to be taken with all that is in them, or in when they no longer are. */
+  /**
+   * Counts leaves of a node out that are about to be taken with all that is in them, or in when
+   * they no longer are.
+   */
   #countLeaves(node: number, base: number, leaves: number, sign: 1 | -1): void {
     const { words } = this.#nodes
     const free = words[node + FREE]!
@@ -186,8 +197,8 @@ export class PrefixBuddies {
   }
 
   /**
-   * After a change in the node at a depth of the way: what is free in it and in those above, as far as that is another, and which of them need
-   * not be any more.
+   * After a change in the node at a depth of the way: what is free in it and in those above, as far
+   * as that is another, and which of them need not be any more.
    */
   #settle(from: number, isCovered: boolean): void {
     const { leaves, nodes: path } = this.#way
@@ -220,7 +231,10 @@ export class PrefixBuddies {
     words[node + SHORTEST] = shortest
   }
 
-  /** How long the shortest free prefix of a node is. Its kids have none that is shorter than `least`. */
+  /**
+   * How long the shortest free prefix of a node is. Its kids have none that is shorter than
+   * `least`.
+   */
   #shortestIn(node: number, base: number, least: number): number {
     const { words } = this.#nodes
     const free = words[node + FREE]!
@@ -235,7 +249,10 @@ export class PrefixBuddies {
     return shortest
   }
 
-  /** Leads the way to the lowest free prefix of a length: there is one. Returns how deep the last node is. */
+  /**
+   * Leads the way to the lowest free prefix of a length: there is one. Returns how deep the last
+   * node is.
+   */
   first(length: number): number {
     const way = this.#way
     const depth =
@@ -244,7 +261,10 @@ export class PrefixBuddies {
     return depth
   }
 
-  /** Leads the way to the lowest free prefix of a length that begins where it leads, or behind. Returns how deep the last node is, or -1. */
+  /**
+   * Leads the way to the lowest free prefix of a length that begins where it leads, or behind.
+   * Returns how deep the last node is, or -1.
+   */
   next(length: number): number {
     const { leaves, nodes: path } = this.#way
     const { words } = this.#nodes
@@ -265,7 +285,8 @@ export class PrefixBuddies {
   /**
    * As {@link next}, in the node at a depth and behind it in those above.
    *
-   * @param open which leaves of that node are looked at: those from the one of the way on (-1), or those behind it (-2)
+   * @param open which leaves of that node are looked at: those from the one of the way on (-1), or
+   * those behind it (-2)
    */
   #onward(from: number, open: number, length: number): number {
     const { leaves, nodes: path } = this.#way
@@ -297,7 +318,10 @@ export class PrefixBuddies {
     return depth
   }
 
-  /** The lowest of some leaves at which a free prefix of a length begins, or whose kid has one; or -1. */
+  /**
+   * The lowest of some leaves at which a free prefix of a length begins, or whose kid has one; or
+   * -1.
+   */
   #leafWith(node: number, base: number, length: number, leaves: number): number {
     const { words } = this.#nodes
     const free = words[node + FREE]!
@@ -318,7 +342,10 @@ export class PrefixBuddies {
     return this.#counts.total(length)
   }
 
-  /** Leads the way to each free prefix that is not part of another, in order, and calls with its length. */
+  /**
+   * Leads the way to each free prefix that is not part of another, in order, and calls with its
+   * length.
+   */
   forEachFree(call: (length: number) => void): void {
     this.#way.forget()
     this.#eachFree(this.#root, 0, call)

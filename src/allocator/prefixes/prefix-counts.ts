@@ -7,7 +7,8 @@ export class PrefixCounts {
 
   /** For prefixes of up to so many bits. */
   constructor(bits: number) {
-    // the leaves of the lowest nodes may be longer than an address; they are not counted but in pairs
+    // the leaves of the lowest nodes may be longer than an address; they are not counted but in
+    // pairs
     this.#counts = new Float64Array(bits + STRIDE + 1)
   }
 
@@ -16,7 +17,8 @@ export class PrefixCounts {
   }
 
   /**
-   * Counts a part of a node that is wholly free in or out, and with it what it is the missing half of.
+   * Counts a part of a node that is wholly free in or out, and with it what it is the missing half
+   * of.
    *
    * @param free the leaves of the node that are free, with those of the part
    */

@@ -4,7 +4,10 @@ import { lowestBit } from '../util/bits.js'
 
 /** Leaves that are of the space, without a kid, and not in a part that is taken. */
 export const FREE = 0
-/** Leaves that are free, and those whose kid has something free and that are not in a part that is taken. */
+/**
+ * Leaves that are free, and those whose kid has something free and that are not in a part that is
+ * taken.
+ */
 export const ROOM = 1
 /** How long the shortest free prefix is. */
 export const SHORTEST = 2
@@ -26,8 +29,9 @@ export const NONE = 255
 export const UNKNOWN = 254
 
 /**
- * The nodes of a `PrefixTree`. A node stands for the prefixes of five lengths: that of all its leaves, of each half, and so on to each pair. A
- * leaf is one bit longer than these, and what is longer than a leaf is in a node of its own below it: a kid.
+ * The nodes of a `PrefixTree`. A node stands for the prefixes of five lengths: that of all its
+ * leaves, of each half, and so on to each pair. A leaf is one bit longer than these, and what is
+ * longer than a leaf is in a node of its own below it: a kid.
  *
  * A node is known by its place in the words, which stays the same as long as it is there.
  */
@@ -37,7 +41,10 @@ export class PrefixNodes {
   #tables: Int32Array = new Int32Array(0)
   #end = 0
   #tablesEnd = 0
-  /** Nodes and tables that are no longer used: lists, through the links of the nodes and the beginnings of the tables. */
+  /**
+   * Nodes and tables that are no longer used: lists, through the links of the nodes and the
+   * beginnings of the tables.
+   */
   #unused = -1
   #unusedTables = -1
 
@@ -60,7 +67,10 @@ export class PrefixNodes {
     return node
   }
 
-  /** Whether there is no more to say than that all leaves are free, or that all are not of the space. */
+  /**
+   * Whether there is no more to say than that all leaves are free, or that all are not of the
+   * space.
+   */
   isPlain(node: number): boolean {
     const { words } = this
     if (words[node + TAKEN] !== 0 || words[node + KIDS] !== 0) return false

@@ -16,8 +16,9 @@ export interface PrefixAllocatorSpec {
   /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */
   readonly childLength: number
   /**
-   * `lowest`: the lowest free child. `next-fit`: the lowest behind the last one that was given, then from the first one on; releases do not move
-   * it, so that a child that comes back is used last. Default `lowest`.
+   * `lowest`: the lowest free child. `next-fit`: the lowest behind the last one that was given,
+   * then from the first one on; releases do not move it, so that a child that comes back is used
+   * last. Default `lowest`.
    */
   readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
 }

@@ -12,17 +12,21 @@ type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
 /**
- * The free space of a family by prefixes of any length: buddies. Mutable, synchronous, deterministic; knows no owners.
+ * The free space of a family by prefixes of any length: buddies. Mutable, synchronous,
+ * deterministic; knows no owners.
  *
  *     10.0.0.0/8   |-------------------------------|      what is free of it when 10.64.0.0/12 is taken:
  *                  |---- /10 ----|####|-/12-|-/11---|     one /12, one /11, one /10, and the /9 behind
  *
- * What is taken may overlap, as it may where live objects are read back: a prefix is free when nothing in it, and nothing around it, is taken.
- * Outside of the parents nothing is ever free, and what is taken there is remembered.
+ * What is taken may overlap, as it may where live objects are read back: a prefix is free when
+ * nothing in it, and nothing around it, is taken. Outside of the parents nothing is ever free, and
+ * what is taken there is remembered.
  *
- * O(length of the prefix) where nothing else is said, a step for every five bits behind those that all parents have in common; nothing of the size
- * 2^n is ever built. Two to five bytes for each prefix taken beside others of the child length, up to 64 for one beside others of another length,
- * and for one that stands alone 6 to 16 for each bit; the room of what was released is used again, and not given back.
+ * O(length of the prefix) where nothing else is said, a step for every five bits behind those that
+ * all parents have in common; nothing of the size 2^n is ever built. Two to five bytes for each
+ * prefix taken beside others of the child length, up to 64 for one beside others of another length,
+ * and for one that stands alone 6 to 16 for each bit; the room of what was released is used again,
+ * and not given back.
  *
  * @throws IpamError `FAMILY_MISMATCH` for parents of both families, `INVALID_PREFIX_LENGTH`
  * @example
@@ -46,8 +50,9 @@ export class PrefixTree {
   #timesAround = 0
 
   /**
-   * @param options `family`: that of a tree without parents, 6 where nothing is said. `childLength`: the length of most prefixes that will be
-   *   taken; without it all answers are the same, and may take a little longer. Default: that of an address.
+   * @param options `family`: that of a tree without parents, 6 where nothing is said.
+   *   `childLength`: the length of most prefixes that will be taken; without it all answers are the
+   *   same, and may take a little longer. Default: that of an address.
    */
   constructor(
     parents: RangeSet,
@@ -86,20 +91,27 @@ export class PrefixTree {
     return true
   }
 
-  /** Takes a prefix, whatever is taken in it or around it. It is free again when it has been released as often. O(length + what is taken in it). */
+  /**
+   * Takes a prefix, whatever is taken in it or around it. It is free again when it has been
+   * released as often. O(length + what is taken in it).
+   */
   occupy(prefix: Prefix): void {
     if (this.#way.isFound(prefix)) this.#buddies.occupyFrom(this.#way.depth, prefix.length)
     else if (this.#aimAt(prefix)) this.#buddies.occupy(prefix.length)
     else this.#holdBeside(prefix, 1)
   }
 
-  /** Ends one hold of exactly this prefix. False, and nothing changes, if it is not taken. O(length + what is taken in it). */
+  /**
+   * Ends one hold of exactly this prefix. False, and nothing changes, if it is not taken. O(length
+   * + what is taken in it).
+   */
   release(prefix: Prefix): boolean {
     return this.#aimAt(prefix) ? this.#buddies.release(prefix.length) : this.#holdBeside(prefix, -1)
   }
 
   /**
-   * The lowest free prefix of a length, from an address on if one is given, or `undefined`. Changes nothing.
+   * The lowest free prefix of a length, from an address on if one is given, or `undefined`. Changes
+   * nothing.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`
    */
@@ -111,13 +123,17 @@ export class PrefixTree {
     return depth < 0 ? undefined : this.#way.found(depth, length)
   }
 
-  /** As {@link nextFree}, and then from the lowest address on: the order of a cursor that goes round. */
+  /**
+   * As {@link nextFree}, and then from the lowest address on: the order of a cursor that goes
+   * round.
+   */
   nextFreeAround(length: number, from: Address): Prefix | undefined {
     return this.nextFree(length, from) ?? this.nextFree(length)
   }
 
   /**
-   * How many prefixes of a length are free, each of which could be taken without the others. O(length).
+   * How many prefixes of a length are free, each of which could be taken without the others.
+   * O(length).
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`
    */
@@ -134,7 +150,9 @@ export class PrefixTree {
     return found
   }
 
-  /** How deep the last node is on the way to a prefix, which is written, or -1 if it is not free. */
+  /**
+   * How deep the last node is on the way to a prefix, which is written, or -1 if it is not free.
+   */
   #findFree(prefix: Prefix): number {
     if (this.#way.isFound(prefix)) return this.#way.depth
     return this.#aimAt(prefix) && this.#timesAround === 0 ? this.#buddies.findFree(prefix.length) : -1
@@ -165,8 +183,8 @@ export class PrefixTree {
   }
 
   /**
-   * Writes the way to the lowest address that is at least `from` and begins a prefix of the length. Returns whether the root lies behind it (below
-   * 0), has it (0) or does not reach so far.
+   * Writes the way to the lowest address that is at least `from` and begins a prefix of the length.
+   * Returns whether the root lies behind it (below 0), has it (0) or does not reach so far.
    */
   #aimUp(from: Address, length: number): number {
     if (from.family !== this.family) this.#refuse(from)
@@ -199,7 +217,10 @@ function commonLength(left: Address, right: Address): number {
   return length
 }
 
-/** Where nodes begin of which the uppermost is no longer than `length`: such that a child is a pair of leaves, and needs no node below. */
+/**
+ * Where nodes begin of which the uppermost is no longer than `length`: such that a child is a pair
+ * of leaves, and needs no node below.
+ */
 function baseFor(length: number, childLength: number): number {
   const pair = childLength - STRIDE + 1
   return length - ((length - pair + 26 * STRIDE) % STRIDE)

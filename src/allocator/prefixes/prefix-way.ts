@@ -2,10 +2,11 @@ import type { Address, Family, Prefix } from '../../cidr/index.js'
 import { STRIDE } from './leaf-blocks.js'
 
 /**
- * The way from the root of a `PrefixTree` to a prefix: the nodes, and the leaf of each node. Mutable: it is written anew for each step.
+ * The way from the root of a `PrefixTree` to a prefix: the nodes, and the leaf of each node.
+ * Mutable: it is written anew for each step.
  *
- * A leaf is five bits of an address. What lies before and behind the address is 0, since the root may begin up to four bits before it, and the
- * last node may end behind it.
+ * A leaf is five bits of an address. What lies before and behind the address is 0, since the root
+ * may begin up to four bits before it, and the last node may end behind it.
  */
 export class PrefixWay {
   /** How many bits there are before those of the root; down to -4. */
@@ -14,9 +15,14 @@ export class PrefixWay {
   readonly nodes = new Int32Array(32)
   /** How deep the last node was of the way that was found last. */
   depth = 0
-  /** The length of the prefix that was found; -1 if it has been taken, or another way been written. */
+  /**
+   * The length of the prefix that was found; -1 if it has been taken, or another way been written.
+   */
   foundLength = -1
-  /** The length of which that was the lowest free one: it still is, or has been taken; -1 if another way has been written. */
+  /**
+   * The length of which that was the lowest free one: it still is, or has been taken; -1 if another
+   * way has been written.
+   */
   lowestLength = -1
   /** The words of the address, one or four, between two of zeros. */
   readonly #words: Int32Array
@@ -83,7 +89,10 @@ export class PrefixWay {
     }
   }
 
-  /** Goes up to the next address that begins a prefix of a length, if this one does not. False if there is none. */
+  /**
+   * Goes up to the next address that begins a prefix of a length, if this one does not. False if
+   * there is none.
+   */
   alignUp(length: number): boolean {
     const words = this.#words
     let word = (length + 31) >>> 5
@@ -103,14 +112,20 @@ export class PrefixWay {
     return false
   }
 
-  /** Leads to the lowest prefix of a length in a leaf of the node at a depth. Below it there are no nodes. */
+  /**
+   * Leads to the lowest prefix of a length in a leaf of the node at a depth. Below it there are no
+   * nodes.
+   */
   lead(depth: number, leaf: number, length: number): void {
     const { leaves } = this
     leaves[depth] = leaf
     for (let below = depth + 1; this.base + below * STRIDE <= length; below++) leaves[below] = 0
   }
 
-  /** Remembers that the way leads to a free prefix of a length, and how deep the last node is. Returns the prefix. */
+  /**
+   * Remembers that the way leads to a free prefix of a length, and how deep the last node is.
+   * Returns the prefix.
+   */
   found(depth: number, length: number): Prefix {
     this.depth = depth
     this.foundLength = length

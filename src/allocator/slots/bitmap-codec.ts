@@ -4,10 +4,11 @@ import { fail, type Result } from '../../errors/index.js'
 import { popCount } from '../util/bits.js'
 import type { SlotRange } from './slots.js'
 
-// The stored form of a bitmap: a version, what follows, and the number of slots as a varint. Then either a bit a slot, the lowest slot in
-// the lowest bit of the first byte; or the number of taken ranges, and of each how many free slots lie before it (but for the one that is
-// always there behind another range) and its length less one, as varints. The shorter one is written, bits where both are as long, and nothing
-// else is read. A checksum comes last.
+// The stored form of a bitmap: a version, what follows, and the number of slots as a varint. Then
+// either a bit a slot, the lowest slot in the lowest bit of the first byte; or the number of taken
+// ranges, and of each how many free slots lie before it (but for the one that is always there
+// behind another range) and its length less one, as varints. The shorter one is written, bits where
+// both are as long, and nothing else is read. A checksum comes last.
 
 const VERSION = 2
 const BITS = 0

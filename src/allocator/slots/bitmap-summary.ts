@@ -1,8 +1,8 @@
 import { fillBehind, lowestBit, wordsFor } from '../util/bits.js'
 
 /**
- * Which words of a bitmap are full: the levels above its bits. Level 0 here has a bit for each word of the bitmap, each level above one
- * for each word of the level below.
+ * Which words of a bitmap are full: the levels above its bits. Level 0 here has a bit for each word
+ * of the bitmap, each level above one for each word of the level below.
  */
 export class BitmapSummary {
   #levels: Int32Array[] = []
@@ -29,7 +29,10 @@ export class BitmapSummary {
     this.#clearUpFrom(0, word)
   }
 
-  /** All 1024 words of a leaf have become full or are no longer: above them there are 32 words, and above these one. */
+  /**
+   * All 1024 words of a leaf have become full or are no longer: above them there are 32 words, and
+   * above these one.
+   */
   markLeaf(leaf: number, isFull: boolean): void {
     this.#own()
     const [words, wordsOfWords] = this.#levels as [Int32Array, Int32Array]

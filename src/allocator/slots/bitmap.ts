@@ -39,18 +39,22 @@ const EMPTY = /* @__PURE__ */ new Int32Array(LEAF_WORDS)
 const FULL = /* @__PURE__ */ new Int32Array(LEAF_WORDS).fill(-1)
 
 /**
- * A hierarchical bitmap: level 0 has a bit a slot, and each bit above says that a whole word of 32 bits below is full.
+ * A hierarchical bitmap: level 0 has a bit a slot, and each bit above says that a whole word of 32
+ * bits below is full.
  *
  *     level 1   1 1 0 ...               the first two words below are full
  *     level 0   ffffffff ffffffff 0000000f
  *
- * Finding the lowest free slot descends one word a level: O(log32 n) at any fill, 4 levels for a /12. Memory is a bit a slot and a
- * thirty-first of that; level 0 lies in leaves of 4 KiB, and those that are wholly free or wholly taken by {@link takeRange} cost nothing.
+ * Finding the lowest free slot descends one word a level: O(log32 n) at any fill, 4 levels for a
+ * /12. Memory is a bit a slot and a thirty-first of that; level 0 lies in leaves of 4 KiB, and
+ * those that are wholly free or wholly taken by {@link takeRange} cost nothing.
  *
- * {@link fork} makes a twin that shares all of it until one of both writes: O(n / 32,768), so that a plan can be tried out and dropped. The first
- * write then copies a leaf, and the first that fills a word, or makes room in a full one, the levels above: O(n / 1024).
+ * {@link fork} makes a twin that shares all of it until one of both writes: O(n / 32,768), so that
+ * a plan can be tried out and dropped. The first write then copies a leaf, and the first that fills
+ * a word, or makes room in a full one, the levels above: O(n / 1024).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^30; `INDEX_OUT_OF_RANGE`
+ * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^30;
+ * `INDEX_OUT_OF_RANGE`
  * @example
  * const bitmap = new Bitmap(100)
  * bitmap.take(0)
@@ -79,7 +83,8 @@ export class Bitmap implements Slots {
     this.#leaves = new Array<Int32Array>(count).fill(EMPTY)
     this.#leafUsed = new Int32Array(count)
     this.#leafOwned = new Uint8Array(count)
-    // the last leaf is as long as it has to be, and what lies behind the end counts as taken, so that no search needs to know where the end is
+    // the last leaf is as long as it has to be, and what lies behind the end counts as taken, so
+    // that no search needs to know where the end is
     const last = new Int32Array(words - (count - 1) * LEAF_WORDS)
     fillBehind(last, size - (count - 1) * LEAF_SLOTS)
     this.#leaves[count - 1] = last
@@ -258,7 +263,8 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * The slots as words, the lowest slot in the lowest bit of the first; bits behind the end are 0. A copy. O(n / 32).
+   * The slots as words, the lowest slot in the lowest bit of the first; bits behind the end are 0.
+   * A copy. O(n / 32).
    *
    * @example
    * const bitmap = new Bitmap(40)
@@ -276,9 +282,11 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * What {@link toWords} gave, as a bitmap. The words are used up: the bitmap lives in them. O(n / 32).
+   * What {@link toWords} gave, as a bitmap. The words are used up: the bitmap lives in them. O(n /
+   * 32).
    *
-   * @throws IpamError `INVALID_ARGUMENT` if there are too many or too few words for the size, or bits behind the end
+   * @throws IpamError `INVALID_ARGUMENT` if there are too many or too few words for the size, or
+   * bits behind the end
    * @example
    * Bitmap.fromWords(40, Int32Array.of(0, 2)).nextUsed(0) // 33
    */
@@ -299,7 +307,8 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * A bitmap as compact bytes, with a version and a checksum: a bit a slot, or the ranges that are taken, whatever is shorter. A bitmap has one form. O(n / 32).
+   * A bitmap as compact bytes, with a version and a checksum: a bit a slot, or the ranges that are
+   * taken, whatever is shorter. A bitmap has one form. O(n / 32).
    *
    * @example
    * const bitmap = new Bitmap(1000)
@@ -313,8 +322,9 @@ export class Bitmap implements Slots {
   /**
    * The bitmap that {@link encode} made bytes of. O(n / 32).
    *
-   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, bytes that are missing or too many, slots beyond the last,
-   *   the longer one of the two forms, damage by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
+   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, bytes
+   *   that are missing or too many, slots beyond the last, the longer one of the two forms, damage
+   *   by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
    * @example
    * Bitmap.decode(Uint8Array.of(2, 1, 232, 7, 1, 100, 49, 97, 156, 155, 218)).used // 50
    */
@@ -335,8 +345,8 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * A bit a slot as Base64 with padding, the lowest slot in the lowest bit of the first byte, without the size: 175 kB for a million slots, of
-   * any fill. For a field of an object. O(n / 32).
+   * A bit a slot as Base64 with padding, the lowest slot in the lowest bit of the first byte,
+   * without the size: 175 kB for a million slots, of any fill. For a field of an object. O(n / 32).
    *
    * @example
    * const bitmap = new Bitmap(12)
@@ -351,7 +361,8 @@ export class Bitmap implements Slots {
   /**
    * What {@link toBase64} wrote, for a bitmap of `size`. O(n / 32).
    *
-   * @throws IpamError `MALFORMED_BYTES` for a text of another length, what is no Base64, bits behind the last slot; `INVALID_ARGUMENT`
+   * @throws IpamError `MALFORMED_BYTES` for a text of another length, what is no Base64, bits
+   * behind the last slot; `INVALID_ARGUMENT`
    * @example
    * Bitmap.fromBase64(12, 'Agg=').nextUsed(2) // 11
    */

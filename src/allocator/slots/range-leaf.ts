@@ -1,11 +1,18 @@
 /** Ranges of a leaf, at most. */
 const MOST = 192
-/** A leaf that is left with fewer than this is joined with a neighbour, or given some of what that has. */
+/**
+ * A leaf that is left with fewer than this is joined with a neighbour, or given some of what that
+ * has.
+ */
 const LEAST = 64
-/** The array of a leaf grows by so many ranges, and shrinks when there is room for twice as many. */
+/**
+ * The array of a leaf grows by so many ranges, and shrinks when there is room for twice as many.
+ */
 const STEP = 16
 
-/** Where each range begins and ends: 8 bytes a range where every slot is below 2^32, and 16 beyond. */
+/**
+ * Where each range begins and ends: 8 bytes a range where every slot is below 2^32, and 16 beyond.
+ */
 type Ends = Uint32Array | Float64Array
 
 /**
@@ -14,7 +21,8 @@ type Ends = Uint32Array | Float64Array
  *     |####|=====|##|=================|     # taken   = free
  *           5   9    12             28      what the array has: 5, 9, 12, 28
  *
- * The array is as long as it has to be, with room for a few ranges more: a leaf that is a third full takes a third of the bytes.
+ * The array is as long as it has to be, with room for a few ranges more: a leaf that is a third
+ * full takes a third of the bytes.
  */
 export class RangeLeaf {
   count = 0

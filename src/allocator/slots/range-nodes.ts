@@ -2,12 +2,15 @@ import type { RangeLeaf } from './range-leaf.js'
 
 /** Children of an inner node, at most. */
 const MOST = 64
-/** An inner node that is left with fewer than this is joined with a neighbour, or given some of what that has. */
+/**
+ * An inner node that is left with fewer than this is joined with a neighbour, or given some of what
+ * that has.
+ */
 const LEAST = 16
 
 /**
- * A part of a `RangeTree`: ranges in order that neither overlap nor touch. Searches return the leaf that they end in, with the place in
- * its `at`, and make no object.
+ * A part of a `RangeTree`: ranges in order that neither overlap nor touch. Searches return the leaf
+ * that they end in, with the place in its `at`, and make no object.
  */
 export interface RangeNode {
   /** Ranges, or children. */
@@ -29,13 +32,20 @@ export interface RangeNode {
   /** The slot with `rank` ones below it: there is one. */
   freeAt(rank: number): number
   /**
-   * Adds a range that overlaps none, as one with those that it touches: but for one above that begins another leaf.
-   * A node that becomes too large keeps the lower part and returns the upper one.
+   * Adds a range that overlaps none, as one with those that it touches: but for one above that
+   * begins another leaf. A node that becomes too large keeps the lower part and returns the upper
+   * one.
    */
   add(first: number, last: number): RangeNode | undefined
-  /** Takes slots out of the range that has them all: without such a range nothing changes. Returns what `add` returns. */
+  /**
+   * Takes slots out of the range that has them all: without such a range nothing changes. Returns
+   * what `add` returns.
+   */
   cut(first: number, last: number): RangeNode | undefined
-  /** Takes all from the neighbour above, which is to be forgotten, and returns true. If that is too much, they even out. */
+  /**
+   * Takes all from the neighbour above, which is to be forgotten, and returns true. If that is too
+   * much, they even out.
+   */
   join(above: this): boolean
   firstLeaf(): RangeLeaf
   /** A copy, whose first leaf is the next one of the leaf that was copied last. */

@@ -13,16 +13,19 @@ import {
 } from './slots.js'
 
 /**
- * The free ranges of a space that is too large or too sparse for a bitmap, such as an IPv6 /64, in a B+ tree.
+ * The free ranges of a space that is too large or too sparse for a bitmap, such as an IPv6 /64, in
+ * a B+ tree.
  *
  *     |####|=====|##|=================|     # taken   = free
  *           5   9    12         2^52-1      what is kept: 5-9, 12-(2^52-1)
  *
- * Each part of the tree knows how many slots are free in it and how long its longest free range is, so that counting, the n-th free slot and
- * the lowest run of a length need no walk. O(log r) with r free ranges, where nothing else is said. Many free ranges take 10 bytes each where
- * they come in order and 11 to 15 in any other; with more than 2^32 slots it is 18, and 19 to 24.
+ * Each part of the tree knows how many slots are free in it and how long its longest free range is,
+ * so that counting, the n-th free slot and the lowest run of a length need no walk. O(log r) with r
+ * free ranges, where nothing else is said. Many free ranges take 10 bytes each where they come in
+ * order and 11 to 15 in any other; with more than 2^32 slots it is 18, and 19 to 24.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^52; `INDEX_OUT_OF_RANGE`
+ * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^52;
+ * `INDEX_OUT_OF_RANGE`
  * @example
  * const tree = new RangeTree(2 ** 52)
  * tree.takeRange(0, 999_999) // 1000000
@@ -179,7 +182,8 @@ export class RangeTree implements Slots {
       const start = leaf.firstAt(leaf.at)
       const end = leaf.lastAt(leaf.at)
       if (start <= first && last <= end) return 0
-      // a range that only touches is joined where it is, unless it begins a leaf: then it may be another leaf than the one below
+      // a range that only touches is joined where it is, unless it begins a leaf: then it may be
+      // another leaf than the one below
       if (start > last + 1 || (start === last + 1 && leaf.at > 0)) break
       this.#cut(start, end)
       from = Math.min(from, start)
@@ -193,7 +197,10 @@ export class RangeTree implements Slots {
     this.#changed(this.#root.cut(first, last))
   }
 
-  /** The root has become too large for one node and gave away the part `above`, or has one child left. */
+  /**
+   * The root has become too large for one node and gave away the part `above`, or has one child
+   * left.
+   */
   #changed(above: RangeNode | undefined): void {
     if (above !== undefined) this.#root = RangeInner.over(this.#root, above)
     else if (this.#root instanceof RangeInner) this.#root = this.#root.only ?? this.#root

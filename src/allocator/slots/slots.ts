@@ -18,9 +18,11 @@ export interface FreeRunOptions {
 }
 
 /**
- * Which of the numbers 0 to size - 1 are taken. Inside an allocator every address is such a number. Mutable, synchronous, deterministic.
+ * Which of the numbers 0 to size - 1 are taken. Inside an allocator every address is such a number.
+ * Mutable, synchronous, deterministic.
  *
- * Every method throws `INDEX_OUT_OF_RANGE` for a slot that is not a whole number from 0 to size - 1, where nothing else is said.
+ * Every method throws `INDEX_OUT_OF_RANGE` for a slot that is not a whole number from 0 to size -
+ * 1, where nothing else is said.
  */
 export interface Slots {
   /** How many slots there are. */
@@ -46,14 +48,18 @@ export interface Slots {
   /**
    * The first slot of the lowest run of `length` free ones, or -1.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of at least 1, or an offset below 0; both go up to 2^52
+   * @throws IpamError `INVALID_ARGUMENT` for a length or an alignment that is not a whole number of
+   * at least 1, or an offset below 0; both go up to 2^52
    */
   nextFreeRun(length: number, options?: FreeRunOptions): number
   /** How many slots from `first` to `last` are taken. */
   countUsed(first: number, last: number): number
   /** The free slot that has `rank` free ones before it, or -1 if there are not so many. */
   freeAt(rank: number): number
-  /** The free slots in order, as ranges that do not touch. A change while they are read ends in unspecified ranges. */
+  /**
+   * The free slots in order, as ranges that do not touch. A change while they are read ends in
+   * unspecified ranges.
+   */
   freeRanges(): IterableIterator<SlotRange>
   /** As {@link freeRanges}, of the taken slots. */
   usedRanges(): IterableIterator<SlotRange>
@@ -68,7 +74,10 @@ export function assertIndex(index: number, size: number): void {
   }
 }
 
-/** @throws IpamError `INDEX_OUT_OF_RANGE`, and `INVALID_ARGUMENT` if the first slot lies above the last */
+/**
+ * @throws IpamError `INDEX_OUT_OF_RANGE`, and `INVALID_ARGUMENT` if the first slot lies above the
+ * last
+ */
 export function assertRange(first: number, last: number, size: number): void {
   assertIndex(first, size)
   assertIndex(last, size)

@@ -4,8 +4,9 @@ import { lastAtMost } from '../util/search.js'
 import { alignedFrom, type Slots } from './slots.js'
 
 /**
- * Where an address of a family stands, and what books go by: the number of its slot, a text if it is of the space and has none, and a number below
- * 0 or a text that begins with OUTSIDE if it is not of the space.
+ * Where an address of a family stands, and what books go by: the number of its slot, a text if it
+ * is of the space and has none, and a number below 0 or a text that begins with OUTSIDE if it is
+ * not of the space.
  */
 export type SlotId = number | string
 
@@ -31,15 +32,25 @@ export interface Space<A extends Address = Address> {
   take(slotId: SlotId): void
   /** Frees an address. The caller knows that it is of the space. */
   release(slotId: SlotId): void
-  /** The lowest free address, from `from` on if it is given (which itself need not be contained). */
+  /**
+   * The lowest free address, from `from` on if it is given (which itself need not be contained).
+   */
   lowestFree(from?: A): A | undefined
   /** The address of a slot. */
   addressAt(slot: number): A
-  /** The slot of the lowest address that is at least `address`; the number of slots if there is none. */
+  /**
+   * The slot of the lowest address that is at least `address`; the number of slots if there is
+   * none.
+   */
   slotFrom(address: A): number
-  /** The slot that a key tends to, also when there are other ranges beside the one that it lies in. */
+  /**
+   * The slot that a key tends to, also when there are other ranges beside the one that it lies in.
+   */
   slotFor(key: string): number
-  /** The first slot of the lowest run of free addresses one behind the other, which begins at a multiple of `alignment`; or -1. */
+  /**
+   * The first slot of the lowest run of free addresses one behind the other, which begins at a
+   * multiple of `alignment`; or -1.
+   */
   freeRun(count: number, alignment: number): number
 }
 
@@ -54,8 +65,8 @@ export interface RangeStarts {
 }
 
 /**
- * Rendezvous hashing over the ranges, by their sizes, and jump hashing within: only keys that go to what is new go elsewhere when a range is
- * added or one becomes longer. O(ranges).
+ * Rendezvous hashing over the ranges, by their sizes, and jump hashing within: only keys that go to
+ * what is new go elsewhere when a range is added or one becomes longer. O(ranges).
  */
 export function rendezvous(key: string, ranges: RangeStarts): number {
   const { starts, size } = ranges
@@ -74,7 +85,8 @@ export function rendezvous(key: string, ranges: RangeStarts): number {
 }
 
 /**
- * The first slot of the lowest run of free addresses, or -1. Slots follow each other over all ranges; addresses do so only within one:
+ * The first slot of the lowest run of free addresses, or -1. Slots follow each other over all
+ * ranges; addresses do so only within one:
  *
  *     ranges    |--------||---||-----------------|
  *     free      ####|-----------------|####|-----|    each free range is looked at once, and in it the part of each range

@@ -12,8 +12,9 @@ type RangeSet = RangeSet.RangeSet
 const MAX_SLOTS = 2 ** 52
 
 /**
- * The IPv6 part of a pool. Its first 2^52 addresses are numbered through over all ranges, as in `Space4`; the addresses behind
- * those are too many ever to be reached from below, so of them only the taken ones are remembered.
+ * The IPv6 part of a pool. Its first 2^52 addresses are numbered through over all ranges, as in
+ * `Space4`; the addresses behind those are too many ever to be reached from below, so of them only
+ * the taken ones are remembered.
  *
  *     ::/0    |0 ........ 2^52-1|---------------- beyond: a set of keys ----------------|
  */
@@ -140,7 +141,10 @@ export class Space6 implements Space<Address6> {
     return plus(this.#ranges[range]!.first as Address6, slot - this.#starts[range]!)
   }
 
-  /** The first address that has no slot: it lies in the range where the slots end, or is the first of the next one. */
+  /**
+   * The first address that has no slot: it lies in the range where the slots end, or is the first
+   * of the next one.
+   */
   #firstBeyond(): Address6 | undefined {
     let range = this.#starts.length - 1
     while (this.#starts[range]! >= MAX_SLOTS) range--

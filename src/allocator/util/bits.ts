@@ -22,7 +22,10 @@ export function popCountBelow(words: Int32Array, end: number): number {
   return rest === 0 ? count : count + popCount(words[stop]! & ~(-1 << rest))
 }
 
-/** The place of the set bit that has `rank` set ones below it. The word has more than `rank` of them. */
+/**
+ * The place of the set bit that has `rank` set ones below it. The word has more than `rank` of
+ * them.
+ */
 export function selectBit(word: number, rank: number): number {
   let rest = word
   for (let i = 0; i < rank; i++) rest &= rest - 1

@@ -9,7 +9,10 @@ export function hashText(text: string): number {
   return mix(hash)
 }
 
-/** What is added to a state for the next draw: 2^32 divided by the golden ratio, so that states are far from each other. */
+/**
+ * What is added to a state for the next draw: 2^32 divided by the golden ratio, so that states are
+ * far from each other.
+ */
 export const STEP = 0x9e3779b9
 
 /** A number from 0 to less than 1, with 52 bits, for a state. */
@@ -18,8 +21,9 @@ export function drawn(state: number): number {
 }
 
 /**
- * A number from 0 to size - 1 for a hash. When the size grows from n to m, only (m - n) / m of all hashes get another number, and that is one of
- * the new ones: jump consistent hashing (Lamping and Veach, 2014). O(log size).
+ * A number from 0 to size - 1 for a hash. When the size grows from n to m, only (m - n) / m of all
+ * hashes get another number, and that is one of the new ones: jump consistent hashing (Lamping and
+ * Veach, 2014). O(log size).
  *
  * @param size 1 to 2^52
  */

@@ -1,6 +1,9 @@
 import { ReusableMap } from './reusable-map.js'
 
-/** What a {@link MultiMap} keeps its entries in. Whoever writes has just read, and knows whether the key is there. */
+/**
+ * What a {@link MultiMap} keeps its entries in. Whoever writes has just read, and knows whether the
+ * key is there.
+ */
 export interface Entries<K, V> {
   get(key: K): V | undefined
   /** Adds a key that is not there. */
@@ -16,8 +19,9 @@ export interface Entries<K, V> {
 /**
  * A map from a key to one value or, now and then, to several, which have keys of their own.
  *
- * A value stands for itself and becomes a `Map` only when there is a second one: an address has one owner and an owner one address, but for
- * few exceptions, and half a million small lists are what a garbage collector walks through. O(1) amortised, but for listing.
+ * A value stands for itself and becomes a `Map` only when there is a second one: an address has one
+ * owner and an owner one address, but for few exceptions, and half a million small lists are what a
+ * garbage collector walks through. O(1) amortised, but for listing.
  */
 export class MultiMap<K, I, T extends object> {
   readonly #places: Entries<K, T | Map<I, T>>
@@ -74,7 +78,10 @@ export class MultiMap<K, I, T extends object> {
     this.#places.add(key, value)
   }
 
-  /** Removes a value, or the one with its key, if it is there. Returns whether there is none under its key any more. */
+  /**
+   * Removes a value, or the one with its key, if it is there. Returns whether there is none under
+   * its key any more.
+   */
   delete(key: K, value: T): boolean {
     const place = this.#places.get(key)
     if (place !== value) {

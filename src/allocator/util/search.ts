@@ -1,4 +1,7 @@
-/** Index of the last of some ascending numbers that is at most `value`, or -1. Binary search, O(log n). */
+/**
+ * Index of the last of some ascending numbers that is at most `value`, or -1. Binary search, O(log
+ * n).
+ */
 export function lastAtMost(ascending: Float64Array, value: number): number {
   let low = 0
   let high = ascending.length

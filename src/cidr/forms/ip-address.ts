@@ -52,7 +52,10 @@ export function sixToFourRouter(address: Address6): Address4 {
   return ask('a 6to4 address', () => address4(new Peer6(format(address)).inspect6to4().gateway))
 }
 
-/** An IPv4 address behind a prefix of NAT64 that has one of the lengths of RFC 6052 and no host bits. */
+/**
+ * An IPv4 address behind a prefix of NAT64 that has one of the lengths of RFC 6052 and no host
+ * bits.
+ */
 export function toNat64(address: Address4, prefix: Prefix): Address6 {
   return ask('an address for NAT64', () => {
     const embedded = Peer6.fromAddress4Nat64(format(address), formatPrefix(prefix))
@@ -75,7 +78,10 @@ function address4(text: string): Address4 {
   return address
 }
 
-/** What the package refuses, or answers in a form that we do not read, has passed a gate that should have stopped it. */
+/**
+ * What the package refuses, or answers in a form that we do not read, has passed a gate that should
+ * have stopped it.
+ */
 function ask<T>(what: string, question: () => T): T {
   try {
     return question()

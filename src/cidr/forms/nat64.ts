@@ -5,15 +5,19 @@ import { assertAddress } from '../text/checks.js'
 import { assertIPv4 } from './checks.js'
 import { fromNat64, toNat64 } from './ip-address.js'
 
-/** The well-known prefix `64:ff9b::/96` (RFC 6052 section 2.1). It is for IPv4 addresses that are global: section 3.1. */
+/**
+ * The well-known prefix `64:ff9b::/96` (RFC 6052 section 2.1). It is for IPv4 addresses that are
+ * global: section 3.1.
+ */
 export const wellKnownPrefix: Prefix = {
   address: { family: 6, w0: 0x0064ff9b, w1: 0, w2: 0, w3: 0 },
   length: 96,
 }
 
 /**
- * The IPv6 address that stands for an IPv4 address behind a NAT64 with this prefix. Host bits of the prefix do not count. RFC 6052 section
- * 2.2: bits 64 to 71 are zero, and the IPv4 address goes around them. One character an octet, `p` of the prefix, `a` of the address:
+ * The IPv6 address that stands for an IPv4 address behind a NAT64 with this prefix. Host bits of
+ * the prefix do not count. RFC 6052 section 2.2: bits 64 to 71 are zero, and the IPv4 address goes
+ * around them. One character an octet, `p` of the prefix, `a` of the address:
  *
  *     /32   pppp aaaa 0... ....
  *     /40   pppp paaa 0a.. ....
@@ -24,8 +28,8 @@ export const wellKnownPrefix: Prefix = {
  *
  * O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a prefix that is not of 32, 40, 48, 56, 64 or 96 bits of IPv6 with bits 64 to 71 zero, or an
- *   `address` that is no IPv4 address
+ * @throws IpamError `INVALID_ARGUMENT` for a prefix that is not of 32, 40, 48, 56, 64 or 96 bits of
+ *   IPv6 with bits 64 to 71 zero, or an `address` that is no IPv4 address
  * @example
  * Address.format(Nat64.embed(Address.from4(0xc0000221))) // '64:ff9b::c000:221'
  * Address.format(Nat64.embed(Address.from4(0xc0000221), Prefix.parse('2001:db8:122::/48'))) // '2001:db8:122:c000:2:2100::'
@@ -37,11 +41,13 @@ export function embed(address: Address4, prefix: Prefix = wellKnownPrefix): Addr
 }
 
 /**
- * The IPv4 address that an IPv6 address stands for behind a NAT64 with this prefix; `undefined` outside of the prefix, and where bits 64
- * to 71 are not zero, since then it is none of the addresses that {@link embed} makes. What stands behind the IPv4 address is not looked
- * at: RFC 6052 section 2.2 keeps it for later. O(1).
+ * The IPv4 address that an IPv6 address stands for behind a NAT64 with this prefix; `undefined`
+ * outside of the prefix, and where bits 64 to 71 are not zero, since then it is none of the
+ * addresses that {@link embed} makes. What stands behind the IPv4 address is not looked at: RFC
+ * 6052 section 2.2 keeps it for later. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a prefix that {@link embed} refuses, or what is no address
+ * @throws IpamError `INVALID_ARGUMENT` for a prefix that {@link embed} refuses, or what is no
+ * address
  * @example
  * const address = Nat64.extract(Address.parse('2001:db8:122:c000:2:2100::'), Prefix.parse('2001:db8:122::/48'))
  * address && Address.format(address) // '192.0.2.33'

@@ -9,14 +9,17 @@ import { addressOfName } from './ip-address.js'
 import { scanReverseName } from './reverse-scan.js'
 
 /**
- * The prefix that a name of reverse DNS stands for: /32 or /128 for the full name of an address, as `Address.reverseName` writes it, less
- * for the name of a zone, which ends on the border of an octet (IPv4) or a nibble (IPv6). RFC 1035 section 3.5, RFC 3596 section 2.5.
+ * The prefix that a name of reverse DNS stands for: /32 or /128 for the full name of an address, as
+ * `Address.reverseName` writes it, less for the name of a zone, which ends on the border of an
+ * octet (IPv4) or a nibble (IPv6). RFC 1035 section 3.5, RFC 3596 section 2.5.
  *
- * Letters may be of either case, and one final dot may stand. Anything else is refused: octets with leading zeros, labels of services
- * before the address, and the classless names of RFC 2317 (`0/25.2.0.192.in-addr.arpa`), whose zone is free in what it calls them.
- * Looks at no more than 73 characters. O(1).
+ * Letters may be of either case, and one final dot may stand. Anything else is refused: octets with
+ * leading zeros, labels of services before the address, and the classless names of RFC 2317
+ * (`0/25.2.0.192.in-addr.arpa`), whose zone is free in what it calls them. Looks at no more than 73
+ * characters. O(1).
  *
- * @throws IpamError `MALFORMED_REVERSE_NAME` with the position and the reason; `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_REVERSE_NAME` with the position and the reason; `INVALID_ARGUMENT`
+ * if `text` is no string
  * @example
  * Prefix.format(ReverseName.parse('5.2.0.192.in-addr.arpa')) // '192.0.2.5/32'
  * Prefix.format(ReverseName.parse('8.B.D.0.1.0.0.2.IP6.ARPA.')) // '2001:db8::/32'
@@ -40,11 +43,12 @@ export function safeParse(text: string): Result<Prefix, 'MALFORMED_REVERSE_NAME'
 }
 
 /**
- * The name of the zone of a prefix, in lower case without a final dot; host bits do not count. `parse(format(p))` is `Prefix.masked(p)`.
- * O(1).
+ * The name of the zone of a prefix, in lower case without a final dot; host bits do not count.
+ * `parse(format(p))` is `Prefix.masked(p)`. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a length that is no multiple of 8 (IPv4) or 4 (IPv6): {@link zones} names the zones of any
- *   prefix; and, or `INVALID_PREFIX_LENGTH`, for what is no prefix
+ * @throws IpamError `INVALID_ARGUMENT` for a length that is no multiple of 8 (IPv4) or 4 (IPv6):
+ *   {@link zones} names the zones of any prefix; and, or `INVALID_PREFIX_LENGTH`, for what is no
+ *   prefix
  * @example
  * ReverseName.format(Prefix.parse('10.20.0.0/16')) // '20.10.in-addr.arpa'
  * ReverseName.format(Prefix.parse('2001:db8::/32')) // '8.b.d.0.1.0.0.2.ip6.arpa'
@@ -61,8 +65,9 @@ export function format(prefix: Prefix): string {
 }
 
 /**
- * The names of the zones that make a prefix up, in the order of their addresses: one if it ends on a border of octets or nibbles, otherwise
- * those of the subnets that end on the next one. At most 128 (IPv4) or 8 (IPv6) of them. O(names).
+ * The names of the zones that make a prefix up, in the order of their addresses: one if it ends on
+ * a border of octets or nibbles, otherwise those of the subnets that end on the next one. At most
+ * 128 (IPv4) or 8 (IPv6) of them. O(names).
  *
  * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT` for what is no prefix
  * @example

@@ -1,4 +1,7 @@
-/** A name of four octets or 32 nibbles in lower case without a final dot: nothing else about it is left to be checked. */
+/**
+ * A name of four octets or 32 nibbles in lower case without a final dot: nothing else about it is
+ * left to be checked.
+ */
 export interface FullReverseName {
   readonly family: 4 | 6
   readonly name: string
@@ -6,7 +9,9 @@ export interface FullReverseName {
 
 /** A name that has passed, and how many bits its labels stand for. */
 export interface ScannedName {
-  /** The name with a label `0` in the place of each that it leaves out: that of the first address. */
+  /**
+   * The name with a label `0` in the place of each that it leaves out: that of the first address.
+   */
   readonly full: FullReverseName
   readonly length: number
 }
@@ -21,7 +26,10 @@ const MAX_NAME_LENGTH = 73
 const DOMAIN4 = 'in-addr.arpa'
 const DOMAIN6 = 'ip6.arpa'
 
-/** Reads `text` as a reverse name, or says what is wrong with it. Looks at no more than 73 characters. */
+/**
+ * Reads `text` as a reverse name, or says what is wrong with it. Looks at no more than 73
+ * characters.
+ */
 export function scanReverseName(text: string): ScannedName | NameProblem {
   if (text.length > MAX_NAME_LENGTH) {
     return { position: MAX_NAME_LENGTH, problem: 'longer than any reverse name of an address' }

@@ -6,7 +6,10 @@ import { sixToFourRouter } from './ip-address.js'
 
 /** What a 6to4 address holds (RFC 3056 section 2). */
 export interface SixToFour {
-  /** The IPv4 address of the 6to4 router of the site: `V4ADDR` in the RFC. One that is not global makes the address invalid there. */
+  /**
+   * The IPv4 address of the 6to4 router of the site: `V4ADDR` in the RFC. One that is not global
+   * makes the address invalid there.
+   */
   readonly router: Address4
   /** The subnet within the site, `SLA ID` in the RFC: 0 to 65535. */
   readonly slaId: number
@@ -15,7 +18,8 @@ export interface SixToFour {
 }
 
 /**
- * What a 6to4 address, one of `2002::/16`, says about its site; `undefined` for any other address. RFC 3056 section 2. O(1).
+ * What a 6to4 address, one of `2002::/16`, says about its site; `undefined` for any other address.
+ * RFC 3056 section 2. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for what is no address
  * @example

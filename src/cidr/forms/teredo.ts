@@ -8,16 +8,22 @@ export interface Teredo {
   readonly server: Address4
   /** All 16 bits of them; RFC 5991 fills twelve with random ones. */
   readonly flags: number
-  /** The highest of the flags: the client said that its NAT is a cone NAT. RFC 5991 deprecates it. */
+  /**
+   * The highest of the flags: the client said that its NAT is a cone NAT. RFC 5991 deprecates it.
+   */
   readonly cone: boolean
   /** The mapped UDP port of the client: 0 to 65535. In the address its bits are inverted. */
   readonly port: number
-  /** The mapped IPv4 address of the client, which is that of its NAT. In the address its bits are inverted. */
+  /**
+   * The mapped IPv4 address of the client, which is that of its NAT. In the address its bits are
+   * inverted.
+   */
   readonly client: Address4
 }
 
 /**
- * What a Teredo address, one of `2001::/32`, says about its client; `undefined` for any other address. RFC 4380 section 4. O(1).
+ * What a Teredo address, one of `2001::/32`, says about its client; `undefined` for any other
+ * address. RFC 4380 section 4. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for what is no address
  * @example

@@ -6,7 +6,10 @@ import { assertAddress, assertText, shown } from '../text/checks.js'
 import { scanUrlHost } from './url-scan.js'
 import { encodeZone, MAX_ZONE_LENGTH } from './url-zone.js'
 
-/** An address as the host of a URL or of an endpoint, with what may stand beside it. What the text does not have is not there. */
+/**
+ * An address as the host of a URL or of an endpoint, with what may stand beside it. What the text
+ * does not have is not there.
+ */
 export interface UrlHost {
   readonly address: Address
   /** The IPv6 zone, decoded: `eth0`. */
@@ -16,16 +19,18 @@ export interface UrlHost {
 }
 
 /**
- * Reads the host of an endpoint (`10.0.0.1:6443`, `[fd00::1]:6443`, either without the port) or of a URL (`https://[fd00::1]:6443/path`), which
- * has to be an address: RFC 3986 section 3.2.2. IPv6 stands in brackets, its zone behind `%25` and percent-encoded (RFC 6874, which
- * RFC 9844 has withdrawn; Go's net/url reads it all the same). What a URL has behind host and port is not looked at. O(1): no more
- * than about 350 characters are, however long the text is.
+ * Reads the host of an endpoint (`10.0.0.1:6443`, `[fd00::1]:6443`, either without the port) or of
+ * a URL (`https://[fd00::1]:6443/path`), which has to be an address: RFC 3986 section 3.2.2. IPv6
+ * stands in brackets, its zone behind `%25` and percent-encoded (RFC 6874, which RFC 9844 has
+ * withdrawn; Go's net/url reads it all the same). What a URL has behind host and port is not looked
+ * at. O(1): no more than about 350 characters are, however long the text is.
  *
- * Stricter than Go's net/url: no user information, no empty port, no port above 65535 or with leading zeros. Unlike its
- * `netip.ParseAddrPort`, which takes `[fe80::1%eth0]:443`, a zone is in the form of URLs.
+ * Stricter than Go's net/url: no user information, no empty port, no port above 65535 or with
+ * leading zeros. Unlike its `netip.ParseAddrPort`, which takes `[fe80::1%eth0]:443`, a zone is in
+ * the form of URLs.
  *
- * @throws IpamError `MALFORMED_URL_HOST` with the position and the reason, and with `name` if all is well but the host is a DNS name;
- *   `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_URL_HOST` with the position and the reason, and with `name` if all
+ *   is well but the host is a DNS name; `INVALID_ARGUMENT` if `text` is no string
  * @example
  * const endpoint = UrlHost.parse('https://[fe80::1%25eth0]:6443/healthz')
  * endpoint.port // 6443
@@ -50,11 +55,12 @@ export function safeParse(text: string): Result<UrlHost, 'MALFORMED_URL_HOST'> {
 }
 
 /**
- * The host as it stands in a URL or an endpoint: IPv6 in brackets, its zone percent-encoded, then the port if there is one.
- * `parse(format(h))` equals `h`. O(1).
+ * The host as it stands in a URL or an endpoint: IPv6 in brackets, its zone percent-encoded, then
+ * the port if there is one. `parse(format(h))` equals `h`. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address, a port that is not a whole number from 0 to 65535, a zone beside IPv4, and
- *   a zone that is empty, longer than 64 characters or has others than letters, digits, blanks and `-._~!$&'()*+,;=:%`
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address, a port that is not a whole number
+ *   from 0 to 65535, a zone beside IPv4, and a zone that is empty, longer than 64 characters or has
+ *   others than letters, digits, blanks and `-._~!$&'()*+,;=:%`
  * @example
  * UrlHost.format({ address: Address.parse('fd00::1'), port: 6443 }) // '[fd00::1]:6443'
  * UrlHost.format({ address: Address.parse('fe80::1'), zone: 'Ethernet 2' }) // '[fe80::1%25Ethernet%202]'

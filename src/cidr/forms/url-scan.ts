@@ -53,7 +53,10 @@ export function scanUrlHost(text: string): ScannedHost | HostProblem {
   return { address, ...(zone === undefined ? {} : { zone }), ...(port < 0 ? {} : { port }) }
 }
 
-/** Where the host of a URL begins, behind `scheme://` (RFC 3986 section 3.1); 0 for a text that has no scheme. */
+/**
+ * Where the host of a URL begins, behind `scheme://` (RFC 3986 section 3.1); 0 for a text that has
+ * no scheme.
+ */
 function endOfScheme(text: string): number {
   const stop = Math.min(text.length, MAX_SCHEME_LENGTH)
   let i = 0
@@ -100,7 +103,10 @@ function scanPlainHost(text: string, start: number): Host | HostProblem {
     : { position: positionOf(address), problem: problemOf(address).words }
 }
 
-/** A name by RFC 1123 section 2.1 whose last label is no number: `127.1` and `0x7f000001` are addresses to some, and names to nobody. */
+/**
+ * A name by RFC 1123 section 2.1 whose last label is no number: `127.1` and `0x7f000001` are
+ * addresses to some, and names to nobody.
+ */
 function isDnsName(host: string): boolean {
   const labels = host.split('.')
   const isRooted = labels.at(-1) === ''
@@ -128,7 +134,10 @@ function portProblem(text: string, start: number, digits: string): HostProblem |
   return isLonger || Number(digits) > MAX_PORT ? { position: start, problem: 'a port above 65535' } : undefined
 }
 
-/** What may not stand behind host and port: anything behind an endpoint, anything but path, query and fragment in a URL. */
+/**
+ * What may not stand behind host and port: anything behind an endpoint, anything but path, query
+ * and fragment in a URL.
+ */
 function tailProblem(text: string, end: number, isUrl: boolean): HostProblem | undefined {
   const next = text.charAt(end)
   return next === '' || (isUrl && isHostEnd(next)) ? undefined : unexpected(text, end)
@@ -139,7 +148,10 @@ function unexpected(text: string, position: number): HostProblem {
   return { position, problem: isUserInfo ? 'user information is not allowed' : 'unexpected character' }
 }
 
-/** What the signs within the length of a host, and before anything that ends one, say about it as a whole. */
+/**
+ * What the signs within the length of a host, and before anything that ends one, say about it as a
+ * whole.
+ */
 function authorityProblem(text: string, start: number): HostProblem | undefined {
   let colons = 0
   for (let i = start; i <= start + MAX_NAME_LENGTH && !isHostEnd(text.charAt(i)); i++) {

@@ -2,13 +2,17 @@
 export const MAX_ZONE_LENGTH = 64
 
 /**
- * What a zone may be made of, as far as it is no letter or digit: the first four as they are, the others as escapes. Those are what Go's
- * net/url lets through as well; no system has a slash in the name of an interface.
+ * What a zone may be made of, as far as it is no letter or digit: the first four as they are, the
+ * others as escapes. Those are what Go's net/url lets through as well; no system has a slash in the
+ * name of an interface.
  */
 const PLAIN_SIGNS = '-._~'
 const ESCAPED_SIGNS = "!$&'()*+,;=: %"
 
-/** A zone as it stands in a URL behind `%25` (RFC 6874 section 2), or `undefined` if it cannot stand there. */
+/**
+ * A zone as it stands in a URL behind `%25` (RFC 6874 section 2), or `undefined` if it cannot stand
+ * there.
+ */
 export function encodeZone(zone: string): string | undefined {
   if (zone === '' || zone.length > MAX_ZONE_LENGTH) return undefined
   let encoded = ''

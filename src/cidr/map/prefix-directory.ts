@@ -2,15 +2,18 @@ import { maskWord } from '../nouns/prefix-core.js'
 import { lengthOf } from './trie-entries.js'
 
 /**
- * A shortcut into a `PrefixTrie`: a table over a window of address bits, `skip` to `end - 1`, for the addresses that share the bits
- * before it. A lookup there reads one slot and begins where the descent from the top would be after `end` bits.
+ * A shortcut into a `PrefixTrie`: a table over a window of address bits, `skip` to `end - 1`, for
+ * the addresses that share the bits before it. A lookup there reads one slot and begins where the
+ * descent from the top would be after `end` bits.
  *
  *     10.32.7.9    0000 1010 0010 0000 0000 0111 0000 1001     with skip = 8, end = 24
  *                  |- base-| |----- slot ------| |- trie -|
  *
- * A slot has two references: to the longest entry of less than `end` bits, which a lookup ends with if the trie has none below; and to
- * the topmost part of the trie with `end` or more bits. Entries that end in the first half of the window stand in a second, coarse table,
- * and of those of `skip` bits or less only the longest counts: so no entry is written to more than about 2^(window / 2) places.
+ * A slot has two references: to the longest entry of less than `end` bits, which a lookup ends with
+ * if the trie has none below; and to the topmost part of the trie with `end` or more bits. Entries
+ * that end in the first half of the window stand in a second, coarse table, and of those of `skip`
+ * bits or less only the longest counts: so no entry is written to more than about 2^(window / 2)
+ * places.
  *
  * The trie tells the directory of each change; it says nothing that the trie alone would not.
  */
@@ -119,12 +122,18 @@ export class PrefixDirectory {
     for (let i = first; i < stop; i += step) if (table[i] === entry) table[i] = heir
   }
 
-  /** @param top what is now the topmost part of the trie with `end` or more bits, on the way to the key */
+  /**
+   * @param top what is now the topmost part of the trie with `end` or more bits, on the way to the
+   * key
+   */
   topAdded(top: number, key: Int32Array): void {
     if (this.has(key)) this.table[(this.slotOf(key) << 1) + 1] = top
   }
 
-  /** The part `top` has gone from the way to the key, and `heir`, or nothing (0), has taken its place. */
+  /**
+   * The part `top` has gone from the way to the key, and `heir`, or nothing (0), has taken its
+   * place.
+   */
   topRemoved(top: number, heir: number, key: Int32Array): void {
     if (!this.has(key)) return
     const i = (this.slotOf(key) << 1) + 1

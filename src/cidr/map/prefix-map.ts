@@ -12,16 +12,18 @@ export interface PrefixEntry<V> {
 }
 
 /**
- * Values by prefix, of both families, with the questions that a routing table answers: which entry covers an address most closely, which
- * ones cover it at all, what lies inside a prefix. Host bits of a key do not count. Mutable, as a `Map`; an IPv4 prefix never covers an
- * IPv6 address, mapped or not.
+ * Values by prefix, of both families, with the questions that a routing table answers: which entry
+ * covers an address most closely, which ones cover it at all, what lies inside a prefix. Host bits
+ * of a key do not count. Mutable, as a `Map`; an IPv4 prefix never covers an IPv6 address, mapped
+ * or not.
  *
- * The order is all IPv4, then all IPv6, each ascending, a shorter prefix before the longer ones that begin at the same address. A map may
- * change while it is iterated over: the iteration continues behind the prefix that it was at, so it shows each entry at most once, shows
- * what is set ahead of it, and does not show what is deleted before it comes there.
+ * The order is all IPv4, then all IPv6, each ascending, a shorter prefix before the longer ones
+ * that begin at the same address. A map may change while it is iterated over: the iteration
+ * continues behind the prefix that it was at, so it shows each entry at most once, shows what is
+ * set ahead of it, and does not show what is deleted before it comes there.
  *
- * At most 8,388,607 prefixes of each family. One takes about 42 bytes (IPv4) or 57 (IPv6), with the reference to its value; the room of
- * deleted ones is used again, and given back by `clear()`.
+ * At most 8,388,607 prefixes of each family. One takes about 42 bytes (IPv4) or 57 (IPv6), with the
+ * reference to its value; the room of deleted ones is used again, and given back by `clear()`.
  *
  * @example
  * const sites = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 'all'], [Prefix.parse('10.7.0.0/16'), 'Oslo']])
@@ -61,9 +63,11 @@ export class PrefixMap<V> {
   }
 
   /**
-   * Sets the value of exactly this prefix, host bits cleared. O(length of the prefix), as is every question about one prefix or address.
+   * Sets the value of exactly this prefix, host bits cleared. O(length of the prefix), as is every
+   * question about one prefix or address.
    *
-   * @throws IpamError `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for what is no prefix, or if the map is full
+   * @throws IpamError `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for what is no prefix, or if the
+   * map is full
    * @example
    * new PrefixMap<number>().set(Prefix.parse('10.0.0.77/8'), 1).get(Prefix.parse('10.0.0.0/8')) // 1
    */
@@ -74,7 +78,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * The value of exactly this prefix, host bits cleared, or `undefined`: {@link has} tells a value that is `undefined` from none.
+   * The value of exactly this prefix, host bits cleared, or `undefined`: {@link has} tells a value
+   * that is `undefined` from none.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
@@ -88,7 +93,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * Whether the map has exactly this prefix, host bits cleared, be it with `undefined` as its value.
+   * Whether the map has exactly this prefix, host bits cleared, be it with `undefined` as its
+   * value.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
@@ -100,7 +106,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * Takes exactly this prefix out of the map, host bits cleared, and tells whether it was there. Those inside it stay.
+   * Takes exactly this prefix out of the map, host bits cleared, and tells whether it was there.
+   * Those inside it stay.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
@@ -127,7 +134,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * The longest prefix of the map that has this address, or all of this prefix, with its value; `undefined` if there is none.
+   * The longest prefix of the map that has this address, or all of this prefix, with its value;
+   * `undefined` if there is none.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
@@ -145,8 +153,9 @@ export class PrefixMap<V> {
   }
 
   /**
-   * The value of the longest prefix of the map that has this address, or `undefined`: the quickest question, which makes no object. A value
-   * that is `undefined` itself looks the same as none: {@link longestMatch} tells them apart.
+   * The value of the longest prefix of the map that has this address, or `undefined`: the quickest
+   * question, which makes no object. A value that is `undefined` itself looks the same as none:
+   * {@link longestMatch} tells them apart.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    * @example
@@ -180,7 +189,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * All entries inside a prefix, that of the prefix itself with them, in order. O(length of the prefix + how many they are).
+   * All entries inside a prefix, that of the prefix itself with them, in order. O(length of the
+   * prefix + how many they are).
    *
    * @param options `limit`: the most entries to return, from 1 on; the first ones. Default: all.
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
@@ -240,7 +250,9 @@ export class PrefixMap<V> {
     return this.entries()
   }
 
-  /** The bits of the prefix are those of the address: nothing but the value is read for the result. */
+  /**
+   * The bits of the prefix are those of the address: nothing but the value is read for the result.
+   */
   #longestMatch4(address: Address4): PrefixEntry<V> | undefined {
     const { value } = address
     if (!isWord(value)) invalid('address', address)
@@ -269,7 +281,9 @@ export class PrefixMap<V> {
     return isAddress(member) ? this.#aimAtAddress(member) : this.#aimAtPrefix(member, length as number)
   }
 
-  /** `length` is that of the prefix, read once: a getter may answer something else the next time. */
+  /**
+   * `length` is that of the prefix, read once: a getter may answer something else the next time.
+   */
   #aimAtPrefix(prefix: Prefix, length: number): PrefixTrie<V> {
     const address = prefix?.address
     if (address === undefined || address === null) return invalid('prefix', prefix)
@@ -277,7 +291,10 @@ export class PrefixMap<V> {
     return this.#aimAtAddress(address, length)
   }
 
-  /** The trie that may have the address, and in its key now has the first `length` bits of it, or all. */
+  /**
+   * The trie that may have the address, and in its key now has the first `length` bits of it, or
+   * all.
+   */
   #aimAtAddress(address: Address, length?: number): PrefixTrie<V> {
     const family = address?.family
     if (family === 4) {
@@ -322,7 +339,10 @@ function invalid(argument: keyof typeof EXPECTED, given: unknown): never {
   refuse(argument, EXPECTED[argument], partsOf(given))
 }
 
-/** The parts that an address or a prefix has, as far as they are there: nothing else is looked at, since it may be large. */
+/**
+ * The parts that an address or a prefix has, as far as they are there: nothing else is looked at,
+ * since it may be large.
+ */
 function partsOf(given: unknown): string {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return shown(given)
   const parts: string[] = []

@@ -3,14 +3,15 @@ import { PrefixDirectory } from './prefix-directory.js'
 import { commonStart, FREE, lengthOf, samplePlaces } from './trie-entries.js'
 
 /**
- * Entries by prefix, of one family: a binary trie without the nodes that have one child and no entry (Patricia), in two arrays of
- * integers. The inside of a `PrefixMap`, which checks arguments and writes them to `key`.
+ * Entries by prefix, of one family: a binary trie without the nodes that have one child and no
+ * entry (Patricia), in two arrays of integers. The inside of a `PrefixMap`, which checks arguments
+ * and writes them to `key`.
  *
  *     branch   | left | right |               the two halves behind the first bit that its entries do not share
  *     entry    | below | word 0 | word 1 ...  what has this prefix too and is longer; the bits of the prefix
  *
- * A branch does not know its bits: a descent tests one bit a branch and compares at the next entry, which is where it would have to stop.
- * An entry keeps its place as long as it is there.
+ * A branch does not know its bits: a descent tests one bit a branch and compares at the next entry,
+ * which is where it would have to stop. An entry keeps its place as long as it is there.
  *
  * A reference is one integer, so that a descent knows what is next before it reads it:
  *
@@ -20,8 +21,8 @@ import { commonStart, FREE, lengthOf, samplePlaces } from './trie-entries.js'
  *
  * From 256 entries on a `PrefixDirectory` leads past the first levels.
  *
- * One class and a long file, since search, change and removal all work on the same private arrays: an object between would be one more step to
- * memory in each step of a descent.
+ * One class and a long file, since search, change and removal all work on the same private arrays:
+ * an object between would be one more step to memory in each step of a descent.
  */
 export class PrefixTrie<V> {
   /** The prefix or address that the next call is about, host bits cleared; and a word of zeros. */
@@ -183,7 +184,8 @@ export class PrefixTrie<V> {
       if (ref > 0 && bitOf(this.key, ref >>> 23) === 0) parts.push(this.#branches[((ref & INDEX) << 1) + 1]!)
       ref = this.#next(ref)
     }
-    // now all below begins with the common bits, and either has those of the key or is to the left or to the right of it
+    // now all below begins with the common bits, and either has those of the key or is to the left
+    // or to the right of it
     if (common < length) {
       if (bitOf(this.key, common) === 0) parts.push(ref)
     } else parts.push(ref < 0 && lengthOf(ref) === length ? this.#below(ref) : ref)
@@ -383,7 +385,10 @@ export class PrefixTrie<V> {
     if (--this.#untilReview <= 0) this.#review()
   }
 
-  /** Makes the directory that fits the entries: as many slots as entries, or up to twice that, where nearly all of them are. */
+  /**
+   * Makes the directory that fits the entries: as many slots as entries, or up to twice that, where
+   * nearly all of them are.
+   */
   #review(): void {
     const size = this.#size
     this.#untilReview = Math.max(DIRECTORY_FROM, size) >> 1

@@ -1,4 +1,5 @@
-// The entries of a `PrefixTrie`: each is a reference to what lies below it, or that it is free, and the words of its address behind that.
+// The entries of a `PrefixTrie`: each is a reference to what lies below it, or that it is free, and
+// the words of its address behind that.
 
 /** A length that no reference has: that of an entry which is free. */
 export const FREE = 255
@@ -27,8 +28,9 @@ export function samplePlaces(entries: Int32Array, end: number, stride: number): 
 }
 
 /**
- * How many first bits nearly all of some entries share, up to `most`; the first of them that has these is written to `base`. One pass over
- * them for each of a few candidates: if nearly all are alike, one of these is of them.
+ * How many first bits nearly all of some entries share, up to `most`; the first of them that has
+ * these is written to `base`. One pass over them for each of a few candidates: if nearly all are
+ * alike, one of these is of them.
  *
  * @param entries integers in which the words of an entry stand from each of `places` on
  */

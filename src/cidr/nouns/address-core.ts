@@ -12,11 +12,12 @@ export type { Address, Address4, Address6, Family } from './types.js'
 import type { Address, Address4, Family } from './types.js'
 
 /**
- * Reads an address strictly, with the rules of Go's net/netip: no leading zeros, no short forms, no white space, no zone
- * unless asked for. A profile of `options` changes what counts. Looks at no more than about a hundred characters. O(1).
+ * Reads an address strictly, with the rules of Go's net/netip: no leading zeros, no short forms, no
+ * white space, no zone unless asked for. A profile of `options` changes what counts. Looks at no
+ * more than about a hundred characters. O(1).
  *
- * @throws IpamError `MALFORMED_ADDRESS` with the position, the reason and, where only the form is wrong, what to write instead;
- *   `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_ADDRESS` with the position, the reason and, where only the form is
+ *   wrong, what to write instead; `INVALID_ARGUMENT` if `text` is no string
  * @example
  * Address.format(Address.parse('FD00:0:0:0:0:0:0:1')) // 'fd00::1'
  */
@@ -44,7 +45,8 @@ export function safeParse(text: string, options?: TextOptions): Result<Address, 
 }
 
 /**
- * A failure of {@link safeParse} in the words of Go's `netip.ParseAddr`, which admission webhooks written in Go repeat.
+ * A failure of {@link safeParse} in the words of Go's `netip.ParseAddr`, which admission webhooks
+ * written in Go repeat.
  *
  * @example
  * const result = Address.safeParse('1.2.3.4x')
@@ -90,8 +92,8 @@ export function from4(value: number): Address4 {
 /**
  * The address of a family with the given numeric value.
  *
- * @throws IpamError `INVALID_ARGUMENT` if `value` is no bigint, is below 0 or above the last address of the family, or for a family that
- *   is neither 4 nor 6
+ * @throws IpamError `INVALID_ARGUMENT` if `value` is no bigint, is below 0 or above the last
+ *   address of the family, or for a family that is neither 4 nor 6
  * @example
  * Address.format(Address.fromBigInt(6, 1n)) // '::1'
  */
@@ -122,7 +124,8 @@ export function toBigInt(address: Address): bigint {
 }
 
 /**
- * Orders addresses: all IPv4 before all IPv6, then by value. A negative number, 0 or a positive number, for `sort`.
+ * Orders addresses: all IPv4 before all IPv6, then by value. A negative number, 0 or a positive
+ * number, for `sort`.
  *
  * @example
  * Address.compare(Address.parse('10.0.0.2'), Address.parse('10.0.0.10')) < 0 // true
@@ -144,7 +147,8 @@ export function equals(left: Address, right: Address): boolean {
 }
 
 /**
- * A key for a `Map` or `Set`: equal exactly for equal addresses, over both families. Not meant to be read or stored. O(1).
+ * A key for a `Map` or `Set`: equal exactly for equal addresses, over both families. Not meant to
+ * be read or stored. O(1).
  *
  * @example
  * Address.key(Address.parse('fd00::1')) === Address.key(Address.parse('fd00:0::1')) // true
@@ -209,8 +213,9 @@ export function previous(address: Address): Address | undefined {
 /**
  * The address `offset` further on (back, if negative). A `number` is the faster of the two. O(1).
  *
- * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family; `INVALID_ARGUMENT` if `offset` is neither a
- *   bigint nor a whole number within 2^53, beyond which numbers are no longer exact
+ * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family;
+ *   `INVALID_ARGUMENT` if `offset` is neither a bigint nor a whole number within 2^53, beyond which
+ *   numbers are no longer exact
  * @example
  * Address.format(Address.add(Address.parse('10.0.0.1'), 5n)) // '10.0.0.6'
  */
@@ -252,7 +257,8 @@ function addNumber(address: Address, offset: number): Address {
     if (value < 0 || value > 0xffffffff) throw outOfRange(address, offset)
     return { family: 4, value }
   }
-  // in two parts, since a word and 53 bits make more than a number holds; what a word cannot take is carried on to the next
+  // in two parts, since a word and 53 bits make more than a number holds; what a word cannot take
+  // is carried on to the next
   const high = Math.floor(offset / WORDS)
   let sum = address.w3 + (offset - high * WORDS)
   const w3 = sum >>> 0

@@ -18,7 +18,8 @@ export function toBytes(address: Address): Uint8Array {
 /**
  * The address of 4 or 16 bytes in network order. O(1).
  *
- * @throws IpamError `MALFORMED_BYTES` for any other number of bytes; `INVALID_ARGUMENT` for what is no Uint8Array
+ * @throws IpamError `MALFORMED_BYTES` for any other number of bytes; `INVALID_ARGUMENT` for what is
+ * no Uint8Array
  * @example
  * Address.format(Address.fromBytes(Uint8Array.of(192, 0, 2, 1))) // '192.0.2.1'
  */
@@ -45,7 +46,8 @@ export function toMapped(address: Address4): Address6 {
 }
 
 /**
- * The IPv4 address of an IPv4-mapped IPv6 address; any other address is returned as it is. Go's netip calls it the same. O(1).
+ * The IPv4 address of an IPv4-mapped IPv6 address; any other address is returned as it is. Go's
+ * netip calls it the same. O(1).
  *
  * @example
  * Address.format(Address.unmap(Address.parse('::ffff:1.2.3.4'))) // '1.2.3.4'
@@ -55,7 +57,8 @@ export function unmap(address: Address): Address {
 }
 
 /**
- * The name under which DNS keeps the PTR record of an address, without a final dot: RFC 1035 section 3.5, RFC 3596 section 2.5. O(1).
+ * The name under which DNS keeps the PTR record of an address, without a final dot: RFC 1035
+ * section 3.5, RFC 3596 section 2.5. O(1).
  *
  * @example
  * Address.reverseName(Address.parse('192.0.2.5')) // '5.2.0.192.in-addr.arpa'

@@ -18,7 +18,8 @@ import { write6 } from '../text/text6.js'
 import * as Address from './address-core.js'
 
 /**
- * An address with a prefix length, such as `10.0.0.5/24`. Host bits may be set: {@link masked} clears them.
+ * An address with a prefix length, such as `10.0.0.5/24`. Host bits may be set: {@link masked}
+ * clears them.
  */
 export interface Prefix {
   readonly address: Address.Address
@@ -30,20 +31,23 @@ export interface PrefixTextOptions {
   /**
    * Which texts count as a CIDR. Default `strict`. A CIDR never has a zone.
    *
-   * `k8s-interface-address` is for CIDRs alone: what Kubernetes admits into new fields that hold an address with the length of its subnet
-   * (`IsValidInterfaceAddress` of its apimachinery, KEP-4858). As `k8s-field-canonical`, but host bits are kept.
+   * `k8s-interface-address` is for CIDRs alone: what Kubernetes admits into new fields that hold an
+   * address with the length of its subnet (`IsValidInterfaceAddress` of its apimachinery,
+   * KEP-4858). As `k8s-field-canonical`, but host bits are kept.
    */
   readonly profile?: TextProfile | 'k8s-interface-address' | undefined
 }
 
-/** The longest CIDR text is 49 characters long; a slash further on than this cannot be part of one. */
+/**
+ * The longest CIDR text is 49 characters long; a slash further on than this cannot be part of one.
+ */
 const SLASH_WITHIN = 64
 
 /**
  * A prefix from its parts.
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH` if `length` is not a whole number from 0 to 32, or to 128; `INVALID_ARGUMENT` if `address` is no
- *   address
+ * @throws IpamError `INVALID_PREFIX_LENGTH` if `length` is not a whole number from 0 to 32, or to
+ *   128; `INVALID_ARGUMENT` if `address` is no address
  * @example
  * Prefix.format(Prefix.of(Address.parse('10.0.0.0'), 8)) // '10.0.0.0/8'
  */
@@ -54,11 +58,13 @@ export function of(address: Address.Address, length: number): Prefix {
 }
 
 /**
- * Reads a CIDR strictly, with the rules of Go's net/netip: exactly one slash, a length in digits without sign or leading zero, no
- * zone. Host bits are kept, unless a profile of `options` refuses them. O(1).
+ * Reads a CIDR strictly, with the rules of Go's net/netip: exactly one slash, a length in digits
+ * without sign or leading zero, no zone. Host bits are kept, unless a profile of `options` refuses
+ * them. O(1).
  *
- * @throws IpamError `MALFORMED_PREFIX` with the position, the reason and, where only the form is wrong, what to write instead;
- *   `INVALID_ARGUMENT` if `text` is no string, or for a profile that there is not
+ * @throws IpamError `MALFORMED_PREFIX` with the position, the reason and, where only the form is
+ *   wrong, what to write instead; `INVALID_ARGUMENT` if `text` is no string, or for a profile that
+ *   there is not
  * @example
  * Prefix.format(Prefix.masked(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64/26'
  * Prefix.parse('10.0.0.77/26', { profile: 'k8s-interface-address' }).length // 26
@@ -83,7 +89,8 @@ export function safeParse(text: string, options?: PrefixTextOptions): Result<Pre
 /**
  * `address/length`, with the host bits that the prefix has. O(1).
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH`, or `INVALID_ARGUMENT` for what is no prefix, as do all functions that take one
+ * @throws IpamError `INVALID_PREFIX_LENGTH`, or `INVALID_ARGUMENT` for what is no prefix, as do all
+ * functions that take one
  * @example
  * Prefix.format({ address: Address.parse('FD00::0001'), length: 64 }) // 'fd00::1/64'
  */
@@ -159,7 +166,8 @@ export function size(prefix: Prefix): bigint {
 }
 
 /**
- * Whether `outer` covers an address, or all of another prefix. An IPv4 prefix never covers an IPv6 address, mapped or not. O(1).
+ * Whether `outer` covers an address, or all of another prefix. An IPv4 prefix never covers an IPv6
+ * address, mapped or not. O(1).
  *
  * @example
  * Prefix.contains(Prefix.parse('10.0.0.0/8'), Address.parse('10.1.2.3')) // true
@@ -242,19 +250,27 @@ export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<
   return wrong(firstDifference(text, canonical ?? ''), 'must be in canonical form', canonical)
 }
 
-/** What a field of Kubernetes takes for a prefix, in canonical form; `undefined` if that is nothing. */
+/**
+ * What a field of Kubernetes takes for a prefix, in canonical form; `undefined` if that is nothing.
+ */
 function fieldText(prefix: Prefix, profile: Profile): string | undefined {
   if (profile !== 'k8s-interface-address') return unmappedPrefixText(masked(prefix))
   return isMapped(prefix.address) && prefix.length < 96 ? undefined : unmappedPrefixText(prefix)
 }
 
-/** A prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for; any other one itself. */
+/**
+ * A prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for; any other one
+ * itself.
+ */
 function prefixWithoutMapping(prefix: Prefix): Prefix {
   const { address, length } = prefix
   return isMapped(address) && length >= 96 ? { address: withoutMapping(address), length: length - 96 } : prefix
 }
 
-/** Canonical text; a prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it for. */
+/**
+ * Canonical text; a prefix of IPv4-mapped addresses as the IPv4 prefix that Kubernetes takes it
+ * for.
+ */
 export function unmappedPrefixText({ address, length }: Prefix): string {
   return isMapped(address) && length >= 96 ? `${unmappedText(address)}/${length - 96}` : format({ address, length })
 }
@@ -272,7 +288,10 @@ function scanPrefix(text: string): Prefix | { readonly position: number; readonl
   return { address, length }
 }
 
-/** Whether what a caller without types may have given has a family, and a length of that: what decides how much a prefix covers. */
+/**
+ * Whether what a caller without types may have given has a family, and a length of that: what
+ * decides how much a prefix covers.
+ */
 function hasLength(prefix: Prefix): boolean {
   const family = prefix?.address?.family
   const length = prefix?.length

@@ -6,8 +6,9 @@ import { contains, first, last, masked, type Prefix, size } from './prefix-core.
 import type { Range } from './range-core.js'
 
 /**
- * Orders prefixes as a list of routes is read: by network address, a shorter prefix before the longer ones inside it; all IPv4 before all
- * IPv6. Prefixes of the same network and length are ordered by their host bits. O(1).
+ * Orders prefixes as a list of routes is read: by network address, a shorter prefix before the
+ * longer ones inside it; all IPv4 before all IPv6. Prefixes of the same network and length are
+ * ordered by their host bits. O(1).
  *
  * @example
  * Prefix.compare(Prefix.parse('10.0.0.0/8'), Prefix.parse('10.0.0.0/16')) < 0 // true
@@ -21,7 +22,8 @@ export function compare(left: Prefix, right: Prefix): number {
 }
 
 /**
- * Whether two prefixes are the same address with the same length: `10.0.0.1/8` and `10.0.0.0/8` are not. O(1).
+ * Whether two prefixes are the same address with the same length: `10.0.0.1/8` and `10.0.0.0/8` are
+ * not. O(1).
  *
  * @example
  * Prefix.equals(Prefix.masked(Prefix.parse('10.0.0.1/8')), Prefix.parse('10.0.0.0/8')) // true
@@ -54,7 +56,8 @@ export function addressAt(prefix: Prefix, index: bigint | number): Address.Addre
 /**
  * How many subnets of a length a prefix has: 1 to 2^128. O(1).
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH` for a length shorter than that of the prefix, or longer than an address
+ * @throws IpamError `INVALID_PREFIX_LENGTH` for a length shorter than that of the prefix, or longer
+ * than an address
  * @example
  * Prefix.subnetCount(Prefix.parse('10.0.0.0/8'), 24) // 65536n
  */
@@ -77,9 +80,11 @@ export function subnetAt(prefix: Prefix, length: number, index: bigint | number)
 }
 
 /**
- * All subnets of a length, in order, one at a time: a /0 may be split into as many as there are. O(1) each.
+ * All subnets of a length, in order, one at a time: a /0 may be split into as many as there are.
+ * O(1) each.
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH` as {@link subnetCount}, at once and not at the first step
+ * @throws IpamError `INVALID_PREFIX_LENGTH` as {@link subnetCount}, at once and not at the first
+ * step
  * @example
  * Array.from(Prefix.split(Prefix.parse('10.0.0.0/30'), 31), Prefix.format) // ['10.0.0.0/31', '10.0.0.2/31']
  */
@@ -141,8 +146,9 @@ function upperHalf(lower: Prefix): Prefix {
 }
 
 /**
- * The addresses between the first and the last one, as CNI's host-local and whereabouts use a subnet of either family: what is left without
- * network and broadcast address. `undefined` for a prefix of one or two addresses. O(1).
+ * The addresses between the first and the last one, as CNI's host-local and whereabouts use a
+ * subnet of either family: what is left without network and broadcast address. `undefined` for a
+ * prefix of one or two addresses. O(1).
  *
  * @example
  * const range = Prefix.interior(Prefix.parse('10.0.0.77/26'))
@@ -157,7 +163,8 @@ export function interior(prefix: Prefix): Range | undefined {
 }
 
 /**
- * A prefix as bytes: its length, then the 4 or 16 bytes of its address with the host bits that it has. O(1).
+ * A prefix as bytes: its length, then the 4 or 16 bytes of its address with the host bits that it
+ * has. O(1).
  *
  * @example
  * Array.from(Prefix.toBytes(Prefix.parse('10.0.0.0/8'))) // [8, 10, 0, 0, 0]
@@ -172,7 +179,8 @@ export function toBytes(prefix: Prefix): Uint8Array {
 /**
  * The prefix of 5 or 17 bytes that {@link toBytes} made. O(1).
  *
- * @throws IpamError `MALFORMED_BYTES` for another number of bytes, or a length that the family does not have
+ * @throws IpamError `MALFORMED_BYTES` for another number of bytes, or a length that the family does
+ * not have
  * @example
  * Prefix.format(Prefix.fromBytes(Uint8Array.of(8, 10, 0, 0, 0))) // '10.0.0.0/8'
  */

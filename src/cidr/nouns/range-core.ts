@@ -18,17 +18,24 @@ export interface SubnetRange extends Range {
 }
 
 export interface RangeTextOptions extends TextOptions {
-  /** Whether blanks may stand on either side of the hyphen, as people write it and MetalLB takes it. Default `refuse`. */
+  /**
+   * Whether blanks may stand on either side of the hyphen, as people write it and MetalLB takes it.
+   * Default `refuse`.
+   */
   readonly blanks?: 'refuse' | 'around-hyphen' | undefined
 }
 
-/** Two addresses of 45 characters, each with the zone of a long interface name: a hyphen further on cannot divide them. */
+/**
+ * Two addresses of 45 characters, each with the zone of a long interface name: a hyphen further on
+ * cannot divide them.
+ */
 const HYPHEN_WITHIN = 128
 
 /**
  * A range from its ends. O(1).
  *
- * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` if it ends before it begins, `INVALID_ARGUMENT` for what is no address
+ * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` if it ends before it begins,
+ * `INVALID_ARGUMENT` for what is no address
  * @example
  * Range.format(Range.of(Address.parse('10.0.0.1'), Address.parse('10.0.0.3'))) // '10.0.0.1-10.0.0.3'
  */
@@ -48,9 +55,11 @@ export function fromPrefix(prefix: Prefix.Prefix): Range {
 }
 
 /**
- * Reads `first-last` strictly: two whole addresses of one family, in order, without blanks unless `options` allow them. O(1).
+ * Reads `first-last` strictly: two whole addresses of one family, in order, without blanks unless
+ * `options` allow them. O(1).
  *
- * @throws IpamError `MALFORMED_RANGE` with the position and the reason; `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_RANGE` with the position and the reason; `INVALID_ARGUMENT` if
+ * `text` is no string
  * @example
  * Range.size(Range.parse('10.0.0.5-10.0.0.9')) // 5n
  */
@@ -81,8 +90,8 @@ export function safeParse(text: string, options: RangeTextOptions = {}): Result<
 }
 
 /**
- * Reads `first-last/length`, the range of an address pool of whereabouts: the length makes a subnet of the last address, and the first one
- * has to lie in it. O(1).
+ * Reads `first-last/length`, the range of an address pool of whereabouts: the length makes a subnet
+ * of the last address, and the first one has to lie in it. O(1).
  *
  * @throws IpamError `MALFORMED_RANGE`
  * @example
@@ -167,7 +176,10 @@ function hasBoth(outer: Range, first: Address.Address, last: Address.Address): b
   )
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what are no options: a misspelt one would read more than was asked for */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for what are no options: a misspelt one would read more than
+ * was asked for
+ */
 export function assertRangeOptions(options: RangeTextOptions): void {
   knownOptions(options)
   oneOf('blanks', options.blanks, ['refuse', 'around-hyphen'])

@@ -8,7 +8,8 @@ import { assertEnds } from './range-check.js'
 import type { Range } from './range-core.js'
 
 /**
- * Orders ranges by their first address, those that begin at the same one by their last; all IPv4 before all IPv6. O(1).
+ * Orders ranges by their first address, those that begin at the same one by their last; all IPv4
+ * before all IPv6. O(1).
  *
  * @example
  * Range.compare(Range.parse('10.0.0.1-10.0.0.2'), Range.parse('10.0.0.1-10.0.0.9')) < 0 // true
@@ -80,7 +81,8 @@ export function subtract(range: Range, taken: Range): readonly Range[] {
 }
 
 /**
- * The fewest prefixes that have exactly the addresses of the range, in order: at most 62 for IPv4, 254 for IPv6. O(bits).
+ * The fewest prefixes that have exactly the addresses of the range, in order: at most 62 for IPv4,
+ * 254 for IPv6. O(bits).
  *
  * @example
  * Range.toPrefixes(Range.parse('10.0.0.5-10.0.0.9')).map(Prefix.format) // ['10.0.0.5/32', '10.0.0.6/31', '10.0.0.8/31']
@@ -112,7 +114,8 @@ export function toBytes(range: Range): Uint8Array {
 /**
  * The range of 8 or 32 bytes that {@link toBytes} made. O(1).
  *
- * @throws IpamError `MALFORMED_BYTES` for another number of bytes, or a range that ends before it begins
+ * @throws IpamError `MALFORMED_BYTES` for another number of bytes, or a range that ends before it
+ * begins
  * @example
  * Range.format(Range.fromBytes(Uint8Array.of(10, 0, 0, 1, 10, 0, 0, 2))) // '10.0.0.1-10.0.0.2'
  */

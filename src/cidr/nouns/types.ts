@@ -14,7 +14,10 @@ export interface Address6 {
   readonly w3: number
 }
 
-/** An IP address: a plain value without a zone. IPv4-mapped IPv6 (`::ffff:1.2.3.4`) is IPv6, as in Go's net/netip. */
+/**
+ * An IP address: a plain value without a zone. IPv4-mapped IPv6 (`::ffff:1.2.3.4`) is IPv6, as in
+ * Go's net/netip.
+ */
 export type Address = Address4 | Address6
 
 export type Family = Address['family']

@@ -7,14 +7,17 @@ import { embeddedValue } from './embedded.js'
 export { embeddedIPv4 } from './embedded.js'
 
 /**
- * What an address is for. One kind an address: that of the most specific row of the registries, `global` if there is none.
+ * What an address is for. One kind an address: that of the most specific row of the registries,
+ * `global` if there is none.
  */
 export type AddressKind =
   /** Ordinary unicast. Of IPv6 only `2000::/3`, whether or not it has been given to anybody yet. */
   | 'global'
   /** `0.0.0.0` and `::`: no address. */
   | 'unspecified'
-  /** `0.0.0.0/8` but for its first address: a source on this network, never a destination (RFC 791). */
+  /**
+   * `0.0.0.0/8` but for its first address: a source on this network, never a destination (RFC 791).
+   */
   | 'thisNetwork'
   | 'loopback'
   /** `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16` (RFC 1918). */
@@ -31,9 +34,15 @@ export type AddressKind =
   | 'broadcast'
   | 'documentation'
   | 'benchmarking'
-  /** What IANA holds for protocols, `192.0.0.0/24` and `2001::/23`, where no other kind says more; some are anycast, and reachable. */
+  /**
+   * What IANA holds for protocols, `192.0.0.0/24` and `2001::/23`, where no other kind says more;
+   * some are anycast, and reachable.
+   */
   | 'protocolAssignment'
-  /** A source address of packets that nobody is to answer: `192.0.0.8` (RFC 7600), `100:0:0:1::/64` (RFC 9780). */
+  /**
+   * A source address of packets that nobody is to answer: `192.0.0.8` (RFC 7600), `100:0:0:1::/64`
+   * (RFC 9780).
+   */
   | 'dummy'
   /** `100::/64`: routers drop what is sent there (RFC 6666). */
   | 'discard'
@@ -46,14 +55,20 @@ export type AddressKind =
   | 'amt'
   /** Name servers that answer for private addresses (RFC 7534, RFC 7535). */
   | 'as112'
-  /** Hashes in the form of addresses: ORCHID and what follows it, the entity tags of drones included (RFC 7343, RFC 9374). */
+  /**
+   * Hashes in the form of addresses: ORCHID and what follows it, the entity tags of drones included
+   * (RFC 7343, RFC 9374).
+   */
   | 'orchid'
   /** `5f00::/16`: instructions to routers in the form of addresses (RFC 9602). */
   | 'segmentRouting'
   /** Held back for later: `240.0.0.0/4` and what lies outside of `2000::/3`. */
   | 'reserved'
 
-/** A cell of the registries: `N/A` where the table says so, `null` where it is blank, or has no such column. */
+/**
+ * A cell of the registries: `N/A` where the table says so, `null` where it is blank, or has no such
+ * column.
+ */
 export type RegistryFlag = boolean | 'N/A' | null
 
 /** One address block of the registries. */
@@ -63,9 +78,15 @@ export interface SpecialPurposeEntry {
   readonly name: string
   /** The numbers of the RFCs that the row refers to. */
   readonly rfcs: readonly number[]
-  /** The kind of its addresses, but for those of a row inside of it; `null` where the IPv4 address inside of the address decides. */
+  /**
+   * The kind of its addresses, but for those of a row inside of it; `null` where the IPv4 address
+   * inside of the address decides.
+   */
   readonly kind: AddressKind | null
-  /** `special-purpose`, or, for multicast and what is reserved, the registry of the whole address space, which has no flags. */
+  /**
+   * `special-purpose`, or, for multicast and what is reserved, the registry of the whole address
+   * space, which has no flags.
+   */
   readonly registry: 'special-purpose' | 'address-space'
   /** May be the source of a packet between two devices. */
   readonly source: RegistryFlag
@@ -82,13 +103,17 @@ export interface SpecialPurposeEntry {
 export interface SpecialPurposeRegistry {
   /** When IANA last updated the two special-purpose registries, as `YYYY-MM-DD`. */
   readonly date: string
-  /** In the order of IANA's tables: IPv4, then IPv6, then what only the registries of the whole address space name. */
+  /**
+   * In the order of IANA's tables: IPv4, then IPv6, then what only the registries of the whole
+   * address space name.
+   */
   readonly entries: readonly SpecialPurposeEntry[]
 }
 
 /**
- * The kind of an address. The embedded IPv4 address decides for IPv4-mapped addresses, the well-known NAT64 prefix and 6to4 (see
- * `embeddedIPv4`), so that no spelling of `127.0.0.1` is anything else than `loopback`. O(1), at most about twenty comparisons.
+ * The kind of an address. The embedded IPv4 address decides for IPv4-mapped addresses, the
+ * well-known NAT64 prefix and 6to4 (see `embeddedIPv4`), so that no spelling of `127.0.0.1` is
+ * anything else than `loopback`. O(1), at most about twenty comparisons.
  *
  * Source: the IANA registries in {@link specialPurposeRegistry} (RFC 6890, RFC 8190).
  *
@@ -102,14 +127,17 @@ export function kindOf(address: Address): AddressKind {
 }
 
 /**
- * Whether the registries allow that an address is reached, as the destination of unicast, from outside of its own network. True if the
- * most specific row says so, and for addresses without a row. The embedded IPv4 address decides as in {@link kindOf}. O(1).
+ * Whether the registries allow that an address is reached, as the destination of unicast, from
+ * outside of its own network. True if the most specific row says so, and for addresses without a
+ * row. The embedded IPv4 address decides as in {@link kindOf}. O(1).
  *
- * False where the registries do not answer: Teredo (`N/A`: only through relays), the terminated blocks `192.88.99.0/24` and
- * `2001:10::/28` (blank), multicast (not unicast) and whatever IPv6 holds back. True does not mean that anybody is there.
+ * False where the registries do not answer: Teredo (`N/A`: only through relays), the terminated
+ * blocks `192.88.99.0/24` and `2001:10::/28` (blank), multicast (not unicast) and whatever IPv6
+ * holds back. True does not mean that anybody is there.
  *
- * This is no defence against server-side request forgery: a name may lead elsewhere when it is resolved again, redirects and proxies
- * lead elsewhere too, a NAT64 prefix of one's own hides what is behind it, and networks use global addresses inside.
+ * This is no defence against server-side request forgery: a name may lead elsewhere when it is
+ * resolved again, redirects and proxies lead elsewhere too, a NAT64 prefix of one's own hides what
+ * is behind it, and networks use global addresses inside.
  *
  * @example
  * Address.isGloballyReachable(Address.parse('192.0.0.9')) // true
@@ -122,8 +150,8 @@ export function isGloballyReachable(address: Address): boolean {
 }
 
 /**
- * The most specific row of the registries that covers an address, or `undefined` for ordinary unicast. It is about the address itself,
- * not about an IPv4 address inside of it. O(1).
+ * The most specific row of the registries that covers an address, or `undefined` for ordinary
+ * unicast. It is about the address itself, not about an IPv4 address inside of it. O(1).
  *
  * @example
  * const entry = Address.specialPurposeOf(Address.parse('::ffff:127.0.0.1'))
@@ -224,8 +252,9 @@ const addressSpace: readonly Row[] = [
 ]
 
 /**
- * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190), and what the registries of the IPv4 and IPv6 address
- * space keep from ordinary unicast besides: multicast, and the IPv6 addresses outside of `2000::/3`. Frozen, plain data.
+ * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, RFC 8190), and what the
+ * registries of the IPv4 and IPv6 address space keep from ordinary unicast besides: multicast, and
+ * the IPv6 addresses outside of `2000::/3`. Frozen, plain data.
  *
  * @example
  * specialPurposeRegistry.date // '2025-10-09'
@@ -238,7 +267,10 @@ export const specialPurposeRegistry: SpecialPurposeRegistry = /* @__PURE__ */ re
 const rows4 = /* @__PURE__ */ byFirstOctet(4)
 const rows6 = /* @__PURE__ */ byFirstOctet(6)
 
-/** A row as it is looked up: the words of its prefix and their masks, as signed numbers; IPv4 has the first of each. */
+/**
+ * A row as it is looked up: the words of its prefix and their masks, as signed numbers; IPv4 has
+ * the first of each.
+ */
 interface Candidate {
   readonly entry: SpecialPurposeEntry
   readonly w0: number

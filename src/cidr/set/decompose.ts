@@ -1,7 +1,8 @@
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
 import { addressAt6, compareAt, copyAt } from './words6.js'
 
-// A range as the fewest prefixes: from its first address on, always the largest block that is aligned there and does not pass the last.
+// A range as the fewest prefixes: from its first address on, always the largest block that is
+// aligned there and does not pass the last.
 //
 //     range     5 6 7 8 9
 //     blocks    |5| |6 7| |8 9|
@@ -25,7 +26,10 @@ export function lengthAt4(at: number, last: number): number {
   return aligned > fitting ? aligned : fitting
 }
 
-/** Adds the blocks of the IPv6 range from `firsts[4i..4i+3]` to `lasts[4i..4i+3]` to `out`. At most 254. */
+/**
+ * Adds the blocks of the IPv6 range from `firsts[4i..4i+3]` to `lasts[4i..4i+3]` to `out`. At most
+ * 254.
+ */
 export function blocks6(firsts: Uint32Array, lasts: Uint32Array, index: number, out: Prefix[]): void {
   const at = new Uint32Array(4)
   copyAt(firsts, index, at, 0)
@@ -36,7 +40,10 @@ export function blocks6(firsts: Uint32Array, lasts: Uint32Array, index: number, 
   }
 }
 
-/** The length of the largest block that begins at the four words of `at` and does not pass the last address of a range. */
+/**
+ * The length of the largest block that begins at the four words of `at` and does not pass the last
+ * address of a range.
+ */
 export function lengthAt6(at: Uint32Array, lasts: Uint32Array, index: number): number {
   const i = index << 2
   const a0 = at[0]!
@@ -49,8 +56,8 @@ export function lengthAt6(at: Uint32Array, lasts: Uint32Array, index: number): n
 }
 
 /**
- * Moves `at` from the first address of a block to the one behind the block: one more at the lowest bit of its network part, with the carry.
- * False if that is behind the range.
+ * Moves `at` from the first address of a block to the one behind the block: one more at the lowest
+ * bit of its network part, with the carry. False if that is behind the range.
  */
 export function toNext6(at: Uint32Array, length: number, lasts: Uint32Array, index: number): boolean {
   let word = (length - 1) >> 5
@@ -71,8 +78,8 @@ function trailingZeros(w0: number, w1: number, w2: number, w3: number): number {
 }
 
 /**
- * The largest number of bits so that 2^bits addresses fit between two, both included; from the differences of their words, which are
- * not negative as a whole.
+ * The largest number of bits so that 2^bits addresses fit between two, both included; from the
+ * differences of their words, which are not negative as a whole.
  */
 function fittingBits(d0: number, d1: number, d2: number, d3: number): number {
   let word3 = d3 + 1

@@ -7,9 +7,10 @@ import { empty, type RangeSet, subtract, union } from './range-set.js'
 import { Spans } from './spans.js'
 
 /**
- * Collects what a set has and what it has not, in the order of the calls, and makes the set at the end: addresses added after a removal are
- * in it again. Cheaper than a new set a step: a call only takes notes, and is amortised O(1); each change from adding to removing or back
- * costs a sweep over what there is.
+ * Collects what a set has and what it has not, in the order of the calls, and makes the set at the
+ * end: addresses added after a removal are in it again. Cheaper than a new set a step: a call only
+ * takes notes, and is amortised O(1); each change from adding to removing or back costs a sweep
+ * over what there is.
  *
  * @example
  * const builder = RangeSet.builder().add(Prefix.parse('10.0.0.0/29')).remove(Address.parse('10.0.0.1'))

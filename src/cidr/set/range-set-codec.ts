@@ -6,14 +6,16 @@ import { none4, Ranges4 } from './ranges4.js'
 import { count6, none6, Ranges6 } from './ranges6.js'
 import { addTo6, differenceTo6 } from './words6.js'
 
-// The stored form: a version, then for IPv4 and for IPv6 the number of ranges, and of each range how many addresses lie between it and
-// the range before (but for one, which is always there), and its number of addresses less one. All are varints. So every set has one
-// form, and bytes that are accepted are sorted, disjoint and non-adjacent by construction. A checksum comes last.
+// The stored form: a version, then for IPv4 and for IPv6 the number of ranges, and of each range
+// how many addresses lie between it and the range before (but for one, which is always there), and
+// its number of addresses less one. All are varints. So every set has one form, and bytes that are
+// accepted are sorted, disjoint and non-adjacent by construction. A checksum comes last.
 
 const VERSION = 2
 
 /**
- * A set as compact bytes, with a version and a checksum: about 4 bytes a range in a pool of single addresses, 2 to 10 in others. A set has one form. O(n).
+ * A set as compact bytes, with a version and a checksum: about 4 bytes a range in a pool of single
+ * addresses, 2 to 10 in others. A set has one form. O(n).
  *
  * @example
  * Array.from(RangeSet.encode(RangeSet.parse(['0.0.0.10-0.0.0.12']))) // [2, 1, 10, 2, 0, 158, 62, 30, 209]
@@ -28,8 +30,9 @@ export function encode(set: RangeSet): Uint8Array {
 /**
  * The set that {@link encode} made bytes of. O(n).
  *
- * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write: another version, bytes that are missing or too many,
- *   numbers in more bytes than they need, addresses beyond the last, damage by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
+ * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write: another version,
+ *   bytes that are missing or too many, numbers in more bytes than they need, addresses beyond the
+ *   last, damage by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
  * @example
  * RangeSet.format(RangeSet.decode(Uint8Array.of(2, 1, 10, 2, 0, 158, 62, 30, 209))) // ['0.0.0.10-0.0.0.12']
  */

@@ -12,18 +12,23 @@ export interface CoverOptions {
 export interface Cover {
   /** In order, disjoint. */
   readonly prefixes: readonly Prefix.Prefix[]
-  /** How many addresses they have that the set does not have. 0 if the set needs no more prefixes than there may be. */
+  /**
+   * How many addresses they have that the set does not have. 0 if the set needs no more prefixes
+   * than there may be.
+   */
   readonly added: bigint
 }
 
 /**
- * At most `maxPrefixes` prefixes that cover all of the set and as little else as possible, for whoever can take only so many: a route table, a
- * security group, an annotation. IPv4 is exact; what IPv6 prefixes add is compared as floating-point numbers: of two covers that differ by less than one part in 10^12 it may be
- * either.
+ * At most `maxPrefixes` prefixes that cover all of the set and as little else as possible, for
+ * whoever can take only so many: a route table, a security group, an annotation. IPv4 is exact;
+ * what IPv6 prefixes add is compared as floating-point numbers: of two covers that differ by less
+ * than one part in 10^12 it may be either.
  *
  * O(p * `maxPrefixes`) time and memory for a set of p prefixes.
  *
- * @throws IpamError `INVALID_ARGUMENT` if `maxPrefixes` is not a whole number, or less than the set has families
+ * @throws IpamError `INVALID_ARGUMENT` if `maxPrefixes` is not a whole number, or less than the set
+ * has families
  * @example
  * const set = RangeSet.parse(['10.0.0.0/24', '10.0.2.0/24', '192.168.0.0/24'])
  * const cover = RangeSet.cover(set, { maxPrefixes: 2 })
@@ -102,8 +107,9 @@ function plan(exact: readonly Prefix.Prefix[], from: number, to: number, most: n
 }
 
 /**
- * How many addresses a half of a prefix has that the set does not have. Sums only: the size of the prefix less what the set has of it would lose
- * all digits where the set is nearly the whole prefix.
+ * How many addresses a half of a prefix has that the set does not have. Sums only: the size of the
+ * prefix less what the set has of it would lose all digits where the set is nearly the whole
+ * prefix.
  */
 function addedByHalf(tree: Tree, length: number): number {
   const bits = Address.bitsOf(tree.prefix.address.family)

@@ -8,7 +8,8 @@ import { at6, Ranges6, sumBefore6 } from './ranges6.js'
 import { bigAt6, compareTo } from './words6.js'
 
 /**
- * How many addresses of the set lie before an address, which need not be in it; all IPv4 lie before all IPv6. O(log n).
+ * How many addresses of the set lie before an address, which need not be in it; all IPv4 lie before
+ * all IPv6. O(log n).
  *
  * `RangeSet.at(set, RangeSet.rank(set, address))` is the address again if the set has it.
  *
@@ -48,8 +49,8 @@ export function at(set: RangeSet, index: bigint | number): Address.Address {
 }
 
 /**
- * An address of the set that depends on the seed alone, all of them as likely; `undefined` if the set is empty. For spreading, not for
- * secrets. O(log n).
+ * An address of the set that depends on the seed alone, all of them as likely; `undefined` if the
+ * set is empty. For spreading, not for secrets. O(log n).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a seed that is not a whole number within 2^53
  * @example

@@ -17,12 +17,15 @@ import { copyAt } from './words6.js'
 export type RangeSetTextOptions = Range.RangeTextOptions
 
 /**
- * Reads a list of entries, each an address, a range `first-last` or a CIDR (host bits are cleared), in any order and overlapping
- * as they like. An entry with a hyphen is a range, else one with a slash is a CIDR. O(n).
+ * Reads a list of entries, each an address, a range `first-last` or a CIDR (host bits are cleared),
+ * in any order and overlapping as they like. An entry with a hyphen is a range, else one with a
+ * slash is a CIDR. O(n).
  *
- * What {@link format} writes is read back as the same set: the list of texts is the JSON form of a set.
+ * What {@link format} writes is read back as the same set: the list of texts is the JSON form of a
+ * set.
  *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them; `INVALID_ARGUMENT` if `entries` is no array
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them;
+ * `INVALID_ARGUMENT` if `entries` is no array
  * @example
  * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
  */
@@ -79,7 +82,10 @@ function addPlain(text: string, spans: Spans): boolean {
   return true
 }
 
-/** The address that is being read or written. Both are synchronous and leave nothing of value behind. */
+/**
+ * The address that is being read or written. Both are synchronous and leave nothing of value
+ * behind.
+ */
 const words = /* @__PURE__ */ new Uint32Array(4)
 
 /**
@@ -94,7 +100,8 @@ export function safeParseEntry(
   options: RangeSetTextOptions = {},
 ): Result<Range.Range, 'MALFORMED_RANGE' | 'MALFORMED_PREFIX' | 'MALFORMED_ADDRESS'> {
   if (typeof text === 'string') {
-    // the separators of a legal entry stand near its beginning: do not search a hostile text to its end
+    // the separators of a legal entry stand near its beginning: do not search a hostile text to its
+    // end
     const head = text.length > ENTRY_HEAD ? text.slice(0, ENTRY_HEAD) : text
     if (head.includes('-')) {
       const range = Range.safeParse(text, options)

@@ -10,15 +10,17 @@ import { Spans } from './spans.js'
 import { addressAt6, compareTo } from './words6.js'
 
 /**
- * A set of addresses of both families as sorted, disjoint ranges. Immutable: every operation returns a new set, which may share its
- * arrays with another.
+ * A set of addresses of both families as sorted, disjoint ranges. Immutable: every operation
+ * returns a new set, which may share its arrays with another.
  *
- * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top for a directory, which is built once a set
- * has been searched so often that it pays. The order is all IPv4, then all IPv6, each ascending.
+ * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top
+ * for a directory, which is built once a set has been searched so often that it pays. The order is
+ * all IPv4, then all IPv6, each ascending.
  *
- * A set can be frozen, and a worker can be sent one: a structured clone is a set too, but is searched without a directory and counted anew
- * each time. `RangeSet.union(clone, RangeSet.empty)` makes a whole one of it. JSON has its ranges as text: `RangeSet.format`.
- * Every function that takes a set throws `INVALID_ARGUMENT` for what is neither.
+ * A set can be frozen, and a worker can be sent one: a structured clone is a set too, but is
+ * searched without a directory and counted anew each time. `RangeSet.union(clone, RangeSet.empty)`
+ * makes a whole one of it. JSON has its ranges as text: `RangeSet.format`. Every function that
+ * takes a set throws `INVALID_ARGUMENT` for what is neither.
  */
 export interface RangeSet {
   readonly v4: Ranges4
@@ -106,10 +108,11 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
 }
 
 /**
- * Whether the set has this address, or all of a prefix, a range or another set. O(log n), with a directory that leaves a step or two where
- * the ranges are spread; O(a + b) for a set.
+ * Whether the set has this address, or all of a prefix, a range or another set. O(log n), with a
+ * directory that leaves a step or two where the ranges are spread; O(a + b) for a set.
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no such member; `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`, `INVALID_RANGE`
+ * @throws IpamError `INVALID_ARGUMENT` for what is no such member; `INVALID_PREFIX_LENGTH`,
+ * `FAMILY_MISMATCH`, `INVALID_RANGE`
  * @example
  * const set = RangeSet.parse(['10.0.0.0/24', '10.0.1.0-10.0.1.9'])
  * RangeSet.contains(set, Address.parse('10.0.1.9')) // true
@@ -125,7 +128,8 @@ export function contains(set: RangeSet, member: Address.Address | Prefix.Prefix 
   }
   if (address?.family === 6) {
     if (find6(set.v6, address) >= 0) return true
-    // the other words are looked at only where the first one does not decide: each costs a step to memory
+    // the other words are looked at only where the first one does not decide: each costs a step to
+    // memory
     if (isWord(address.w0)) return false
     throw notAnAddress('member', member)
   }
@@ -139,10 +143,11 @@ function containsAll(set: RangeSet, member: Prefix.Prefix | Range.Range | RangeS
 }
 
 /**
- * Whether the set has an address in common with a prefix, a range or another set. O(log n); O(a + b) at worst for a set: it stops at the
- * first one.
+ * Whether the set has an address in common with a prefix, a range or another set. O(log n); O(a +
+ * b) at worst for a set: it stops at the first one.
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is none of them; `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`, `INVALID_RANGE`
+ * @throws IpamError `INVALID_ARGUMENT` for what is none of them; `INVALID_PREFIX_LENGTH`,
+ * `FAMILY_MISMATCH`, `INVALID_RANGE`
  * @example
  * RangeSet.overlaps(RangeSet.parse(['10.0.0.5']), Prefix.parse('10.0.0.0/30')) // false
  */
@@ -227,7 +232,8 @@ function rangeAt6({ firsts, lasts }: Ranges6, index: number): Range.Range {
 }
 
 /**
- * The fewest prefixes that have exactly the addresses of the set, in order. O(n), at most 62 an IPv4 range and 254 an IPv6 range.
+ * The fewest prefixes that have exactly the addresses of the set, in order. O(n), at most 62 an
+ * IPv4 range and 254 an IPv6 range.
  *
  * @example
  * RangeSet.prefixes(RangeSet.parse(['10.0.0.4-10.0.0.8'])).map(Prefix.format) // ['10.0.0.4/30', '10.0.0.8/32']
@@ -279,7 +285,9 @@ function containsSpan(set: RangeSet, from: Address.Address, to: Address.Address)
   return false
 }
 
-/** The set with ranges of this module: what every function that looks into a set begins with. O(1). */
+/**
+ * The set with ranges of this module: what every function that looks into a set begins with. O(1).
+ */
 export function own(set: RangeSet): RangeSet {
   const v4 = Ranges4.own(set.v4)
   const v6 = Ranges6.own(set.v6)

@@ -15,19 +15,20 @@ const MAX_SLOT_BITS = 16
 export const RANGES_A_SEARCH = 16
 
 /**
- * Sorted, disjoint, non-adjacent IPv4 ranges: `firsts[i]..lasts[i]`, both included. The inside of a `RangeSet`; IPv4 and IPv6
- * have separate code so that each stays monomorphic.
+ * Sorted, disjoint, non-adjacent IPv4 ranges: `firsts[i]..lasts[i]`, both included. The inside of a
+ * `RangeSet`; IPv4 and IPv6 have separate code so that each stays monomorphic.
  *
- * What makes them fast to search and to count is built when it is asked for: most sets are steps on the way to another and are never asked.
- * It is private, so that it is no part of what `toEqual` compares, `Object.freeze` does not stop it, and a copy made by
- * `structuredClone`, which leaves it behind, is searched without.
+ * What makes them fast to search and to count is built when it is asked for: most sets are steps on
+ * the way to another and are never asked. It is private, so that it is no part of what `toEqual`
+ * compares, `Object.freeze` does not stop it, and a copy made by `structuredClone`, which leaves it
+ * behind, is searched without.
  */
 export class Ranges4 {
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
   /**
-   * A directory: the space from the first range to the last in slots of 2^`#slotBits` addresses, and for each slot the index of the first
-   * range that begins in it or behind.
+   * A directory: the space from the first range to the last in slots of 2^`#slotBits` addresses,
+   * and for each slot the index of the first range that begins in it or behind.
    */
   #slots = UNBUILT
   #slotBits = 0
@@ -43,7 +44,8 @@ export class Ranges4 {
   }
 
   /**
-   * Guards what works on all ranges of a set. A structured clone has lost what is private, and what went through JSON its arrays.
+   * Guards what works on all ranges of a set. A structured clone has lost what is private, and what
+   * went through JSON its arrays.
    *
    * @returns the argument, or ranges with the arrays of a structured clone
    * @throws IpamError `INVALID_ARGUMENT` for what are no ranges
@@ -55,7 +57,10 @@ export class Ranges4 {
     return new Ranges4(firsts, lasts)
   }
 
-  /** Index of the last range that begins at or before `value`, or -1. A directory and a few steps, O(log n) at worst. */
+  /**
+   * Index of the last range that begins at or before `value`, or -1. A directory and a few steps,
+   * O(log n) at worst.
+   */
   static floor(ranges: Ranges4, value: number): number {
     const { firsts, lasts } = ranges
     let low = 0
@@ -71,7 +76,8 @@ export class Ranges4 {
         low = slots[slot]!
         high = slots[slot + 1]!
         if (high - low <= 2 && low + 1 < firsts.length) {
-          // what lies behind the slot begins behind the value: counted without a branch, which no processor would foretell
+          // what lies behind the slot begins behind the value: counted without a branch, which no
+          // processor would foretell
           return low + 1 - isBelow(value, firsts[low]!) - isBelow(value, firsts[low + 1]!)
         }
         if (high - low <= 8) {
@@ -114,7 +120,9 @@ export class Ranges4 {
   }
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` unless both are of 32-bit words, and as long as each other */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` unless both are of 32-bit words, and as long as each other
+ */
 export function assertRanges(firsts: unknown, lasts: unknown): void {
   const areWords = tagOf(firsts) === WORDS && tagOf(lasts) === WORDS
   if (areWords && (firsts as Uint32Array).length === (lasts as Uint32Array).length) return
@@ -141,7 +149,10 @@ export function sumBefore4(ranges: Ranges4, index: number): number {
   return sum
 }
 
-/** The address with `rank` addresses of the ranges before it: the caller knows that there is one. O(log n). */
+/**
+ * The address with `rank` addresses of the ranges before it: the caller knows that there is one.
+ * O(log n).
+ */
 export function at4(ranges: Ranges4, rank: number): number {
   const { firsts, lasts } = ranges
   const sums = Ranges4.sums(ranges)
@@ -162,7 +173,10 @@ export function at4(ranges: Ranges4, rank: number): number {
   }
 }
 
-/** Sorts and merges ranges given in any order, overlapping or not; the arrays are used up: the result may have them. O(n). */
+/**
+ * Sorts and merges ranges given in any order, overlapping or not; the arrays are used up: the
+ * result may have them. O(n).
+ */
 export function normalise4(firsts: Uint32Array, lasts: Uint32Array): Ranges4 {
   sortPairs(firsts, lasts)
   // written over what has been read: there are never more ranges than there were
@@ -246,7 +260,10 @@ export function subtract4(left: Ranges4, right: Ranges4): Ranges4 {
   return new Ranges4(firsts.slice(0, count), lasts.slice(0, count))
 }
 
-/** What `a` and `b` have in common. One sweep over the parts of both that may meet: O(a + b) at most, and O(log n) where one is a short range. */
+/**
+ * What `a` and `b` have in common. One sweep over the parts of both that may meet: O(a + b) at
+ * most, and O(log n) where one is a short range.
+ */
 export function intersect4(left: Ranges4, right: Ranges4): Ranges4 {
   const a = Ranges4.own(left)
   const b = Ranges4.own(right)
@@ -305,7 +322,8 @@ class Output {
   }
 
   /**
-   * Adds a range that begins no earlier than all before it: to the last one, if it overlaps or touches it.
+   * Adds a range that begins no earlier than all before it: to the last one, if it overlaps or
+   * touches it.
    *
    *     |---a---|
    *         |---b---|   or   |--b--| right behind

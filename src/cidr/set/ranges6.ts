@@ -20,15 +20,16 @@ const FEW = 32
 const MAX_SLOT_BITS = 16
 
 /**
- * Sorted, disjoint, non-adjacent IPv6 ranges. Four words an end: range `i` is `firsts[4i..4i+3]` to `lasts[4i..4i+3]`, both
- * included, most significant word first. What is built when it is asked for is as in `Ranges4`.
+ * Sorted, disjoint, non-adjacent IPv6 ranges. Four words an end: range `i` is `firsts[4i..4i+3]` to
+ * `lasts[4i..4i+3]`, both included, most significant word first. What is built when it is asked for
+ * is as in `Ranges4`.
  */
 export class Ranges6 {
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
   /**
-   * A directory over the 32 bits from `#slotAt` on, in front of which all ranges agree: for every 2^`#slotBits` of their values the index of
-   * the first range that begins there or behind.
+   * A directory over the 32 bits from `#slotAt` on, in front of which all ranges agree: for every
+   * 2^`#slotBits` of their values the index of the first range that begins there or behind.
    */
   #slots = UNBUILT
   #slotAt = 0
@@ -45,7 +46,8 @@ export class Ranges6 {
   }
 
   /**
-   * Guards what works on all ranges of a set. A structured clone has lost what is private, and what went through JSON its arrays.
+   * Guards what works on all ranges of a set. A structured clone has lost what is private, and what
+   * went through JSON its arrays.
    *
    * @returns the argument, or ranges with the arrays of a structured clone
    * @throws IpamError `INVALID_ARGUMENT` for what are no ranges
@@ -57,7 +59,10 @@ export class Ranges6 {
     return new Ranges6(firsts, lasts)
   }
 
-  /** Index of the last range that begins at or before the address, or -1. A directory and a few steps, O(log n) at worst. */
+  /**
+   * Index of the last range that begins at or before the address, or -1. A directory and a few
+   * steps, O(log n) at worst.
+   */
   static floor(ranges: Ranges6, address: Address6): number {
     const { firsts, lasts } = ranges
     let low = 0
@@ -68,7 +73,8 @@ export class Ranges6 {
       if (slots.length > 0) {
         if (compareTo(firsts, 0, address) > 0) return -1
         if (compareTo(firsts, high - 1, address) <= 0) return high - 1
-        // between the first and the last range, so that it agrees with them in the bits in front of the window
+        // between the first and the last range, so that it agrees with them in the bits in front of
+        // the window
         const slotAt = ranges.#slotAt
         const slot = (windowOf(address, slotAt) - windowAt6(firsts, 0, slotAt)) >>> ranges.#slotBits
         low = slots[slot]!
@@ -132,7 +138,10 @@ export function sumBefore6(ranges: Ranges6, index: number): bigint {
   return sum
 }
 
-/** The value of the address with `rank` addresses of the ranges before it: the caller knows that there is one. O(log n). */
+/**
+ * The value of the address with `rank` addresses of the ranges before it: the caller knows that
+ * there is one. O(log n).
+ */
 export function at6(ranges: Ranges6, rank: bigint): bigint {
   const { firsts, lasts } = ranges
   const sums = Ranges6.sums(ranges)
@@ -152,8 +161,8 @@ export function at6(ranges: Ranges6, rank: bigint): bigint {
 }
 
 /**
- * Sorts and merges ranges given in any order, overlapping or not; the arrays are used up: the result may have them. O(n) for each 32 bits in which they
- * differ.
+ * Sorts and merges ranges given in any order, overlapping or not; the arrays are used up: the
+ * result may have them. O(n) for each 32 bits in which they differ.
  */
 export function normalise6(firsts: Uint32Array, lasts: Uint32Array): Ranges6 {
   const count = firsts.length >>> 2
@@ -220,7 +229,10 @@ export function subtract6(left: Ranges6, right: Ranges6): Ranges6 {
   return out.done()
 }
 
-/** What `a` and `b` have in common. One sweep over the parts of both that may meet: O(a + b) at most, and O(log n) where one is a short range. */
+/**
+ * What `a` and `b` have in common. One sweep over the parts of both that may meet: O(a + b) at
+ * most, and O(log n) where one is a short range.
+ */
 export function intersect6(left: Ranges6, right: Ranges6): Ranges6 {
   const a = Ranges6.own(left)
   const b = Ranges6.own(right)
@@ -262,7 +274,10 @@ export function overlaps6(left: Ranges6, right: Ranges6): boolean {
   return false
 }
 
-/** Ranges being written; one more slot than asked for, so that a candidate can be written before it is known to count. */
+/**
+ * Ranges being written; one more slot than asked for, so that a candidate can be written before it
+ * is known to count.
+ */
 class Output {
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
@@ -273,7 +288,10 @@ class Output {
     this.lasts = new Uint32Array((capacity + 1) * 4)
   }
 
-  /** Adds a range that begins no earlier than all before it: to the last one, if it overlaps or touches it. */
+  /**
+   * Adds a range that begins no earlier than all before it: to the last one, if it overlaps or
+   * touches it.
+   */
   merge(firsts: Uint32Array, lasts: Uint32Array, index: number): void {
     const previous = this.length - 1
     if (
@@ -295,7 +313,9 @@ class Output {
   }
 }
 
-/** The first `length` words. Copied, unless nearly all are: a copy takes as long as all the rest. */
+/**
+ * The first `length` words. Copied, unless nearly all are: a copy takes as long as all the rest.
+ */
 function used(words: Uint32Array, length: number): Uint32Array {
   return length * 32 >= words.length * 31 ? words.subarray(0, length) : words.slice(0, length)
 }

@@ -2,8 +2,8 @@
 const FEW = 64
 
 /**
- * Sorts pairs of unsigned 32-bit numbers by the first of each, in place. O(n): three passes of 11 bits, of which those are left out in
- * which all numbers agree.
+ * Sorts pairs of unsigned 32-bit numbers by the first of each, in place. O(n): three passes of 11
+ * bits, of which those are left out in which all numbers agree.
  */
 export function sortPairs(keys: Uint32Array, payload: Uint32Array): void {
   const count = keys.length
@@ -64,7 +64,10 @@ function radixSort(keys: Uint32Array, payload: Uint32Array): void {
   }
 }
 
-/** One pass: moves each pair to its place by some bits of the key, pairs of equal bits in the order that they have. */
+/**
+ * One pass: moves each pair to its place by some bits of the key, pairs of equal bits in the order
+ * that they have.
+ */
 function scatter(
   from: Uint32Array,
   fromPayload: Uint32Array,

@@ -5,8 +5,9 @@ import { compareAt, differenceAt6, windowAt6 } from './words6.js'
 const FEW = 64
 
 /**
- * The order in which `count` IPv6 addresses ascend, as indices. Sorts by the 32 bits behind those in which all agree, then each run of
- * addresses that agree in these as well, and so on: addresses of a network differ late. O(n) for each 32 bits that matter.
+ * The order in which `count` IPv6 addresses ascend, as indices. Sorts by the 32 bits behind those
+ * in which all agree, then each run of addresses that agree in these as well, and so on: addresses
+ * of a network differ late. O(n) for each 32 bits that matter.
  */
 export function ascending6(words: Uint32Array, count: number): Uint32Array {
   const order = new Uint32Array(count)

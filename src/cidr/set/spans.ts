@@ -5,7 +5,10 @@ import { assertLength, isWord, notAnAddress } from '../text/checks.js'
 import { none4, normalise4, type Ranges4, UNBUILT } from './ranges4.js'
 import { none6, normalise6, type Ranges6 } from './ranges6.js'
 
-/** First and last addresses in the order in which they come, in arrays that grow: what sets are made of, without an object a range. */
+/**
+ * First and last addresses in the order in which they come, in arrays that grow: what sets are made
+ * of, without an object a range.
+ */
 export class Spans {
   #firsts4 = UNBUILT
   #lasts4 = UNBUILT

@@ -13,13 +13,17 @@ export interface ReserveRule {
   readonly v4: SubnetEdges
   readonly v6: SubnetEdges
   /**
-   * What becomes of subnets of one or two addresses. `usable`: all of them are for hosts (RFC 3021 for IPv4 /31, RFC 6164 for IPv6 /127).
-   * `reserved`: the edges are kept back there too, and there may be nothing left.
+   * What becomes of subnets of one or two addresses. `usable`: all of them are for hosts (RFC 3021
+   * for IPv4 /31, RFC 6164 for IPv6 /127). `reserved`: the edges are kept back there too, and there
+   * may be nothing left.
    */
   readonly pointToPoint: 'usable' | 'reserved'
 }
 
-/** The addresses at the ends of some subnets that are not for hosts. Host bits of the prefixes do not count. O(n log n). */
+/**
+ * The addresses at the ends of some subnets that are not for hosts. Host bits of the prefixes do
+ * not count. O(n log n).
+ */
 export function subnetEdges(prefixes: Iterable<Prefix.Prefix>, { v4, v6, pointToPoint }: ReserveRule): RangeSet {
   const ranges: { readonly first: Address.Address; readonly last: Address.Address }[] = []
   for (const prefix of prefixes) {

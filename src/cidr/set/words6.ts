@@ -1,13 +1,17 @@
 import type { Address6 } from '../nouns/types.js'
 
-// IPv6 addresses as words of a Uint32Array: address `i` is `words[4i..4i+3]`, the most significant first.
+// IPv6 addresses as words of a Uint32Array: address `i` is `words[4i..4i+3]`, the most significant
+// first.
 
 export function addressAt6(words: Uint32Array, index: number): Address6 {
   const i = index << 2
   return { family: 6, w0: words[i]!, w1: words[i + 1]!, w2: words[i + 2]!, w3: words[i + 3]! }
 }
 
-/** Negative, 0 or positive, as the address `i` of `left` lies before, at or behind the address `j` of `right`. */
+/**
+ * Negative, 0 or positive, as the address `i` of `left` lies before, at or behind the address `j`
+ * of `right`.
+ */
 export function compareAt(left: Uint32Array, i: number, right: Uint32Array, j: number): number {
   const a = i << 2
   const b = j << 2

@@ -3,14 +3,17 @@ import { refuse } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 
 /**
- * Guards the text parameters of the module against callers without types: `undefined` is a mistake in the calling code, not a
- * malformed address.
+ * Guards the text parameters of the module against callers without types: `undefined` is a mistake
+ * in the calling code, not a malformed address.
  */
 export function assertText(text: unknown): asserts text is string {
   if (typeof text !== 'string') refuse('text', 'a string', kindOf(text))
 }
 
-/** What a caller without types has given, in a few words. Never the whole of it: it may be long, or not to be written at all. */
+/**
+ * What a caller without types has given, in a few words. Never the whole of it: it may be long, or
+ * not to be written at all.
+ */
 export function shown(given: unknown): string {
   if (typeof given === 'number' || typeof given === 'boolean') return String(given)
   if (typeof given === 'bigint') return shownBigInt(given)
@@ -21,7 +24,10 @@ function kindOf(given: unknown): string {
   return given === null ? 'null' : Array.isArray(given) ? 'array' : typeof given
 }
 
-/** Numbers with millions of digits take seconds to write: beyond all that addresses need, the size has to do. */
+/**
+ * Numbers with millions of digits take seconds to write: beyond all that addresses need, the size
+ * has to do.
+ */
 function shownBigInt(value: bigint): string {
   if (value >= -HUGE && value <= HUGE) return String(value)
   return value < 0n ? 'less than -2^192' : 'more than 2^192'
@@ -32,7 +38,8 @@ const HUGE = 1n << 192n
 /**
  * For a number that may also be a bigint.
  *
- * @throws IpamError `INVALID_ARGUMENT` for anything else, and for a number that is not whole or beyond 2^53
+ * @throws IpamError `INVALID_ARGUMENT` for anything else, and for a number that is not whole or
+ * beyond 2^53
  */
 export function assertWhole(argument: string, value: unknown): asserts value is number | bigint {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return
@@ -45,7 +52,8 @@ export function isWord(value: unknown): value is number {
 }
 
 /**
- * Guards what is made of addresses against values that are none: in plain JavaScript nothing else does.
+ * Guards what is made of addresses against values that are none: in plain JavaScript nothing else
+ * does.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -81,7 +89,8 @@ export function tagOf(value: unknown): string {
 }
 
 /**
- * @throws IpamError `INVALID_PREFIX_LENGTH` unless `length` is a whole number from `min` to `max`; `INVALID_ARGUMENT` if it is no number
+ * @throws IpamError `INVALID_PREFIX_LENGTH` unless `length` is a whole number from `min` to `max`;
+ * `INVALID_ARGUMENT` if it is no number
  */
 export function assertLength(family: 4 | 6, length: number, min = 0, max = family === 4 ? 32 : 128): void {
   if (Number.isInteger(length) && length >= min && length <= max) return

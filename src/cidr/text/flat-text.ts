@@ -1,8 +1,9 @@
 import { ipamError } from '../../errors/index.js'
 
 /**
- * The characters of the text that is being written, as bytes. Formatting is synchronous and leaves nothing of value behind, so one
- * buffer serves all: a buffer of its own for each text would cost more than the text.
+ * The characters of the text that is being written, as bytes. Formatting is synchronous and leaves
+ * nothing of value behind, so one buffer serves all: a buffer of its own for each text would cost
+ * more than the text.
  */
 const buffer = /* @__PURE__ */ new ArrayBuffer(64)
 const bytes = /* @__PURE__ */ new Uint8Array(buffer)
@@ -18,8 +19,8 @@ const hexPairs = /* @__PURE__ */ Uint16Array.from({ length: 256 }, (_, byte) =>
 )
 
 /**
- * Writes an unsigned 32-bit number as dotted decimal at `at`. Each octet is stored as four bytes at once and the next one written over
- * what was too much of it.
+ * Writes an unsigned 32-bit number as dotted decimal at `at`. Each octet is stored as four bytes at
+ * once and the next one written over what was too much of it.
  *
  * @returns the position behind it
  */
@@ -69,8 +70,10 @@ export function writeLength(length: number, at: number): number {
 }
 
 /**
- * The first `length` characters written, 2 to 43: the longest is an IPv6 prefix, `ffff:...:ffff/128`. `String.fromCharCode` with a fixed number of arguments is what V8
- * turns into one flat string; joined pieces are joined again at each use as a key, and `apply` and spread take five times as long.
+ * The first `length` characters written, 2 to 43: the longest is an IPv6 prefix,
+ * `ffff:...:ffff/128`. `String.fromCharCode` with a fixed number of arguments is what V8 turns into
+ * one flat string; joined pieces are joined again at each use as a key, and `apply` and spread take
+ * five times as long.
  */
 // biome-ignore format: one line a length; broken up by argument, the switch would be a thousand lines long
 export function flatText(length: number): string {

@@ -1,6 +1,7 @@
 /**
- * Why a text is not an address. The words are those of Go's net/netip, so that what an admission webhook written in Go
- * says and what this library says is the same sentence. `showsRest` tells whether Go adds the rest of the text to it.
+ * Why a text is not an address. The words are those of Go's net/netip, so that what an admission
+ * webhook written in Go says and what this library says is the same sentence. `showsRest` tells
+ * whether Go adds the rest of the text to it.
  */
 export interface TextProblem {
   readonly words: string
@@ -56,7 +57,10 @@ export const problems: readonly TextProblem[] = [
 
 const SLOTS = 32
 
-/** A problem and where it is, as one negative number: scanners return it in the place of a value, so that a failed scan allocates nothing. */
+/**
+ * A problem and where it is, as one negative number: scanners return it in the place of a value, so
+ * that a failed scan allocates nothing.
+ */
 export function encodeProblem(problem: number, position: number): number {
   return -(position * SLOTS + problem + 1)
 }

@@ -10,12 +10,18 @@ import { format6 } from './text6.js'
 /**
  * Which texts count as an address or a CIDR.
  *
- * - `strict`: the meaning of Go's net/netip. IPv4-mapped IPv6 is IPv6, host bits of a CIDR are kept, any spelling of RFC 4291 will do.
- * - `k8s-field`: what Kubernetes admits into its older fields since KEP-4858: strict, no IPv4-mapped IPv6, no host bits in a CIDR.
- * - `k8s-field-canonical`: what Kubernetes admits into new fields: besides, the text has to be canonical (RFC 5952).
- * - `k8s-legacy-read`: what older fields of stored objects may hold: also leading zeros, which are decimal all the same. IPv4-mapped IPv6 is the
- *   IPv4 address in it, as Kubernetes reads it (KEP-4858); so is a CIDR of at least 96 bits. Never write what was read this way back unchanged: other software reads `010.0.0.1` as 8.0.0.1. `warningsFor` says what is odd about a text. Kubernetes
- *   takes any number of zeros; here an address or a CIDR that has some is at most 128 characters long.
+ * - `strict`: the meaning of Go's net/netip. IPv4-mapped IPv6 is IPv6, host bits of a CIDR are
+ *   kept, any spelling of RFC 4291 will do.
+ * - `k8s-field`: what Kubernetes admits into its older fields since KEP-4858: strict, no
+ *   IPv4-mapped IPv6, no host bits in a CIDR.
+ * - `k8s-field-canonical`: what Kubernetes admits into new fields: besides, the text has to be
+ *   canonical (RFC 5952).
+ * - `k8s-legacy-read`: what older fields of stored objects may hold: also leading zeros, which are
+ *   decimal all the same. IPv4-mapped IPv6 is the IPv4 address in it, as Kubernetes reads it
+ *   (KEP-4858); so is a CIDR of at least 96 bits. Never write what was read this way back
+ *   unchanged: other software reads `010.0.0.1` as 8.0.0.1. `warningsFor` says what is odd about a
+ *   text. Kubernetes takes any number of zeros; here an address or a CIDR that has some is at most
+ *   128 characters long.
  */
 export type TextProfile = 'strict' | 'k8s-field' | 'k8s-field-canonical' | 'k8s-legacy-read'
 
@@ -30,8 +36,9 @@ export interface TextOptions {
 }
 
 /**
- * Whether all that a text may be is what the strict scanners read. A zone makes no difference to that: it is refused or dropped, and a
- * text without one is the same either way. What is not among the options that there are is left to {@link oneOf}.
+ * Whether all that a text may be is what the strict scanners read. A zone makes no difference to
+ * that: it is refused or dropped, and a text without one is the same either way. What is not among
+ * the options that there are is left to {@link oneOf}.
  */
 export function isStrict(options: { readonly profile?: string | undefined } | undefined): boolean {
   if (options === undefined) return true
@@ -50,8 +57,8 @@ export function assertOptions(options: unknown): void {
 }
 
 /**
- * The value of an option, the first of those that there are if it is not given. A misspelt one is not taken for that: it would read more
- * than was asked for.
+ * The value of an option, the first of those that there are if it is not given. A misspelt one is
+ * not taken for that: it would read more than was asked for.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a value that there is not
  */
@@ -97,25 +104,35 @@ export function addressOf(text: string, options: TextOptions = {}): Result<Addre
   return { ok: true, value: scanned }
 }
 
-/** What a field of Kubernetes takes in the place of an address with leading zeros, which are decimal there; `undefined` for any other text. */
+/**
+ * What a field of Kubernetes takes in the place of an address with leading zeros, which are decimal
+ * there; `undefined` for any other text.
+ */
 function withoutZeros(text: string, zone: ZonePolicy): string | undefined {
   const plain = plainText(text, 'k8s-legacy-read').text
   const scanned = scanAddress(plain, 0, plain.length, zone)
   return typeof scanned === 'object' ? unmappedText(scanned) : undefined
 }
 
-/** A text without the leading zeros that only the legacy profile allows, and where each of its characters stood. */
+/**
+ * A text without the leading zeros that only the legacy profile allows, and where each of its
+ * characters stood.
+ */
 export interface PlainText {
   readonly text: string
   readonly positionOf: (position: number) => number
 }
 
-/** Nothing legal is longer, even with a few leading zeros a group; what is longer is not searched for zeros. */
+/**
+ * Nothing legal is longer, even with a few leading zeros a group; what is longer is not searched
+ * for zeros.
+ */
 const MAX_LEGACY_LENGTH = 128
 
 /**
- * The text as the strict scanners read it. For `k8s-legacy-read` that is without leading zeros, as Go before 1.17 (and Kubernetes' own copy
- * of it) passed over them in octets, groups and prefix lengths.
+ * The text as the strict scanners read it. For `k8s-legacy-read` that is without leading zeros, as
+ * Go before 1.17 (and Kubernetes' own copy of it) passed over them in octets, groups and prefix
+ * lengths.
  */
 export function plainText(text: string, profile: string): PlainText {
   if (profile !== 'k8s-legacy-read' || text.length > MAX_LEGACY_LENGTH)
@@ -138,7 +155,10 @@ export function firstDifference(left: string, right: string): number {
   return i
 }
 
-/** IPv4-mapped IPv6 as the IPv4 address that Kubernetes takes it for (KEP-4858); any other address itself. */
+/**
+ * IPv4-mapped IPv6 as the IPv4 address that Kubernetes takes it for (KEP-4858); any other address
+ * itself.
+ */
 export function withoutMapping(address: Address): Address {
   return address.family === 6 && isMapped(address) ? { family: 4, value: address.w3 } : address
 }

@@ -10,16 +10,22 @@ export type ZonePolicy = 'refuse' | 'drop'
 
 export const zonePolicies: readonly ZonePolicy[] = ['refuse', 'drop']
 
-/** No separator of an address lies further on than this: the longest group and the longest octet are shorter. */
+/**
+ * No separator of an address lies further on than this: the longest group and the longest octet are
+ * shorter.
+ */
 const SEPARATOR_WITHIN = 64
-/** The longest address text, eight groups with an embedded IPv4: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
+/**
+ * The longest address text, eight groups with an embedded IPv4:
+ * `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`.
+ */
 const MAX_ADDRESS_LENGTH = 45
 /** A zone that begins further on is not looked for: whatever stands before it is wrong. */
 export const ZONE_WITHIN = 128
 
 /**
- * Reads `text[start, end)` as an address without a zone, as fast as it can: no text of one family is a text of the other, and the first
- * separator ends the attempt with the wrong one.
+ * Reads `text[start, end)` as an address without a zone, as fast as it can: no text of one family
+ * is a text of the other, and the first separator ends the attempt with the wrong one.
  *
  * @returns the address, or `undefined`: {@link scanAddress} says why
  */
@@ -30,8 +36,8 @@ export function readAddress(text: string, start: number, end: number): Address |
 }
 
 /**
- * Reads `text[start, end)` as an address of either family, and says what is wrong with it. Looks at no more than 128 characters of
- * it, however long it is.
+ * Reads `text[start, end)` as an address of either family, and says what is wrong with it. Looks at
+ * no more than 128 characters of it, however long it is.
  *
  * @returns the address, or a negative number made by `encodeProblem`
  */

@@ -2,8 +2,9 @@ import { flatText, writeDotted } from './flat-text.js'
 import { encodeProblem, Problem } from './parse-errors.js'
 
 /**
- * Reads `text[start, end)` as dotted decimal, as fast as it can and without a word on what is wrong: {@link scan4} says that. Octet by
- * octet, because a branch for each character costs more than the characters.
+ * Reads `text[start, end)` as dotted decimal, as fast as it can and without a word on what is
+ * wrong: {@link scan4} says that. Octet by octet, because a branch for each character costs more
+ * than the characters.
  *
  * @returns the address as an unsigned 32-bit number, or -1
  */
@@ -39,9 +40,11 @@ export function read4(text: string, start: number, end: number): number {
 }
 
 /**
- * Reads `text[start, end)` as dotted decimal with the rules of Go's net/netip: four octets, no leading zero, nothing else.
+ * Reads `text[start, end)` as dotted decimal with the rules of Go's net/netip: four octets, no
+ * leading zero, nothing else.
  *
- * @returns the address as an unsigned 32-bit number, or a negative number made by {@link encodeProblem}
+ * @returns the address as an unsigned 32-bit number, or a negative number made by
+ * {@link encodeProblem}
  */
 export function scan4(text: string, start: number, end: number): number {
   let value = 0

@@ -3,14 +3,18 @@ import { flatText, writeCharacter, writeDotted, writeGroup } from './flat-text.j
 import { encodeProblem, Problem } from './parse-errors.js'
 import { read4, scan4 } from './text4.js'
 
-/** The groups of the text that is being read. Reading is synchronous and leaves nothing of value behind. */
+/**
+ * The groups of the text that is being read. Reading is synchronous and leaves nothing of value
+ * behind.
+ */
 const groups = /* @__PURE__ */ new Uint16Array(8)
 
 /** The value of each hexadecimal digit, by character; -1 for all other characters up to 127. */
 const hexDigits = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, character) => hexDigit(character))
 
 /**
- * Reads `text[start, end)` (without a zone) as IPv6 text, as fast as it can and without a word on what is wrong: {@link scan6} says that.
+ * Reads `text[start, end)` (without a zone) as IPv6 text, as fast as it can and without a word on
+ * what is wrong: {@link scan6} says that.
  *
  * @returns the address, or `undefined`
  */
@@ -88,10 +92,11 @@ function readGroups(text: string, start: number, end: number): boolean {
 }
 
 /**
- * Reads `text[start, end)` (without a zone) as IPv6 text with the rules of Go's net/netip: RFC 4291 section 2.2, one `::` that
- * stands for at least one group, an embedded IPv4 only at the end.
+ * Reads `text[start, end)` (without a zone) as IPv6 text with the rules of Go's net/netip: RFC 4291
+ * section 2.2, one `::` that stands for at least one group, an embedded IPv4 only at the end.
  *
- * Groups are shifted into four words from the right; at `::` what came before is set aside and moved to the left end later:
+ * Groups are shifted into four words from the right; at `::` what came before is set aside and
+ * moved to the left end later:
  *
  *     fd00:12::7      head  .... .... .... .... .... .... fd00 0012   -> fd00 0012 .... .... .... .... .... ....
  *                     tail  .... .... .... .... .... .... .... 0007
@@ -176,7 +181,10 @@ export function scan6(text: string, start: number, end: number): Address6 | numb
   return { family: 6, w0: (h0 | t0) >>> 0, w1: (h1 | t1) >>> 0, w2: (h2 | t2) >>> 0, w3: (h3 | t3) >>> 0 }
 }
 
-/** Canonical text of RFC 5952; an IPv4-mapped address ends in dotted decimal (its section 5, and Go's net/netip). */
+/**
+ * Canonical text of RFC 5952; an IPv4-mapped address ends in dotted decimal (its section 5, and
+ * Go's net/netip).
+ */
 export function format6(address: Address6): string {
   const { w0, w1, w2, w3 } = address
   return flatText(write6(w0, w1, w2, w3, 0))
@@ -218,8 +226,9 @@ export function write6(w0: number, w1: number, w2: number, w3: number, at: numbe
 }
 
 /**
- * Which groups `::` stands for, by the groups that are zero (one bit each, the first group the highest): the longest run of two or more,
- * the first one of equals, as `first * 16 + length`; `8 * 16` if there is none.
+ * Which groups `::` stands for, by the groups that are zero (one bit each, the first group the
+ * highest): the longest run of two or more, the first one of equals, as `first * 16 + length`;
+ * `8 * 16` if there is none.
  */
 const longestRuns = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, zeros) => {
   let best = 8 << 4

@@ -15,8 +15,9 @@ export interface TextWarning {
 const LEGACY = { profile: 'k8s-legacy-read' } as const
 
 /**
- * What the API server of Kubernetes warns about in an address of an older field (KEP-4858): leading zeros, IPv4-mapped IPv6, IPv6 that is
- * not canonical. Nothing for a text that may stand in any field. O(1).
+ * What the API server of Kubernetes warns about in an address of an older field (KEP-4858): leading
+ * zeros, IPv4-mapped IPv6, IPv6 that is not canonical. Nothing for a text that may stand in any
+ * field. O(1).
  *
  * @throws IpamError `MALFORMED_ADDRESS` for what not even the profile `k8s-legacy-read` takes
  * @example
@@ -31,8 +32,8 @@ export function warningsForAddress(text: string): readonly TextWarning[] {
 }
 
 /**
- * What the API server of Kubernetes warns about in a CIDR of an older field (KEP-4858): host bits, leading zeros, IPv4-mapped IPv6, IPv6
- * that is not canonical. O(1).
+ * What the API server of Kubernetes warns about in a CIDR of an older field (KEP-4858): host bits,
+ * leading zeros, IPv4-mapped IPv6, IPv6 that is not canonical. O(1).
  *
  * @throws IpamError `MALFORMED_PREFIX` for what not even the profile `k8s-legacy-read` takes
  * @example

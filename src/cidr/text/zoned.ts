@@ -6,7 +6,10 @@ import { positionOf, problemOf } from './parse-errors.js'
 import { formatAddress } from './profile.js'
 import { scanAddress, ZONE_WITHIN } from './scan.js'
 
-/** An address and its IPv6 zone (RFC 4007 section 11), such as `fe80::1%eth0`. The zone is not part of the address. */
+/**
+ * An address and its IPv6 zone (RFC 4007 section 11), such as `fe80::1%eth0`. The zone is not part
+ * of the address.
+ */
 export interface ZonedAddress {
   readonly address: Address
   /** Without the `%`; empty if there is none. */
@@ -14,7 +17,8 @@ export interface ZonedAddress {
 }
 
 /**
- * Reads an address that may have a zone, with the rules of Go's net/netip: only IPv6 has one, and it is any text that is not empty. O(1).
+ * Reads an address that may have a zone, with the rules of Go's net/netip: only IPv6 has one, and
+ * it is any text that is not empty. O(1).
  *
  * @throws IpamError `MALFORMED_ADDRESS`; `INVALID_ARGUMENT` if `text` is no string
  * @example
@@ -41,9 +45,11 @@ export function safeParseZoned(text: string): Result<ZonedAddress, 'MALFORMED_AD
 }
 
 /**
- * Canonical text of the address, with `%` and the zone if there is one: {@link parseZoned} reads it back. O(1).
+ * Canonical text of the address, with `%` and the zone if there is one: {@link parseZoned} reads it
+ * back. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address, for a zone that is no text, and for one beside IPv4, which nobody would read
+ * @throws IpamError `INVALID_ARGUMENT` for what is no address, for a zone that is no text, and for
+ * one beside IPv4, which nobody would read
  * @example
  * Address.formatZoned({ address: Address.parse('FE80::0001'), zone: 'eth0' }) // 'fe80::1%eth0'
  */

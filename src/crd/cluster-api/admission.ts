@@ -36,10 +36,12 @@ export type AddressAdmissionRequest =
   | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
 
 /**
- * Whether Cluster API admits a claim (core/webhooks/admission/ipaddressclaim.go): its spec never changes. What a pool reference has to
- * look like is the schema's to say, except that claims of v1beta1 and v1alpha1 need a group: there the schema does not ask for one.
+ * Whether Cluster API admits a claim (core/webhooks/admission/ipaddressclaim.go): its spec never
+ * changes. What a pool reference has to look like is the schema's to say, except that claims of
+ * v1beta1 and v1alpha1 need a group: there the schema does not ask for one.
  *
- * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object of another kind
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object
+ * of another kind
  * @example
  * const claim = (name) => ({
  *   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata: { name: 'web' },
@@ -63,13 +65,16 @@ function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
 }
 
 /**
- * Whether Cluster API admits an address (core/webhooks/admission/ipaddress.go): on creation it has to be one, with a prefix length that fits,
- * and of the pool that its claim asks; later its spec never changes. An address without a claim is admitted: `clusterctl move` creates
- * addresses before claims.
+ * Whether Cluster API admits an address (core/webhooks/admission/ipaddress.go): on creation it has
+ * to be one, with a prefix length that fits, and of the pool that its claim asks; later its spec
+ * never changes. An address without a claim is admitted: `clusterctl move` creates addresses before
+ * claims.
  *
- * Not checked, as upstream: that the gateway is of the same family and subnet, that the address is of the pool, and that nobody else has it.
+ * Not checked, as upstream: that the gateway is of the same family and subnet, that the address is
+ * of the pool, and that nobody else has it.
  *
- * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object of another kind
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object
+ * of another kind
  * @example
  * const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'blue' }
  * const object = {
@@ -97,8 +102,8 @@ function judgeIPAddress(request: AddressAdmissionRequest): Admission {
 }
 
 /**
- * What is wrong with an address that cannot even be read: what the webhook says of the fields that it looks at, in its order, then what the schema says of
- * the others, or else what the reader says.
+ * What is wrong with an address that cannot even be read: what the webhook says of the fields that
+ * it looks at, in its order, then what the schema says of the others, or else what the reader says.
  */
 function readingErrors(
   hub: KubeObject,
@@ -139,7 +144,10 @@ function hubOf(model: CrdModel<KubeObject>, object: KubeObject): Result<KubeObje
 
 const OLD_VERSIONS: readonly string[] = ['v1alpha1', 'v1beta1']
 
-/** What the webhooks of Cluster API refused before v1.11: since then the schema of v1beta2 does, and that of older versions does not. */
+/**
+ * What the webhooks of Cluster API refused before v1.11: since then the schema of v1beta2 does, and
+ * that of older versions does not.
+ */
 function poolGroupErrors(object: KubeObject): readonly FieldError[] {
   const group = asObject(asObject(object.spec)?.poolRef)?.apiGroup
   if (!OLD_VERSIONS.includes(versionOf(object.apiVersion)) || (group !== undefined && group !== null)) return []

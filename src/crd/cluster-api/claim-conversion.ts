@@ -16,7 +16,10 @@ import { withHubPoolGroup, withOldPoolGroup, withSpec } from './spec-conversion.
 //     v1beta1         status.conditions                       status.v1beta2.conditions
 //     v1beta2 (hub)   status.deprecated.v1beta1.conditions    status.conditions
 
-/** An IPAddressClaim of v1beta1, as Cluster API converts it (api/ipam/v1beta1/conversion.go). Nothing is lost on either way. */
+/**
+ * An IPAddressClaim of v1beta1, as Cluster API converts it (api/ipam/v1beta1/conversion.go).
+ * Nothing is lost on either way.
+ */
 export const claimFromV1beta1: VersionConversion = {
   toHub: (claim) => ({ ok: true, value: toHub(claim) }),
   fromHub: (claim) => ({ ok: true, value: fromHub(claim) }),
@@ -26,9 +29,11 @@ export const claimFromV1beta1: VersionConversion = {
 const LABEL_WAS_SET_ANNOTATION = 'conversion.cluster.x-k8s.io/cluster-name-label-set'
 
 /**
- * An IPAddressClaim of v1alpha1, as Cluster API converts it (core/webhooks/conversion/ipaddressclaim.go): the name of the Cluster is a label
- * there, which overrides what the field says on the way back; conditions of metav1 wait in an annotation. Unlike upstream a claim that has the label and
- * not the field does not gain the field on the way back: an empty name waits in the annotation.
+ * An IPAddressClaim of v1alpha1, as Cluster API converts it
+ * (core/webhooks/conversion/ipaddressclaim.go): the name of the Cluster is a label there, which
+ * overrides what the field says on the way back; conditions of metav1 wait in an annotation. Unlike
+ * upstream a claim that has the label and not the field does not gain the field on the way back: an
+ * empty name waits in the annotation.
  */
 export const claimFromV1alpha1: VersionConversion = {
   toHub: (claim) => {
@@ -111,7 +116,10 @@ function isNamed(reference: unknown): boolean {
   return name !== undefined && name !== null && name !== ''
 }
 
-/** The object with those fields of a status that are there; without a status, if none is. v1beta2 takes no empty one. */
+/**
+ * The object with those fields of a status that are there; without a status, if none is. v1beta2
+ * takes no empty one.
+ */
 function withStatus(json: JsonObject, fields: JsonObject): JsonObject {
   const { status: _, ...rest } = json
   const status = unlessEmpty(defined(fields))

@@ -12,14 +12,18 @@ import { claimVersions } from './claim-versions.js'
 import { API_VERSION } from './names.js'
 import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
 
-/** A request for one address from one pool (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes. */
+/**
+ * A request for one address from one pool (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes.
+ */
 export interface IPAddressClaim extends KubeObject {
   readonly spec: IPAddressClaimSpec
   readonly status?: IPAddressClaimStatus | undefined
 }
 
 export interface IPAddressClaimSpec {
-  /** The Cluster that the claim belongs to. Supersedes the label `cluster.x-k8s.io/cluster-name`. */
+  /**
+   * The Cluster that the claim belongs to. Supersedes the label `cluster.x-k8s.io/cluster-name`.
+   */
   readonly clusterName?: string | undefined
   readonly poolRef: IPPoolReference
 }

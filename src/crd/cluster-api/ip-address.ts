@@ -6,7 +6,10 @@ import { addressVersions } from './address-versions.js'
 import { API_VERSION } from './names.js'
 import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
 
-/** An address, or a prefix, that fulfils a claim (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes; it has no status. */
+/**
+ * An address, or a prefix, that fulfils a claim (ipam.cluster.x-k8s.io/v1beta2). Its spec never
+ * changes; it has no status.
+ */
 export interface IPAddress extends KubeObject {
   readonly spec: IPAddressSpec
 }
@@ -16,12 +19,16 @@ export interface IPAddressSpec {
   readonly poolRef: IPPoolReference
   /** Text as it was written: not necessarily an address. For a prefix: its base address. */
   readonly address: string
-  /** Length of the subnet of the address, or of the prefix itself. 0 to 128. Absent only on objects written by hand. */
+  /**
+   * Length of the subnet of the address, or of the prefix itself. 0 to 128. Absent only on objects
+   * written by hand.
+   */
   readonly prefix?: number | undefined
   readonly gateway?: string | undefined
 }
 
-// Addresses that others wrote wrongly must still be read: they are counted, and they must not stop a pool.
+// Addresses that others wrote wrongly must still be read: they are counted, and they must not stop
+// a pool.
 const schema: z.ZodType<IPAddress> = objectSchema({
   spec: z.looseObject({
     claimRef: localReferenceSchema,

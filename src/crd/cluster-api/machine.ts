@@ -4,7 +4,10 @@ import { defineModel, type Model } from '../meta/model.js'
 import { groupOf, type KubeObject } from '../meta/object.js'
 import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
 
-/** A Machine, as far as IPAM reads it: whose it is, what carries it out, and which addresses it has (cluster.x-k8s.io/v1beta2). */
+/**
+ * A Machine, as far as IPAM reads it: whose it is, what carries it out, and which addresses it has
+ * (cluster.x-k8s.io/v1beta2).
+ */
 export interface Machine extends KubeObject {
   readonly spec: MachineSpec
   readonly status?: MachineStatus | undefined
@@ -12,7 +15,10 @@ export interface Machine extends KubeObject {
 
 export interface MachineSpec {
   readonly clusterName: string
-  /** The machine of the infrastructure, in the same namespace: the owner of claims is often this one. */
+  /**
+   * The machine of the infrastructure, in the same namespace: the owner of claims is often this
+   * one.
+   */
   readonly infrastructureRef?: InfrastructureReference | undefined
   readonly providerID?: string | undefined
   readonly failureDomain?: string | undefined
@@ -55,7 +61,10 @@ const schema: z.ZodType<Machine> = objectSchema({
     .optional(),
 })
 
-/** Reads v1beta2, and v1beta1: a reference names a group there by a version of it, and conditions are of an older kind. */
+/**
+ * Reads v1beta2, and v1beta1: a reference names a group there by a version of it, and conditions
+ * are of an older kind.
+ */
 export const Machine: Model<Machine> = defineModel({
   info: {
     apiVersion: 'cluster.x-k8s.io/v1beta2',
@@ -92,7 +101,10 @@ function referenceFromV1beta1({ apiVersion, kind, name }: JsonObject): JsonObjec
   return { apiGroup: typeof apiVersion === 'string' ? groupOf(apiVersion) : apiVersion, kind, name }
 }
 
-/** The conditions of v1beta1 wait under `deprecated`, and those of v1beta2 come from where v1beta1 keeps them: as in Cluster API. */
+/**
+ * The conditions of v1beta1 wait under `deprecated`, and those of v1beta2 come from where v1beta1
+ * keeps them: as in Cluster API.
+ */
 function statusFromV1beta1({ conditions, v1beta2, deprecated, ...status }: JsonObject): JsonObject {
   const current = asObject(v1beta2)?.conditions
   return {

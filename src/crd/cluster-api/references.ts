@@ -1,10 +1,11 @@
 import * as z from 'zod'
 
 /**
- * Which pool a claim draws from. The pool is in the namespace of the claim, or cluster-scoped: its kind decides.
+ * Which pool a claim draws from. The pool is in the namespace of the claim, or cluster-scoped: its
+ * kind decides.
  *
- * `apiGroup` is a group without a version. It may be empty on objects that were written as v1beta1 without a group; no provider
- * serves those.
+ * `apiGroup` is a group without a version. It may be empty on objects that were written as v1beta1
+ * without a group; no provider serves those.
  */
 export interface IPPoolReference {
   readonly apiGroup: string

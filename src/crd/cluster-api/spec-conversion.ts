@@ -6,7 +6,10 @@ export function withHubPoolGroup(value: unknown): unknown {
   return mapPoolRef(value, (poolRef) => ({ ...poolRef, apiGroup: poolRef.apiGroup ?? '' }))
 }
 
-/** The spec with the group of its pool as the older versions have it: an empty one is `null`, which Go writes for it. */
+/**
+ * The spec with the group of its pool as the older versions have it: an empty one is `null`, which
+ * Go writes for it.
+ */
 export function withOldPoolGroup(value: unknown): unknown {
   return mapPoolRef(value, (poolRef) => (poolRef.apiGroup === '' ? { ...poolRef, apiGroup: null } : poolRef))
 }
@@ -18,8 +21,9 @@ function mapPoolRef(value: unknown, change: (poolRef: JsonObject) => JsonObject)
 }
 
 /**
- * An IPAddress of v1alpha1 or v1beta1, as Cluster API converts it (api/ipam/v1beta1/conversion.go): the group of the pool may be missing,
- * and a missing `prefix` is 0. Both are the same in all other fields.
+ * An IPAddress of v1alpha1 or v1beta1, as Cluster API converts it (api/ipam/v1beta1/conversion.go):
+ * the group of the pool may be missing, and a missing `prefix` is 0. Both are the same in all other
+ * fields.
  */
 export const addressConversion: VersionConversion = {
   toHub: (address) => ({ ok: true, value: withSpec(address, withPrefix(withHubPoolGroup(address.spec))) }),

@@ -4,7 +4,9 @@ import { type FieldError, forbiddenField, invalidField } from '../meta/field-err
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement, type ObjectMeta } from '../meta/object.js'
 
-/** `core/v1` NodeSelector: a Node has to meet one of the terms. Without terms it selects no Node. */
+/**
+ * `core/v1` NodeSelector: a Node has to meet one of the terms. Without terms it selects no Node.
+ */
 export interface NodeSelector {
   readonly nodeSelectorTerms: readonly NodeSelectorTerm[]
 }
@@ -20,8 +22,9 @@ export interface NodeSelectorTerm {
 export interface NodeSelectorRequirement {
   readonly key: string
   /**
-   * `NotIn` also holds for a Node without the label. `Gt` and `Lt` compare whole numbers of 64 bits, and hold only for labels that are such numbers. API servers
-   * store any other text too where a CRD has the field: its term selects no Node.
+   * `NotIn` also holds for a Node without the label. `Gt` and `Lt` compare whole numbers of 64
+   * bits, and hold only for labels that are such numbers. API servers store any other text too
+   * where a CRD has the field: its term selects no Node.
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | (string & {})
   /** At least one for `In` and `NotIn`, exactly one for `Gt` and `Lt`, none for the others. */
@@ -43,7 +46,10 @@ const requirementsSchema = /* @__PURE__ */ z
   )
   .optional()
 
-/** A selector as a field of another kind. Rules beyond the types of its fields: {@link nodeSelectorErrors}. */
+/**
+ * A selector as a field of another kind. Rules beyond the types of its fields:
+ * {@link nodeSelectorErrors}.
+ */
 export const nodeSelectorSchema: z.ZodType<NodeSelector> = /* @__PURE__ */ z.looseObject({
   nodeSelectorTerms: z.array(z.looseObject({ matchExpressions: requirementsSchema, matchFields: requirementsSchema })),
 })
@@ -51,9 +57,10 @@ export const nodeSelectorSchema: z.ZodType<NodeSelector> = /* @__PURE__ */ z.loo
 const NAME_FIELD = 'metadata.name'
 
 /**
- * Whether a Node is one of those that a selector selects, as `nodeaffinity.NodeSelector` of k8s.io/component-helpers says: terms are ORed, the requirements of a term
- * are ANDed. A term that an API server would refuse ({@link nodeSelectorErrors}) selects no Node; the other terms count. What no selector at all means is up to
- * the kind that has it.
+ * Whether a Node is one of those that a selector selects, as `nodeaffinity.NodeSelector` of
+ * k8s.io/component-helpers says: terms are ORed, the requirements of a term are ANDed. A term that
+ * an API server would refuse ({@link nodeSelectorErrors}) selects no Node; the other terms count.
+ * What no selector at all means is up to the kind that has it.
  *
  * O(size of the selector). For many Nodes: {@link nodeSelectorScore}.
  *
@@ -66,8 +73,8 @@ export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode
 }
 
 /**
- * How closely a selector selects Nodes: the number of requirements of the largest term that a Node meets; 0 for a Node that is not selected. The selector is checked
- * once.
+ * How closely a selector selects Nodes: the number of requirements of the largest term that a Node
+ * meets; 0 for a Node that is not selected. The selector is checked once.
  */
 export function nodeSelectorScore(selector: NodeSelector): (node: SelectableNode) => number {
   const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome)
@@ -113,7 +120,10 @@ function meetsLabel({ key, operator, values = [] }: NodeSelectorRequirement, lab
   return operator === 'Gt' ? number > bound : number < bound
 }
 
-/** A text as Go's `strconv.ParseInt` with base 10 and 64 bits reads it. Labels of more digits than that are no numbers, unless they begin with zeros. */
+/**
+ * A text as Go's `strconv.ParseInt` with base 10 and 64 bits reads it. Labels of more digits than
+ * that are no numbers, unless they begin with zeros.
+ */
 function wholeNumber(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined
   const number = BigInt(text.startsWith('+') ? text.slice(1) : text)
@@ -121,8 +131,9 @@ function wholeNumber(text: string | undefined): bigint | undefined {
 }
 
 /**
- * What is wrong with a selector, with the rules and in the words of Kubernetes (`ValidateNodeSelector`). One rule is added: values of `Gt` and `Lt` are whole
- * numbers, as such a term selects no Node otherwise. O(size of the selector).
+ * What is wrong with a selector, with the rules and in the words of Kubernetes
+ * (`ValidateNodeSelector`). One rule is added: values of `Gt` and `Lt` are whole numbers, as such a
+ * term selects no Node otherwise. O(size of the selector).
  *
  * @param path of the selector in its object: `spec.nodeSelector`
  */

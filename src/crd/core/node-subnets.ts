@@ -5,7 +5,10 @@ import type { Node } from './node.js'
 
 /** The subnets of the Pods of a Node, and what is wrong with them. */
 export interface NodeSubnets {
-  /** In the order of `spec.podCIDRs`, each once, host bits cleared; without those that cannot be read. */
+  /**
+   * In the order of `spec.podCIDRs`, each once, host bits cleared; without those that cannot be
+   * read.
+   */
   readonly subnets: readonly Prefix[]
   /** One for each rule of the Node API that `spec` breaks. */
   readonly problems: readonly NodeSubnetProblem[]
@@ -27,15 +30,20 @@ export type NodeSubnetReason =
   | 'TooManyPodCIDRs'
   /** There are two of one family. */
   | 'SameFamily'
-  /** `podCIDR` is not the first of `podCIDRs`. A store that is no API server may have one of the two fields alone. */
+  /**
+   * `podCIDR` is not the first of `podCIDRs`. A store that is no API server may have one of the two
+   * fields alone.
+   */
   | 'PodCIDRMismatch'
 
 /** The most subnets that a Node may have: one of each family. */
 const MOST = 2
 
 /**
- * Reads `spec.podCIDRs` and `spec.podCIDR` of a Node. Every subnet that can be read counts as in use, also where an API server of today would not admit it: too many of
- * them, two of one family, host bits, another `podCIDR` than the first of `podCIDRs`. Never throws, whatever `spec` is. O(length of the list).
+ * Reads `spec.podCIDRs` and `spec.podCIDR` of a Node. Every subnet that can be read counts as in
+ * use, also where an API server of today would not admit it: too many of them, two of one family,
+ * host bits, another `podCIDR` than the first of `podCIDRs`. Never throws, whatever `spec` is.
+ * O(length of the list).
  *
  * @example
  * nodeSubnets({ spec: { podCIDR: '10.0.0.0/24', podCIDRs: ['10.0.0.0/24', 'fd00::/64'] } }).subnets.length // 2
@@ -69,8 +77,9 @@ export function nodeSubnets({ spec }: { readonly spec?: unknown }): NodeSubnets 
 }
 
 /**
- * The part of a Node that IPAM reads, for `keep` of a watch: planners that share it share one watch. Without status but the addresses, without annotations and managed fields, so
- * that what is remembered of a Node is a hundredth of it, and a heartbeat changes nothing.
+ * The part of a Node that IPAM reads, for `keep` of a watch: planners that share it share one
+ * watch. Without status but the addresses, without annotations and managed fields, so that what is
+ * remembered of a Node is a hundredth of it, and a heartbeat changes nothing.
  */
 export function keepNode({ apiVersion, kind, metadata, spec, status }: KubeObject): KubeObject {
   const { name, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } = metadata

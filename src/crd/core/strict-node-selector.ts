@@ -1,6 +1,8 @@
 import { list, object, text } from '../meta/strict.js'
 
-/** `core/v1` NodeSelector. Which operators take values, and syntax of labels: `nodeSelectorErrors`. */
+/**
+ * `core/v1` NodeSelector. Which operators take values, and syntax of labels: `nodeSelectorErrors`.
+ */
 export function nodeSelector(description: string) {
   const requirement = object('One requirement: a key, an operator and values.', {
     key: text('The label, or the field.'),

@@ -38,7 +38,9 @@ type Address = Address.Address
 type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
-/** What an admission webhook is asked about a pool. `inUse` are the IPAddress objects of the pool. */
+/**
+ * What an admission webhook is asked about a pool. `inUse` are the IPAddress objects of the pool.
+ */
 export type PoolAdmissionRequest =
   | { readonly operation: 'CREATE'; readonly object: InClusterPool }
   | {
@@ -53,8 +55,9 @@ type PoolChange = Exclude<PoolAdmissionRequest, { operation: 'DELETE' }>
 
 export interface PoolAdmissionOptions extends FieldValidationOptions {
   /**
-   * Whether pools of IPv4 prefixes are admitted too. The provider serves them; upstream's webhook refuses them. All of a pool is of one family
-   * then: prefixes, exclusions and gateway. Default false.
+   * Whether pools of IPv4 prefixes are admitted too. The provider serves them; upstream's webhook
+   * refuses them. All of a pool is of one family then: prefixes, exclusions and gateway. Default
+   * false.
    */
   readonly ipv4Prefixes?: boolean | undefined
 }
@@ -63,12 +66,13 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * Whether the in-cluster provider's webhook admits a pool: the same rules, field paths and messages
  * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
  *
- * Unlike upstream a change may take addresses in use out of a pool, if the pool says so: {@link DRAIN_ANNOTATION}. The answer warns of them,
- * and of an annotation that cannot be read.
+ * Unlike upstream a change may take addresses in use out of a pool, if the pool says so:
+ * {@link DRAIN_ANNOTATION}. The answer warns of them, and of an annotation that cannot be read.
  *
  * Overlap with other pools is not checked, as upstream; nor that the gateway is in the subnet.
  *
- * @throws IpamError `INVALID_ARGUMENT` for another operation, an update from another kind, or another `fieldValidation`
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, an update from another kind, or
+ * another `fieldValidation`
  */
 export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
   assertRequest(request)
@@ -178,7 +182,10 @@ function judgeAddresses(spec: InClusterIPPoolSpec, inUse: readonly IPAddress[], 
   return { warnings: RangeSet.isEmpty(lost) ? [] : [drainWarning(RangeSet.format(lost))] }
 }
 
-/** What a pool may lose although it is in use; `undefined` if the annotation does not say it in a form that can be read. */
+/**
+ * What a pool may lose although it is in use; `undefined` if the annotation does not say it in a
+ * form that can be read.
+ */
 function drainedBy({ metadata }: InClusterPool): RangeSet | undefined {
   const text = metadata.annotations?.[DRAIN_ANNOTATION] ?? ''
   const entries = text.split(',').map((entry) => entry.trim())
@@ -277,7 +284,10 @@ function prefixPoolErrors(spec: InClusterPrefixPoolSpec, { ipv4Prefixes = false 
   return errors
 }
 
-/** What is said of an entry of the wrong family, and of one that is none: in upstream's words where it says something. */
+/**
+ * What is said of an entry of the wrong family, and of one that is none: in upstream's words where
+ * it says something.
+ */
 interface FamilyWords {
   readonly notOne: string
   readonly parent: string

@@ -9,13 +9,16 @@ import { API_VERSION, API_VERSION_V1ALPHA1 } from './names.js'
 const HUB_FIELDS = ['allocateReservedIPAddresses', 'excludedAddresses', 'addressReuseGracePeriodSeconds'] as const
 
 /**
- * A pool of addresses of v1alpha1, as the in-cluster provider converts it (api/v1alpha1/inclusterippool_conversion.go): a subnet and the ends
- * of a range in it become one entry more in `spec.addresses`.
+ * A pool of addresses of v1alpha1, as the in-cluster provider converts it
+ * (api/v1alpha1/inclusterippool_conversion.go): a subnet and the ends of a range in it become one
+ * entry more in `spec.addresses`.
  *
- * What the pool said in v1alpha1 is kept in an annotation, and is what it says again on the way back, as long as it still means the addresses,
- * prefix and gateway that the pool has: those may have been changed in v1alpha2. With `restores: 'always'` it is, whether or not: so upstream
- * does with pools that have no namespace. What v1alpha1 has no field for waits in the same annotation on the other side, so that a
- * client of v1alpha1 does not take away exclusions without knowing of them.
+ * What the pool said in v1alpha1 is kept in an annotation, and is what it says again on the way
+ * back, as long as it still means the addresses, prefix and gateway that the pool has: those may
+ * have been changed in v1alpha2. With `restores: 'always'` it is, whether or not: so upstream does
+ * with pools that have no namespace. What v1alpha1 has no field for waits in the same annotation on
+ * the other side, so that a client of v1alpha1 does not take away exclusions without knowing of
+ * them.
  */
 export function poolFromV1alpha1({ restores }: { readonly restores: 'always' | 'if-same' }): VersionConversion {
   return {
@@ -46,7 +49,10 @@ export function poolFromV1alpha1({ restores }: { readonly restores: 'always' | '
   }
 }
 
-/** The spec with the ends and the length that it leaves to its subnet: the address behind the first one, and that before the last one. */
+/**
+ * The spec with the ends and the length that it leaves to its subnet: the address behind the first
+ * one, and that before the last one.
+ */
 function withSubnetEnds(spec: JsonObject, pool: JsonObject): Result<JsonObject, 'INVALID_CONVERSION'> {
   const { subnet } = spec
   if (typeof subnet !== 'string' || subnet === '') return { ok: true, value: spec }
@@ -65,7 +71,10 @@ function withSubnetEnds(spec: JsonObject, pool: JsonObject): Result<JsonObject, 
   return { ok: true, value: { ...spec, start, end, prefix: spec.prefix || prefix.length } }
 }
 
-/** A subnet at the end of the address space may have no neighbour to count to. What upstream writes then is no address, and no pool takes it. */
+/**
+ * A subnet at the end of the address space may have no neighbour to count to. What upstream writes
+ * then is no address, and no pool takes it.
+ */
 function addressText(address: Address.Address | undefined): string {
   return address === undefined ? 'invalid IP' : Address.format(address)
 }

@@ -73,7 +73,10 @@ function countColumns(what: 'Addresses' | 'Prefixes'): readonly PrinterColumn[] 
   ]
 }
 
-/** The columns of v1alpha1. Those of the ends look for fields that are called otherwise: they have always been empty. */
+/**
+ * The columns of v1alpha1. Those of the ends look for fields that are called otherwise: they have
+ * always been empty.
+ */
 function oldColumns(scope: Scope): readonly PrinterColumn[] {
   const column = (name: string, description: string): PrinterColumn => ({
     name,

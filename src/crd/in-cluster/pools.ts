@@ -41,32 +41,48 @@ export interface InClusterIPPoolSpec {
   readonly allocateReservedIPAddresses?: boolean | undefined
   /** Addresses, ranges and CIDRs never to hand out. */
   readonly excludedAddresses?: readonly string[] | undefined
-  /** How long an address stays in use after its claim was deleted, in seconds: 0 to 2^31 - 1. Default 0. */
+  /**
+   * How long an address stays in use after its claim was deleted, in seconds: 0 to 2^31 - 1.
+   * Default 0.
+   */
   readonly addressReuseGracePeriodSeconds?: number | undefined
 }
 
 export interface InClusterPrefixPoolSpec {
   /**
-   * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 alone: {@link admitPool} takes IPv4 where it is told to.
+   * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 alone:
+   * {@link admitPool} takes IPv4 where it is told to.
    */
   readonly prefixes: readonly string[]
-  /** Length of every prefix that is handed out: 1 to 32 or 1 to 128. 0 and absent mean 64, so it has to be named for IPv4. Never changes. */
+  /**
+   * Length of every prefix that is handed out: 1 to 32 or 1 to 128. 0 and absent mean 64, so it has
+   * to be named for IPv4. Never changes.
+   */
   readonly allocationPrefixLength?: number | undefined
   /** Put on every address. Not reserved. */
   readonly gateway?: string | undefined
   /** Addresses, ranges and CIDRs that no prefix may overlap. */
   readonly excludedPrefixes?: readonly string[] | undefined
-  /** How long a prefix stays in use after its claim was deleted, in seconds: 0 to 2^31 - 1. Default 0. */
+  /**
+   * How long a prefix stays in use after its claim was deleted, in seconds: 0 to 2^31 - 1. Default
+   * 0.
+   */
   readonly addressReuseGracePeriodSeconds?: number | undefined
 }
 
 export interface InClusterPoolStatus {
   readonly ipAddresses?: InClusterPoolCounts | undefined
-  /** Not in upstream's definitions, where an API server drops them: {@link withPoolConditions} makes one that has them. */
+  /**
+   * Not in upstream's definitions, where an API server drops them: {@link withPoolConditions} makes
+   * one that has them.
+   */
   readonly conditions?: readonly Condition[] | undefined
 }
 
-/** Addresses or prefixes, by what they are. Each at most the largest 64-bit integer that JSON numbers can carry. */
+/**
+ * Addresses or prefixes, by what they are. Each at most the largest 64-bit integer that JSON
+ * numbers can carry.
+ */
 export interface InClusterPoolCounts {
   /** What the pool may hand out, in use or not. */
   readonly total: number
@@ -149,8 +165,9 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
 ]
 
 /**
- * The same kind with `status.conditions` in all of its versions, and a column that shows Ready: for {@link crdManifest}, where the provider is
- * to write them. Upstream's definitions have no such field. Objects are read and converted as before.
+ * The same kind with `status.conditions` in all of its versions, and a column that shows Ready: for
+ * {@link crdManifest}, where the provider is to write them. Upstream's definitions have no such
+ * field. Objects are read and converted as before.
  *
  * @example
  * import { crdManifest } from 'ipam-kit/crd/manifest'

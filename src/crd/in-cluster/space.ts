@@ -11,14 +11,20 @@ type Address = Address.Address
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
-/** The most that a count in a status can say: the largest 64-bit integer that a JSON number of JavaScript carries. */
+/**
+ * The most that a count in a status can say: the largest 64-bit integer that a JSON number of
+ * JavaScript carries.
+ */
 const MAX_COUNT = 2n ** 63n - 1024n
 
 /** What a pool of addresses may hand out, and what it keeps back. */
 export interface AddressSpace {
   /** All of `spec.addresses`. */
   readonly addresses: RangeSet
-  /** The addresses of the subnet that are not handed out: the first, and for IPv4 the last. Empty if they are allowed. */
+  /**
+   * The addresses of the subnet that are not handed out: the first, and for IPv4 the last. Empty if
+   * they are allowed.
+   */
   readonly reserved: RangeSet
   readonly excluded: RangeSet
   readonly gateway: Address | undefined
@@ -37,15 +43,18 @@ export interface PrefixSpace {
 }
 
 /**
- * The set arithmetic of a pool of addresses, as the in-cluster provider does it (internal/poolutil/pool.go):
+ * The set arithmetic of a pool of addresses, as the in-cluster provider does it
+ * (internal/poolutil/pool.go):
  *
  *     available = addresses - excluded - reserved - gateway
  *
- * Reserved are the first address (for IPv6 the subnet-router anycast address, RFC 4291 section 2.6.1) and for IPv4 also the last
- * of the subnet of the *lowest* address of the pool, before exclusion. So an IPv4 /31 or /32 is empty unless reserved addresses
- * are allowed. Zones are dropped. O(n log n).
+ * Reserved are the first address (for IPv6 the subnet-router anycast address, RFC 4291 section
+ * 2.6.1) and for IPv4 also the last of the subnet of the *lowest* address of the pool, before
+ * exclusion. So an IPv4 /31 or /32 is empty unless reserved addresses are allowed. Zones are
+ * dropped. O(n log n).
  *
- * @returns `INVALID_POOL_SPEC` for what does not parse, mixed families, a prefix that is too long, or no address at all
+ * @returns `INVALID_POOL_SPEC` for what does not parse, mixed families, a prefix that is too long,
+ * or no address at all
  */
 export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
   const problems: string[] = []
@@ -71,9 +80,11 @@ export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'I
 }
 
 /**
- * The space of a pool of prefixes. Unlike with addresses the gateway is not kept back, and nothing is reserved.
+ * The space of a pool of prefixes. Unlike with addresses the gateway is not kept back, and nothing
+ * is reserved.
  *
- * @returns `INVALID_POOL_SPEC` for what does not parse or has host bits, mixed families, or a length out of range
+ * @returns `INVALID_POOL_SPEC` for what does not parse or has host bits, mixed families, or a
+ * length out of range
  */
 export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
   const problems: string[] = []
@@ -108,8 +119,8 @@ export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean
 }
 
 /**
- * The prefix that an IPAddress of a prefix pool stands for, with host bits cleared; `undefined` if its address or its prefix does
- * not parse.
+ * The prefix that an IPAddress of a prefix pool stands for, with host bits cleared; `undefined` if
+ * its address or its prefix does not parse.
  */
 export function prefixOf(spec: Pick<IPAddressSpec, 'address' | 'prefix'>): Prefix | undefined {
   const address = Address.safeParse(spec.address)
@@ -127,8 +138,8 @@ export function effectivePrefixLength(spec: InClusterPrefixPoolSpec): number {
 }
 
 /**
- * A count as a field of a status: exact up to 2^53, and never more than a 64-bit integer takes. Go clients refuse a number
- * beyond that, and 2^63 - 1 itself is none that JavaScript can write.
+ * A count as a field of a status: exact up to 2^53, and never more than a 64-bit integer takes. Go
+ * clients refuse a number beyond that, and 2^63 - 1 itself is none that JavaScript can write.
  */
 export function clampCount(count: bigint): number {
   return Number(count > MAX_COUNT ? MAX_COUNT : count)

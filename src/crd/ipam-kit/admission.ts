@@ -13,7 +13,10 @@ import { MAX_NAME_LENGTH } from './names.js'
 import { poolOf, rowsOfPool } from './rows.js'
 import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
 
-/** What an admission webhook is asked about a pool. What it does not know of others may be left out, and is not looked at then. */
+/**
+ * What an admission webhook is asked about a pool. What it does not know of others may be left out,
+ * and is not looked at then.
+ */
 export type IPPoolAdmissionRequest = AdmissionRequest<IPPool> & {
   /** The domain of the pool. Left out: there is none yet. */
   readonly domain?: IPDomain | undefined
@@ -30,12 +33,14 @@ export type IPDomainAdmissionRequest = AdmissionRequest<IPDomain> & {
 }
 
 /**
- * Whether a pool makes sense: it is what the definition of the kind asks for, its texts are addresses of its subnets ({@link poolSpace}), its
- * selectors can select, and its grid is that of its domain and of the other pools there. Domain and grid never change once they are set. What is
+ * Whether a pool makes sense: it is what the definition of the kind asks for, its texts are
+ * addresses of its subnets ({@link poolSpace}), its selectors can select, and its grid is that of
+ * its domain and of the other pools there. Domain and grid never change once they are set. What is
  * given may change at any time. An update that leaves the spec as it is is always allowed.
  *
- * Warnings tell of pools with addresses in common, of subnets that give nothing, of rows that are not of the pool any more, and of those that a
- * deletion waits for. O(size of everything that is given).
+ * Warnings tell of pools with addresses in common, of subnets that give nothing, of rows that are
+ * not of the pool any more, and of those that a deletion waits for. O(size of everything that is
+ * given).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
  * @example

@@ -18,10 +18,11 @@ export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {
 }
 
 /**
- * Whether a block is one: it has the name of its domain and addresses ({@link blockName}), lies on a grid, and each of its units has one row at most,
- * with a number of its own. In an update the addresses stay, numbers only grow, and who has a unit keeps it until it is released: its row may get a new number,
- * and then the uid of another object of the same name. One that leaves
- * the spec as it is is always allowed. O(rows).
+ * Whether a block is one: it has the name of its domain and addresses ({@link blockName}), lies on
+ * a grid, and each of its units has one row at most, with a number of its own. In an update the
+ * addresses stay, numbers only grow, and who has a unit keeps it until it is released: its row may
+ * get a new number, and then the uid of another object of the same name. One that leaves the spec
+ * as it is is always allowed. O(rows).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
  * @example
@@ -172,7 +173,10 @@ function holdersOf(holders: ReadonlyMap<number, IPBlockRow>, key: string, row: I
   return found
 }
 
-/** A row in place of one that was not released is one of the same owner, as its name tells it: of another container, or of an object that was made anew. */
+/**
+ * A row in place of one that was not released is one of the same owner, as its name tells it: of
+ * another container, or of an object that was made anew.
+ */
 function successorErrors(path: string, old: IPBlockRow, row: IPBlockRow): readonly FieldError[] {
   const changed = (['owner', 'kind', 'interface'] as const).filter((field) => row[field] !== old[field])
   return changed.map((field) => notGivenBack(`${path}.${field}`, row[field], old))

@@ -9,16 +9,20 @@ type Prefix = Prefix.Prefix
 /** The last three parts have no hyphen in them, so that a domain may have some. */
 const BLOCK_NAME = /^(.+)-(?:4-([0-9a-f]{8})|6-([0-9a-f]{32}))-(0|[1-9][0-9]{0,2})$/u
 
-/** Whether a text can be the name of a pool or a domain: a DNS subdomain of up to 200 characters. */
+/**
+ * Whether a text can be the name of a pool or a domain: a DNS subdomain of up to 200 characters.
+ */
 export function isName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && subdomainProblem(text) === undefined
 }
 
 /**
- * The name of the block of a domain that has these addresses: the domain, the family, the first address as 8 or 32 hexadecimal digits, and the length.
- * No two blocks have one name. Up to 239 characters.
+ * The name of the block of a domain that has these addresses: the domain, the family, the first
+ * address as 8 or 32 hexadecimal digits, and the length. No two blocks have one name. Up to 239
+ * characters.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a domain that is no DNS subdomain of up to 200 characters, or a prefix with host bits
+ * @throws IpamError `INVALID_ARGUMENT` for a domain that is no DNS subdomain of up to 200
+ * characters, or a prefix with host bits
  * @example
  * import { Prefix } from 'ipam-kit/cidr'
  * blockName('default', Prefix.parse('10.0.1.0/24')) // 'default-4-0a000100-24'

@@ -6,8 +6,10 @@ import { API_VERSION } from './names.js'
 import { networkVersions } from './versions.js'
 
 /**
- * The ranges that pods of a cluster have addresses in, as one object that every component can read (ipam-kit.dev/v1alpha1). Its status is a summary with a hash:
- * its size does not depend on the number of nodes. It also carries the acceptance of ranges: a new range is `Proposed` until the named consumers accept it.
+ * The ranges that pods of a cluster have addresses in, as one object that every component can read
+ * (ipam-kit.dev/v1alpha1). Its status is a summary with a hash: its size does not depend on the
+ * number of nodes. It also carries the acceptance of ranges: a new range is `Proposed` until the
+ * named consumers accept it.
  */
 export interface ClusterNetwork extends KubeObject {
   readonly spec: ClusterNetworkSpec
@@ -15,11 +17,14 @@ export interface ClusterNetwork extends KubeObject {
 }
 
 export interface ClusterNetworkSpec {
-  /** The components that must accept a range before nodes get subnets from it. At most 8, each once. Left out: ranges are active at once. */
+  /**
+   * The components that must accept a range before nodes get subnets from it. At most 8, each once.
+   * Left out: ranges are active at once.
+   */
   readonly consumers?: readonly { readonly name: string }[] | undefined
   /**
-   * A consumer that has not answered this many seconds after `proposedAt` counts as having accepted. An explicit rejection never does. 1 to 31,622,400. Left out: no
-   * time limit.
+   * A consumer that has not answered this many seconds after `proposedAt` counts as having
+   * accepted. An explicit rejection never does. 1 to 31,622,400. Left out: no time limit.
    */
   readonly acceptanceSeconds?: number | undefined
 }
@@ -27,8 +32,9 @@ export interface ClusterNetworkSpec {
 export interface ClusterNetworkStatus {
   readonly observedGeneration?: number | undefined
   /**
-   * How pods get their addresses. `NodeCIDRs`: ranges are divided among nodes, in `podCIDRs`. `ClusterCIDR`: ranges are for pods only, and not divided. `Shared`: nodes have
-   * addresses of the ranges, too. `Unknown`: nodes and ranges do not show it.
+   * How pods get their addresses. `NodeCIDRs`: ranges are divided among nodes, in `podCIDRs`.
+   * `ClusterCIDR`: ranges are for pods only, and not divided. `Shared`: nodes have addresses of the
+   * ranges, too. `Unknown`: nodes and ranges do not show it.
    */
   readonly assigner?: 'NodeCIDRs' | 'ClusterCIDR' | 'Shared' | 'Unknown' | undefined
   /** At most one entry for each family. */
@@ -36,12 +42,16 @@ export interface ClusterNetworkStatus {
   /** At most 128. */
   readonly ranges?: readonly ClusterNetworkRange[] | undefined
   /**
-   * At most 1,024: each consumer applies its own entries, with a field manager of its own, and drops those of ranges that are gone. The controller never writes them.
+   * At most 1,024: each consumer applies its own entries, with a field manager of its own, and
+   * drops those of ranges that are gone. The controller never writes them.
    */
   readonly answers?: readonly ClusterNetworkAnswer[] | undefined
   /** Of the whole view, also of what the status does not list. In hexadecimal digits. */
   readonly hash?: string | undefined
-  /** `Ready`: all ranges are listed. `Consistent`: nothing overlaps that may not, subnets of nodes are in ranges, and all objects can be read. */
+  /**
+   * `Ready`: all ranges are listed. `Consistent`: nothing overlaps that may not, subnets of nodes
+   * are in ranges, and all objects can be read.
+   */
   readonly conditions?: readonly Condition[] | undefined
 }
 
@@ -68,7 +78,10 @@ export interface ClusterNetworkRange {
   /** Canonical, without host bits. */
   readonly cidr: string
   readonly state: 'Proposed' | 'Active' | 'Terminating'
-  /** What configures the range: the kind and the name of an object, or `Flag` and the name of the flag. */
+  /**
+   * What configures the range: the kind and the name of an object, or `Flag` and the name of the
+   * flag.
+   */
   readonly source: { readonly kind: string; readonly name: string }
   /** When the range first stood in the view: the time limit of acceptance begins then. */
   readonly proposedAt: string

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { DEFAULT_BLOCK_SIZES, MAX_BLOCK_SIZE } from './names.js'
 
-/** How the space of one family is cut: into blocks, and those into units. A unit is what is given: one address, or a prefix. */
+/**
+ * How the space of one family is cut: into blocks, and those into units. A unit is what is given:
+ * one address, or a prefix.
+ */
 export interface FamilyGrid {
   /** The length of blocks: at most 1,024 units. */
   readonly blockPrefixLength: number
@@ -16,8 +19,9 @@ export interface FamilyGridWish {
 }
 
 /**
- * The grid that a pool asks for, where its domain has none yet. Left out, a unit is an address, and a block has 256 of them, or 64 where blocks
- * belong to nodes. It may not be a valid one: see {@link gridProblem}.
+ * The grid that a pool asks for, where its domain has none yet. Left out, a unit is an address, and
+ * a block has 256 of them, or 64 where blocks belong to nodes. It may not be a valid one: see
+ * {@link gridProblem}.
  *
  * @example
  * gridOf(4, {}) // { blockPrefixLength: 24, allocationPrefixLength: 32 }

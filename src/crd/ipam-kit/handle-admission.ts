@@ -8,8 +8,9 @@ import { admissionBy } from './judge.js'
 export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
 
 /**
- * Whether a handle is one: it has the name of the uid of its owner ({@link handleName}), and stays with that owner. It may go at any time: one that is lost costs
- * a search. An update that leaves the spec as it is is always allowed.
+ * Whether a handle is one: it has the name of the uid of its owner ({@link handleName}), and stays
+ * with that owner. It may go at any time: one that is lost costs a search. An update that leaves
+ * the spec as it is is always allowed.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example

@@ -6,10 +6,12 @@ import { API_VERSION } from './names.js'
 import { blockVersions } from './versions.js'
 
 /**
- * Some neighbouring addresses of a domain, and who has them: the one place where that is written. Whoever gives an address adds a row, on the condition that
- * nobody else has written since; so any number of writers may do it at once.
+ * Some neighbouring addresses of a domain, and who has them: the one place where that is written.
+ * Whoever gives an address adds a row, on the condition that nobody else has written since; so any
+ * number of writers may do it at once.
  *
- * Its borders lie on the grid of its domain and not on those of a pool: overlapping pools have their blocks in common.
+ * Its borders lie on the grid of its domain and not on those of a pool: overlapping pools have
+ * their blocks in common.
  */
 export interface IPBlock extends KubeObject {
   readonly spec: IPBlockSpec
@@ -26,11 +28,17 @@ export interface IPBlockSpec {
   readonly pool: string
   /** The node that it is bound to. */
   readonly node?: string | undefined
-  /** The number of the last row that was added, of this block or of the one before it at its place. It only grows. */
+  /**
+   * The number of the last row that was added, of this block or of the one before it at its place.
+   * It only grows.
+   */
   readonly sequence: number
   /** The unit that was given last, or the last of those: the order `next` continues behind it. */
   readonly last?: number | undefined
-  /** By the number of the unit within the block, from 0. Removed is what is free, but for what is remembered of who had it. */
+  /**
+   * By the number of the unit within the block, from 0. Removed is what is free, but for what is
+   * remembered of who had it.
+   */
   readonly rows: { readonly [unit: string]: IPBlockRow }
 }
 
@@ -53,7 +61,10 @@ export interface IPBlockRow {
   readonly count?: number | undefined
   /** The number of this row: no other row of the address ever had it. */
   readonly sequence: number
-  /** Left out: the owner has it. `held`: given back, and kept for who comes again. `cooling`: given back, and for nobody. */
+  /**
+   * Left out: the owner has it. `held`: given back, and kept for who comes again. `cooling`: given
+   * back, and for nobody.
+   */
   readonly state?: 'held' | 'cooling' | undefined
   /** When it was given back. */
   readonly released?: string | undefined

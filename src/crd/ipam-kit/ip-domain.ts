@@ -7,8 +7,9 @@ import { API_VERSION } from './names.js'
 import { domainVersions } from './versions.js'
 
 /**
- * Within a domain an address is one thing: a routing domain, a VRF, a network view. Pools of one domain may overlap, and nothing is given twice; in two domains
- * the same address is two. It has the grid on which the blocks of all of its pools lie, and so never changes.
+ * Within a domain an address is one thing: a routing domain, a VRF, a network view. Pools of one
+ * domain may overlap, and nothing is given twice; in two domains the same address is two. It has
+ * the grid on which the blocks of all of its pools lie, and so never changes.
  */
 export interface IPDomain extends KubeObject {
   readonly spec: IPDomainSpec

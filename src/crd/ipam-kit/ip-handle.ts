@@ -7,8 +7,9 @@ import { API_VERSION } from './names.js'
 import { handleVersions } from './versions.js'
 
 /**
- * Where the rows of an owner are: so that who does not know all blocks finds them without a search. It is written before a row is, and so it may name blocks in
- * which there is none; but none that it does not name has one.
+ * Where the rows of an owner are: so that who does not know all blocks finds them without a search.
+ * It is written before a row is, and so it may name blocks in which there is none; but none that it
+ * does not name has one.
  *
  * It says who has what as little as a bookmark does: that stands in the rows alone.
  */
@@ -25,7 +26,10 @@ export interface IPHandleSpec {
   readonly kind?: string | undefined
   /** How often it was changed: a write that changes nothing else does so, to be a write. */
   readonly sequence?: number | undefined
-  /** The names of blocks, by the interface of the owner; under `''` those of an owner whose interfaces have no names. */
+  /**
+   * The names of blocks, by the interface of the owner; under `''` those of an owner whose
+   * interfaces have no names.
+   */
   readonly blocks: { readonly [interfaceName: string]: readonly string[] }
 }
 
@@ -52,8 +56,8 @@ const PLAIN = /^[0-9a-z](?:[-0-9a-z]*[0-9a-z])?$/u
 const MAX_UID_LENGTH = 60
 
 /**
- * The name of the handle of an owner: `uid-` and its uid, or `hex-` and four hexadecimal digits for each UTF-16 unit of it where it has characters that no
- * name has. No two uids have one name.
+ * The name of the handle of an owner: `uid-` and its uid, or `hex-` and four hexadecimal digits for
+ * each UTF-16 unit of it where it has characters that no name has. No two uids have one name.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a uid that is empty, or has more than 60 UTF-16 units
  * @example

@@ -8,8 +8,9 @@ import { API_VERSION, DEFAULT_DOMAIN } from './names.js'
 import { poolVersions } from './versions.js'
 
 /**
- * A pool of addresses, or of prefixes, of one family or both (ipam-kit.dev/v1alpha1). What is given of it is in the rows of {@link IPBlock} objects: the pool
- * itself is a mask over the blocks of its domain, and may change at any time.
+ * A pool of addresses, or of prefixes, of one family or both (ipam-kit.dev/v1alpha1). What is given
+ * of it is in the rows of {@link IPBlock} objects: the pool itself is a mask over the blocks of its
+ * domain, and may change at any time.
  */
 export interface IPPool extends KubeObject {
   readonly spec: IPPoolSpec
@@ -21,20 +22,27 @@ export interface IPPoolSpec {
   readonly domain: string
   /** Where addresses come from. What they have in common is the pool's once. */
   readonly subnets: readonly IPPoolSubnet[]
-  /** How the space is cut, where this is the first pool of its domain; those that come later ask for the same, or for nothing. Never changes. */
+  /**
+   * How the space is cut, where this is the first pool of its domain; those that come later ask for
+   * the same, or for nothing. Never changes.
+   */
   readonly ipv4?: FamilyGridWish | undefined
   readonly ipv6?: FamilyGridWish | undefined
   /**
-   * Whether the first and the last address of a subnet are given: `auto`: not of subnets of four addresses and more; `always`: never; `never`: they are.
-   * Of prefixes all are given. Default `auto`.
+   * Whether the first and the last address of a subnet are given: `auto`: not of subnets of four
+   * addresses and more; `always`: never; `never`: they are. Of prefixes all are given. Default
+   * `auto`.
    */
   readonly skipEdges: 'auto' | 'always' | 'never'
   /**
-   * Which of the free addresses is next. `lowest`; `next`: the one behind the last that was given; `leastRecentlyReleased`: one that was never given,
-   * else the one that was given back first. The last two hold within a block, and nearly so between blocks. Default `lowest`.
+   * Which of the free addresses is next. `lowest`; `next`: the one behind the last that was given;
+   * `leastRecentlyReleased`: one that was never given, else the one that was given back first. The
+   * last two hold within a block, and nearly so between blocks. Default `lowest`.
    */
   readonly order: 'lowest' | 'next' | 'leastRecentlyReleased'
-  /** For so many seconds after it was given back nobody gets an address. 0 to 31,622,400. Default 0. */
+  /**
+   * For so many seconds after it was given back nobody gets an address. 0 to 31,622,400. Default 0.
+   */
   readonly reuseAfterSeconds: number
   /** Keeps what was given back for who comes again. */
   readonly sticky?: IPPoolSticky | undefined
@@ -44,7 +52,9 @@ export interface IPPoolSpec {
   readonly namespaceSelector?: LabelSelector | undefined
   /** The nodes that the pool is for, by their labels. Left out: all. */
   readonly nodeSelector?: LabelSelector | undefined
-  /** Of several pools that would do, the one with the highest priority is asked first. Default 0. */
+  /**
+   * Of several pools that would do, the one with the highest priority is asked first. Default 0.
+   */
   readonly priority: number
   /** Nothing more is given; what was given stays. Default false. */
   readonly disabled: boolean
@@ -65,7 +75,10 @@ export interface IPPoolSubnet {
 }
 
 export interface IPPoolSticky {
-  /** Who comes again: who has the same `mac`, or the same `owner`: kind, namespace, name and interface, but perhaps another uid. */
+  /**
+   * Who comes again: who has the same `mac`, or the same `owner`: kind, namespace, name and
+   * interface, but perhaps another uid.
+   */
   readonly by: 'mac' | 'owner'
   /** For how long. 1 to 31,622,400. */
   readonly forSeconds: number
@@ -75,7 +88,10 @@ export interface IPPoolAffinity {
   readonly by: 'node'
   /** How many blocks of the pool and family a node has at most. Left out: any number. */
   readonly maxBlocksPerNode?: number | undefined
-  /** Whether a node that gets no block any more takes addresses of the blocks of others. Default true. */
+  /**
+   * Whether a node that gets no block any more takes addresses of the blocks of others. Default
+   * true.
+   */
   readonly borrow: boolean
 }
 
@@ -88,7 +104,10 @@ export interface IPPoolStatus {
   readonly conditions?: readonly Condition[] | undefined
 }
 
-/** The grid of the domain, counts, and where to look. Counts are of units, as decimal text: they can be larger than any number of JSON. */
+/**
+ * The grid of the domain, counts, and where to look. Counts are of units, as decimal text: they can
+ * be larger than any number of JSON.
+ */
 export interface IPPoolFamilyStatus extends FamilyGrid {
   /** What the pool gives, and what it keeps for who asks for it. */
   readonly total?: string | undefined
@@ -103,8 +122,8 @@ export interface IPPoolFamilyStatus extends FamilyGrid {
   /** What is given and not of the pool any more. */
   readonly outOfRange?: string | undefined
   /**
-   * The blocks that have nothing to give, as ranges of addresses. A hint, a second or so old: who goes by it looks at one block too many, or
-   * misses for that long what was given back.
+   * The blocks that have nothing to give, as ranges of addresses. A hint, a second or so old: who
+   * goes by it looks at one block too many, or misses for that long what was given back.
    */
   readonly full?: readonly string[] | undefined
   /** The blocks of nodes that have something to give. A hint as well. */

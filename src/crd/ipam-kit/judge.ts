@@ -22,7 +22,10 @@ export interface Judge<T, R> {
   readonly waitsFor?: (object: T, request: R) => readonly string[]
 }
 
-/** The admission of a kind of this library: a deletion, and an update that leaves the spec as it is, are always allowed. */
+/**
+ * The admission of a kind of this library: a deletion, and an update that leaves the spec as it is,
+ * are always allowed.
+ */
 export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>(
   model: CrdModel<T>,
   { judge, waitsFor = () => [] }: Judge<T, R>,

@@ -13,19 +13,31 @@ export const RESERVATIONS_FINALIZER = 'ipam-kit.dev/reservations'
 /** The domain of a pool that names none. */
 export const DEFAULT_DOMAIN = 'default'
 
-/** How long the name of a pool or a domain may be: that of a block adds up to 39 characters to the one, and each row of it may name the other. */
+/**
+ * How long the name of a pool or a domain may be: that of a block adds up to 39 characters to the
+ * one, and each row of it may name the other.
+ */
 export const MAX_NAME_LENGTH = 200
-/** How many ranges each of the lists in the status of a pool has at most: they are hints, and may leave some out. */
+/**
+ * How many ranges each of the lists in the status of a pool has at most: they are hints, and may
+ * leave some out.
+ */
 export const MAX_STATUS_RANGES = 2048
 /** The most subnets of a pool, and the most texts in each of the lists of one. */
 export const MAX_SUBNETS = 256
 export const MAX_SUBNET_TEXTS = 256
 
-/** The most interfaces of an owner in its handle, and the most blocks of each: one of each family, and those that an attempt has left. */
+/**
+ * The most interfaces of an owner in its handle, and the most blocks of each: one of each family,
+ * and those that an attempt has left.
+ */
 export const MAX_HANDLE_INTERFACES = 64
 export const MAX_HANDLE_BLOCKS = 64
 
-/** What JSON writes in as many bytes as there are characters, also that of Go: printable ASCII without blanks, `"`, `\\`, `<`, `>` and `&`. */
+/**
+ * What JSON writes in as many bytes as there are characters, also that of Go: printable ASCII
+ * without blanks, `"`, `\\`, `<`, `>` and `&`.
+ */
 export const PLAIN_PATTERN = "^[!#-%'-;=?-\\[\\]-~]+$"
 /** How long the texts of a row may be: with them all the largest block stays below 1 MB. */
 export const MAX_ROW_TEXTS = { owner: 317, uid: 36, kind: 80, interface: 15, container: 64 } as const
@@ -35,7 +47,10 @@ export const MAX_SECONDS = 31_622_400
 
 /** The most units that a block has: with the longest names the API knows it stays below 1 MB. */
 export const MAX_BLOCK_SIZE = 1024
-/** How many units a block has where nobody says it: of pools that bind blocks to nodes, and of others. */
+/**
+ * How many units a block has where nobody says it: of pools that bind blocks to nodes, and of
+ * others.
+ */
 export const DEFAULT_BLOCK_SIZES = { node: 64, shared: 256 } as const
 
 /** The most components that have to accept a range of a ClusterNetwork. */
@@ -48,5 +63,8 @@ export const MAX_KNOWN_PREFIXES = 64
 
 /** The most Nodes that a SubnetReservations has entries of. */
 export const MAX_RESERVATIONS = 256
-/** The most ranges that a SubnetReservations names as ended: those of before are kept as long as there is room. */
+/**
+ * The most ranges that a SubnetReservations names as ended: those of before are kept as long as
+ * there is room.
+ */
 export const MAX_ENDED = 128

@@ -6,8 +6,9 @@ import { admissionBy } from './judge.js'
 export type ClusterNetworkAdmissionRequest = AdmissionRequest<ClusterNetwork>
 
 /**
- * Whether a ClusterNetwork is what the definition of the kind asks for: each consumer is named once, and the time limit is 1 second or more. The status is not looked
- * at: the controller and the consumers write it. An update that leaves the spec as it is is always allowed.
+ * Whether a ClusterNetwork is what the definition of the kind asks for: each consumer is named
+ * once, and the time limit is 1 second or more. The status is not looked at: the controller and the
+ * consumers write it. An update that leaves the spec as it is is always allowed.
  *
  * A warning tells of a time limit that limits nothing, as no consumer is named.
  *

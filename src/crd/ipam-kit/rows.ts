@@ -14,7 +14,10 @@ export interface PlacedRow {
 
 const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')
 
-/** The rows of a block whose key is the number of a unit, in order. Not necessarily one of the block. O(n log n). */
+/**
+ * The rows of a block whose key is the number of a unit, in order. Not necessarily one of the
+ * block. O(n log n).
+ */
 export function placedRows({ spec }: Pick<IPBlock, 'spec'>): readonly PlacedRow[] {
   const placed = Object.entries(spec.rows).flatMap(([key, row]) =>
     UNIT.test(key) ? [{ key, row, first: Number(key), end: Number(key) + (row.count ?? 1) }] : [],
@@ -27,7 +30,10 @@ export function poolOf({ spec }: IPBlock, row: IPBlockRow): string {
   return row.pool ?? spec.pool
 }
 
-/** The rows of a block that are of a pool, each with its addresses. None of a block whose CIDR or rows are none. */
+/**
+ * The rows of a block that are of a pool, each with its addresses. None of a block whose CIDR or
+ * rows are none.
+ */
 export function rowsOfPool(
   block: IPBlock,
   pool: string,

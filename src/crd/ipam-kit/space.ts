@@ -15,8 +15,8 @@ type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
 /**
- * What a pool has. Of prefixes the first two sets have whole units only: one that is not wholly of the pool, or of which a part is kept back, is
- * not given at all.
+ * What a pool has. Of prefixes the first two sets have whole units only: one that is not wholly of
+ * the pool, or of which a part is kept back, is not given at all.
  *
  *     ranges      |#########################|
  *     exclude           |####|
@@ -26,7 +26,10 @@ type RangeSet = RangeSet.RangeSet
 export interface PoolSpace {
   /** What anybody may get: ranges - exclude - edges - gateways - reserved. */
   readonly given: RangeSet
-  /** What only who asks for it may get: the units of the pool with something reserved in them. Nothing of it is in `given`. */
+  /**
+   * What only who asks for it may get: the units of the pool with something reserved in them.
+   * Nothing of it is in `given`.
+   */
   readonly reserved: RangeSet
   /** What nobody gets, within the ranges or not: exclude + edges + gateways. */
   readonly kept: RangeSet
@@ -41,18 +44,23 @@ export interface PoolSubnet {
   readonly gateway: Address | undefined
 }
 
-/** How a pool is cut: the spec of its domain, or its own. Only the length of what is given is looked at. */
+/**
+ * How a pool is cut: the spec of its domain, or its own. Only the length of what is given is looked
+ * at.
+ */
 export interface PoolGrids {
   readonly ipv4?: FamilyGridWish | undefined
   readonly ipv6?: FamilyGridWish | undefined
 }
 
 /**
- * The set arithmetic of a pool. Subnets may lie within others: what one excludes, keeps or reserves is so for the pool. `grids` is the spec of the
- * {@link IPDomain}; without it a pool that asks for no grid is one of addresses. O(n log n).
+ * The set arithmetic of a pool. Subnets may lie within others: what one excludes, keeps or reserves
+ * is so for the pool. `grids` is the spec of the {@link IPDomain}; without it a pool that asks for
+ * no grid is one of addresses. O(n log n).
  *
- * @returns `INVALID_POOL_SPEC` with every problem and the field that has it: what does not parse, has host bits, is IPv4 within IPv6, or is not of its
- *   subnet; the same subnet twice; none at all, or more than 256; more than 256 texts in a list; seconds that are out of range
+ * @returns `INVALID_POOL_SPEC` with every problem and the field that has it: what does not parse,
+ *   has host bits, is IPv4 within IPv6, or is not of its subnet; the same subnet twice; none at
+ *   all, or more than 256; more than 256 texts in a list; seconds that are out of range
  * @example
  * import { RangeSet } from 'ipam-kit/cidr'
  * const subnets = [{ cidr: '10.0.0.0/28', exclude: ['10.0.0.8/29'], reserved: ['10.0.0.5'], gateway: '10.0.0.1' }]
@@ -68,7 +76,8 @@ export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<Poo
 }
 
 /**
- * The subnet that an address is of: the longest one that has it. `undefined` for what is of none. O(subnets).
+ * The subnet that an address is of: the longest one that has it. `undefined` for what is of none.
+ * O(subnets).
  *
  * @example
  * import { Address, Prefix } from 'ipam-kit/cidr'

@@ -116,7 +116,10 @@ const UNITS = { minimum: 1, maximum: MAX_BLOCK_SIZE } as const
 const MAC = { maxLength: 17, pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' } as const
 const TIME = { format: 'date-time', maxLength: 27 } as const
 
-/** A kind whose names end up within other names. An API server compares no name with a pattern of ours: it has its own. */
+/**
+ * A kind whose names end up within other names. An API server compares no name with a pattern of
+ * ours: it has its own.
+ */
 function named(description: string, shape: Parameters<typeof kubeObject>[1]) {
   const message = `metadata.name has more than ${MAX_NAME_LENGTH} characters`
   return withRules(kubeObject(description, shape), [
@@ -303,7 +306,10 @@ export const NOT_A_UNIT = 'the key of a row is the number of a unit'
 /** What is said of a sequence that falls. */
 export const NEVER_FALLS = 'never falls'
 
-/** A row, with everything at its longest, has about 950 bytes with its key: a block of 1,024 such rows stays below 1,000,000. */
+/**
+ * A row, with everything at its longest, has about 950 bytes with its key: a block of 1,024 such
+ * rows stays below 1,000,000.
+ */
 function row() {
   return object('Who has a unit, or some of them in a row.', {
     ...holder(),

@@ -32,7 +32,10 @@ interface CrdManifestVersion {
   readonly selectableFields?: readonly { readonly jsonPath: string }[]
 }
 
-/** Where an API server finds the webhook that answers its ConversionReviews. `caBundle` is PEM in base64. */
+/**
+ * Where an API server finds the webhook that answers its ConversionReviews. `caBundle` is PEM in
+ * base64.
+ */
 export type ConversionWebhook =
   | {
       readonly service: {
@@ -48,7 +51,10 @@ export type ConversionWebhook =
   | { readonly url: string; readonly caBundle?: string }
 
 export interface ManifestOptions {
-  /** A kind with several versions needs one: without, an API server takes an object of one version for one of another as it is. */
+  /**
+   * A kind with several versions needs one: without, an API server takes an object of one version
+   * for one of another as it is.
+   */
   readonly conversion?: ConversionWebhook | undefined
   readonly annotations?: { readonly [name: string]: string } | undefined
   /** Beside those that the kind brings along. */
@@ -56,8 +62,9 @@ export interface ManifestOptions {
 }
 
 /**
- * The CustomResourceDefinition of a kind: plain data, to be written as YAML or sent to an API server. Schemas, defaults, columns and names come
- * from the model that reads and validates objects. O(size of the schemas).
+ * The CustomResourceDefinition of a kind: plain data, to be written as YAML or sent to an API
+ * server. Schemas, defaults, columns and names come from the model that reads and validates
+ * objects. O(size of the schemas).
  *
  * @example
  * import { IPAddress } from 'ipam-kit/crd/cluster-api'

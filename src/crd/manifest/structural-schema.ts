@@ -13,8 +13,9 @@ export interface StructuralSchema {
 }
 
 /**
- * The structural schema of a strict one. What a client may leave out is not required: `io: 'input'`. Keywords that zod has no word for stand in
- * the metadata of the strict schema, where zod takes them from.
+ * The structural schema of a strict one. What a client may leave out is not required:
+ * `io: 'input'`. Keywords that zod has no word for stand in the metadata of the strict schema,
+ * where zod takes them from.
  */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {

@@ -9,7 +9,10 @@ export type Admission =
   | { readonly allowed: true; readonly warnings: readonly string[] }
   | {
       readonly allowed: false
-      /** HTTP status of the refusal: 422 for field errors, 400 for a rule about other objects, 403 where upstream says no more than no. */
+      /**
+       * HTTP status of the refusal: 422 for field errors, 400 for a rule about other objects, 403
+       * where upstream says no more than no.
+       */
       readonly code: 400 | 403 | 422
       readonly message: string
       readonly errors: readonly FieldError[]
@@ -19,8 +22,10 @@ export type Admission =
 
 export interface FieldValidationOptions {
   /**
-   * What becomes of fields that the version of an object does not have, and that an API server drops. `Warn`: a warning for each. `Strict`: a refusal,
-   * but a warning for those that the object had before the change, and for all of an object that is being deleted. `Ignore`: nothing. Default `Warn`.
+   * What becomes of fields that the version of an object does not have, and that an API server
+   * drops. `Warn`: a warning for each. `Strict`: a refusal, but a warning for those that the object
+   * had before the change, and for all of an object that is being deleted. `Ignore`: nothing.
+   * Default `Warn`.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined
 }
@@ -38,7 +43,10 @@ export type AdmissionRequest<T extends KubeObject> =
  */
 export type Admit<R> = (request: R, options?: FieldValidationOptions) => Admission
 
-/** The admission of a kind: what `judge` says, and what is to be told of fields that the object should not have. */
+/**
+ * The admission of a kind: what `judge` says, and what is to be told of fields that the object
+ * should not have.
+ */
 export function admissionOf<R extends FieldRequest>(
   model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
   judge: (request: R) => Admission,
@@ -57,8 +65,8 @@ interface FieldRequest {
 }
 
 /**
- * A decision, and what is to be told of fields that the object should not have. The status is not looked at: a controller writes it, and an update of the
- * rest leaves it alone.
+ * A decision, and what is to be told of fields that the object should not have. The status is not
+ * looked at: a controller writes it, and an update of the rest leaves it alone.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another `fieldValidation`
  */
@@ -72,7 +80,8 @@ export function withUnknownFields(
   if (operation === 'DELETE' || object === undefined || fieldValidation === 'Ignore') return admission
   const unknown = unknownIn(model, object)
   if (unknown.length === 0) return admission
-  // a controller changes metadata of what somebody else has written: whatever is stored already must not keep it from that
+  // a controller changes metadata of what somebody else has written: whatever is stored already
+  // must not keep it from that
   const isStrict = fieldValidation === 'Strict' && object.metadata.deletionTimestamp === undefined
   const before = oldObject === undefined ? [] : unknownIn(model, oldObject).map(({ path }) => path)
   const isRefused = ({ path }: UnknownField) => isStrict && !before.includes(path)
@@ -99,7 +108,10 @@ export function invalid(groupKind: string, name: string, errors: readonly FieldE
   return { allowed: false, code: 422, message, errors }
 }
 
-/** The refusal with these errors, or the acceptance with these warnings, which are looked for in that case only. */
+/**
+ * The refusal with these errors, or the acceptance with these warnings, which are looked for in
+ * that case only.
+ */
 export function verdict(
   { apiVersion, kind, metadata }: KubeObject,
   errors: readonly FieldError[],
@@ -108,7 +120,10 @@ export function verdict(
   return errors.length === 0 ? allowed(warnings()) : invalid(`${kind}.${groupOf(apiVersion)}`, metadata.name, errors)
 }
 
-/** The refusal that is no more than its field errors: that of a webhook that returns them as they are. */
+/**
+ * The refusal that is no more than its field errors: that of a webhook that returns them as they
+ * are.
+ */
 export function denied(errors: readonly FieldError[]): Admission {
   return { allowed: false, code: 403, message: formatFieldErrors(errors), errors }
 }

@@ -1,7 +1,10 @@
 import { fail, type Result } from '../../errors/index.js'
 import { asObject, defined, type JsonObject, unlessEmpty } from './json.js'
 
-/** Makes one form of an object from another. Never changes its argument; fields that it does not know are kept where they are. */
+/**
+ * Makes one form of an object from another. Never changes its argument; fields that it does not
+ * know are kept where they are.
+ */
 export type Conversion = (json: JsonObject) => Result<JsonObject, 'INVALID_CONVERSION'>
 
 /** The way from an older version to the stored one, the hub, and back. */
@@ -35,7 +38,10 @@ export function metadataEntry(json: JsonObject, map: 'labels' | 'annotations', k
   return typeof value === 'string' ? value : undefined
 }
 
-/** The object with a label or annotation set, or taken away. A map that has nothing left goes with its last entry. */
+/**
+ * The object with a label or annotation set, or taken away. A map that has nothing left goes with
+ * its last entry.
+ */
 export function withMetadataEntry(
   json: JsonObject,
   map: 'labels' | 'annotations',
@@ -49,15 +55,24 @@ export function withMetadataEntry(
   return { ...json, metadata: defined({ ...metadata, [map]: unlessEmpty(changed) }) }
 }
 
-/** Annotation in which the projects of Cluster API keep what another version of an object has no field for. */
+/**
+ * Annotation in which the projects of Cluster API keep what another version of an object has no
+ * field for.
+ */
 const CONVERSION_DATA_ANNOTATION = 'cluster.x-k8s.io/conversion-data'
 
-/** The object with `data` kept in its annotations for the way back; without such an annotation if there is nothing to keep. */
+/**
+ * The object with `data` kept in its annotations for the way back; without such an annotation if
+ * there is nothing to keep.
+ */
 export function withConversionData(json: JsonObject, data: JsonObject | undefined): JsonObject {
   return withMetadataEntry(json, 'annotations', CONVERSION_DATA_ANNOTATION, data && JSON.stringify(inOrder(data)))
 }
 
-/** The same value with the fields of its objects in order, as Go writes maps: whoever converts an object, and however it came, the text is the same. */
+/**
+ * The same value with the fields of its objects in order, as Go writes maps: whoever converts an
+ * object, and however it came, the text is the same.
+ */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
   const object = asObject(value)

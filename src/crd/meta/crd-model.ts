@@ -39,7 +39,10 @@ export interface KindVersion {
   /** Whether clients are warned of it. */
   readonly isDeprecated: boolean
   readonly columns: readonly PrinterColumn[]
-  /** What an API server takes in this version, with descriptions and keywords for the manifest. Built when it is first asked for. */
+  /**
+   * What an API server takes in this version, with descriptions and keywords for the manifest.
+   * Built when it is first asked for.
+   */
   readonly schema: () => z.ZodType
 }
 
@@ -51,18 +54,21 @@ export interface KindNames {
   readonly categories: readonly string[]
 }
 
-/** A kind that is known whole: every version of it, what each takes, and how one becomes another. */
+/**
+ * A kind that is known whole: every version of it, what each takes, and how one becomes another.
+ */
 export interface CrdModel<T extends KubeObject> extends Model<T> {
   readonly names: KindNames
   /** Labels of the CustomResourceDefinition itself. */
   readonly labels: { readonly [name: string]: string }
   readonly versions: readonly KindVersion[]
   /**
-   * The object in another version of its kind: what its conversion webhook answers. Metadata is kept, except for labels and annotations that
-   * the conversion is about. Fields that no version has are kept. O(size of the object).
+   * The object in another version of its kind: what its conversion webhook answers. Metadata is
+   * kept, except for labels and annotations that the conversion is about. Fields that no version
+   * has are kept. O(size of the object).
    *
-   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version, on either side; `INVALID_CONVERSION` for an object that
-   *   has no form in the other version
+   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version, on either
+   *   side; `INVALID_CONVERSION` for an object that has no form in the other version
    * @example
    * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
    * const pool = {
@@ -75,9 +81,10 @@ export interface CrdModel<T extends KubeObject> extends Model<T> {
   /** As `convert`, with the failure as a value. */
   safeConvert(object: unknown, apiVersion: string): ConversionResult
   /**
-   * What is wrong with an object in the version that it is written in, in the paths and words of an API server; an empty list if nothing is.
-   * `null` counts as absent, and what is absent has its default. Names and other metadata are not looked at. A text that breaks several rules
-   * gives an error for each, where a server stops at the first.
+   * What is wrong with an object in the version that it is written in, in the paths and words of an
+   * API server; an empty list if nothing is. `null` counts as absent, and what is absent has its
+   * default. Names and other metadata are not looked at. A text that breaks several rules gives an
+   * error for each, where a server stops at the first.
    *
    * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version
    * @example
@@ -87,9 +94,10 @@ export interface CrdModel<T extends KubeObject> extends Model<T> {
    */
   validate(object: unknown, options?: ValidateOptions): readonly FieldError[]
   /**
-   * Fields at any depth that the version of an object does not have, with the field that may have been meant, in the words of an API server; an empty
-   * list if there are none. An API server drops such fields: what a misspelt exclusion was to keep is given out. At most 100 are told. O(size of the
-   * object).
+   * Fields at any depth that the version of an object does not have, with the field that may have
+   * been meant, in the words of an API server; an empty list if there are none. An API server drops
+   * such fields: what a misspelt exclusion was to keep is given out. At most 100 are told. O(size
+   * of the object).
    *
    * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version
    * @example

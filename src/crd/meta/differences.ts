@@ -1,8 +1,8 @@
 import { asObject } from './json.js'
 
 /**
- * Where two values differ, as sentences: `spec.address: "10.0.0.1" -> "10.0.0.2"`. What is absent, `null` or an empty text is the same,
- * as it is for Go.
+ * Where two values differ, as sentences: `spec.address: "10.0.0.1" -> "10.0.0.2"`. What is absent,
+ * `null` or an empty text is the same, as it is for Go.
  */
 export function differences(path: string, before: unknown, after: unknown): readonly string[] {
   const [left, right] = [asObject(before), asObject(after)]

@@ -1,4 +1,7 @@
-/** Names of most objects, and API groups: DNS subdomains of RFC 1123. Anchored, and without a limit of length. */
+/**
+ * Names of most objects, and API groups: DNS subdomains of RFC 1123. Anchored, and without a limit
+ * of length.
+ */
 export const SUBDOMAIN_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'
 
 /** Kinds, as a reference names them. Anchored, and without a limit of length. */

@@ -2,8 +2,9 @@
 export type FieldValue = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown }
 
 /**
- * One refusal of an admission rule or of a schema, as `field.Error` of Kubernetes: which field, what it held, why not. Messages are those
- * of the upstream webhook word for word, so that users and their scripts see no difference.
+ * One refusal of an admission rule or of a schema, as `field.Error` of Kubernetes: which field,
+ * what it held, why not. Messages are those of the upstream webhook word for word, so that users
+ * and their scripts see no difference.
  */
 export interface FieldError {
   readonly type: FieldErrorType
@@ -28,8 +29,8 @@ const TITLES = {
 } as const
 
 /**
- * What is wrong with a field, in the words of Kubernetes (`field.ErrorType` of its apimachinery). `TypeInvalid` is a value of another
- * JSON type, and reads like `Invalid`.
+ * What is wrong with a field, in the words of Kubernetes (`field.ErrorType` of its apimachinery).
+ * `TypeInvalid` is a value of another JSON type, and reads like `Invalid`.
  */
 export type FieldErrorType = keyof typeof TITLES
 
@@ -61,10 +62,16 @@ export function forbiddenField(path: string, detail: string): FieldError {
   return { type: 'Forbidden', path, value: null, detail }
 }
 
-/** So many errors are told in one text. Kubernetes tells all, and has no object that can have so many. */
+/**
+ * So many errors are told in one text. Kubernetes tells all, and has no object that can have so
+ * many.
+ */
 const MOST_TOLD = 256
 
-/** Errors as one text, each once: `ToAggregate` of Kubernetes. Of more than 256 the first ones, and how many more there are. */
+/**
+ * Errors as one text, each once: `ToAggregate` of Kubernetes. Of more than 256 the first ones, and
+ * how many more there are.
+ */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const messages = new Set<string>()
   let told = 0

@@ -16,7 +16,10 @@ export function unlessEmpty(object: JsonObject): JsonObject | undefined {
   return Object.keys(object).length === 0 ? undefined : object
 }
 
-/** A list that has items, or what stands in the place of one; nothing for an empty list and for `null`. */
+/**
+ * A list that has items, or what stands in the place of one; nothing for an empty list and for
+ * `null`.
+ */
 export function unlessEmptyList(value: unknown): unknown {
   return value === null || (Array.isArray(value) && value.length === 0) ? undefined : value
 }
@@ -41,12 +44,16 @@ export function valueAt(json: unknown, path: readonly PropertyKey[]): unknown {
   return value
 }
 
-/** How deep an object may nest. Kubernetes objects are far flatter; deeper ones are left as they are for the schema to refuse. */
+/**
+ * How deep an object may nest. Kubernetes objects are far flatter; deeper ones are left as they are
+ * for the schema to refuse.
+ */
 const MAX_DEPTH = 100
 
 /**
- * The same object without properties that are `null`: the API server drops them from fields that are not nullable, and no
- * field of ours is. Returns the argument itself where there are none. Each part is looked at once, however often it is referred to.
+ * The same object without properties that are `null`: the API server drops them from fields that
+ * are not nullable, and no field of ours is. Returns the argument itself where there are none. Each
+ * part is looked at once, however often it is referred to.
  */
 export function withoutNulls<T>(value: T, seen = new Map<unknown, unknown>(), depth = 0): T {
   if (typeof value !== 'object' || value === null || value instanceof Date || depth > MAX_DEPTH) return value

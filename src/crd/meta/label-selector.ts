@@ -3,7 +3,9 @@ import { type FieldError, forbiddenField, invalidField } from './field-error.js'
 import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
 
-/** `metav1.LabelSelector`: everything that is given has to hold. An empty one holds for everything. */
+/**
+ * `metav1.LabelSelector`: everything that is given has to hold. An empty one holds for everything.
+ */
 export interface LabelSelector {
   /** Labels that an object has with exactly these values. */
   readonly matchLabels?: { readonly [key: string]: string } | undefined
@@ -40,8 +42,8 @@ export function matchesLabels(
 }
 
 /**
- * What is wrong with a selector: labels that no object can have, and operators with too many or too few values, which an API server does not look at.
- * O(size of the selector).
+ * What is wrong with a selector: labels that no object can have, and operators with too many or too
+ * few values, which an API server does not look at. O(size of the selector).
  */
 export function labelSelectorErrors(path: string, selector: LabelSelector): readonly FieldError[] {
   const { matchLabels = {}, matchExpressions = [] } = selector

@@ -16,9 +16,11 @@ export interface Model<T extends KubeObject> {
   /** Whether an object is of this group and kind, whatever its version. */
   is(object: { readonly apiVersion: string; readonly kind: string }): boolean
   /**
-   * The typed object. Unknown fields are kept, `null` counts as absent, defaults of the CRD are filled in.
+   * The typed object. Unknown fields are kept, `null` counts as absent, defaults of the CRD are
+   * filled in.
    *
-   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version, `INVALID_OBJECT` with every field error
+   * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version,
+   * `INVALID_OBJECT` with every field error
    */
   parse(json: unknown): T
   /** As `parse`, with the failure as a value. */

@@ -1,4 +1,5 @@
-// The texts that the API server allows as names and keys. Each check gives the problem, or undefined.
+// The texts that the API server allows as names and keys. Each check gives the problem, or
+// undefined.
 
 import { KIND_PATTERN, SUBDOMAIN_PATTERN } from './dns-names.js'
 import { groupOf, type ObjectRef } from './object.js'

@@ -11,7 +11,10 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean | undefined
 }
 
-/** The metadata that this library reads or writes; other fields are kept as they are. Timestamps are RFC 3339 text. */
+/**
+ * The metadata that this library reads or writes; other fields are kept as they are. Timestamps are
+ * RFC 3339 text.
+ */
 export interface ObjectMeta {
   readonly name: string
   readonly namespace?: string | undefined
@@ -51,15 +54,23 @@ export interface KindInfo {
   /** Plural resource name, as in the URL. */
   readonly plural: string
   readonly namespaced: boolean
-  /** Whether status is a subresource: written apart from the rest, and without raising the generation. */
+  /**
+   * Whether status is a subresource: written apart from the rest, and without raising the
+   * generation.
+   */
   readonly statusSubresource: boolean
-  /** Fields that a list or watch can be asked for by their value, as dotted paths: `spec.poolRef.name`. */
+  /**
+   * Fields that a list or watch can be asked for by their value, as dotted paths:
+   * `spec.poolRef.name`.
+   */
   readonly selectableFields?: readonly string[] | undefined
 }
 
 /**
- * What becomes of the dependents of an object that is deleted: the word for it in Kubernetes. `Background` removes the object and leaves them to
- * the collector, `Foreground` holds it by the finalizer `foregroundDeletion` until they are gone, `Orphan` by `orphan` until they no longer refer to it.
+ * What becomes of the dependents of an object that is deleted: the word for it in Kubernetes.
+ * `Background` removes the object and leaves them to the collector, `Foreground` holds it by the
+ * finalizer `foregroundDeletion` until they are gone, `Orphan` by `orphan` until they no longer
+ * refer to it.
  */
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
@@ -91,7 +102,10 @@ export function versionOf(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf('/') + 1)
 }
 
-/** Names a kind in all its versions: `group/Kind`, and `/Kind` in the core group. No stored kind has a slash in it: a name with one is not found. */
+/**
+ * Names a kind in all its versions: `group/Kind`, and `/Kind` in the core group. No stored kind has
+ * a slash in it: a name with one is not found.
+ */
 export function kindKey({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
   return `${groupOf(apiVersion)}/${kind}`
 }
@@ -101,7 +115,9 @@ export function objectKey(ref: ObjectRef): string {
   return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
 }
 
-/** `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it. */
+/**
+ * `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it.
+ */
 export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
   return `${ref.kind} ${ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`}`
 }

@@ -10,10 +10,11 @@ export type JsonPatchOperation =
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
 
 /**
- * A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is `STORE_INVALID`, as with an API server; and as
- * there, a member that an object has not is null to `test` and `copy`, and `replace` adds it. Indices of arrays are taken as there too, which
- * is more than the RFC allows: a negative one counts from the end (`-1` is the last element; `add` there appends), and leading zeros and a `+`
- * do not matter.
+ * A JSON patch (RFC 6902): all of its operations, or none. A `test` that does not hold is
+ * `STORE_INVALID`, as with an API server; and as there, a member that an object has not is null to
+ * `test` and `copy`, and `replace` adds it. Indices of arrays are taken as there too, which is more
+ * than the RFC allows: a negative one counts from the end (`-1` is the last element; `add` there
+ * appends), and leading zeros and a `+` do not matter.
  */
 export type JsonPatch = readonly JsonPatchOperation[]
 
@@ -43,7 +44,10 @@ export function valueAtKeys(document: Json | undefined, keys: readonly string[])
   return value
 }
 
-/** As an API server reads it, which is more than RFC 6901 allows: leading zeros, a sign, and -1 for the last one. */
+/**
+ * As an API server reads it, which is more than RFC 6901 allows: leading zeros, a sign, and -1 for
+ * the last one.
+ */
 export function readIndex(key: string, length: number): number | undefined {
   if (!/^[+-]?\d{1,18}$/.test(key)) return undefined
   const index = Number(key)

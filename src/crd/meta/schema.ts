@@ -21,7 +21,8 @@ export interface LegacyCondition {
   readonly message?: string | undefined
 }
 
-// Schemas are loose: fields that this library does not know are kept, so that an object survives being read by an older version.
+// Schemas are loose: fields that this library does not know are kept, so that an object survives
+// being read by an older version.
 
 export const ownerReferenceSchema: z.ZodType<OwnerReference> = z.looseObject({
   apiVersion: z.string(),

@@ -3,7 +3,9 @@ import { list, mapOf, object, text } from './strict.js'
 /** The most labels, requirements and values of a selector. */
 const MAX_ENTRIES = 64
 
-/** `metav1.LabelSelector`. Syntax of labels, and which operators take values: `labelSelectorErrors`. */
+/**
+ * `metav1.LabelSelector`. Syntax of labels, and which operators take values: `labelSelectorErrors`.
+ */
 export function labelSelector(description: string) {
   const entries = { maxItems: MAX_ENTRIES }
   const value = text('A value.', { maxLength: 63 })

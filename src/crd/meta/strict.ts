@@ -2,9 +2,11 @@ import * as z from 'zod'
 import type { FieldErrorType, FieldValue } from './field-error.js'
 import { defined } from './json.js'
 
-// The strict schema of a version is what an API server validates: written once, for the validation and for the CRD manifest. Each helper
-// takes the sentence that describes the field, and the keywords of its schema. What a keyword asks for is checked here, in the words and
-// with the counting of the API server; zod goes through the object and carries the keywords along for the manifest.
+// The strict schema of a version is what an API server validates: written once, for the validation
+// and for the CRD manifest. Each helper takes the sentence that describes the field, and the
+// keywords of its schema. What a keyword asks for is checked here, in the words and with the
+// counting of the API server; zod goes through the object and carries the keywords along for the
+// manifest.
 
 /** What a check says of a value. The path is added where the error is made. */
 export interface Complaint {
@@ -35,11 +37,16 @@ export interface IntegerRules {
 export interface ListRules {
   readonly minItems?: number
   readonly maxItems?: number
-  /** The fields that tell items apart. Two items that are alike in them are refused, and a server-side apply merges by them. */
+  /**
+   * The fields that tell items apart. Two items that are alike in them are refused, and a
+   * server-side apply merges by them.
+   */
   readonly mapKeys?: readonly string[]
   /** Whether no item may be there twice, and a server-side apply merges items. */
   readonly isSet?: boolean
-  /** Whether a server-side apply takes or leaves the list as a whole, and says so in the manifest. */
+  /**
+   * Whether a server-side apply takes or leaves the list as a whole, and says so in the manifest.
+   */
   readonly isAtomic?: boolean
 }
 
@@ -54,11 +61,17 @@ export interface ObjectRules {
 
 export interface MapRules {
   readonly maxProperties?: number
-  /** Whether a server-side apply takes or leaves the map as a whole, and the book of who wrote what has one line for it. */
+  /**
+   * Whether a server-side apply takes or leaves the map as a whole, and the book of who wrote what
+   * has one line for it.
+   */
   readonly isAtomic?: boolean
 }
 
-/** A rule in the language CEL, such as `self == oldSelf`: a rule with `oldSelf` is asked of changes only. */
+/**
+ * A rule in the language CEL, such as `self == oldSelf`: a rule with `oldSelf` is asked of changes
+ * only.
+ */
 export interface CelRule {
   readonly rule: string
   /** What is said of a value that breaks it. */
@@ -67,7 +80,10 @@ export interface CelRule {
   readonly fieldPath?: string
 }
 
-/** A text that is too long is not matched with a pattern beyond this: it is refused already, and matching takes its time. */
+/**
+ * A text that is too long is not matched with a pattern beyond this: it is refused already, and
+ * matching takes its time.
+ */
 const MAX_MATCHED = 4096
 
 /** A field that is a text. */
@@ -193,7 +209,9 @@ export function mapOf<T extends z.ZodType>(
     .meta({ ...defined({ description, maxProperties }), ...atomic(isAtomic) })
 }
 
-/** A field that is an object. Fields that are not named are not looked at: an API server drops them. */
+/**
+ * A field that is an object. Fields that are not named are not looked at: an API server drops them.
+ */
 export function object<S extends z.ZodRawShape>(description: string, shape: S, rules: ObjectRules = {}) {
   const { minProperties, maxProperties, isAtomic, keepsUnknown } = rules
   return z
@@ -230,7 +248,10 @@ export function kubeObject<S extends z.ZodRawShape>(description: string, shape: 
   })
 }
 
-/** The same field with rules that only an API server asks: they stand in the manifest, and are not looked at here. */
+/**
+ * The same field with rules that only an API server asks: they stand in the manifest, and are not
+ * looked at here.
+ */
 export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRule[]): T {
   return schema.meta({ 'x-kubernetes-validations': rules }) as T
 }

@@ -118,7 +118,10 @@ const METADATA: Shape = /* @__PURE__ */ (() => ({
 /** A beginning is not taken for a misspelling if it is shorter than this. */
 const SHORTEST_BEGINNING = 4
 
-/** The name that may have been meant: the same but for case, the nearest by letters, or one that begins alike. */
+/**
+ * The name that may have been meant: the same but for case, the nearest by letters, or one that
+ * begins alike.
+ */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase()
   // a name that is much too long is no misspelling, and takes long to compare
@@ -140,7 +143,10 @@ function beginsAlike(left: string, right: string): boolean {
   return short.length >= SHORTEST_BEGINNING && long.startsWith(short)
 }
 
-/** How many letters have to be put in, taken out or replaced to make one text of the other (Levenshtein). O(left * right). */
+/**
+ * How many letters have to be put in, taken out or replaced to make one text of the other
+ * (Levenshtein). O(left * right).
+ */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let i = 1; i <= left.length; i++) {

@@ -18,10 +18,12 @@ const EMPTY = 'cannot be empty'
 const MODIFIED = 'cannot be modified'
 
 /**
- * Whether metal3 admits a pool (internal/webhooks/v1alpha1/ippool_webhook.go): its addresses have to be some, in order, and countable where they
- * are picked at random; what is kept for claims or in use by them has to be of the pool; prefix of names, Cluster and strategy never change.
+ * Whether metal3 admits a pool (internal/webhooks/v1alpha1/ippool_webhook.go): its addresses have
+ * to be some, in order, and countable where they are picked at random; what is kept for claims or
+ * in use by them has to be of the pool; prefix of names, Cluster and strategy never change.
  *
- * Not checked, as upstream: that entries do not overlap, that a gateway is of the subnet, and that nobody uses a pool that is deleted.
+ * Not checked, as upstream: that entries do not overlap, that a gateway is of the subnet, and that
+ * nobody uses a pool that is deleted.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
@@ -45,8 +47,8 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
 }
 
 /**
- * Whether metal3 admits one of its claims (internal/webhooks/v1alpha1/ipclaim_webhook.go): it names a pool, what it asks for in the annotation
- * `ipAddress` is an address, and its spec never changes.
+ * Whether metal3 admits one of its claims (internal/webhooks/v1alpha1/ipclaim_webhook.go): it names
+ * a pool, what it asks for in the annotation `ipAddress` is an address, and its spec never changes.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
@@ -65,8 +67,8 @@ function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
 }
 
 /**
- * Whether metal3 admits one of its addresses (internal/webhooks/v1alpha1/ipaddress_webhook.go): it is an address, of a pool and for a claim, and
- * none of the three ever changes.
+ * Whether metal3 admits one of its addresses (internal/webhooks/v1alpha1/ipaddress_webhook.go): it
+ * is an address, of a pool and for a claim, and none of the three ever changes.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */

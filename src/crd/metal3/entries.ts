@@ -15,7 +15,10 @@ export function isAddressOrEmpty(text: string): boolean {
   return text === '' || Address.safeParse(text).ok
 }
 
-/** What is wrong with the fields of an entry, in the words of the project. An entry without any is not wrong. */
+/**
+ * What is wrong with the fields of an entry, in the words of the project. An entry without any is
+ * not wrong.
+ */
 export function entryProblem({ start, end, subnet }: IPPoolEntry): string | undefined {
   const [first, last] = [readAddress(start), readAddress(end)]
   if (start !== undefined && first === undefined) return `invalid Start IP ${goQuote(start)}`
@@ -27,8 +30,8 @@ export function entryProblem({ start, end, subnet }: IPPoolEntry): string | unde
 }
 
 /**
- * Why the addresses of an entry cannot be counted, so that none can be picked at random: it has no end, or more of them than the project
- * counts to. For an entry without {@link entryProblem}.
+ * Why the addresses of an entry cannot be counted, so that none can be picked at random: it has no
+ * end, or more of them than the project counts to. For an entry without {@link entryProblem}.
  */
 export function sizeProblem({ start, end, subnet }: IPPoolEntry): string | undefined {
   if (start === undefined && subnet === undefined) return 'either Start or Subnet is required for ipAddress'
@@ -42,8 +45,9 @@ export function sizeProblem({ start, end, subnet }: IPPoolEntry): string | undef
 }
 
 /**
- * Whether one of the entries takes an address: each of the bounds that it has does. Entries that cannot be read take none. As upstream, IPv6
- * lies behind all of IPv4, so that an entry with no more than an IPv4 start takes any IPv6 address.
+ * Whether one of the entries takes an address: each of the bounds that it has does. Entries that
+ * cannot be read take none. As upstream, IPv6 lies behind all of IPv4, so that an entry with no
+ * more than an IPv4 start takes any IPv6 address.
  */
 export function isInBounds(entries: readonly IPPoolEntry[], text: string): boolean {
   const address = Address.safeParse(text)
@@ -65,7 +69,10 @@ function orderProblem(first: Address, last: Address): string | undefined {
   return `end IP ${Address.format(last)} is before start IP ${Address.format(first)}`
 }
 
-/** An address as a number of 128 bits, IPv4 in its place within IPv6: so addresses of both families have an order. */
+/**
+ * An address as a number of 128 bits, IPv4 in its place within IPv6: so addresses of both families
+ * have an order.
+ */
 function numberOf(address: Address): bigint {
   return Address.toBigInt(address.family === 4 ? Address.toMapped(address) : address)
 }

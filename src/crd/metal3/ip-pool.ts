@@ -14,7 +14,10 @@ export interface IPPool extends KubeObject {
 export interface IPPoolSpec extends IPPoolSettings {
   /** The Cluster that the pool belongs to. Never changes once it is set. */
   readonly clusterName?: string | undefined
-  /** Begins the names of the IPAddress objects of the pool. Never changes. Empty only on objects written by hand. */
+  /**
+   * Begins the names of the IPAddress objects of the pool. Never changes. Empty only on objects
+   * written by hand.
+   */
   readonly namePrefix: string
   /** Where addresses come from. Each entry is used up before the next one. */
   readonly pools?: readonly IPPoolEntry[] | undefined
@@ -32,7 +35,10 @@ export interface IPPoolSettings {
   readonly dnsServers?: readonly string[] | undefined
 }
 
-/** Addresses from `start` to `end`, or to the end of `subnet`; without a start those behind the address that is written in `subnet`. */
+/**
+ * Addresses from `start` to `end`, or to the end of `subnet`; without a start those behind the
+ * address that is written in `subnet`.
+ */
 export interface IPPoolEntry extends IPPoolSettings {
   readonly start?: string | undefined
   readonly end?: string | undefined

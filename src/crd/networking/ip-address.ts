@@ -17,7 +17,9 @@ export interface IPAddressSpec {
   readonly parentRef: ParentReference
 }
 
-/** Names an object by its resource. Without a uid: another object with this name is the same parent. */
+/**
+ * Names an object by its resource. Without a uid: another object with this name is the same parent.
+ */
 export interface ParentReference {
   /** API group; left out or `''` for the core group. */
   readonly group?: string | undefined

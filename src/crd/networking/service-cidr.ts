@@ -14,7 +14,9 @@ export interface ServiceCIDR extends KubeObject {
 }
 
 export interface ServiceCIDRSpec {
-  /** One or two CIDRs, at most one of each family. Text as it was written: not necessarily a CIDR. */
+  /**
+   * One or two CIDRs, at most one of each family. Text as it was written: not necessarily a CIDR.
+   */
   readonly cidrs: readonly string[]
 }
 

@@ -22,8 +22,9 @@ export type ClusterCIDRAdmissionRequest = AdmissionRequest<ClusterCIDR>
 
 export interface ClusterCIDRRules {
   /**
-   * How many bits longer a subnet can be than its IPv6 range: 0 to 128. Upstream's allocator refuses more than 16 ({@link MAX_IPV6_SUBNET_BITS}), which upstream's
-   * rules accept. Left out: no limit, as for IPv4.
+   * How many bits longer a subnet can be than its IPv6 range: 0 to 128. Upstream's allocator
+   * refuses more than 16 ({@link MAX_IPV6_SUBNET_BITS}), which upstream's rules accept. Left out:
+   * no limit, as for IPv4.
    */
   readonly maxIPv6SubnetBits?: number | undefined
 }
@@ -31,13 +32,16 @@ export interface ClusterCIDRRules {
 export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, ClusterCIDRRules {}
 
 /**
- * Whether the rules of node-ipam-controller admit a ClusterCIDR (pkg/apis/clustercidr/v1/validation, which upstream itself only tests): its name is a DNS label,
- * and its spec has no {@link clusterCIDRErrors}. The spec never changes; an update that leaves the spec as it is is always allowed.
+ * Whether the rules of node-ipam-controller admit a ClusterCIDR
+ * (pkg/apis/clustercidr/v1/validation, which upstream itself only tests): its name is a DNS label,
+ * and its spec has no {@link clusterCIDRErrors}. The spec never changes; an update that leaves the
+ * spec as it is is always allowed.
  *
- * Warnings tell of what these rules accept and a reader may not expect: a range with host bits or in an unusual form, and values of a node selector for which its
- * term selects no Node.
+ * Warnings tell of what these rules accept and a reader may not expect: a range with host bits or
+ * in an unusual form, and values of a node selector for which its term selects no Node.
  *
- * @throws IpamError `INVALID_ARGUMENT` for another operation, another `fieldValidation`, or a `maxIPv6SubnetBits` out of range
+ * @throws IpamError `INVALID_ARGUMENT` for another operation, another `fieldValidation`, or a
+ * `maxIPv6SubnetBits` out of range
  * @example
  * const spec = { perNodeHostBits: 8, ipv4: '10.1.0.0/26' }
  * const object = ClusterCIDR.parse({ apiVersion: API_VERSION, kind: 'ClusterCIDR', metadata: { name: 'rack-1' }, spec })
@@ -61,11 +65,14 @@ function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): A
 }
 
 /**
- * What is wrong with the spec of a ClusterCIDR, with the rules, in the order and in the words of node-ipam-controller (`ValidateClusterCIDRSpec`); fields are called
- * as in JSON. An empty list if nothing is. O(size of the selector).
+ * What is wrong with the spec of a ClusterCIDR, with the rules, in the order and in the words of
+ * node-ipam-controller (`ValidateClusterCIDRSpec`); fields are called as in JSON. An empty list if
+ * nothing is. O(size of the selector).
  *
- * - node selector: {@link nodeSelectorErrors}, without what that says of values of labels: upstream accepts any;
- * - at least one range, each of them a CIDR of its family. IPv4 within IPv6 and zeros before a number are refused, as by the definition of the kind;
+ * - node selector: {@link nodeSelectorErrors}, without what that says of values of labels: upstream
+ *   accepts any;
+ * - at least one range, each of them a CIDR of its family. IPv4 within IPv6 and zeros before a
+ *   number are refused, as by the definition of the kind;
  * - `perNodeHostBits` is at least 4, and at most the host bits of each range;
  * - with `maxIPv6SubnetBits`, a subnet is at most as many bits longer than the IPv6 range.
  *

@@ -7,9 +7,11 @@ import { API_VERSION } from './names.js'
 import { clusterCIDRVersions } from './versions.js'
 
 /**
- * A range, or one of each family, from which Nodes get their subnets (networking.x-k8s.io/v1 of node-ipam-controller; KEP-2593). The spec never changes.
+ * A range, or one of each family, from which Nodes get their subnets (networking.x-k8s.io/v1 of
+ * node-ipam-controller; KEP-2593). The spec never changes.
  *
- * The model reads every object that an API server stores with upstream's definition of the kind, sensible or not: `clusterCIDRErrors` says what is wrong with it.
+ * The model reads every object that an API server stores with upstream's definition of the kind,
+ * sensible or not: `clusterCIDRErrors` says what is wrong with it.
  */
 export interface ClusterCIDR extends KubeObject {
   readonly spec: ClusterCIDRSpec
@@ -18,7 +20,10 @@ export interface ClusterCIDR extends KubeObject {
 export interface ClusterCIDRSpec {
   /** The Nodes that the range is for. Left out: all Nodes for which no other range is left. */
   readonly nodeSelector?: NodeSelector | undefined
-  /** The host bits of the subnet of a Node, in both families: with 8 a Node gets a /24 of IPv4 and a /120 of IPv6. 4 up to the host bits of each range. */
+  /**
+   * The host bits of the subnet of a Node, in both families: with 8 a Node gets a /24 of IPv4 and a
+   * /120 of IPv6. 4 up to the host bits of each range.
+   */
   readonly perNodeHostBits: number
   /** The IPv4 range, as CIDR. Left out or empty: none. A ClusterCIDR has at least one range. */
   readonly ipv4?: string | undefined

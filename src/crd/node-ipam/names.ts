@@ -8,5 +8,8 @@ export const CLUSTER_CIDR_FINALIZER = 'networking.x-k8s.io/cluster-cidr-finalize
 
 /** The smallest value of `perNodeHostBits`: subnets of 16 addresses. */
 export const MIN_PER_NODE_HOST_BITS = 4
-/** How many bits longer an IPv6 subnet can be than its range in upstream's allocator: 65,536 subnets. */
+/**
+ * How many bits longer an IPv6 subnet can be than its range in upstream's allocator: 65,536
+ * subnets.
+ */
 export const MAX_IPV6_SUBNET_BITS = 16

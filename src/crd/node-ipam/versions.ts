@@ -46,7 +46,10 @@ function stays(name: string): CelRule {
   return { rule: 'oldSelf == self', message: `${name} cannot be changed.` }
 }
 
-/** An API server does not evaluate the rule of a field that is added or removed: this is a rule of the spec. */
+/**
+ * An API server does not evaluate the rule of a field that is added or removed: this is a rule of
+ * the spec.
+ */
 function keeps(name: string, field: string): CelRule {
   return { ...stays(name), rule: `${isGiven(field)} == ${isGiven(field, 'oldSelf')}`, fieldPath: `.${field}` }
 }

@@ -37,14 +37,18 @@ export type OpenStackAdmissionRequest<
 > = AdmissionRequest<T>
 
 export interface ImmutabilityOptions extends FieldValidationOptions {
-  /** Whether the request is one of a dry run. Cluster API's topology controller compares specs by dry runs of objects with its annotation: they may change anything. Default false. */
+  /**
+   * Whether the request is one of a dry run. Cluster API's topology controller compares specs by
+   * dry runs of objects with its annotation: they may change anything. Default false.
+   */
   readonly isDryRun?: boolean | undefined
 }
 
 /**
  * Whether a pool is admitted: it has no {@link floatingIPPoolErrors}, and its region never changes.
  *
- * Upstream has no rules for pools but its definition. So a change is not refused for an error that the object had before: it is warned of.
+ * Upstream has no rules for pools but its definition. So a change is not refused for an error that
+ * the object had before: it is warned of.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
@@ -68,9 +72,11 @@ function judgeChange(object: KubeObject, errors: readonly FieldError[], before: 
 }
 
 /**
- * What is wrong with a pool beyond its definition, all of it; an empty list if nothing is. O(addresses).
+ * What is wrong with a pool beyond its definition, all of it; an empty list if nothing is.
+ * O(addresses).
  *
- * - each of `preAllocatedFloatingIPs` is an address, and none is there twice, in whatever form it is written
+ * - each of `preAllocatedFloatingIPs` is an address, and none is there twice, in whatever form it
+ *   is written
  * - `maxIPs` is a whole number, 0 or more
  * - `floatingIPNetwork` has either an id or a filter
  * - the annotations of this library can be read: `minFreeOf`, `adoptByTagOf`
@@ -124,7 +130,10 @@ function annotationErrors(
   return [invalidField(`metadata.annotations[${annotation}]`, value, `must be ${read.failure.context.expected}`)]
 }
 
-/** An API server asks the same by the rule of the definition, of the object of which the region is a field. */
+/**
+ * An API server asks the same by the rule of the definition, of the object of which the region is a
+ * field.
+ */
 function regionErrors(before: OpenStackFloatingIPPool, after: OpenStackFloatingIPPool): readonly FieldError[] {
   const { identityRef } = after.spec
   if (identityRef.region === before.spec.identityRef.region) return []
@@ -132,8 +141,8 @@ function regionErrors(before: OpenStackFloatingIPPool, after: OpenStackFloatingI
 }
 
 /**
- * Whether a server is admitted, as far as the subset goes: its pool reference names a group, and of its spec only `identityRef` changes
- * (pkg/webhooks/openstackserver_webhook.go).
+ * Whether a server is admitted, as far as the subset goes: its pool reference names a group, and of
+ * its spec only `identityRef` changes (pkg/webhooks/openstackserver_webhook.go).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
@@ -157,8 +166,9 @@ function judgeServer(request: OpenStackAdmissionRequest<OpenStackServer>, option
 const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please create a new resource instead.'
 
 /**
- * Whether a machine is admitted, as far as the subset goes: its pool reference names a group, and of its spec only `providerID`, `instanceID`, `identityRef` and
- * `ports[].allowedAddressPairs` change (pkg/webhooks/openstackmachine_webhook.go).
+ * Whether a machine is admitted, as far as the subset goes: its pool reference names a group, and
+ * of its spec only `providerID`, `instanceID`, `identityRef` and `ports[].allowedAddressPairs`
+ * change (pkg/webhooks/openstackmachine_webhook.go).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
@@ -176,7 +186,8 @@ function judgeMachine(request: OpenStackAdmissionRequest<OpenStackMachine>): Adm
 }
 
 /**
- * Whether a template is admitted, as far as the subset goes: its pool reference names a group, and of `spec.template.spec` only `ports[].allowedAddressPairs` changes
+ * Whether a template is admitted, as far as the subset goes: its pool reference names a group, and
+ * of `spec.template.spec` only `ports[].allowedAddressPairs` changes
  * (pkg/webhooks/openstackmachinetemplate_webhook.go).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`

@@ -8,9 +8,11 @@ import { poolVersions } from './pool-versions.js'
 import { type IdentityReference, identityReferenceSchema } from './references.js'
 
 /**
- * A pool of floating IPs of OpenStack (infrastructure.cluster.x-k8s.io/v1alpha1 of cluster-api-provider-openstack).
+ * A pool of floating IPs of OpenStack (infrastructure.cluster.x-k8s.io/v1alpha1 of
+ * cluster-api-provider-openstack).
  *
- * The model reads every object that an API server stores with upstream's definition of the kind, sensible or not: {@link floatingIPPoolErrors} says what is wrong with it.
+ * The model reads every object that an API server stores with upstream's definition of the kind,
+ * sensible or not: {@link floatingIPPoolErrors} says what is wrong with it.
  */
 export interface OpenStackFloatingIPPool extends KubeObject {
   readonly spec: OpenStackFloatingIPPoolSpec
@@ -114,7 +116,8 @@ export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
 export const MAX_MIN_FREE = 100_000
 
 /**
- * How many free addresses of a pool are created in advance: its annotation `ipam-kit.dev/min-free`, 0 without one. O(1).
+ * How many free addresses of a pool are created in advance: its annotation `ipam-kit.dev/min-free`,
+ * 0 without one. O(1).
  *
  * @returns the failure `INVALID_ARGUMENT` for a text that is no whole number from 0 to 100,000
  * @example
@@ -130,7 +133,8 @@ export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<
 }
 
 /**
- * Whether floating IPs that have only the tag of a pool belong to it: its annotation `ipam-kit.dev/adopt-by-tag`, false without one. O(1).
+ * Whether floating IPs that have only the tag of a pool belong to it: its annotation
+ * `ipam-kit.dev/adopt-by-tag`, false without one. O(1).
  *
  * @returns the failure `INVALID_ARGUMENT` for a text other than `true` and `false`
  * @example

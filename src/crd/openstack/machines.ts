@@ -14,7 +14,8 @@ import {
   strictPoolReference,
 } from './references.js'
 
-// Of kinds with hundreds of fields these are the few that IPAM reads. Other fields pass through, in models and on an API server.
+// Of kinds with hundreds of fields these are the few that IPAM reads. Other fields pass through, in
+// models and on an API server.
 
 /** What is read of the spec of a server, and of a machine of either version. */
 export interface FloatingIPSpec {
@@ -23,7 +24,10 @@ export interface FloatingIPSpec {
   readonly identityRef?: IdentityReference | undefined
 }
 
-/** A server of OpenStack, as far as its floating IP goes (infrastructure.cluster.x-k8s.io/v1alpha1 of cluster-api-provider-openstack). */
+/**
+ * A server of OpenStack, as far as its floating IP goes (infrastructure.cluster.x-k8s.io/v1alpha1
+ * of cluster-api-provider-openstack).
+ */
 export interface OpenStackServer extends KubeObject {
   readonly spec: FloatingIPSpec
   readonly status?: OpenStackServerStatus | undefined
@@ -32,16 +36,25 @@ export interface OpenStackServer extends KubeObject {
 export interface OpenStackServerStatus {
   /** Id of the server in the cloud. Left out or empty: it was not created yet. */
   readonly instanceID?: string | undefined
-  /** In the form of Kubernetes, or in the older one of Cluster API, where no reason stands with `True`. */
+  /**
+   * In the form of Kubernetes, or in the older one of Cluster API, where no reason stands with
+   * `True`.
+   */
   readonly conditions?: readonly LegacyCondition[] | undefined
 }
 
-/** A machine of OpenStack, as far as its floating IP goes: upstream makes an OpenStackServer of it (infrastructure.cluster.x-k8s.io/v1beta2). */
+/**
+ * A machine of OpenStack, as far as its floating IP goes: upstream makes an OpenStackServer of it
+ * (infrastructure.cluster.x-k8s.io/v1beta2).
+ */
 export interface OpenStackMachine extends KubeObject {
   readonly spec: FloatingIPSpec
 }
 
-/** What machines are made from, as far as their floating IPs go (infrastructure.cluster.x-k8s.io/v1beta2). */
+/**
+ * What machines are made from, as far as their floating IPs go
+ * (infrastructure.cluster.x-k8s.io/v1beta2).
+ */
 export interface OpenStackMachineTemplate extends KubeObject {
   readonly spec: { readonly template: { readonly spec: FloatingIPSpec } }
 }
@@ -86,8 +99,9 @@ export const OpenStackServer: CrdModel<OpenStackServer> = /* @__PURE__ */ define
 })
 
 /**
- * The subset as a definition. It reads v1beta1 as v1beta2: the fields of the subset are the same in both. Upstream's conversion webhook converts the other fields, and
- * `convert` of this model leaves them as they are.
+ * The subset as a definition. It reads v1beta1 as v1beta2: the fields of the subset are the same in
+ * both. Upstream's conversion webhook converts the other fields, and `convert` of this model leaves
+ * them as they are.
  */
 export const OpenStackMachine: CrdModel<OpenStackMachine> = /* @__PURE__ */ defineCrdModel({
   info: {

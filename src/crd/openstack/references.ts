@@ -3,9 +3,15 @@ import type { Json } from '../meta/object.js'
 import { object, text } from '../meta/strict.js'
 import { GROUP, POOL_KIND } from './names.js'
 
-/** The pool that the floating IP of a server comes from, in the namespace of the server: any kind that serves claims. */
+/**
+ * The pool that the floating IP of a server comes from, in the namespace of the server: any kind
+ * that serves claims.
+ */
 export interface FloatingIPPoolReference {
-  /** Group without a version. Upstream's definition does not require it, and no claim can be made without it. */
+  /**
+   * Group without a version. Upstream's definition does not require it, and no claim can be made
+   * without it.
+   */
   readonly apiGroup?: string | undefined
   readonly kind: string
   readonly name: string
@@ -13,7 +19,10 @@ export interface FloatingIPPoolReference {
 
 /** Which credentials reach the cloud. */
 export interface IdentityReference {
-  /** `Secret`: in the namespace of the object. `ClusterIdentity`: an OpenStackClusterIdentity. Left out: `Secret`. */
+  /**
+   * `Secret`: in the namespace of the object. `ClusterIdentity`: an OpenStackClusterIdentity. Left
+   * out: `Secret`.
+   */
   readonly type?: 'Secret' | 'ClusterIdentity' | undefined
   readonly name: string
   /** The entry in `clouds.yaml`. */
@@ -37,7 +46,8 @@ export const floatingIPPoolReferenceSchema: z.ZodType<FloatingIPPoolReference> =
 })
 
 /**
- * Whether the pool of a claim or of a server is an OpenStackFloatingIPPool: by group and kind. O(1).
+ * Whether the pool of a claim or of a server is an OpenStackFloatingIPPool: by group and kind.
+ * O(1).
  *
  * Source: pkg/utils/ipam/predicates.go.
  *

@@ -70,19 +70,20 @@ const reviewKind: ReviewKind<AdmissionRequest> = {
 }
 
 /**
- * The request of the AdmissionReview that an API server sends. What the rules need to know beside the objects, such as the claim of an
- * address, is the caller's to look up.
+ * The request of the AdmissionReview that an API server sends. What the rules need to know beside
+ * the objects, such as the claim of an address, is the caller's to look up.
  *
- * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no AdmissionReview of admission.k8s.io/v1, `INVALID_OBJECT` for one whose request is
- *   not whole or has another operation than CREATE, UPDATE and DELETE
+ * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no AdmissionReview of admission.k8s.io/v1,
+ *   `INVALID_OBJECT` for one whose request is not whole or has another operation than CREATE,
+ *   UPDATE and DELETE
  */
 export function parseAdmissionReview(review: unknown): AdmissionRequest {
   return requestOf(review, reviewKind)
 }
 
 /**
- * The answer to an admission request: the uid, whether it is allowed, warnings, and if it is not allowed a `Status` with one cause for each
- * field error.
+ * The answer to an admission request: the uid, whether it is allowed, warnings, and if it is not
+ * allowed a `Status` with one cause for each field error.
  *
  * @example
  * import { admitIPAddressClaim } from 'ipam-kit/crd/cluster-api'

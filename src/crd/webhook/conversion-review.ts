@@ -6,7 +6,10 @@ import { asObject } from '../meta/json.js'
 import type { KubeObject } from '../meta/object.js'
 import { type ReviewKind, requestOf } from './review.js'
 
-/** What a conversion webhook sends back: every object in the version that was asked for, in the same order, or none and why. */
+/**
+ * What a conversion webhook sends back: every object in the version that was asked for, in the same
+ * order, or none and why.
+ */
 export interface ConversionReview {
   readonly apiVersion: 'apiextensions.k8s.io/v1'
   readonly kind: 'ConversionReview'
@@ -28,11 +31,13 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
 }
 
 /**
- * Answers the ConversionReview of an API server: what the webhook of a CRD with more than one version is for. `models` are the kinds that it
- * serves. An object that can not be converted fails the review as a whole, with a message that says which one and why. O(size of the objects).
+ * Answers the ConversionReview of an API server: what the webhook of a CRD with more than one
+ * version is for. `models` are the kinds that it serves. An object that can not be converted fails
+ * the review as a whole, with a message that says which one and why. O(size of the objects).
  *
- * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no ConversionReview of apiextensions.k8s.io/v1, `INVALID_OBJECT` for one without a
- *   uid, a version or a list of objects: a bad request, to which there is no answer with a uid
+ * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no ConversionReview of
+ *   apiextensions.k8s.io/v1, `INVALID_OBJECT` for one without a uid, a version or a list of
+ *   objects: a bad request, to which there is no answer with a uid
  * @example
  * import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
  * const review = {

@@ -13,7 +13,8 @@ export interface ReviewKind<T> {
 /**
  * The request of a review.
  *
- * @throws IpamError `OBJECT_KIND_MISMATCH` for anything but a review of this kind and version, `INVALID_OBJECT` for one whose request is not whole
+ * @throws IpamError `OBJECT_KIND_MISMATCH` for anything but a review of this kind and version,
+ * `INVALID_OBJECT` for one whose request is not whole
  */
 export function requestOf<T>(review: unknown, { apiVersion, kind, request }: ReviewKind<T>): T {
   const known = unwrap(knownObject(review, kind, [apiVersion]))

@@ -22,8 +22,9 @@ import { poolOfAddress, withGroup } from './references.js'
 import type { PoolKinds } from './rules.js'
 
 /**
- * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both blocking owner deletion, and
- * protected by a finalizer, as the Cluster API contract for IPAM providers wants it.
+ * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both
+ * blocking owner deletion, and protected by a finalizer, as the Cluster API contract for IPAM
+ * providers wants it.
  */
 export function newIPAddress(
   claim: IPAddressClaim,
@@ -56,7 +57,10 @@ export function newIPAddress(
   }
 }
 
-/** Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from that pool. */
+/**
+ * Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from
+ * that pool.
+ */
 export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   return (
     address.metadata.namespace === claim.metadata.namespace &&
@@ -75,14 +79,18 @@ export function isControlledBy(address: IPAddress, claim: { readonly metadata: P
   return controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid)
 }
 
-/** Its owners of whom it says that they control it: one at most, unless somebody has written what an API server does not take. */
+/**
+ * Its owners of whom it says that they control it: one at most, unless somebody has written what an
+ * API server does not take.
+ */
 export function controllersOf({ metadata }: KubeObject): readonly OwnerReference[] {
   return (metadata.ownerReferences ?? []).filter((owner) => owner.controller === true)
 }
 
 /**
- * What can be made out of an IPAddress that does not fit its schema: enough for the ledger of its pool to hold what it says. An address that
- * was written is in use, whatever else is wrong with the object. `undefined` if it names no pool.
+ * What can be made out of an IPAddress that does not fit its schema: enough for the ledger of its
+ * pool to hold what it says. An address that was written is in use, whatever else is wrong with the
+ * object. `undefined` if it names no pool.
  */
 export function salvage(object: KubeObject): IPAddress | undefined {
   const spec = fieldsOf(object.spec)
@@ -109,10 +117,11 @@ function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
 }
 
 /**
- * Whether an IPAddress of the name of a claim was left behind by an earlier claim of that name, which must be gone: it is controlled by a
- * claim of this name with another uid. One of the same pool is adopted instead, as after a restore, unless it is on its way out; one of a
- * pool that this provider does not serve is somebody else's affair. One on its way out that nobody controls is left behind too, for a claim that
- * is not Bound: nobody has been promised that it stays.
+ * Whether an IPAddress of the name of a claim was left behind by an earlier claim of that name,
+ * which must be gone: it is controlled by a claim of this name with another uid. One of the same
+ * pool is adopted instead, as after a restore, unless it is on its way out; one of a pool that this
+ * provider does not serve is somebody else's affair. One on its way out that nobody controls is
+ * left behind too, for a claim that is not Bound: nobody has been promised that it stays.
  */
 export function isStale(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   const { name, namespace, uid } = claim.metadata
@@ -127,8 +136,8 @@ export function isStale(address: IPAddress, claim: IPAddressClaim, pools: PoolKi
 }
 
 /**
- * The metadata that an adopted IPAddress lacks, as a merge patch; `undefined` if it lacks nothing. Its spec is never touched, and
- * owners, labels and finalizers of others stay.
+ * The metadata that an adopted IPAddress lacks, as a merge patch; `undefined` if it lacks nothing.
+ * Its spec is never touched, and owners, labels and finalizers of others stay.
  */
 export function repairOf(
   address: IPAddress,
@@ -154,8 +163,9 @@ export function repairOf(
 }
 
 /**
- * The owners of an IPAddress: those it has, then claim and pool. Where the object has another controller already (it was made by a
- * tool that owns it), the claim is left out, as upstream: an object has one controller at most.
+ * The owners of an IPAddress: those it has, then claim and pool. Where the object has another
+ * controller already (it was made by a tool that owns it), the claim is left out, as upstream: an
+ * object has one controller at most.
  */
 function ownersFor(
   existing: readonly OwnerReference[],
@@ -169,8 +179,9 @@ function ownersFor(
 }
 
 /**
- * The list with this owner in it, once, in the place of the first one of its name; the list itself if it is so already. Others of its name
- * are from earlier objects, and would make two controllers of one.
+ * The list with this owner in it, once, in the place of the first one of its name; the list itself
+ * if it is so already. Others of its name are from earlier objects, and would make two controllers
+ * of one.
  */
 function upsert(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
   const index = owners.findIndex((candidate) => sameOwner(candidate, owner))
@@ -206,7 +217,10 @@ function ownerReference(
   }
 }
 
-/** Deletes an IPAddress in this version only: a write of ours that is still on its way could put the finalizer back, and the deletion would be held for ever. */
+/**
+ * Deletes an IPAddress in this version only: a write of ours that is still on its way could put the
+ * finalizer back, and the deletion would be held for ever.
+ */
 export function deletionOf(address: IPAddress): DeleteEffect {
   const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }
   return { kind: 'delete', ref: refOf(address), if: asItIs, why: `${address.spec.address} is free again` }

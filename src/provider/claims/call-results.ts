@@ -8,7 +8,9 @@ export class CallResults {
   readonly #results = new Map<string, Map<string, LastResult>>()
   /** When calls were planned, as results are kept. */
   readonly #asked = new Map<string, Map<string, number>>()
-  /** The claims for which a call is in flight, and what of its answer is about what was so before. */
+  /**
+   * The claims for which a call is in flight, and what of its answer is about what was so before.
+   */
   readonly #inFlight = new Map<string, 'nothing' | 'refusal' | 'all'>()
 
   /** What was heard for a claim. */
@@ -43,7 +45,10 @@ export class CallResults {
     this.#inFlight.delete(claim)
   }
 
-  /** Takes an answer in, or drops one that is about what was so before: the verb asks again, under the same key. */
+  /**
+   * Takes an answer in, or drops one that is about what was so before: the verb asks again, under
+   * the same key.
+   */
   onResult(claim: string, { call, answer, atMs }: CallResult<unknown, unknown>): void {
     const outdated = this.#inFlight.get(claim)
     this.end(claim)
@@ -54,7 +59,10 @@ export class CallResults {
     results.set(key, { answer, atMs, failures: answer.ok ? 0 : (results.get(key)?.failures ?? 0) + 1 })
   }
 
-  /** Something has changed that may have an external system answer otherwise: what it refuses is not believed any more, also by an answer that is in flight. */
+  /**
+   * Something has changed that may have an external system answer otherwise: what it refuses is not
+   * believed any more, also by an answer that is in flight.
+   */
   invalidateFailures(claims: readonly string[]): void {
     for (const claim of claims) {
       if (this.#inFlight.get(claim) === 'nothing') this.#inFlight.set(claim, 'refusal')
@@ -65,7 +73,9 @@ export class CallResults {
     }
   }
 
-  /** What was heard is not believed any more, whatever it says, nor is an answer that is in flight. */
+  /**
+   * What was heard is not believed any more, whatever it says, nor is an answer that is in flight.
+   */
   invalidate(claim: string): void {
     if (this.#inFlight.has(claim)) this.#inFlight.set(claim, 'all')
     this.#results.delete(claim)

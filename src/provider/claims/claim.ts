@@ -18,23 +18,29 @@ import { choosesByLedger, type ProviderRules } from './rules.js'
 import { isBound } from './status.js'
 
 /**
- * The whole life of a claim, from what is observed to what is to be written: the contract of Cluster API for IPAM providers
- * (docs/book/src/developer/providers/contracts/ipam.md).
+ * The whole life of a claim, from what is observed to what is to be written: the contract of
+ * Cluster API for IPAM providers (docs/book/src/developer/providers/contracts/ipam.md).
  *
- * Gates first: foreign pool, paused claim, missing or paused Cluster. Then the finalizer of the claim, the IPAddress with its
- * owners, and at last the status. A deleted claim gives its address back first, then its own finalizer. Every write can be the last
- * before a crash: the next plan continues from there, and finds the address by the name of the claim.
+ * Gates first: foreign pool, paused claim, missing or paused Cluster. Then the finalizer of the
+ * claim, the IPAddress with its owners, and at last the status. A deleted claim gives its address
+ * back first, then its own finalizer. Every write can be the last before a crash: the next plan
+ * continues from there, and finds the address by the name of the claim.
  *
- * While a deleted claim has the finalizer of a consumer, its address stays in use: see {@link ProviderDefinition.holdsAddress}.
+ * While a deleted claim has the finalizer of a consumer, its address stays in use: see
+ * {@link ProviderDefinition.holdsAddress}.
  *
- * A plan never touches an IPAddress of that name that is for another claim or from another pool (one that an earlier claim of the name has left
- * behind is removed), never binds a claim to one whose address another IPAddress of the pool has as well, never allocates from a pool that is being deleted,
- * and says in the condition Ready why a claim has no address. As fast as the verbs of the provider.
+ * A plan never touches an IPAddress of that name that is for another claim or from another pool
+ * (one that an earlier claim of the name has left behind is removed), never binds a claim to one
+ * whose address another IPAddress of the pool has as well, never allocates from a pool that is
+ * being deleted, and says in the condition Ready why a claim has no address. As fast as the verbs
+ * of the provider.
  *
- * Of several claims that have one address those that are not Bound give way: their IPAddress goes, and they get another one. One that is Bound keeps it, and
- * says so in the condition AddressUnique (docs/adr/0021).
+ * Of several claims that have one address those that are not Bound give way: their IPAddress goes,
+ * and they get another one. One that is Bound keeps it, and says so in the condition AddressUnique
+ * (docs/adr/0021).
  *
- * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names, has no uid, or the ledger is of another pool
+ * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names,
+ * has no uid, or the ledger is of another pool
  */
 export function planClaim(rules: ProviderRules, input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
   const { claim, pool } = input
@@ -119,7 +125,10 @@ function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
   return isKnown ? plan : { ...plan, requeueAfterSeconds: unconfirmed.retryAfterSeconds ?? RETRY_SECONDS }
 }
 
-/** Of a claim that is not Bound and shares its address: it gives way, where it may and another address can be given. */
+/**
+ * Of a claim that is not Bound and shares its address: it gives way, where it may and another
+ * address can be given.
+ */
 function planShared(planning: Planning, address: IPAddress, soFar: SoFar, why: string): Plan<ClaimOutcome> | undefined {
   const { rules, input } = planning
   if (whyUnavailable(input) !== undefined || !isControlledBy(address, input.claim)) return undefined
@@ -145,21 +154,28 @@ function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
   return bound(soFar.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
 
-/** The effects, of which one fails for a claim that is known from an old cache alone, and is gone: it must not leave an address behind. */
+/**
+ * The effects, of which one fails for a claim that is known from an old cache alone, and is gone:
+ * it must not leave an address behind.
+ */
 function guarded({ input }: Planning, { effects }: SoFar): Effect[] {
   if (effects.length === 0) effects.push(guard(input.claim, 'no address for a claim that is gone'))
   return effects
 }
 
 /**
- * The effects before a call. An external system that keeps what no claim has needs a durable intent: our finalizer on the claim. Where such left-overs are swept,
- * the call needs none: the finalizer is written with the IPAddress.
+ * The effects before a call. An external system that keeps what no claim has needs a durable
+ * intent: our finalizer on the claim. Where such left-overs are swept, the call needs none: the
+ * finalizer is written with the IPAddress.
  */
 function intent(planning: Planning, soFar: SoFar): readonly Effect[] {
   return planning.rules.external?.orphans === 'swept' ? [] : guarded(planning, soFar)
 }
 
-/** Removes what an earlier claim of the name has left: once it has gone, the claim gets an address of its own. */
+/**
+ * Removes what an earlier claim of the name has left: once it has gone, the claim gets an address
+ * of its own.
+ */
 function removeStale(planning: Planning, address: IPAddress, soFar: SoFar): Plan<ClaimOutcome> {
   const { effects } = soFar
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
@@ -179,7 +195,10 @@ interface Unconfirmed {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Why a claim is not Bound to an IPAddress that is there, as the provider has it, or what is to be asked first; `undefined`: it may be. */
+/**
+ * Why a claim is not Bound to an IPAddress that is there, as the provider has it, or what is to be
+ * asked first; `undefined`: it may be.
+ */
 function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfirmed | undefined {
   const { rules, input, time } = planning
   const { claim, pool, ledger } = input
@@ -251,7 +270,10 @@ function addressFor(planning: Planning): IPAddress | undefined {
   return found.kind === 'found' ? found.address : undefined
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an address of another pool away */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an
+ * address of another pool away
+ */
 function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void {
   if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', String(time.nowMs))
   for (const part of ['address', 'pool', 'cluster'] as const) {
@@ -267,8 +289,9 @@ function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void
 }
 
 /**
- * Why an IPAddress is none for a new claim to be Bound to, or `undefined`. It may have come after its address went to another claim: from a backup, by
- * hand, or as a write that nobody waited for any more, and then it may even be controlled by this very claim.
+ * Why an IPAddress is none for a new claim to be Bound to, or `undefined`. It may have come after
+ * its address went to another claim: from a backup, by hand, or as a write that nobody waited for
+ * any more, and then it may even be controlled by this very claim.
  */
 function whyShared(address: IPAddress, { ledger }: ClaimInput): string | undefined {
   const others = ledger.othersHolding(address)

@@ -1,6 +1,9 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 
-/** Keys of claims, in the order in which they are to be served: the oldest first, of the same age by key. Sorted when asked for, and only if claims were added since. */
+/**
+ * Keys of claims, in the order in which they are to be served: the oldest first, of the same age by
+ * key. Sorted when asked for, and only if claims were added since.
+ */
 export class ClaimsByAge implements Iterable<string> {
   readonly #ages = new Map<string, string>()
   #sorted: readonly string[] = []

@@ -5,7 +5,10 @@ import { refuse } from '../../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 
-/** Annotation of an IPAddress that an external system has given: the marker under which that system keeps it. */
+/**
+ * Annotation of an IPAddress that an external system has given: the marker under which that system
+ * keeps it.
+ */
 export const MARKER_ANNOTATION = 'ipam-kit/marker'
 
 /** What was last heard of a call. */
@@ -37,7 +40,8 @@ export type VerbResult<T> =
   | { readonly kind: 'failed'; readonly failure: ExternalFailure; readonly retryAfterSeconds: number | undefined }
 
 /**
- * Asks a verb, and again with the result of each call that it makes, until it has decided or makes a call whose result is not known.
+ * Asks a verb, and again with the result of each call that it makes, until it has decided or makes
+ * a call whose result is not known.
  *
  * @param key the marker of its calls
  * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
@@ -72,7 +76,10 @@ function isRequest(result: { readonly kind: string }): result is CallRequest<unk
   return result.kind === 'call'
 }
 
-/** How long to wait before a call that has failed is made again, in whole seconds; `undefined`: until something changes. */
+/**
+ * How long to wait before a call that has failed is made again, in whole seconds; `undefined`:
+ * until something changes.
+ */
 export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number): number | undefined {
   if (answer.ok || !answer.failure.retryable) return undefined
   const { retryAfterSeconds } = answer.failure
@@ -85,8 +92,9 @@ export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number
 }
 
 /**
- * The marker of a claim: uids of pool and claim, because names come again. That of an address that was given under another one, as before a move to
- * another cluster, is written on it. `undefined` where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
+ * The marker of a claim: uids of pool and claim, because names come again. That of an address that
+ * was given under another one, as before a move to another cluster, is written on it. `undefined`
+ * where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
  */
 export function markerOf(
   external: ExternalOptions | undefined,

@@ -6,16 +6,22 @@ import type { ClaimOutcome } from './outcome.js'
 import type { Planning } from './planning.js'
 import { areOrphansLeft } from './rules.js'
 
-/** The finalizers of the garbage collector. They say how an object is deleted, and not that anything uses it. */
+/**
+ * The finalizers of the garbage collector. They say how an object is deleted, and not that anything
+ * uses it.
+ */
 const COLLECTOR_FINALIZERS: readonly string[] = ['foregroundDeletion', 'orphan']
 
 /**
- * What is to be done for a claim that is being deleted and whose address a consumer still uses: `undefined` if no finalizer says so, or if the claim has never
- * had an address of which a consumer could know.
+ * What is to be done for a claim that is being deleted and whose address a consumer still uses:
+ * `undefined` if no finalizer says so, or if the claim has never had an address of which a consumer
+ * could know.
  *
- * The IPAddress is what keeps the address in use, so its finalizer is put back if it is missing, and the IPAddress is made again if it was removed. A claim without
- * the finalizer of the provider ends without a last plan: the deletion of its IPAddress begins now, and whatever then looks after orphans ends it. Where nothing does,
- * because an external system keeps what no claim has, such a claim is not held: its address is released while the claim is there.
+ * The IPAddress is what keeps the address in use, so its finalizer is put back if it is missing,
+ * and the IPAddress is made again if it was removed. A claim without the finalizer of the provider
+ * ends without a last plan: the deletion of its IPAddress begins now, and whatever then looks after
+ * orphans ends it. Where nothing does, because an external system keeps what no claim has, such a
+ * claim is not held: its address is released while the claim is there.
  *
  * @param offered the IPAddress that the provider would give to the claim now
  */

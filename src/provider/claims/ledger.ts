@@ -26,11 +26,15 @@ interface Holding {
 type Ref = Holding['metadata']
 
 /**
- * The ledger of a pool whose addresses are chosen elsewhere: which IPAddress objects exist, and what each of them holds. It compares addresses by value.
- * A provider that chooses addresses or prefixes itself derives its own ledger from it.
+ * The ledger of a pool whose addresses are chosen elsewhere: which IPAddress objects exist, and
+ * what each of them holds. It compares addresses by value. A provider that chooses addresses or
+ * prefixes itself derives its own ledger from it.
  */
 export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
-  /** An entry of an IPAddress has its `namespace/name` as its id. All other ids contain a blank, which no name of an object does. */
+  /**
+   * An entry of an IPAddress has its `namespace/name` as its id. All other ids contain a blank,
+   * which no name of an object does.
+   */
   protected readonly ledger = new Ledger<AddressHolder>({ space: empty })
   protected readonly objects = new Map<string, IPAddress>()
   #pool: P | undefined
@@ -66,7 +70,10 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
     return own?.kind === pool.kind && formatRef(refOf(own)) === formatRef(refOf(pool))
   }
 
-  /** Records an IPAddress that refers to the pool. An object that is already recorded may be shown again. */
+  /**
+   * Records an IPAddress that refers to the pool. An object that is already recorded may be shown
+   * again.
+   */
   observe(address: IPAddress): void {
     const key = keyOf(address.metadata)
     const before = this.objects.get(key)
@@ -81,7 +88,8 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /**
-   * Records an IPAddress that is about to be written: what it holds is offered to no other claim. Counts leave it out.
+   * Records an IPAddress that is about to be written: what it holds is offered to no other claim.
+   * Counts leave it out.
    *
    * @param extent what it holds, if it is of another pool
    * @returns ends that, and says whether what it held is free now. A second call does nothing
@@ -104,7 +112,10 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
     }
   }
 
-  /** Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`, also those that are about to be written. */
+  /**
+   * Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`,
+   * also those that are about to be written.
+   */
   othersHolding(address: Holding): readonly string[] {
     const extent = this.extentOf(address)
     const own = keyOf(address.metadata)
@@ -112,13 +123,19 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
     return [...new Set(others.map(({ holder }) => holder.key))].filter((key) => key !== own)
   }
 
-  /** All that an IPAddress holds; `undefined` for a text that is not an address: it collides with nothing. */
+  /**
+   * All that an IPAddress holds; `undefined` for a text that is not an address: it collides with
+   * nothing.
+   */
   extentOf({ spec }: Holding): Prefix | undefined {
     const address = Address.safeParse(spec.address, { zone: 'drop' })
     return address.ok ? prefixOf(address.value, Address.bitsOf(address.value.family)) : undefined
   }
 
-  /** Who holds what, and why, in order: also what is kept, what is about to be written, and what other pools hold. O(n log n). */
+  /**
+   * Who holds what, and why, in order: also what is kept, what is about to be written, and what
+   * other pools hold. O(n log n).
+   */
   entries(): LedgerEntry<AddressHolder>[] {
     return this.ledger.entries()
   }

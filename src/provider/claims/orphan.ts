@@ -33,8 +33,9 @@ interface OrphanInput {
 const HELD_SECONDS = 60
 
 /**
- * Whether an IPAddress was made for the claim of its own name by a provider with this finalizer, and stays because nobody removes it. One whose
- * finalizer was taken off in a release that then broke off is known by its controller.
+ * Whether an IPAddress was made for the claim of its own name by a provider with this finalizer,
+ * and stays because nobody removes it. One whose finalizer was taken off in a release that then
+ * broke off is known by its controller.
  */
 function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
   const { name } = address.metadata
@@ -83,11 +84,13 @@ export class Orphans {
 }
 
 /**
- * What becomes of an IPAddress without its claim. One that is being deleted is let go: only our finalizer holds it, and nobody is left to take that
- * off. One that is not is removed when the time for it is over, if there is such a time.
+ * What becomes of an IPAddress without its claim. One that is being deleted is let go: only our
+ * finalizer holds it, and nobody is left to take that off. One that is not is removed when the time
+ * for it is over, if there is such a time.
  *
- * The proof that there is no claim is asked of the store when the plan is carried out. It is about the name and not about a uid: a claim of that name
- * adopts the address, and the garbage collector may have cut the uid of the one before out of it. The address is deleted before the finalizer is
+ * The proof that there is no claim is asked of the store when the plan is carried out. It is about
+ * the name and not about a uid: a claim of that name adopts the address, and the garbage collector
+ * may have cut the uid of the one before out of it. The address is deleted before the finalizer is
  * taken off: after a crash in between it is one that is being deleted.
  */
 function planOrphan(input: OrphanInput): Plan<ClaimOutcome> {
@@ -114,7 +117,10 @@ function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
   return refTo(IPAddressClaim.info, metadata.namespace, spec.claimRef.name)
 }
 
-/** What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what cannot be read may be paused. */
+/**
+ * What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what cannot
+ * be read may be paused.
+ */
 function whyHeld({ address, pool, cluster }: OrphanInput): string | undefined {
   if (hasPausedAnnotation(address)) return 'is paused'
   if (cluster?.ok === false) return `its Cluster can not be read: ${cluster.problem}`

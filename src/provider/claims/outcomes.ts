@@ -11,7 +11,10 @@ import { ADDRESS_UNIQUE_CONDITION, isBound, statusPatch, timeText, withReady, wi
 /** Tries again after this long where nothing else tells when to. */
 export const RETRY_SECONDS = 30
 
-/** What is to be written for a claim before it is known whether it gets its address: events of the claim machine lead on from there. */
+/**
+ * What is to be written for a claim before it is known whether it gets its address: events of the
+ * claim machine lead on from there.
+ */
 export interface SoFar {
   readonly claim: IPAddressClaim
   readonly effects: Effect[]
@@ -80,7 +83,10 @@ function written({ claim, effects, state, status }: SoFar, event: EventText): re
   return [...effects, ...statusEffects(claim, status, `the claim is ${state.phase}`, event)]
 }
 
-/** A status that is to be written, if it is another one, and an event only where it goes with a write. */
+/**
+ * A status that is to be written, if it is another one, and an event only where it goes with a
+ * write.
+ */
 function statusEffects(
   claim: IPAddressClaim,
   status: IPAddressClaimStatus | undefined,
@@ -99,8 +105,9 @@ export function stuckEffects(claim: IPAddressClaim, message: string, time: PlanT
 }
 
 /**
- * The plan by which a claim says that the store has refused an effect of its last plan: in the condition Ready, and by an event. A claim that keeps its address stays
- * Ready, and one whose status is refused has no condition: they have the event alone.
+ * The plan by which a claim says that the store has refused an effect of its last plan: in the
+ * condition Ready, and by an event. A claim that keeps its address stays Ready, and one whose
+ * status is refused has no condition: they have the event alone.
  *
  * @param isLost whether the claim is Bound, and has no IPAddress any more
  */

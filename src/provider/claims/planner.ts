@@ -49,15 +49,22 @@ export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R exte
   wakes(applied: Applied): readonly string[]
   /** The ledger of a pool, to look into. Changing it is not for callers. */
   ledgerOf(pool: ObjectRef): L
-  /** Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of the claims that wait for that */
+  /**
+   * Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of
+   * the claims that wait for that
+   */
   retry(pool: ObjectRef): readonly string[]
-  /** What was answered to the calls for the claims of these keys is not so any more: when they are planned next the calls are made again. */
+  /**
+   * What was answered to the calls for the claims of these keys is not so any more: when they are
+   * planned next the calls are made again.
+   */
   invalidate(claims: readonly string[]): void
 }
 
 /**
- * A provider of Cluster API from its pools and its verbs: the life of claims comes with it. Pausing, finalizers, owners, conditions, adoption after a
- * restore or a move, the order in which claims are served, and an index of what was seen.
+ * A provider of Cluster API from its pools and its verbs: the life of claims comes with it.
+ * Pausing, finalizers, owners, conditions, adoption after a restore or a move, the order in which
+ * claims are served, and an index of what was seen.
  *
  * One writer at a time may serve a pool: elect a leader where several processes run.
  *
@@ -180,7 +187,10 @@ class ClaimWork {
     return this.#rules.external?.isBegun?.(claim) === true
   }
 
-  /** Something has changed about a pool that may have an external system answer otherwise. @returns the keys of those claims of it */
+  /**
+   * Something has changed about a pool that may have an external system answer otherwise. @returns
+   * the keys of those claims of it
+   */
   retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
     this.#results.invalidateFailures(keys)
@@ -275,7 +285,8 @@ class ClaimWork {
       if (effect.kind === 'external') this.#results.planned(key, effect.call, time.nowMs)
     }
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
-    // what failed may go well when an address goes: it may be the one that the claim has to have; and who is asked may say in a moment that there was no room
+    // what failed may go well when an address goes: it may be the one that the claim has to have;
+    // and who is asked may say in a moment that there was no room
     const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'
     // a claim that failed because another claim has its address does not wait for room
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
@@ -297,12 +308,18 @@ class ClaimWork {
     return this.record(pool).ledger.othersHolding(address).map(claimKey)
   }
 
-  /** The same, of claims that are known: an IPAddress without its claim is planned as it is, whatever has its address. */
+  /**
+   * The same, of claims that are known: an IPAddress without its claim is planned as it is,
+   * whatever has its address.
+   */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
     return this.#othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
   }
 
-  /** The pool of a claim stays while a call for it is in flight, also before the finalizer of the claim is seen. */
+  /**
+   * The pool of a claim stays while a call for it is in flight, also before the finalizer of the
+   * claim is seen.
+   */
   #beginCall(key: string): (() => readonly string[]) | undefined {
     const claim = this.#objects.claim(key)
     const pool = claim && claimReads(claim, this.#rules).pool
@@ -316,7 +333,10 @@ class ClaimWork {
     }
   }
 
-  /** An address is about to be written, or asked for. @returns ends that, and says in which pools there is room now, or which of them wait for that */
+  /**
+   * An address is about to be written, or asked for. @returns ends that, and says in which pools
+   * there is room now, or which of them wait for that
+   */
   #hold(address: IPAddress | undefined): (() => readonly string[]) | undefined {
     const pool = this.#objects.poolOf(address)
     if (address === undefined || pool === undefined) return undefined

@@ -20,9 +20,15 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
   readonly address?: IPAddress | undefined
   /** Why the object under that name cannot be read as an IPAddress, if there is such a one. */
   readonly addressProblem?: string | undefined
-  /** Why the pool cannot be read, if there is one that cannot: nothing is released then, because it may be paused. */
+  /**
+   * Why the pool cannot be read, if there is one that cannot: nothing is released then, because it
+   * may be paused.
+   */
   readonly poolProblem?: string | undefined
-  /** Why the Cluster cannot be read, if there is one that cannot: nothing is done then, because it may be paused. */
+  /**
+   * Why the Cluster cannot be read, if there is one that cannot: nothing is done then, because it
+   * may be paused.
+   */
   readonly clusterProblem?: string | undefined
   /** The pool of the claim, if it exists. */
   readonly pool?: P | undefined
@@ -35,15 +41,17 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /**
-   * The other IPAddress objects that have the address of the one of the claim, where a planner knows more of them than the ledger. Left out: as the ledger has
-   * them, and none gives way.
+   * The other IPAddress objects that have the address of the one of the claim, where a planner
+   * knows more of them than the ledger. Left out: as the ledger has them, and none gives way.
    */
   readonly rivals?: Rivals | undefined
   /** The last calls for the claim, by operation and marker. Left out: none is known. */
   readonly callOf?: ((operation: string, key: string) => LastCall<unknown> | undefined) | undefined
   /** The last results of the calls for the claim. */
   readonly resultOf?: ResultOf | undefined
-  /** What this very claim had of the pool before somebody removed its IPAddress, if that is known. */
+  /**
+   * What this very claim had of the pool before somebody removed its IPAddress, if that is known.
+   */
   readonly former?: AddressAndPrefix | undefined
 }
 
@@ -90,8 +98,9 @@ export function whyUnavailable({ pool, ledger }: ClaimInput): string | undefined
 }
 
 /**
- * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read: one that has its name by now may live on
- * this address. Nothing, if the address is on its way out and only others hold it.
+ * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read:
+ * one that has its name by now may live on this address. Nothing, if the address is on its way out
+ * and only others hold it.
  */
 export function giveBack({ rules, input }: Planning, address: IPAddress, why: string): Effect[] {
   const finalizer = rules.finalizers.address

@@ -34,7 +34,8 @@ export class PoolCalls {
   }
 
   /**
-   * The plan of a pool with its call as an effect, if the call is due. Results that it does not use any more are dropped.
+   * The plan of a pool with its call as an effect, if the call is due. Results that it does not use
+   * any more are dropped.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    */
@@ -85,7 +86,10 @@ export class PoolCalls {
     return true
   }
 
-  /** Something has changed that may have an external system answer otherwise: what has failed may be asked again. */
+  /**
+   * Something has changed that may have an external system answer otherwise: what has failed may be
+   * asked again.
+   */
   retry(): void {
     for (const [key, { value }] of this.#known) this.#known.set(key, { value })
   }
@@ -115,7 +119,10 @@ function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult<unkno
   return { value: value?.of, askedAtMs: value?.askedAtMs, failure, retryAfterSeconds }
 }
 
-/** Nothing is asked for a pool that is another one by now. A patch of the pool for its version says so already. */
+/**
+ * Nothing is asked for a pool that is another one by now. A patch of the pool for its version says
+ * so already.
+ */
 function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[] {
   const { kind, name, namespace } = refOf(pool)
   const isChecked = effects.some(

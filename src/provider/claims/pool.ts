@@ -7,14 +7,18 @@ import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../pl
 export type ProtectedPoolOutcome =
   /** The pool serves claims. */
   | (Outcome & { readonly kind: 'ready' })
-  /** The pool is being deleted and stays while addresses refer to it, or claims that may have something in the external system. */
+  /**
+   * The pool is being deleted and stays while addresses refer to it, or claims that may have
+   * something in the external system.
+   */
   | (Outcome & { readonly kind: 'protected'; readonly addresses: number; readonly claims: number })
   /** The pool is being deleted and nothing of it is in use. */
   | (Outcome & { readonly kind: 'unprotected' })
 
 /**
- * A pool stays while something of it is in use: an IPAddress, or a claim that has our finalizer and may have an address in the external system of which no IPAddress was written
- * yet. Without the pool nobody would know where to give that back.
+ * A pool stays while something of it is in use: an IPAddress, or a claim that has our finalizer and
+ * may have an address in the external system of which no IPAddress was written yet. Without the
+ * pool nobody would know where to give that back.
  */
 export function protectPool({
   pool,
@@ -42,7 +46,10 @@ export function protectPool({
   return { outcome, effects: isHeld ? [removeFinalizer(pool, PROTECT_POOL_FINALIZER, why)] : [] }
 }
 
-/** Whether a change of a pool whose spec is the same can mean nothing to its claims: counts and labels only. */
+/**
+ * Whether a change of a pool whose spec is the same can mean nothing to its claims: counts and
+ * labels only.
+ */
 export function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefined): boolean {
   if (before === undefined || now === undefined) return before === now
   return (
@@ -52,7 +59,10 @@ export function standsAsBefore(before: KubeObject | undefined, now: KubeObject |
   )
 }
 
-/** Whether a pool is there and on its way out: it waits for the end of what is in use of it, and of what is about to be written. */
+/**
+ * Whether a pool is there and on its way out: it waits for the end of what is in use of it, and of
+ * what is about to be written.
+ */
 export function isGoing(pool: KubeObject | undefined): boolean {
   return pool !== undefined && isDeleting(pool)
 }

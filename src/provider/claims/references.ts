@@ -6,7 +6,10 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { KindInfo, ObjectRef } from '../../crd/meta/object.js'
 import type { PoolKinds } from './rules.js'
 
-/** The objects that a plan for a claim is made from, besides the claim itself. Read them, and hand in those that there are. */
+/**
+ * The objects that a plan for a claim is made from, besides the claim itself. Read them, and hand
+ * in those that there are.
+ */
 export interface ClaimReads {
   /** The IPAddress of the claim. */
   readonly address: ObjectRef
@@ -38,8 +41,9 @@ export function refTo({ apiVersion, kind }: KindInfo, namespace: string | undefi
 }
 
 /**
- * The pool that a reference in an object of some namespace means: cluster-scoped if its kind is, else of that namespace. `undefined` if it is of no
- * group and kind of these; a claim with an empty group is not served either, as upstream.
+ * The pool that a reference in an object of some namespace means: cluster-scoped if its kind is,
+ * else of that namespace. `undefined` if it is of no group and kind of these; a claim with an empty
+ * group is not served either, as upstream.
  */
 export function poolRefOf(
   reference: IPPoolReference,
@@ -52,8 +56,9 @@ export function poolRefOf(
 }
 
 /**
- * The pool that an IPAddress is from. An empty group, as a v1beta1 object without one has it, means the group of the pools here: upstream's
- * index of addresses takes it so, and an address that is not counted would be given away again.
+ * The pool that an IPAddress is from. An empty group, as a v1beta1 object without one has it, means
+ * the group of the pools here: upstream's index of addresses takes it so, and an address that is
+ * not counted would be given away again.
  */
 export function poolOfAddress(address: IPAddress, pools: PoolKinds): ObjectRef | undefined {
   return poolRefOf(withGroup(address.spec.poolRef, pools), address.metadata.namespace, pools)

@@ -11,7 +11,10 @@ import { askVerb, callPlan, giveBack, type Planning } from './planning.js'
 const RELEASED = 'its claim no longer needs it'
 const NO_ADDRESS = 'the claim has no address'
 
-/** Gives the address of a deleted claim back: the address object first, then the claim's own finalizer. */
+/**
+ * Gives the address of a deleted claim back: the address object first, then the claim's own
+ * finalizer.
+ */
 export function planRelease(planning: Planning): Plan<ClaimOutcome> {
   const { rules, input } = planning
   const { claim, pool } = input
@@ -33,7 +36,8 @@ export function planRelease(planning: Planning): Plan<ClaimOutcome> {
 }
 
 /**
- * What is to be done before an address may go, or a claim that may have one in the external system; `undefined`: nothing.
+ * What is to be done before an address may go, or a claim that may have one in the external system;
+ * `undefined`: nothing.
  *
  * @param isStale whether the address is that of an earlier claim of the name
  */
@@ -75,7 +79,10 @@ export function planBeforeRelease(
   return { outcome, effects, requeueAfterSeconds: remainingSeconds || undefined }
 }
 
-/** Where several write, another one may have made the IPAddress of a claim a moment ago: what the claim had is not given back while there is one. */
+/**
+ * Where several write, another one may have made the IPAddress of a claim a moment ago: what the
+ * claim had is not given back while there is one.
+ */
 function noAddress({ rules, input, reads }: Planning, address: IPAddress | undefined): readonly Effect[] {
   if (address !== undefined || rules.external === undefined) return []
   const why = NO_ADDRESS

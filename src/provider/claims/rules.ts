@@ -7,7 +7,10 @@ import { refuse } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
-/** The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider gives to every provider that is built on it. */
+/**
+ * The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider gives to every provider
+ * that is built on it.
+ */
 export const DEFAULT_FINALIZERS: ProviderFinalizers = {
   claim: RELEASE_ADDRESS_FINALIZER,
   address: PROTECT_ADDRESS_FINALIZER,
@@ -16,19 +19,26 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
 type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome, unknown, unknown>
 
 /**
- * A definition that was checked, with its defaults filled in. The types of its pools, its ledger and its offers are checked where it is defined: the life of
- * claims only hands them from one verb to the next.
+ * A definition that was checked, with its defaults filled in. The types of its pools, its ledger
+ * and its offers are checked where it is defined: the life of claims only hands them from one verb
+ * to the next.
  */
 export interface ProviderRules extends PoolKinds, Omit<AnyDefinition, 'emptyGroup' | 'finalizers'> {
   readonly finalizers: ProviderFinalizers
 }
 
-/** Whether a provider chooses addresses by its ledger alone: no external system and no `confirm` decides whose one is. */
+/**
+ * Whether a provider chooses addresses by its ledger alone: no external system and no `confirm`
+ * decides whose one is.
+ */
 export function choosesByLedger({ external, confirm }: ProviderRules): boolean {
   return external === undefined && confirm === undefined
 }
 
-/** Whether an IPAddress without its claim stays: only with its claim is it known what is to be given back to an external system. */
+/**
+ * Whether an IPAddress without its claim stays: only with its claim is it known what is to be given
+ * back to an external system.
+ */
 export function areOrphansLeft({ external }: ProviderRules): boolean {
   return external !== undefined && external.orphans !== 'swept'
 }

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import { salvage } from './address-object.js'
 
 /**
- * What an IPAddress object holds now. Where its address can no longer be read, it is that of before: it was given to somebody, and nobody has
- * taken it back.
+ * What an IPAddress object holds now. Where its address can no longer be read, it is that of
+ * before: it was given to somebody, and nobody has taken it back.
  */
 export function heldNow(now: IPAddress | undefined, before: IPAddress | undefined): IPAddress | undefined {
   if (now === undefined || before === undefined || now.metadata.uid !== before.metadata.uid) return now ?? before

@@ -10,11 +10,20 @@ import { isBound, saysItIsShared } from './status.js'
 
 /** The other IPAddress objects of a pool that have the address of one. */
 export interface Rivals {
-  /** `namespace/name` of each, in no order. For a claim that is Bound; one that is not goes by the ledger. */
+  /**
+   * `namespace/name` of each, in no order. For a claim that is Bound; one that is not goes by the
+   * ledger.
+   */
   readonly names: readonly string[]
-  /** Whether all that share the address give way: their claims get another one. For a claim that is not Bound. */
+  /**
+   * Whether all that share the address give way: their claims get another one. For a claim that is
+   * not Bound.
+   */
   readonly giveWay: boolean
-  /** Whether the claim waits because one of theirs is Bound to the address and does not say yet that it shares it: it does before anything of that is over. */
+  /**
+   * Whether the claim waits because one of theirs is Bound to the address and does not say yet that
+   * it shares it: it does before anything of that is over.
+   */
   readonly isUntold: boolean
 }
 
@@ -25,15 +34,18 @@ interface Contender {
 }
 
 /**
- * Whether the claim of an IPAddress gets another address where several claims have the same one: it lives, nothing pauses it, it is not Bound, so that no consumer
- * has read the address, and the object was made for it and for no earlier claim of its name.
+ * Whether the claim of an IPAddress gets another address where several claims have the same one: it
+ * lives, nothing pauses it, it is not Bound, so that no consumer has read the address, and the
+ * object was made for it and for no earlier claim of its name.
  */
 function mayGiveWay({ address, claim }: Contender, pools: PoolKinds): boolean {
   if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
   return !isBound(claim) && isControlledBy(address, claim) && fulfils(address, claim, pools)
 }
 
-/** Whether the claim of an IPAddress is Bound to it, and is about to say that it shares the address. */
+/**
+ * Whether the claim of an IPAddress is Bound to it, and is about to say that it shares the address.
+ */
 function isUntold({ address, claim }: Contender, pools: PoolKinds): boolean {
   if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
   // a claim of the name that is Bound to something else never says anything of this address
@@ -41,7 +53,10 @@ function isUntold({ address, claim }: Contender, pools: PoolKinds): boolean {
   return !saysItIsShared(claim)
 }
 
-/** Whether the first of two claims that are not Bound keeps an address that both have: the one whose IPAddress is older, then the older claim, then by name. */
+/**
+ * Whether the first of two claims that are not Bound keeps an address that both have: the one whose
+ * IPAddress is older, then the older claim, then by name.
+ */
 function goesFirst(one: Contender, other: Contender): boolean {
   for (const age of [ageOfAddress, ageOfClaim, nameOf]) {
     const [left, right] = [age(one), age(other)]
@@ -54,7 +69,10 @@ const ageOfAddress = ({ address }: Contender) => address?.metadata.creationTimes
 const ageOfClaim = ({ claim }: Contender) => claim?.metadata.creationTimestamp ?? ''
 const nameOf = ({ address }: Contender) => `${address?.metadata.namespace}/${address?.metadata.name}`
 
-/** After this long a claim gives way also where the other one has not said that it shares the address: the store may refuse its status, or its plan may end before. */
+/**
+ * After this long a claim gives way also where the other one has not said that it shares the
+ * address: the store may refuse its status, or its plan may end before.
+ */
 const MOST_WAIT_SECONDS = 60
 
 /** A claim whose IPAddress has the address of others. */
@@ -68,11 +86,17 @@ export interface Sharing {
   names(): readonly string[]
   /** The claim of one of them, if it is known. */
   claimOf(key: string): IPAddressClaim | undefined
-  /** One of them with its IPAddress; `undefined`: it is of another pool, a Cluster pauses it, or it is only about to be written. */
+  /**
+   * One of them with its IPAddress; `undefined`: it is of another pool, a Cluster pauses it, or it
+   * is only about to be written.
+   */
   contenderOf(key: string): Contender | undefined
 }
 
-/** A claim, its IPAddress, and those of the claims that have the same address; of a claim without an IPAddress or without others: its key. */
+/**
+ * A claim, its IPAddress, and those of the claims that have the same address; of a claim without an
+ * IPAddress or without others: its key.
+ */
 export function sharingOf(
   objects: ClaimObjects,
   key: string,
@@ -113,8 +137,9 @@ interface DependsOn {
 }
 
 /**
- * The claims that share their addresses: which of them gives way, and which are to be planned again after a change of one. A change in a group of n claims has
- * a few of them planned again and not n, so that the repair of the group takes O(n) plans.
+ * The claims that share their addresses: which of them gives way, and which are to be planned again
+ * after a change of one. A change in a group of n claims has a few of them planned again and not n,
+ * so that the repair of the group takes O(n) plans.
  */
 export class SharedAddresses {
   readonly #pools: PoolKinds
@@ -135,7 +160,8 @@ export class SharedAddresses {
   }
 
   /**
-   * What the plan for a claim is made from. O(others), of which those after the first that does not give way are only asked whether they are Bound.
+   * What the plan for a claim is made from. O(others), of which those after the first that does not
+   * give way are only asked whether they are Bound.
    *
    * @param mayGiveWay whether claims of this provider give way at all
    */
@@ -193,7 +219,10 @@ export class SharedAddresses {
     })
   }
 
-  /** The first of the others that does not give way, and the first that is still to say that it shares the address. */
+  /**
+   * The first of the others that does not give way, and the first that is still to say that it
+   * shares the address.
+   */
   #blockers({ own, others, claimOf, contenderOf }: Sharing): {
     readonly first: string | undefined
     readonly untold: string | undefined

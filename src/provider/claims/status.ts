@@ -13,8 +13,8 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import type { PlanTime } from '../../plan/index.js'
 
 /**
- * The merge patch from one status to another; `undefined` if nothing changes. Conditions are a list, and so written whole: the write
- * needs a precondition.
+ * The merge patch from one status to another; `undefined` if nothing changes. Conditions are a
+ * list, and so written whole: the write needs a precondition.
  */
 export function statusPatch(
   before: IPAddressClaimStatus | undefined,
@@ -39,7 +39,10 @@ export function saysItIsShared({ status }: IPAddressClaim): boolean {
   return findCondition(status?.conditions, ADDRESS_UNIQUE_CONDITION)?.status === 'False'
 }
 
-/** The status of a claim that says whether its address is its own: nothing of it where it has never been otherwise. */
+/**
+ * The status of a claim that says whether its address is its own: nothing of it where it has never
+ * been otherwise.
+ */
 export function withUniqueness(
   status: IPAddressClaimStatus | undefined,
   claim: IPAddressClaim,
@@ -88,7 +91,8 @@ export function timeText({ nowMs }: PlanTime): string {
 }
 
 /**
- * The conditions of a pool with some of them set, as of a time and of the generation that it has; the same list if nothing changes.
+ * The conditions of a pool with some of them set, as of a time and of the generation that it has;
+ * the same list if nothing changes.
  */
 export function withConditions(
   object: KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined },

@@ -15,7 +15,10 @@ export interface SeenAddress {
   readonly address: IPAddress | undefined
   /** Why it cannot be read. */
   readonly problem: string | undefined
-  /** What it holds of which pool. Of an object that cannot be read: what can be made out, or else what it held before. */
+  /**
+   * What it holds of which pool. Of an object that cannot be read: what can be made out, or else
+   * what it held before.
+   */
   readonly held: IPAddress | undefined
 }
 
@@ -52,7 +55,8 @@ function parseClaim(object: KubeObject): ParseResult<IPAddressClaim> {
   if (!read.ok) return { ok: false, problem: describe(read.failure) }
   const { apiVersion } = IPAddressClaim.info
   if (object.apiVersion === apiVersion) return read
-  // what is written to a claim that is stored in an older version would be read back as something else
+  // what is written to a claim that is stored in an older version would be read back as something
+  // else
   return { ok: false, problem: `it is kept as ${object.apiVersion}: store what the model reads it as, ${apiVersion}` }
 }
 

@@ -12,7 +12,8 @@ export interface AddressSources {
 }
 
 /**
- * Whether nothing says where a device gets its address from. A machine with such a device waits for somebody to write one into its spec. O(1).
+ * Whether nothing says where a device gets its address from. A machine with such a device waits for
+ * somebody to write one into its spec. O(1).
  *
  * Source: `isWaitingForStaticIPAllocation` of cluster-api-provider-vsphere.
  *
@@ -34,8 +35,9 @@ export interface ProvisioningState {
 }
 
 /**
- * The condition of a machine as far as its addresses go, in the words of cluster-api-provider-vsphere; `undefined` if it does not run yet, and nothing but
- * that is missing. O(n) in devices.
+ * The condition of a machine as far as its addresses go, in the words of
+ * cluster-api-provider-vsphere; `undefined` if it does not run yet, and nothing but that is
+ * missing. O(n) in devices.
  *
  * @example
  * provisionedCondition({ devices: [{}] }).reason // 'WaitingForStaticIPAllocation'
@@ -51,8 +53,8 @@ export function provisionedCondition(state: ProvisioningState): ConditionUpdate 
 }
 
 /**
- * A device with what the network configuration of its failure domain says: each field of that which is not empty takes the place of the device's. False is
- * not empty. O(fields).
+ * A device with what the network configuration of its failure domain says: each field of that which
+ * is not empty takes the place of the device's. False is not empty. O(fields).
  *
  * Source: `mergeNetworkConfiguration` of cluster-api-provider-vsphere, pkg/services.
  *

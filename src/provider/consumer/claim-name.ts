@@ -10,8 +10,9 @@ export const MAX_NAME_LENGTH = 253
 const HASH_LENGTH = 17
 
 /**
- * A name that is not too long: the name itself, or its beginning and a hash of all of it. The same name gives the same result, always. Two long
- * names meet with a probability of about 1 in 2^64, and {@link claimsFor} refuses two claims of one name. O(length).
+ * A name that is not too long: the name itself, or its beginning and a hash of all of it. The same
+ * name gives the same result, always. Two long names meet with a probability of about 1 in 2^64,
+ * and {@link claimsFor} refuses two claims of one name. O(length).
  *
  * @param maxLength 18 to 253 characters
  * @throws IpamError `INVALID_ARGUMENT`

@@ -9,7 +9,10 @@ export const GATEWAY_METRIC_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/gateway-m
 /** The same by its older name, which is read as well. */
 export const LEGACY_METRIC_ANNOTATION = 'metric'
 
-/** For how long an address of such a pool is given to nobody else, in seconds: caches of neighbours have to forget it. */
+/**
+ * For how long an address of such a pool is given to nobody else, in seconds: caches of neighbours
+ * have to forget it.
+ */
 const REUSE_GRACE_SECONDS = 60
 
 /** The addresses of one family that a cluster brings with it. */
@@ -35,11 +38,13 @@ export function clusterPoolName(cluster: string, family: Family): string {
 }
 
 /**
- * The pool that cluster-api-provider-proxmox makes of the addresses in the spec of a cluster. O(n log n) in addresses.
+ * The pool that cluster-api-provider-proxmox makes of the addresses in the spec of a cluster. O(n
+ * log n) in addresses.
  *
  * Source: `CreateOrUpdateInClusterIPPool`, pkg/kubernetes/ipam.
  *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for what is no address, range or CIDR; `INVALID_ARGUMENT` for none at all, or both families
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for what is no address, range or CIDR;
+ * `INVALID_ARGUMENT` for none at all, or both families
  * @example
  * clusterPool({ cluster: 'blue', namespace: 'default', addresses: ['10.0.0.0/24'], prefix: 24 }).metadata.name // 'blue-v4-icip'
  */
@@ -68,7 +73,8 @@ export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
 }
 
 /**
- * The metric of the route to the gateway of a pool, from its annotations; `undefined` if they say none. O(1).
+ * The metric of the route to the gateway of a pool, from its annotations; `undefined` if they say
+ * none. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for an annotation that is no whole number from 0 to 2^31 - 1
  * @example

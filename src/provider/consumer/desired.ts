@@ -12,7 +12,10 @@ import { dialectOf, type Naming } from './dialects.js'
 import { groupText } from './identity.js'
 import type { DesiredClaim } from './resolution.js'
 
-/** One address that a device wants: which pool it is from. A group may carry a version, which is dropped. */
+/**
+ * One address that a device wants: which pool it is from. A group may carry a version, which is
+ * dropped.
+ */
 export interface PoolRequest extends IPPoolReference {
   /** Besides those of the dialect. */
   readonly annotations?: { readonly [key: string]: string } | undefined
@@ -32,12 +35,14 @@ export interface ClaimsForOptions {
 }
 
 /**
- * The claims that a machine needs for its devices, in their order: one for each pool of each device. O(pools).
+ * The claims that a machine needs for its devices, in their order: one for each pool of each
+ * device. O(pools).
  *
  * @param owner the machine, as it was read: it needs a name, a namespace and a uid
- * @throws IpamError `CLAIM_NAME_CONFLICT` for two claims of one name, `INVALID_CLAIM_NAME` for a name that no API server takes
- *   ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner without uid or namespace, and for a pool reference whose group, kind or name
- *   an IPAddressClaim does not take
+ * @throws IpamError `CLAIM_NAME_CONFLICT` for two claims of one name, `INVALID_CLAIM_NAME` for a
+ *   name that no API server takes ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner
+ *   without uid or namespace, and for a pool reference whose group, kind or name an IPAddressClaim
+ *   does not take
  * @example
  * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', labels: { 'cluster.x-k8s.io/cluster-name': 'blue' } }
  * const owner = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'VSphereVM', metadata }
@@ -55,7 +60,10 @@ export function claimsFor(
   return claims
 }
 
-/** The claims that have a name, each its own, and why the first of the others has none. What they were once named can still be released. */
+/**
+ * The claims that have a name, each its own, and why the first of the others has none. What they
+ * were once named can still be released.
+ */
 export function nameableClaims(
   owner: KubeObject,
   devices: readonly ConsumerDevice[],

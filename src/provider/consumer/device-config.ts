@@ -47,24 +47,35 @@ export interface DeviceProblem {
   readonly address: IPAddress
 }
 
-/** The settings of a device, or everything that is wrong with its addresses, and the settings without those. */
+/**
+ * The settings of a device, or everything that is wrong with its addresses, and the settings
+ * without those.
+ */
 export type DeviceConfig =
   | ({ readonly kind: 'configured' } & DeviceSettings)
   | { readonly kind: 'invalid'; readonly problems: readonly DeviceProblem[]; readonly partial: DeviceSettings }
 
 export interface DeviceConfigOptions {
-  /** Take an address without a prefix, or with 0, as upstream does: its subnet is the whole address space. Default false. */
+  /**
+   * Take an address without a prefix, or with 0, as upstream does: its subnet is the whole address
+   * space. Default false.
+   */
   readonly lax?: boolean | undefined
-  /** The metric of the route to the gateway of an address. Default none. Each with a metric of its own, a device may have several gateways of a family. */
+  /**
+   * The metric of the route to the gateway of an address. Default none. Each with a metric of its
+   * own, a device may have several gateways of a family.
+   */
   readonly metricOf?: ((address: IPAddress) => number | undefined) | undefined
 }
 
 /**
- * The settings of a device from the addresses that its claims have, in the order of its pools. All that is wrong is found at once. A gateway may be left
- * out, and need not lie in the subnet of its address. O(n) in addresses.
+ * The settings of a device from the addresses that its claims have, in the order of its pools. All
+ * that is wrong is found at once. A gateway may be left out, and need not lie in the subnet of its
+ * address. O(n) in addresses.
  *
- * Source: cluster-api-provider-vsphere, pkg/services/govmomi/ipam. There gateways are compared as text, so `fd00::1` and `fd00:0::1` are two; a gateway
- * may have a zone; and an address without a prefix gets `/0`.
+ * Source: cluster-api-provider-vsphere, pkg/services/govmomi/ipam. There gateways are compared as
+ * text, so `fd00::1` and `fd00:0::1` are two; a gateway may have a zone; and an address without a
+ * prefix gets `/0`.
  *
  * @example
  * const spec = { claimRef: { name: 'vm-0-0' }, poolRef: { apiGroup: 'g', kind: 'Pool', name: 'p' }, address: '10.0.0.5', prefix: 24 }

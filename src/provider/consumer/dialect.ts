@@ -25,7 +25,10 @@ export interface OwnerLabels {
   readonly clusterName: string | undefined
 }
 
-/** How one infrastructure provider names, marks and releases its claims. Plain data and pure functions: write your own, or change one of `dialects`. */
+/**
+ * How one infrastructure provider names, marks and releases its claims. Plain data and pure
+ * functions: write your own, or change one of `dialects`.
+ */
 export interface Dialect {
   readonly name: string
   /** @throws IpamError for a place that it cannot name */
@@ -39,17 +42,21 @@ export interface Dialect {
   /** What holds a claim while its address is in use. */
   readonly finalizer?: string | undefined
   /**
-   * Whether a claim of the right name, pool and Cluster is taken over that has no owner at all, or one that had the name of ours and another uid, as
-   * after a restore. Otherwise it is a conflict. Every dialect of `dialects` does so.
+   * Whether a claim of the right name, pool and Cluster is taken over that has no owner at all, or
+   * one that had the name of ours and another uid, as after a restore. Otherwise it is a conflict.
+   * Every dialect of `dialects` does so.
    */
   readonly adoptsUnowned: boolean
-  /** What ends a claim: its deletion, or the finalizer is taken off, and the garbage collector deletes it after its owner. */
+  /**
+   * What ends a claim: its deletion, or the finalizer is taken off, and the garbage collector
+   * deletes it after its owner.
+   */
   readonly release: 'delete' | 'finalizer'
   /** The group of a pool that is named without one. Left out: none. */
   readonly defaultPoolGroup?: string | undefined
   /**
-   * Whether a claim of the owner was made in this dialect, and is not one that another controller made for the same owner. Only those are ever
-   * removed with a device.
+   * Whether a claim of the owner was made in this dialect, and is not one that another controller
+   * made for the same owner. Only those are ever removed with a device.
    */
   readonly isMarked: (claim: IPAddressClaim) => boolean
   /** The condition that the owner shows; `undefined` if it shows none. */

@@ -7,12 +7,16 @@ import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } fr
 
 /** Annotation of Proxmox: the place of the pool among those of the device. */
 export const POOL_OFFSET_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/pool-ref-counter'
-/** Annotation of Proxmox: the address is one of the cluster's own pool, and its gateway is the default one. */
+/**
+ * Annotation of Proxmox: the address is one of the cluster's own pool, and its gateway is the
+ * default one.
+ */
 export const DEFAULT_GATEWAY_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/default-gateway'
 
 /**
- * What the contract of Cluster API asks of a consumer: `<machine>-<device>-<address>`, owner as controller, the Cluster by field and label. It has
- * no finalizer, because that has to be the consumer's own: `{ ...dialects.contract, ...protectedBy('example.com/ip-claim') }`.
+ * What the contract of Cluster API asks of a consumer: `<machine>-<device>-<address>`, owner as
+ * controller, the Cluster by field and label. It has no finalizer, because that has to be the
+ * consumer's own: `{ ...dialects.contract, ...protectedBy('example.com/ip-claim') }`.
  */
 const contract: Dialect = {
   name: 'contract',
@@ -27,7 +31,10 @@ const contract: Dialect = {
   condition: capvCondition,
 }
 
-/** cluster-api-provider-vsphere: names by place, so that devices that change places change their claims. */
+/**
+ * cluster-api-provider-vsphere: names by place, so that devices that change places change their
+ * claims.
+ */
 const capv: Dialect = {
   ...contract,
   name: 'capv',
@@ -40,7 +47,10 @@ const capv: Dialect = {
   release: 'finalizer',
 }
 
-/** cluster-api-provider-proxmox: names by device and place, no finalizer; the garbage collector ends the claims. */
+/**
+ * cluster-api-provider-proxmox: names by device and place, no finalizer; the garbage collector ends
+ * the claims.
+ */
 const proxmox: Dialect = {
   ...contract,
   name: 'proxmox',
@@ -52,7 +62,10 @@ const proxmox: Dialect = {
   condition: proxmoxCondition,
 }
 
-/** cluster-api-provider-metal3: one claim for each pool by its name, whatever its kind and the device. */
+/**
+ * cluster-api-provider-metal3: one claim for each pool by its name, whatever its kind and the
+ * device.
+ */
 const metal3: Dialect = {
   ...contract,
   name: 'metal3',
@@ -96,8 +109,10 @@ const capo: Dialect = {
 /**
  * The dialects of today's infrastructure providers, by name, and that of the contract.
  *
- * Sources: cluster-api-provider-vsphere, controllers/vspherevm_ipaddress_reconciler.go; cluster-api-provider-proxmox, pkg/kubernetes/ipam;
- * cluster-api-provider-metal3, baremetal/metal3data_manager.go; machine-api-operator, pkg/util/ipam; cluster-api-provider-openstack, pkg/utils/names.
+ * Sources: cluster-api-provider-vsphere, controllers/vspherevm_ipaddress_reconciler.go;
+ * cluster-api-provider-proxmox, pkg/kubernetes/ipam; cluster-api-provider-metal3,
+ * baremetal/metal3data_manager.go; machine-api-operator, pkg/util/ipam;
+ * cluster-api-provider-openstack, pkg/utils/names.
  */
 export const dialects = { contract, capv, proxmox, metal3, openshift, capo } as const
 
@@ -113,7 +128,8 @@ export function protectedBy(finalizer: string): Pick<Dialect, 'finalizer' | 'isM
 }
 
 /**
- * The server that a claim in the dialect of cluster-api-provider-openstack is for, by its name; `undefined` if no claim of that dialect has it. O(1).
+ * The server that a claim in the dialect of cluster-api-provider-openstack is for, by its name;
+ * `undefined` if no claim of that dialect has it. O(1).
  *
  * @example
  * capoServerOf('worker-abc-floating-ip-address') // 'worker-abc'

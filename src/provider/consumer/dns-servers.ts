@@ -17,15 +17,19 @@ export interface Metal3PoolDns {
   readonly dnsServers?: readonly string[] | null | undefined
 }
 
-/** What a lookup of name servers came to. `none`: the pool has none, or is of a kind that knows none. */
+/**
+ * What a lookup of name servers came to. `none`: the pool has none, or is of a kind that knows
+ * none.
+ */
 export type DnsServers =
   | { readonly kind: 'found'; readonly servers: readonly string[] }
   | { readonly kind: 'none' }
   | { readonly kind: 'failed'; readonly message: string }
 
 /**
- * The name servers of an address that comes from a pool of metal3: those of the entry that it lies in, else those of the pool. The IPAddress of Cluster API
- * has no field for them. An entry that cannot be read is passed over. A pool reference without group and kind means metal3. O(entries).
+ * The name servers of an address that comes from a pool of metal3: those of the entry that it lies
+ * in, else those of the pool. The IPAddress of Cluster API has no field for them. An entry that
+ * cannot be read is passed over. A pool reference without group and kind means metal3. O(entries).
  *
  * Source: cluster-api-provider-metal3, baremetal/metal3data_manager.go.
  *
@@ -52,8 +56,8 @@ export function dnsServersOf(
 }
 
 /**
- * Whether an address lies in an entry: in its subnet if it has one, from its start, up to its end. A bound that an entry does not have leaves it open, so
- * that one without any takes every address.
+ * Whether an address lies in an entry: in its subnet if it has one, from its start, up to its end.
+ * A bound that an entry does not have leaves it open, so that one without any takes every address.
  */
 function isWithin({ start, end, subnet }: Metal3Range, address: Address): boolean {
   const [first, last] = [bound(start), bound(end)]

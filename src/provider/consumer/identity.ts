@@ -6,7 +6,8 @@ import type { OwnerReference } from '../../crd/meta/object.js'
 export type OwnerIdentity = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
 
 /**
- * Whether two references name one and the same object: group, kind, name and uid. Versions do not count, and a group may stand without one. O(1).
+ * Whether two references name one and the same object: group, kind, name and uid. Versions do not
+ * count, and a group may stand without one. O(1).
  *
  * Source: `isOwnedByExactMachine` of cluster-api-provider-proxmox, pkg/kubernetes/ipam.
  *
@@ -19,13 +20,17 @@ export function isSameOwner(want: OwnerIdentity, have: OwnerIdentity): boolean {
   return want.uid === have.uid && isSameOwnerName(want, have)
 }
 
-/** Whether two references have the same name: those of one object, or of two that had it one after the other. */
+/**
+ * Whether two references have the same name: those of one object, or of two that had it one after
+ * the other.
+ */
 export function isSameOwnerName(want: OwnerIdentity, have: OwnerIdentity): boolean {
   return want.kind === have.kind && want.name === have.name && groupText(want.apiVersion) === groupText(have.apiVersion)
 }
 
 /**
- * Whether a pool that was found is the one that is expected: kind, name and group, without versions. An empty expected group is that of any pool. O(1).
+ * Whether a pool that was found is the one that is expected: kind, name and group, without
+ * versions. An empty expected group is that of any pool. O(1).
  *
  * @example
  * const found = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }

@@ -12,8 +12,8 @@ export interface KernelDevice {
 }
 
 /**
- * Kernel arguments for dracut: `ip=` for each address, `nameserver=` for each name server, device by device. IPv6 stands in brackets and with the length of
- * its prefix, IPv4 with the mask. O(n).
+ * Kernel arguments for dracut: `ip=` for each address, `nameserver=` for each name server, device
+ * by device. IPv6 stands in brackets and with the length of its prefix, IPv4 with the mask. O(n).
  *
  * Source: machine-api-operator, pkg/controller/vsphere/reconciler.go; dracut.cmdline(7).
  *

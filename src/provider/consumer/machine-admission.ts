@@ -21,7 +21,10 @@ export interface MachineSpec {
   readonly [field: string]: unknown
 }
 
-/** A machine, what stands for it at the hypervisor, or a template of machines, that is created or changed. */
+/**
+ * A machine, what stands for it at the hypervisor, or a template of machines, that is created or
+ * changed.
+ */
 export interface MachineChange {
   readonly kind: 'machine' | 'vm' | 'template'
   /** Of a template: `spec.template.spec`. */
@@ -42,10 +45,12 @@ const mutable = {
 } as const
 
 /**
- * Everything that the admission rules for machines say against a change, as far as it is about addresses: addresses in a spec are CIDRs, templates have none,
- * and of what is there only devices and a few other fields may change. None: it is admitted. O(size of the spec).
+ * Everything that the admission rules for machines say against a change, as far as it is about
+ * addresses: addresses in a spec are CIDRs, templates have none, and of what is there only devices
+ * and a few other fields may change. None: it is admitted. O(size of the spec).
  *
- * Source: cluster-api-provider-vsphere, internal/webhooks. There addresses of a VSphereVM are looked at only when it is created.
+ * Source: cluster-api-provider-vsphere, internal/webhooks. There addresses of a VSphereVM are
+ * looked at only when it is created.
  *
  * @example
  * const devices = [{ ipAddrs: ['10.0.0.5'] }]

@@ -23,14 +23,20 @@ export interface DeviceAddresses {
   readonly addresses: readonly IPAddress[]
 }
 
-/** What a machine still waits for before its devices can be set up, in the words of cluster-api-provider-vsphere. */
+/**
+ * What a machine still waits for before its devices can be set up, in the words of
+ * cluster-api-provider-vsphere.
+ */
 export interface MachineWaits {
   readonly kind: 'waiting'
   readonly for: 'mac-address' | 'claims'
   readonly message: string
 }
 
-/** The settings of devices by MAC address, as it was written: those that have an address from a pool. */
+/**
+ * The settings of devices by MAC address, as it was written: those that have an address from a
+ * pool.
+ */
 export type SettingsByMac = ReadonlyMap<string, DeviceSettings>
 
 /** The settings of all devices of a machine, or why there are none (yet). */
@@ -53,9 +59,11 @@ export interface MacProblem {
 }
 
 /**
- * The addresses of each device, when every device has a MAC address and every claim is Bound. O(claims).
+ * The addresses of each device, when every device has a MAC address and every claim is Bound.
+ * O(claims).
  *
- * Source: `buildIPAMDeviceConfigs` of cluster-api-provider-vsphere. There a claim that is being deleted counts as any other.
+ * Source: `buildIPAMDeviceConfigs` of cluster-api-provider-vsphere. There a claim that is being
+ * deleted counts as any other.
  *
  * @example
  * machineAddresses([{ claims: [] }]).message // 'waiting for devices to have MAC address set'
@@ -78,7 +86,8 @@ export function machineAddresses(
 }
 
 /**
- * The settings of all devices of a machine: {@link deviceConfig} of each, by MAC address. All that is wrong with any of them is found at once. O(claims).
+ * The settings of all devices of a machine: {@link deviceConfig} of each, by MAC address. All that
+ * is wrong with any of them is found at once. O(claims).
  *
  * @example
  * machineConfig([{ macAddress: '02:00:00:00:00:01', claims: [] }]).settings.size // 0
@@ -110,7 +119,10 @@ export function macKey(macAddress: string): string {
   return macAddress.toLowerCase()
 }
 
-/** The first device with the MAC address of one before it. Devices without one do not count. O(devices). */
+/**
+ * The first device with the MAC address of one before it. Devices without one do not count.
+ * O(devices).
+ */
 export function sharedMac<T extends { readonly macAddress: string }>(devices: readonly T[]): T | undefined {
   const seen = new Set<string>()
   return devices.find(({ macAddress }) => {

@@ -4,8 +4,9 @@ import { isSameOwner, isSameOwnerName } from './identity.js'
 import type { DesiredClaim } from './resolution.js'
 
 /**
- * What the metadata of a claim of ours lacks, as a merge patch; `undefined` if it lacks nothing. Owners, finalizers, labels and annotations of others
- * stay. The spec is left alone: it never changes.
+ * What the metadata of a claim of ours lacks, as a merge patch; `undefined` if it lacks nothing.
+ * Owners, finalizers, labels and annotations of others stay. The spec is left alone: it never
+ * changes.
  */
 export function repairOf(
   claim: IPAddressClaim,
@@ -28,8 +29,9 @@ export function repairOf(
 }
 
 /**
- * The list with this owner in it, with its flags; the list itself if it is so already. A reference to an earlier object of its name goes: that one is
- * gone. An object has one controller at most: another one stays it.
+ * The list with this owner in it, with its flags; the list itself if it is so already. A reference
+ * to an earlier object of its name goes: that one is gone. An object has one controller at most:
+ * another one stays it.
  */
 function withOwner(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
   const isStale = (candidate: OwnerReference) => isSameOwnerName(owner, candidate) && candidate.uid !== owner.uid

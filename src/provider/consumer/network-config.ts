@@ -20,7 +20,8 @@ export interface DeviceText {
 }
 
 /**
- * The settings of a device as the text of a network configuration. `undefined` without a MAC address: the guest could not tell which device is meant. O(n).
+ * The settings of a device as the text of a network configuration. `undefined` without a MAC
+ * address: the guest could not tell which device is meant. O(n).
  *
  * Source: cluster-api-provider-proxmox, internal/service/vmservice/bootstrap.go.
  *
@@ -37,7 +38,10 @@ function routeText({ to, via, metric }: Route): RouteText {
   return { to: Prefix.format(to), via: Address.format(via), ...(metric === undefined ? {} : { metric }) }
 }
 
-/** What a device takes of the answer of a DHCP server, and what it tells the server. What is left out is as the guest does by itself. */
+/**
+ * What a device takes of the answer of a DHCP server, and what it tells the server. What is left
+ * out is as the guest does by itself.
+ */
 export interface DhcpOverrides {
   readonly hostname?: string | undefined
   readonly routeMetric?: number | undefined
@@ -111,15 +115,18 @@ export interface Netplan {
 }
 
 /**
- * What cloud-init is told of the network: each device by its MAC address, `id0`, `id1` and so on. Addresses of pools take the place of those in the spec; a
- * gateway in the spec stays where the pools have none. A gateway with a metric is a default route with that metric, because `gateway4` has no place for
- * one; so are several gateways of one family. O(devices).
+ * What cloud-init is told of the network: each device by its MAC address, `id0`, `id1` and so on.
+ * Addresses of pools take the place of those in the spec; a gateway in the spec stays where the
+ * pools have none. A gateway with a metric is a default route with that metric, because `gateway4`
+ * has no place for one; so are several gateways of one family. O(devices).
  *
- * Source: `GetMachineMetadata` of cluster-api-provider-vsphere. There a gateway of the spec is lost where the pools have none. As there, a device without
- * DHCPv6 does not accept router advertisements.
+ * Source: `GetMachineMetadata` of cluster-api-provider-vsphere. There a gateway of the spec is lost
+ * where the pools have none. As there, a device without DHCPv6 does not accept router
+ * advertisements.
  *
  * @param settings by MAC address, in upper or lower case
- * @throws IpamError `INVALID_ARGUMENT` for two devices with one MAC address: both would get its addresses
+ * @throws IpamError `INVALID_ARGUMENT` for two devices with one MAC address: both would get its
+ * addresses
  * @example
  * const settings = { addresses: [Prefix.parse('10.0.0.5/24')], gateway4: Address.parse('10.0.0.1'), routes: [] }
  * const plan = netplan([{ macAddress: '02:00:00:00:00:01' }], new Map([['02:00:00:00:00:01', settings]]))
@@ -176,7 +183,9 @@ interface WayOut {
   readonly routes: readonly RouteText[]
 }
 
-/** One gateway without a metric stays a gateway, as upstream writes it; any more are default routes. */
+/**
+ * One gateway without a metric stays a gateway, as upstream writes it; any more are default routes.
+ */
 function wayOut(own: DeviceSettings | undefined, inSpec: string | undefined, family: 4 | 6): WayOut {
   const gateway = family === 4 ? own?.gateway4 : own?.gateway6
   const defaults = (own?.routes ?? []).filter((route) => isDefault(route) && route.to.address.family === family)
@@ -201,7 +210,10 @@ function overridesOf(overrides: DhcpOverrides = {}): NetplanEthernet['dhcp4-over
   return set.length === 0 ? undefined : Object.fromEntries(set)
 }
 
-/** Whether a text is an address of a family without a length: one that the guest has to find the subnet of. */
+/**
+ * Whether a text is an address of a family without a length: one that the guest has to find the
+ * subnet of.
+ */
 function isBare(text: string, family: 4 | 6): boolean {
   const parsed = Address.safeParse(text)
   return parsed.ok && parsed.value.family === family

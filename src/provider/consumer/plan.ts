@@ -33,21 +33,33 @@ export interface ConsumerInput extends ClaimsForOptions {
   readonly owner: KubeObject
   readonly naming: Naming
   readonly devices: readonly ConsumerDevice[]
-  /** The claims that have the name of a desired one, or this owner. All of the namespace will do: others are left alone. */
+  /**
+   * The claims that have the name of a desired one, or this owner. All of the namespace will do:
+   * others are left alone.
+   */
   readonly claims: readonly IPAddressClaim[]
-  /** The addresses that those claims name, and those that have the name of a desired claim. All of the namespace will do. */
+  /**
+   * The addresses that those claims name, and those that have the name of a desired claim. All of
+   * the namespace will do.
+   */
   readonly addresses: readonly IPAddress[]
   /** The Cluster of the owner, if it has one: it may be paused. */
   readonly cluster?: Cluster | undefined
 }
 
 export interface PlanClaimsOptions {
-  /** Names of claims whose device or pool is no longer in the spec, and whose address nobody uses any more. */
+  /**
+   * Names of claims whose device or pool is no longer in the spec, and whose address nobody uses
+   * any more.
+   */
   readonly detached?: readonly string[] | undefined
 }
 
 export interface ReleaseOptions {
-  /** Delete the claims instead of leaving them to the garbage collector. Left out: as the dialect does. */
+  /**
+   * Delete the claims instead of leaving them to the garbage collector. Left out: as the dialect
+   * does.
+   */
   readonly deleteExplicitly?: boolean | undefined
 }
 
@@ -61,14 +73,19 @@ export type ConsumerOutcome = Outcome &
      * - `terminating`: some are being deleted: start nothing new on their addresses
      * - `conflict`: some cannot be used, and nothing is done to them
      * - `paused`: nothing is done
-     * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses. The message says which of them are given back all the same:
-     *   those of claims that are being deleted, or that the garbage collector is about to delete, without the finalizer of the consumer
+     * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses.
+     *   The message says which of them are given back all the same: those of claims that are being
+     *   deleted, or that the garbage collector is about to delete, without the finalizer of the
+     *   consumer
      * - `released`: nothing of the owner is left to be released when the effects are done
      */
     readonly kind: 'ready' | 'creating' | 'waiting' | 'terminating' | 'conflict' | 'paused' | 'holding' | 'released'
     /** The desired claims, in the order of the devices. */
     readonly claims: readonly ResolvedClaim[]
-    /** Names of claims that the owner no longer wants, and that still hold addresses, because nobody has said that those are detached. */
+    /**
+     * Names of claims that the owner no longer wants, and that still hold addresses, because nobody
+     * has said that those are detached.
+     */
     readonly attached: readonly string[]
   }
 
@@ -76,11 +93,14 @@ export type ConsumerOutcome = Outcome &
 const RETRY_SECONDS = 30
 
 /**
- * What a living owner has to write to get its addresses, or to keep them: {@link consumerRules}, cell by cell, for each of its claims. Claims that are
- * no longer wanted are released when `detached` names them.
+ * What a living owner has to write to get its addresses, or to keep them: {@link consumerRules},
+ * cell by cell, for each of its claims. Claims that are no longer wanted are released when
+ * `detached` names them.
  *
- * Every write is for one uid in the version that was read, and no claim of another owner is in any. New claims are created, and restored ones adopted, only
- * while the owner is the one that was read: nothing would take the finalizer off the claim of an owner that is gone. O(n) in claims and addresses.
+ * Every write is for one uid in the version that was read, and no claim of another owner is in any.
+ * New claims are created, and restored ones adopted, only while the owner is the one that was read:
+ * nothing would take the finalizer off the claim of an owner that is gone. O(n) in claims and
+ * addresses.
  *
  * @throws IpamError as `claimsFor`, for an owner that is not being deleted
  * @example
@@ -118,11 +138,13 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
 }
 
 /**
- * What has to be written when nothing uses the addresses of an owner any more: finalizers are taken off, and claims are deleted where the dialect or
- * `deleteExplicitly` says so. It covers what the owner wants and what it has, so a claim whose device has left the spec is not forgotten.
+ * What has to be written when nothing uses the addresses of an owner any more: finalizers are taken
+ * off, and claims are deleted where the dialect or `deleteExplicitly` says so. It covers what the
+ * owner wants and what it has, so a claim whose device has left the spec is not forgotten.
  *
- * Not before the machine is gone: an address that is released may be given to another one at once. Devices whose claims cannot be named, because the spec has
- * become wrong, do not stop it. O(n) in claims.
+ * Not before the machine is gone: an address that is released may be given to another one at once.
+ * Devices whose claims cannot be named, because the spec has become wrong, do not stop it. O(n) in
+ * claims.
  *
  * @throws IpamError `INVALID_ARGUMENT` for an owner or a claim that was not read from a store
  * @example
@@ -141,7 +163,8 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
     const state = consumerStateOf(each.resolution)
     // a claim of ours stays ours, whatever else is wrong with it
     if (claim === undefined || !isOurs(claim, work)) return []
-    // one that an earlier owner has left, and that was not adopted because something is wrong with it, is not: nothing could end a deletion that was begun
+    // one that an earlier owner has left, and that was not adopted because something is wrong with
+    // it, is not: nothing could end a deletion that was begun
     if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
     return [{ claim, desired, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
@@ -236,7 +259,10 @@ function effectsOf(action: ConsumerAction, { desired, claim, work, event }: Case
   }
 }
 
-/** The deletion begins before the finalizer goes: it is by the finalizer that the next plan knows a claim that nobody wants any more. */
+/**
+ * The deletion begins before the finalizer goes: it is by the finalizer that the next plan knows a
+ * claim that nobody wants any more.
+ */
 function deletion(claim: IPAddressClaim, why: string): Effect[] {
   const asItIs = { uid: storedField(claim, 'uid'), resourceVersion: claim.metadata.resourceVersion }
   return [{ kind: 'delete', ref: refOf(claim), if: asItIs, why }]
@@ -251,7 +277,10 @@ function isProtected(claim: IPAddressClaim, { finalizer }: Dialect): boolean {
   return finalizer !== undefined && hasFinalizer(claim, finalizer)
 }
 
-/** A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and ours could never be created. */
+/**
+ * A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and
+ * ours could never be created.
+ */
 function dropStaleFinalizer(claim: IPAddressClaim, work: Work): Effect[] {
   const isLeft = ownershipOf(claim, work.ownerReference) === 'earlier'
   return isLeft ? letGo(claim, work, 'an earlier owner of this name has left it') : []
@@ -266,12 +295,15 @@ function settled(
   const isDetached = detached?.includes(claim.metadata.name) ?? false
   if (action === 'DeleteWhenDetached') return isDetached ? 'Delete' : 'Hold'
   if (action !== 'LetGoWhenDetached') return action
-  // without an address there is nothing to detach, and without our finalizer nothing that could be held
+  // without an address there is nothing to detach, and without our finalizer nothing that could be
+  // held
   const holdsAddress = claim.status?.addressRef !== undefined && isProtected(claim, dialect)
   return isDetached || !holdsAddress ? 'LetGo' : 'Hold'
 }
 
-/** Of a claim that is not wanted only matters whether it has an address, and whether it is going. */
+/**
+ * Of a claim that is not wanted only matters whether it has an address, and whether it is going.
+ */
 function stateOfStray(claim: IPAddressClaim): ConsumerState {
   if (isDeleting(claim)) return 'Deleting(mine)'
   return claim.status?.addressRef === undefined ? 'Pending' : 'Bound'

@@ -11,12 +11,16 @@ export interface FamilyAddresses {
 /** By the name of the device. */
 export type ReportedAddresses = ReadonlyMap<string, FamilyAddresses>
 
-/** The entry for the addresses of the cluster's own pools, on whichever device they are. No device has that name. */
+/**
+ * The entry for the addresses of the cluster's own pools, on whichever device they are. No device
+ * has that name.
+ */
 export const DEFAULT_ENTRY = 'default'
 
 /**
- * The addresses of a machine by device, as its status lists them, in the order of the pools. Those whose claims carry the annotation for the default gateway
- * are listed under {@link DEFAULT_ENTRY} as well. Texts that are no address are left out. O(n) in claims.
+ * The addresses of a machine by device, as its status lists them, in the order of the pools. Those
+ * whose claims carry the annotation for the default gateway are listed under {@link DEFAULT_ENTRY}
+ * as well. Texts that are no address are left out. O(n) in claims.
  *
  * Source: cluster-api-provider-proxmox, internal/service/vmservice/ip.go.
  *
@@ -41,8 +45,9 @@ export function reportedAddresses(claims: readonly ResolvedClaim[]): ReportedAdd
 }
 
 /**
- * What the status of a running machine says of its addresses: what it said, or, where that was lost as after a restore, what its claims say, when all of them
- * are Bound. Nothing is claimed and nothing written for it. O(n) in claims.
+ * What the status of a running machine says of its addresses: what it said, or, where that was lost
+ * as after a restore, what its claims say, when all of them are Bound. Nothing is claimed and
+ * nothing written for it. O(n) in claims.
  *
  * Source: the recovery of cluster-api-provider-proxmox, internal/service/vmservice.
  *

@@ -20,7 +20,10 @@ export interface DesiredClaim {
   readonly poolIndex: number
   /** As in the `Dialect`. */
   readonly adoptsUnowned: boolean
-  /** The Cluster of the owner, whether the dialect writes it or not: a restored claim that names another one is not adopted. */
+  /**
+   * The Cluster of the owner, whether the dialect writes it or not: a restored claim that names
+   * another one is not adopted.
+   */
   readonly ownerCluster?: string | undefined
 }
 
@@ -36,7 +39,10 @@ export type ConflictReason = 'OwnerMismatch' | 'PoolMismatch' | 'AddressMissing'
 
 /** Where a desired claim stands. Every one says so in a sentence. */
 export type Resolution =
-  /** There is no such claim. `orphanAddress`: an IPAddress has its name all the same, and a provider may adopt it. */
+  /**
+   * There is no such claim. `orphanAddress`: an IPAddress has its name all the same, and a provider
+   * may adopt it.
+   */
   | { readonly kind: 'missing'; readonly message: string; readonly orphanAddress?: IPAddress | undefined }
   /** It has no address yet. `state` and `reason` are what its condition Ready says. */
   | {

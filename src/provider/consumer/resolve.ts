@@ -8,10 +8,12 @@ import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from
 import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
 
 /**
- * Where a desired claim stands, from the claim of its name and the IPAddress that this one names. Without a claim `address` is the IPAddress that has
- * its name, if there is one. Nothing is looked up by the text of an address. O(owners of the claim).
+ * Where a desired claim stands, from the claim of its name and the IPAddress that this one names.
+ * Without a claim `address` is the IPAddress that has its name, if there is one. Nothing is looked
+ * up by the text of an address. O(owners of the claim).
  *
- * Source: cluster-api-provider-proxmox, pkg/kubernetes/ipam. There an IPAddress for another claim is taken, and one that is deleted counts as any other.
+ * Source: cluster-api-provider-proxmox, pkg/kubernetes/ipam. There an IPAddress for another claim
+ * is taken, and one that is deleted counts as any other.
  *
  * @throws IpamError `INVALID_ARGUMENT` for objects of other names: they were mixed up
  * @example
@@ -52,7 +54,8 @@ export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, addr
 }
 
 /**
- * Where all desired claims of an owner stand. Claims and addresses of other names and namespaces do not matter. O(n).
+ * Where all desired claims of an owner stand. Claims and addresses of other names and namespaces do
+ * not matter. O(n).
  *
  * @example
  * resolveClaims([], [], []) // []
@@ -73,7 +76,10 @@ export function resolveClaims(
   })
 }
 
-/** What a claim is to an owner. `earlier`: of an object that had the name of the owner before, and must be gone. */
+/**
+ * What a claim is to an owner. `earlier`: of an object that had the name of the owner before, and
+ * must be gone.
+ */
 export type Ownership = 'mine' | 'unowned' | 'earlier' | 'foreign'
 
 /** Whose a claim is. O(owners). */
@@ -85,8 +91,8 @@ export function ownershipOf(claim: IPAddressClaim, owner: OwnerIdentity): Owners
 }
 
 /**
- * Whether a claim that has no owner any more, or whose owner had the name of ours and another uid, is ours: it was restored from a backup. It must
- * not name another Cluster than that of the owner.
+ * Whether a claim that has no owner any more, or whose owner had the name of ours and another uid,
+ * is ours: it was restored from a backup. It must not name another Cluster than that of the owner.
  */
 export function isRestored(
   claim: IPAddressClaim,
@@ -102,7 +108,10 @@ function isOfOther(claim: IPAddressClaim, cluster: string | undefined): boolean 
   return named !== '' && named !== cluster
 }
 
-/** A claim that is going with the owner that it had is not taken over: what is decided cannot be taken back. */
+/**
+ * A claim that is going with the owner that it had is not taken over: what is decided cannot be
+ * taken back.
+ */
 function isOwnClaim(claim: IPAddressClaim, desired: DesiredClaim): boolean {
   const ownership = ownershipOf(claim, desired.ownerReference)
   if (ownership === 'mine') return true

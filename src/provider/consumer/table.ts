@@ -24,7 +24,10 @@ export type ConsumerAction =
   | 'Create'
   /** See to it that it has owner, finalizer, labels and annotations. */
   | 'Repair'
-  /** Take our finalizer off, if the claim is of an owner that had the name of ours before and so is gone; wait for its end. */
+  /**
+   * Take our finalizer off, if the claim is of an owner that had the name of ours before and so is
+   * gone; wait for its end.
+   */
   | 'DropStaleFinalizer'
   /** Nothing is written, because the address is in use. */
   | 'Hold'
@@ -61,11 +64,12 @@ const ACTIONS: { readonly [E in ConsumerEvent]: readonly ConsumerAction[] } = {
 }
 
 /**
- * The whole of what a consumer does: every event in every state. A claim of another owner is never written to, and an address that may be in use is
- * never given up: where one of the two is not certain, the cell waits.
+ * The whole of what a consumer does: every event in every state. A claim of another owner is never
+ * written to, and an address that may be in use is never given up: where one of the two is not
+ * certain, the cell waits.
  *
- * `Conflict` of `InfrastructureGone` is a claim of another owner. One of ours that was of no use, for another pool or without its address, is released
- * as `Bound` is.
+ * `Conflict` of `InfrastructureGone` is a claim of another owner. One of ours that was of no use,
+ * for another pool or without its address, is released as `Bound` is.
  */
 export const consumerRules: readonly ConsumerRule[] = /* @__PURE__ */ (Object.keys(ACTIONS) as ConsumerEvent[]).flatMap(
   (event) => STATES.map((state) => ({ event, state, does: actionOn(event, state) })),
@@ -84,7 +88,10 @@ export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAc
   return actions[STATES.indexOf(state)] ?? refuse('event', 'a cell of the table', `${event} in ${state}`)
 }
 
-/** The name of where a claim stands. One of ours that names an IPAddress which is not there (yet) is `Pending`: that is nobody's mistake. O(1). */
+/**
+ * The name of where a claim stands. One of ours that names an IPAddress which is not there (yet) is
+ * `Pending`: that is nobody's mistake. O(1).
+ */
 export function consumerStateOf(resolution: Resolution): ConsumerState {
   const { kind } = resolution
   if (kind === 'deleting') return `Deleting(${resolution.whose})`

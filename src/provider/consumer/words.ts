@@ -3,7 +3,8 @@ import { READY_CONDITION } from '../../crd/cluster-api/names.js'
 import type { ClaimSummary, ResolvedClaim } from './resolution.js'
 
 /**
- * The condition of cluster-api-provider-vsphere. Where all claims carry Ready, it sums that up; otherwise it counts claims that name an address.
+ * The condition of cluster-api-provider-vsphere. Where all claims carry Ready, it sums that up;
+ * otherwise it counts claims that name an address.
  *
  * Source: controllers/vspherevm_ipaddress_reconciler.go.
  */
@@ -34,7 +35,10 @@ export function openshiftCondition({ counts }: ClaimSummary): ConditionUpdate {
   return { type, status: 'False', reason: 'WaitingForIPAddress', message }
 }
 
-/** The condition of cluster-api-provider-proxmox: of the machine as a whole, which continues when it has its addresses. Source: internal/service/vmservice/ip.go. */
+/**
+ * The condition of cluster-api-provider-proxmox: of the machine as a whole, which continues when it
+ * has its addresses. Source: internal/service/vmservice/ip.go.
+ */
 export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
   const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
   const reason =
@@ -42,7 +46,10 @@ export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpd
   return { type: 'VirtualMachineProvisioned', status: 'False', reason, message }
 }
 
-/** The condition of cluster-api-provider-openstack while it waits, and shows nothing of it. Source of the other reason: api/v1beta1/conditions_consts.go. */
+/**
+ * The condition of cluster-api-provider-openstack while it waits, and shows nothing of it. Source
+ * of the other reason: api/v1beta1/conditions_consts.go.
+ */
 export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate | undefined {
   const { total, bound } = counts
   if (bound === total) return undefined
@@ -53,7 +60,9 @@ export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate
   return { type, status: 'False', reason: 'WaitingForIPAddress', message: `Waiting ${total - bound}/${total}: ${why}` }
 }
 
-/** Conditions of many objects as one: what is wrong before what is not known before what is well. */
+/**
+ * Conditions of many objects as one: what is wrong before what is not known before what is well.
+ */
 function summaryOf(
   ready: readonly { readonly name: string; readonly condition: Condition }[],
 ): Pick<Condition, 'status' | 'reason' | 'message'> {

@@ -21,7 +21,10 @@ export function readCreated(value: unknown, network: string): Created {
   return { ok: true, address, object: value }
 }
 
-/** A result whose answer keeps the rules of `Cloud`: one that breaks them is a failure that says so, of a call that may have done something. */
+/**
+ * A result whose answer keeps the rules of `Cloud`: one that breaks them is a failure that says so,
+ * of a call that may have done something.
+ */
 export function checkedResult(result: CallResult<unknown, unknown>): CallResult<unknown, unknown> {
   const { call, answer } = result
   const problem = problemOf(call, answer)

@@ -9,13 +9,22 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
   readonly name: string
   readonly kind: ExternalPoolKind<P>
   readonly facts: CloudFacts
-  /** 1 to 63 letters, digits, dots, dashes and underscores, others for each start of each process: what it has reserved, only this process has sent calls for. */
+  /**
+   * 1 to 63 letters, digits, dots, dashes and underscores, others for each start of each process:
+   * what it has reserved, only this process has sent calls for.
+   */
   readonly identity: string
-  /** How long a call to the cloud may take, in seconds, from 1: after that it has no effect any more. Default {@link MAX_CALL_SECONDS}. */
+  /**
+   * How long a call to the cloud may take, in seconds, from 1: after that it has no effect any
+   * more. Default {@link MAX_CALL_SECONDS}.
+   */
   readonly callSeconds?: number | undefined
   /** How old what a list of the cloud shows may be, in seconds, from 0. Default 5. */
   readonly listLagSeconds?: number | undefined
-  /** How old the last list may be before the pool asks for another one, in seconds, 30 to 86,400. Default 300. While claims wait it is 60 at most. */
+  /**
+   * How old the last list may be before the pool asks for another one, in seconds, 30 to 86,400.
+   * Default 300. While claims wait it is 60 at most.
+   */
   readonly listSeconds?: number | undefined
   /** As {@link ProviderDefinition.holdsAddress}. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
@@ -37,7 +46,10 @@ export type ExternalPoolOutcome =
 export interface ExternalRules<P extends KubeObject> extends ExternalPoolsDefinition<P> {
   readonly callMs: number
   readonly lagMs: number
-  /** When a call is over whose answer is not known: an effect of it shows in a list that is asked for after that. */
+  /**
+   * When a call is over whose answer is not known: an effect of it shows in a list that is asked
+   * for after that.
+   */
   readonly settleMs: number
   readonly listMs: number
 }

@@ -82,7 +82,10 @@ function answerOf(value: unknown): CloudAddress | undefined {
   return typeof value === 'object' && value !== null && 'id' in value ? (value as CloudAddress) : undefined
 }
 
-/** The call that creates an address, if this process is to make it, and not a call that is not over yet. */
+/**
+ * The call that creates an address, if this process is to make it, and not a call that is not over
+ * yet.
+ */
 function creation<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,
@@ -116,7 +119,10 @@ function offer<P extends KubeObject>({ offer: policy, ledger, claim }: Input<P>,
   return { kind: 'address', address, prefix, gateway: policy.gateway, why }
 }
 
-/** Until a list shows what has become of a call. The claim is planned when the list is there, and at the latest some time after that. */
+/**
+ * Until a list shows what has become of a call. The claim is planned when the list is there, and at
+ * the latest some time after that.
+ */
 function unsettled<P extends KubeObject>(
   { settleMs }: ExternalRules<P>,
   { nowMs }: Input<P>,
@@ -136,7 +142,10 @@ function wait(reason: WaitReason, message: string): Ensured {
   return { kind: 'wait', reason, message }
 }
 
-/** What becomes of the address of a claim that needs it no more: one that the pool has created is deleted, unless the pool retains it. */
+/**
+ * What becomes of the address of a claim that needs it no more: one that the pool has created is
+ * deleted, unless the pool retains it.
+ */
 export function release<P extends KubeObject>(
   rules: ExternalRules<P>,
   { pool, address, ledger, results, claim, nowMs }: ReleaseInput<P, ExternalLedger<P>>,

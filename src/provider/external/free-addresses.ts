@@ -10,8 +10,8 @@ export interface Candidate {
 }
 
 /**
- * Addresses in the order in which they are given. One that cannot be given when its turn comes leaves the list; {@link add} puts it back. First and add: O(log n)
- * comparisons.
+ * Addresses in the order in which they are given. One that cannot be given when its turn comes
+ * leaves the list; {@link add} puts it back. First and add: O(log n) comparisons.
  */
 export class FreeAddresses {
   #sorted: Candidate[]

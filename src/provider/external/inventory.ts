@@ -4,7 +4,10 @@ import { isCloudAddress, shown } from './well-formed.js'
 
 /** What a list of the cloud has shown, and what is known by answers that are newer. */
 export class Inventory {
-  /** When the list was asked for: it may lack what was created after that, and show what was deleted. */
+  /**
+   * When the list was asked for: it may lack what was created after that, and show what was
+   * deleted.
+   */
   readonly askedAtMs: number
   /** By canonical address. */
   readonly #listed = new Map<string, CloudAddress>()

@@ -37,7 +37,10 @@ interface Neighbours<P extends KubeObject> {
   delete(address: string, ledger: ExternalLedger<P>): void
 }
 
-/** What is in use of a pool, what the cloud has of it, and what can be given. One call of {@link sync} for each plan; everything else is O(1) or as documented. */
+/**
+ * What is in use of a pool, what the cloud has of it, and what can be given. One call of
+ * {@link sync} for each plan; everything else is O(1) or as documented.
+ */
 export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #facts: CloudFacts
   readonly #options: LedgerOptions
@@ -56,13 +59,19 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #live = new Map<string, number>()
   /** How many of the addresses that the pool has created claims have. */
   #both = 0
-  /** Addresses whose IPAddress has gone, and when that was noticed: the cloud may have deleted them since the last list. */
+  /**
+   * Addresses whose IPAddress has gone, and when that was noticed: the cloud may have deleted them
+   * since the last list.
+   */
   readonly #gone = new Map<string, number>()
   readonly #justGone = new Set<string>()
   #startMs: number | undefined
   /** What the last plan has reserved, as far as it was written. */
   #taken: readonly string[] = []
-  /** The spare entries for which this process has sent the call that creates an address, by uid, and when. */
+  /**
+   * The spare entries for which this process has sent the call that creates an address, by uid, and
+   * when.
+   */
   readonly asked = new Map<string, number>()
   /** How many spare addresses this process has begun to create. */
   spares = 0
@@ -109,7 +118,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * Takes in what the pool says and what the cloud has listed. O(n log n) when one of them is another one, else O(reservations).
+   * Takes in what the pool says and what the cloud has listed. O(n log n) when one of them is
+   * another one, else O(reservations).
    */
   sync(
     now: PoolNow,
@@ -171,7 +181,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.objects.get(keyOf({ namespace, name }))
   }
 
-  /** Whether the pool has created an address, as far as anything says so: no other one is deleted. */
+  /**
+   * Whether the pool has created an address, as far as anything says so: no other one is deleted.
+   */
   isCreated(address: string): boolean {
     return this.#created.has(address)
   }
@@ -219,7 +231,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.#free.first(count, ({ text }) => !reserved.has(text) && this.#isFree(text)).map(({ text }) => text)
   }
 
-  /** The first free address, which is left out until the next plan: what becomes of it is not known yet. */
+  /**
+   * The first free address, which is left out until the next plan: what becomes of it is not known
+   * yet.
+   */
   take(reserved: ReadonlySet<string>): string | undefined {
     const [address] = this.free(1, reserved)
     if (address !== undefined) this.#taken = [...this.#taken, address]
@@ -236,7 +251,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.free(Number.POSITIVE_INFINITY, reserved)
   }
 
-  /** When a list is to be asked for that shows whether an address that may be free is; `undefined`: there is no such address. After a start only. */
+  /**
+   * When a list is to be asked for that shows whether an address that may be free is; `undefined`:
+   * there is no such address. After a start only.
+   */
   suspectUntilMs(reserved: ReadonlySet<string>): number | undefined {
     const inventory = this.#inventory
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
@@ -245,7 +263,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return [...this.#created].some((address) => !reserved.has(address) && this.#isFree(address)) ? untilMs : undefined
   }
 
-  /** How many addresses count towards the limit: those of claims, those that the pool has created, and those that are reserved or being created. O(entries) */
+  /**
+   * How many addresses count towards the limit: those of claims, those that the pool has created,
+   * and those that are reserved or being created. O(entries)
+   */
   count(entries: readonly Reservation[]): number {
     let count = this.#live.size + this.#created.size - this.#both
     for (const { uid, address } of entries) {
@@ -266,7 +287,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return failed
   }
 
-  /** Addresses without a marker that were created in the cloud after a time, and that nothing else explains. For clouds that mark afterwards. O(n) */
+  /**
+   * Addresses without a marker that were created in the cloud after a time, and that nothing else
+   * explains. For clouds that mark afterwards. O(n)
+   */
   unexplained(sinceMs: number, reserved: ReadonlySet<string>): readonly string[] {
     const found: string[] = []
     for (const [address, { marker, network, isAttached, createdAtMs }] of this.#inventory ?? []) {
@@ -287,8 +311,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * Whether another pool gives an address that this one may use: it has given, reserved or created it, or is the older one of those that may use it. All processes
-   * see the same of this, but for what they have not heard of yet.
+   * Whether another pool gives an address that this one may use: it has given, reserved or created
+   * it, or is the older one of those that may use it. All processes see the same of this, but for
+   * what they have not heard of yet.
    */
   #isOfNeighbour(address: string): boolean {
     for (const other of this.#neighbours.of(address)) {
@@ -308,7 +333,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.pool !== undefined && other.pool !== undefined && byAge(this.pool, other.pool) < 0
   }
 
-  /** Whether it is in the cloud as the pool needs it, and was not given back since the list was asked for. */
+  /**
+   * Whether it is in the cloud as the pool needs it, and was not given back since the list was
+   * asked for.
+   */
   isUsable(address: string): boolean {
     return this.#unusable(address) === undefined
   }

@@ -8,8 +8,9 @@ import { about, type Input, listCall, type Planned, type Situation } from './sit
 import { statusEffects } from './status.js'
 
 /**
- * The end of a pool, when no IPAddress and no claim has anything of it: with `Delete` the addresses that it has created are deleted, with `Retain` their
- * markers are removed. One that cannot be deleted holds up no other, but the pool.
+ * The end of a pool, when no IPAddress and no claim has anything of it: with `Delete` the addresses
+ * that it has created are deleted, with `Retain` their markers are removed. One that cannot be
+ * deleted holds up no other, but the pool.
  */
 export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Planned {
   const { pool, ledger, claims, nowMs } = input

@@ -13,10 +13,16 @@ import { reserve } from './reserve.js'
 import { about, type Input, listCall, type Planned, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
 
-/** Of clusterctl: the object has been moved to another cluster, and this copy of it is about to be deleted. */
+/**
+ * Of clusterctl: the object has been moved to another cluster, and this copy of it is about to be
+ * deleted.
+ */
 const MOVED_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move'
 
-/** The plan of a pool: which claims get which address, what is asked of the cloud, and what the status says. */
+/**
+ * The plan of a pool: which claims get which address, what is asked of the cloud, and what the
+ * status says.
+ */
 export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Planned {
   const { pool, ledger, calls, nowMs } = input
   const { poolFinalizer } = rules.kind
@@ -86,7 +92,10 @@ function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<
   }
 }
 
-/** The claims to which it means something that the pool has another reason, or none any more, for what it cannot give. */
+/**
+ * The claims to which it means something that the pool has another reason, or none any more, for
+ * what it cannot give.
+ */
 function concerned<P extends KubeObject>(
   { shortage: before }: ExternalLedger<P>,
   shortage: Shortage | undefined,
@@ -96,7 +105,10 @@ function concerned<P extends KubeObject>(
   return isSame ? [] : unserved
 }
 
-/** What is written before anything else: the finalizer, then which uid the markers have, and what another controller had listed. */
+/**
+ * What is written before anything else: the finalizer, then which uid the markers have, and what
+ * another controller had listed.
+ */
 function begin<P extends KubeObject>(
   { kind: { poolFinalizer } }: ExternalRules<P>,
   pool: P,
@@ -113,7 +125,10 @@ function begin<P extends KubeObject>(
   return { outcome, effects: [reservationsPatch(pool, adopted.length === 0 ? value : { ...value, adopted })] }
 }
 
-/** Nothing can be given. The status says so, and the claims that wait, but not while it is only not known yet. */
+/**
+ * Nothing can be given. The status says so, and the claims that wait, but not while it is only not
+ * known yet.
+ */
 function notReady<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,

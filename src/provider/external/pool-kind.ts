@@ -8,26 +8,38 @@ import type { CloudNetwork } from './cloud.js'
 
 /** What the object of a pool says, whatever its kind. */
 export interface ExternalPolicy {
-  /** Addresses that were there before the pool and that it may use, in the order in which they are given. None of them is ever deleted. */
+  /**
+   * Addresses that were there before the pool and that it may use, in the order in which they are
+   * given. None of them is ever deleted.
+   */
   readonly preallocated: readonly Address[]
-  /** The most addresses that claims have and the pool has created, counted once each. Left out: no limit. */
+  /**
+   * The most addresses that claims have and the pool has created, counted once each. Left out: no
+   * limit.
+   */
   readonly max?: number | undefined
   /** How many free addresses are created in advance. */
   readonly minFree: number
-  /** What becomes of an address that the pool has created and that no claim needs any more. A retained one is given to the next claim. */
+  /**
+   * What becomes of an address that the pool has created and that no claim needs any more. A
+   * retained one is given to the next claim.
+   */
   readonly reclaim: 'Delete' | 'Retain'
   /** As the object names its network, for the cloud to read; null: the only external one. */
   readonly network: Json
   /** Credentials, or where they are, for the cloud to read. */
   readonly access: Json
-  /** The length of the subnet that an IPAddress says. Left out: that of a single address, 32 or 128. */
+  /**
+   * The length of the subnet that an IPAddress says. Left out: that of a single address, 32 or 128.
+   */
   readonly prefix?: number | undefined
   readonly gateway?: string | undefined
   /** Where new addresses are chosen, if the cloud can be asked for a certain one. */
   readonly ranges?: RangeSet | undefined
   /**
-   * What is taken over of another controller of this pool, and never deleted: the addresses that the status lists when the pool is planned for the first time, and
-   * those that have one of these tags, at any time.
+   * What is taken over of another controller of this pool, and never deleted: the addresses that
+   * the status lists when the pool is planned for the first time, and those that have one of these
+   * tags, at any time.
    */
   readonly adopt: { readonly listed: readonly Address[]; readonly tags: readonly string[] }
 }
@@ -38,15 +50,24 @@ export interface PoolReport {
   /** Canonical texts, in order of value. Each is in one of these lists at most. */
   readonly claimed: readonly string[]
   readonly available: readonly string[]
-  /** What the pool may use and the cloud does not have, has in another network, or has attached elsewhere, or what another pool gives. Looked at again with each inventory. */
+  /**
+   * What the pool may use and the cloud does not have, has in another network, or has attached
+   * elsewhere, or what another pool gives. Looked at again with each inventory.
+   */
   readonly failed: readonly FailedAddress[]
-  /** Of which it cannot be told whether the pool has created them. People have to remove them in the cloud, or put the marker of the pool on them. */
+  /**
+   * Of which it cannot be told whether the pool has created them. People have to remove them in the
+   * cloud, or put the marker of the pool on them.
+   */
   readonly quarantined: readonly string[]
   /** What the cloud has listed and cannot be used, in sentences. */
   readonly problems: readonly string[]
   /** Why a claim that comes now waits; left out: it does not. */
   readonly shortage: Shortage | undefined
-  /** Whether the cloud has told anything yet. Until then the lists but `claimed` are empty, and the status keeps those that it has. */
+  /**
+   * Whether the cloud has told anything yet. Until then the lists but `claimed` are empty, and the
+   * status keeps those that it has.
+   */
   readonly isKnown: boolean
 }
 
@@ -72,7 +93,9 @@ export interface ExternalPoolKind<P extends KubeObject> {
   readonly annotations?: readonly string[] | undefined
   /** On a pool: it stays until its addresses are given back. */
   readonly poolFinalizer: string
-  /** Reads a pool, or says in sentences what is wrong with it. Pure; called once for each version. */
+  /**
+   * Reads a pool, or says in sentences what is wrong with it. Pure; called once for each version.
+   */
   policyOf(
     pool: P,
   ):

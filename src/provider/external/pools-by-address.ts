@@ -2,7 +2,10 @@ import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { AddressChange, ProviderMemory } from '../claims/index.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 
-/** Which pools of a provider have an address or may use it: two pools may name one address of one network, and one of them gives it. */
+/**
+ * Which pools of a provider have an address or may use it: two pools may name one address of one
+ * network, and one of them gives it.
+ */
 export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, ExternalLedger<P>> {
   readonly #ledgers = new Map<string, Set<ExternalLedger<P>>>()
 

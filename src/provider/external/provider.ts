@@ -18,11 +18,12 @@ import { PoolsByAddress } from './pools-by-address.js'
 import { reservationsOf } from './reservations.js'
 
 /**
- * A provider of Cluster API whose addresses are in a cloud. A pool gives its preallocated addresses first, then free ones that it has, and then creates new ones, up to
- * its limit.
+ * A provider of Cluster API whose addresses are in a cloud. A pool gives its preallocated addresses
+ * first, then free ones that it has, and then creates new ones, up to its limit.
  *
- * Every address that a claim is given, and every one that is created, is reserved before in an annotation of the pool. So several processes may work at the
- * same time, and a crash at any point loses nothing: {@link CloudFacts.marker} says what the cloud has to do for that.
+ * Every address that a claim is given, and every one that is created, is reserved before in an
+ * annotation of the pool. So several processes may work at the same time, and a crash at any point
+ * loses nothing: {@link CloudFacts.marker} says what the cloud has to do for that.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

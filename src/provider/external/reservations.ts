@@ -8,17 +8,26 @@ export const RESERVATIONS_ANNOTATION = 'ipam-kit.dev/reservations'
 export const MAX_RESERVATIONS = 500
 
 /**
- * What a pool is about to give to claims: written, in a patch that depends on the version of the pool, before anything is created in the cloud and before an
- * IPAddress is. Two controllers cannot reserve one address twice, or one more than the limit, because one of the two patches meets a conflict.
+ * What a pool is about to give to claims: written, in a patch that depends on the version of the
+ * pool, before anything is created in the cloud and before an IPAddress is. Two controllers cannot
+ * reserve one address twice, or one more than the limit, because one of the two patches meets a
+ * conflict.
  */
 export interface Reservations {
-  /** Namespace and name of the pool that this was written for: a copy of the pool elsewhere does not inherit it. */
+  /**
+   * Namespace and name of the pool that this was written for: a copy of the pool elsewhere does not
+   * inherit it.
+   */
   readonly pool: string
-  /** The uids that the pool has had, the newest last: a move to another cluster gives it a new one, and its addresses keep their markers. */
+  /**
+   * The uids that the pool has had, the newest last: a move to another cluster gives it a new one,
+   * and its addresses keep their markers.
+   */
   readonly uids: readonly string[]
   /**
-   * The newest resourceVersion of the IPAddress objects that entries are removed for. A controller whose watch has not reached it reserves nothing: it would not
-   * know which addresses the entries that were removed have become.
+   * The newest resourceVersion of the IPAddress objects that entries are removed for. A controller
+   * whose watch has not reached it reserves nothing: it would not know which addresses the entries
+   * that were removed have become.
    */
   readonly addressesVersion?: string | undefined
   readonly entries: readonly Reservation[]
@@ -29,9 +38,14 @@ export interface Reservations {
 }
 
 export interface Reservation {
-  /** The name of the claim in the namespace of the pool; empty: none, the address is a spare one. */
+  /**
+   * The name of the claim in the namespace of the pool; empty: none, the address is a spare one.
+   */
   readonly claim: string
-  /** Of the claim, or the word that tells spare ones apart: with the uid of the pool it is the marker. */
+  /**
+   * Of the claim, or the word that tells spare ones apart: with the uid of the pool it is the
+   * marker.
+   */
   readonly uid: string
   /** The process that has written it: only that one knows whether it has sent the call. */
   readonly by: string
@@ -39,11 +53,17 @@ export interface Reservation {
   readonly atMs: number
   /** The address, as soon as it is known. Left out: it is being created. */
   readonly address?: string | undefined
-  /** Whether the address is created by this pool: it was chosen, or an answer has named it. Otherwise it was free. */
+  /**
+   * Whether the address is created by this pool: it was chosen, or an answer has named it.
+   * Otherwise it was free.
+   */
   readonly isNew?: true | undefined
 }
 
-/** What a pool says, or why that cannot be read: people have changed it, and nothing is given until it is put right or removed. */
+/**
+ * What a pool says, or why that cannot be read: people have changed it, and nothing is given until
+ * it is put right or removed.
+ */
 export type ReadReservations =
   | {
       readonly ok: true
@@ -53,7 +73,10 @@ export type ReadReservations =
     }
   | { readonly ok: false; readonly problem: string }
 
-/** The reservations of a pool. A pool without any, or one that was copied from another, has none. O(n) */
+/**
+ * The reservations of a pool. A pool without any, or one that was copied from another, has none.
+ * O(n)
+ */
 export function reservationsOf(pool: KubeObject): ReadReservations {
   const place = placeOf(pool)
   const uid = pool.metadata.uid ?? ''

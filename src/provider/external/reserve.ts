@@ -28,12 +28,18 @@ export interface Made {
   readonly againMs: number | undefined
 }
 
-/** How many addresses are created at a time. Its calls begin soon after the entry is written: an old entry without an address is one whose call is over. */
+/**
+ * How many addresses are created at a time. Its calls begin soon after the entry is written: an old
+ * entry without an address is one whose call is over.
+ */
 const MAX_OPEN = 100
 /** While the watch of IPAddress objects is behind. */
 const BEHIND_MS = 1000
 
-/** Reviews the entries, and makes one for each claim that waits, in order, as far as there are addresses. */
+/**
+ * Reviews the entries, and makes one for each claim that waits, in order, as far as there are
+ * addresses.
+ */
 export function reserve<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Made {
   return new Reserving(rules, input, situation).run()
 }
@@ -105,14 +111,20 @@ class Reserving<P extends KubeObject> {
     return { ...before, entries, addressesVersion: this.#version, ...(created && { created }) }
   }
 
-  /** What the pool has created, of a cloud without markers: those that are gone from the cloud leave the list. */
+  /**
+   * What the pool has created, of a cloud without markers: those that are gone from the cloud leave
+   * the list.
+   */
   #newCreated(before: readonly string[] | undefined): readonly string[] | undefined {
     if (this.#created.length === 0) return before
     const kept = (before ?? []).filter((each) => this.#ledger.isCreated(each) || this.#ledger.isLive(each))
     return [...new Set([...kept, ...this.#created])]
   }
 
-  /** An entry as it is now; `undefined`: it is not needed any more. @param gone collects the uids of claims that do not exist */
+  /**
+   * An entry as it is now; `undefined`: it is not needed any more. @param gone collects the uids of
+   * claims that do not exist
+   */
   #review(entry: Reservation, gone: Set<string>): Reservation | undefined {
     const { pool, claimOf } = this.#input
     const object = this.#ledger.addressOf(pool.metadata.namespace, entry.claim)
@@ -176,7 +188,10 @@ class Reserving<P extends KubeObject> {
     return { ...rest, address, ...(isNew && { isNew }) }
   }
 
-  /** An entry with an address, which may not be there any more: then the claim gets another one, when no IPAddress for it can be in flight. */
+  /**
+   * An entry with an address, which may not be there any more: then the claim gets another one,
+   * when no IPAddress for it can be in flight.
+   */
   #addressed(entry: Reservation): Reservation | undefined {
     const { address = '', isNew, atMs } = entry
     const object = this.#ledger.inventory?.get(address)
@@ -192,7 +207,10 @@ class Reserving<P extends KubeObject> {
     return entry
   }
 
-  /** Removes the entries of claims that are gone, when nothing that was sent for them can have an effect any more. */
+  /**
+   * Removes the entries of claims that are gone, when nothing that was sent for them can have an
+   * effect any more.
+   */
   #removeGone(gone: ReadonlySet<string>): void {
     if (gone.size === 0) return
     this.#entries = this.#entries.filter((entry) => {
@@ -207,7 +225,10 @@ class Reserving<P extends KubeObject> {
     })
   }
 
-  /** Whether nothing is to be done any more for an entry whose claim is gone. What was created for it is deleted, or stays as a free address. */
+  /**
+   * Whether nothing is to be done any more for an entry whose claim is gone. What was created for
+   * it is deleted, or stays as a free address.
+   */
   #isLeft(entry: Reservation): boolean {
     const { inventory } = this.#ledger
     const overMs = entry.atMs + this.#rules.settleMs
@@ -236,7 +257,10 @@ class Reserving<P extends KubeObject> {
     return false
   }
 
-  /** Sees to it that an address that was created for an entry is known as one of the pool without the entry. */
+  /**
+   * Sees to it that an address that was created for an entry is known as one of the pool without
+   * the entry.
+   */
   #isMarked({ uid }: Reservation, address: string, object: CloudAddress): boolean {
     const { marker } = this.#rules.facts
     if (marker === 'none') this.#created.push(address)
@@ -251,9 +275,11 @@ class Reserving<P extends KubeObject> {
   }
 
   /**
-   * What becomes of entries whose calls are over and have left nothing that bears a marker. Where the cloud marks afterwards, there may be addresses without one that
-   * were created since: as many of them as there were such calls are taken for theirs, each by one. If there are more, others have created some as well, and none of
-   * them is touched. Where there is nothing, the call is made again, by this process.
+   * What becomes of entries whose calls are over and have left nothing that bears a marker. Where
+   * the cloud marks afterwards, there may be addresses without one that were created since: as many
+   * of them as there were such calls are taken for theirs, each by one. If there are more, others
+   * have created some as well, and none of them is touched. Where there is nothing, the call is
+   * made again, by this process.
    */
   #explain(): void {
     const open = this.#open
@@ -411,7 +437,10 @@ class Reserving<P extends KubeObject> {
     return markerText(this.#input.pool.metadata.uid ?? '', uid)
   }
 
-  /** @returns whether it is the call of this plan: there is one at a time, and one that waits after a failure lets others go first */
+  /**
+   * @returns whether it is the call of this plan: there is one at a time, and one that waits after
+   * a failure lets others go first
+   */
   #ask(operation: string, id: string, input: PoolCall['input'] & object, why: string): boolean {
     const { pool, calls } = this.#input
     const waits = calls.of(operation, id)?.failure !== undefined && calls.of(operation, id)?.retryAfterSeconds !== 0

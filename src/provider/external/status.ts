@@ -8,12 +8,18 @@ import { reservationsOf } from './reservations.js'
 import type { Input } from './situation.js'
 import { isRecord } from './well-formed.js'
 
-/** A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS}, because that costs O(n). */
+/**
+ * A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS},
+ * because that costs O(n).
+ */
 const MANY = 1000
 /** In milliseconds. */
 const PAUSE_MS = 5000
 
-/** The patch by which the status says what the pool is found to be, and when to look again where that has to wait. O(n log n) */
+/**
+ * The patch by which the status says what the pool is found to be, and when to look again where
+ * that has to wait. O(n log n)
+ */
 export function statusEffects<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,

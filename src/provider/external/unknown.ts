@@ -3,8 +3,9 @@ import type { Inventory } from './inventory.js'
 import type { Reservation } from './reservations.js'
 
 /**
- * Since when it is not known whether an address was created for an entry; `undefined`: no call for it was sent, or it was answered by more than that there was no answer. Only the
- * process that has written an entry knows whether it has sent a call.
+ * Since when it is not known whether an address was created for an entry; `undefined`: no call for
+ * it was sent, or it was answered by more than that there was no answer. Only the process that has
+ * written an entry knows whether it has sent a call.
  */
 export function unknownSince(
   { by, atMs }: Reservation,

@@ -1,6 +1,9 @@
 import type { CloudAddress, CloudNetwork } from './cloud.js'
 
-/** Whether a cloud has answered an address as {@link CloudAddress} says, but for whether its text is one. */
+/**
+ * Whether a cloud has answered an address as {@link CloudAddress} says, but for whether its text is
+ * one.
+ */
 export function isCloudAddress(value: unknown): value is CloudAddress {
   if (!isRecord(value)) return false
   const { id, address, network, marker, isAttached, createdAtMs, tags } = value

@@ -12,9 +12,11 @@ import type { GcOutcome } from './outcome.js'
 import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'
 
 /**
- * What the collector has to do about one object. Sources are named after functions in garbagecollector.go of Kubernetes 1.36.
+ * What the collector has to do about one object. Sources are named after functions in
+ * garbagecollector.go of Kubernetes 1.36.
  *
- * O(references of the object); for one that waits for its dependents also in the owners above it that wait.
+ * O(references of the object); for one that waits for its dependents also in the owners above it
+ * that wait.
  */
 export function planObject(node: GraphNode, world: World): Plan<GcOutcome> {
   const ties = node.owners.map((ref) => tieOf(ref, node, world))
@@ -35,10 +37,11 @@ function isLoose(tie: Tie): boolean {
 }
 
 /**
- * Takes references off an object that stays. Owners that are being deleted are among them, also where another one keeps it: they would wait
- * for it for ever.
+ * Takes references off an object that stays. Owners that are being deleted are among them, also
+ * where another one keeps it: they would wait for it for ever.
  *
- * Source: `attemptToDeleteItem`, first case, and `orphanDependents`. There all references of a uid go, here only those that are loose.
+ * Source: `attemptToDeleteItem`, first case, and `orphanDependents`. There all references of a uid
+ * go, here only those that are loose.
  */
 function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[], world: World): Plan<GcOutcome> {
   const removed = loose.map((tie) => tie.ref)
@@ -51,8 +54,8 @@ function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[],
 }
 
 /**
- * Deletes an object that no owner keeps. One with dependents of its own, whose owner waits for its dependents, waits for its dependents too.
- * Otherwise its own finalizers say what becomes of them.
+ * Deletes an object that no owner keeps. One with dependents of its own, whose owner waits for its
+ * dependents, waits for its dependents too. Otherwise its own finalizers say what becomes of them.
  *
  * The deletion carries the version that was read, as a new owner may have been added since.
  *
@@ -73,7 +76,10 @@ function propagationOf({ object }: GraphNode): Propagation {
   return hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background'
 }
 
-/** An object that is being deleted: the collector lets go of it when its dependents no longer hold it. */
+/**
+ * An object that is being deleted: the collector lets go of it when its dependents no longer hold
+ * it.
+ */
 function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   switch (node.role) {
     case 'living':
@@ -85,7 +91,10 @@ function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   }
 }
 
-/** Source: `attemptToOrphanWorker`. There the owner takes itself off its dependents; here each of them has a plan of its own. */
+/**
+ * Source: `attemptToOrphanWorker`. There the owner takes itself off its dependents; here each of
+ * them has a plan of its own.
+ */
 function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   const dependents = graph.countDependents(node.uid)
   if (dependents === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
@@ -94,8 +103,9 @@ function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 }
 
 /**
- * Source: `processDeletingDependentsItem`. There an object that refers to itself waits for ever, and so do objects of a ring of which each was
- * deleted by somebody else than the collector; here nothing waits for itself, over whatever way.
+ * Source: `processDeletingDependentsItem`. There an object that refers to itself waits for ever,
+ * and so do objects of a ring of which each was deleted by somebody else than the collector; here
+ * nothing waits for itself, over whatever way.
  */
 function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   const blockers = first(graph.blockersOf(node.uid), SHOWN + 1).filter(({ key }) => key !== node.key)
@@ -109,8 +119,8 @@ function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 }
 
 /**
- * Breaks a ring of objects that wait for each other. Source: `attemptToDeleteItem`, second case. There any dependent that waits is taken for
- * the sign of a ring; here it is one.
+ * Breaks a ring of objects that wait for each other. Source: `attemptToDeleteItem`, second case.
+ * There any dependent that waits is taken for the sign of a ring; here it is one.
  */
 function planUnblock(node: GraphNode, ring: readonly OwnerReference[]): Plan<GcOutcome> {
   const ownerReferences = node.owners.map((ref) => (ring.includes(ref) ? { ...ref, blockOwnerDeletion: false } : ref))
@@ -125,7 +135,9 @@ function isHeldUp(node: GraphNode, ref: OwnerReference, graph: Graph): boolean {
   return ref.blockOwnerDeletion === true && owner?.role === 'waiting' && owner.key !== node.key
 }
 
-/** Whether an owner, or one that it holds up, and so on, is held up by the owner's dependent itself. */
+/**
+ * Whether an owner, or one that it holds up, and so on, is held up by the owner's dependent itself.
+ */
 function isAbove(node: GraphNode, ownerUid: string, graph: Graph): boolean {
   const seen = new Set([ownerUid])
   for (const uid of seen) {

@@ -11,9 +11,15 @@ import {
 } from '../../crd/meta/object.js'
 import type { CachedObjects, ParseResult, Watch } from '../../plan/index.js'
 
-/** The finalizer of an object that goes after its dependents. Its name is part of the Kubernetes API. */
+/**
+ * The finalizer of an object that goes after its dependents. Its name is part of the Kubernetes
+ * API.
+ */
 export const FOREGROUND = 'foregroundDeletion'
-/** The finalizer of an object that goes without its dependents. Its name is part of the Kubernetes API. */
+/**
+ * The finalizer of an object that goes without its dependents. Its name is part of the Kubernetes
+ * API.
+ */
 export const ORPHAN = 'orphan'
 
 /**
@@ -72,14 +78,20 @@ export function nodeWatch(kind: KindInfo): Watch<GraphNode> {
   }
 }
 
-/** In the order of Kubernetes, where both finalizers cannot be set. Source: `processTransitions` in graph_builder.go of its collector. */
+/**
+ * In the order of Kubernetes, where both finalizers cannot be set. Source: `processTransitions` in
+ * graph_builder.go of its collector.
+ */
 function roleOf(object: KubeObject): Role {
   if (!isDeleting(object)) return 'living'
   if (hasFinalizer(object, ORPHAN)) return 'orphaning'
   return hasFinalizer(object, FOREGROUND) ? 'waiting' : 'living'
 }
 
-/** Which object refers to which by uid, over all kinds that are watched. Lookups cost O(kinds + answer). */
+/**
+ * Which object refers to which by uid, over all kinds that are watched. Lookups cost O(kinds +
+ * answer).
+ */
 export class Graph {
   /** By `Kind.group`. */
   readonly #kinds: { readonly [kind: string]: CachedObjects<GraphNode> }

@@ -30,14 +30,17 @@ export type Tie =
     }
 
 /**
- * Finds out what has become of the owner that a reference means. It means an object by uid, and only if kind and name are right, in the
- * namespace of the dependent unless the kind is cluster-scoped.
+ * Finds out what has become of the owner that a reference means. It means an object by uid, and
+ * only if kind and name are right, in the namespace of the dependent unless the kind is
+ * cluster-scoped.
  *
- * An owner that leaves its dependents behind is found by its uid alone, as dependents are. Otherwise a cluster-scoped object cannot have a
- * namespaced owner: nobody can say which namespace is meant.
+ * An owner that leaves its dependents behind is found by its uid alone, as dependents are.
+ * Otherwise a cluster-scoped object cannot have a namespaced owner: nobody can say which namespace
+ * is meant.
  *
- * Source: `isDangling` and `classifyReferences` in garbagecollector.go of Kubernetes 1.36, `orphanDependents` for the second rule. There an object
- * with one reference that cannot be followed is left as it is, with all of its references.
+ * Source: `isDangling` and `classifyReferences` in garbagecollector.go of Kubernetes 1.36,
+ * `orphanDependents` for the second rule. There an object with one reference that cannot be
+ * followed is left as it is, with all of its references.
  */
 export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf }: World): Tie {
   const known = graph.withUid(ref.uid)
@@ -61,12 +64,14 @@ export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf
 }
 
 /**
- * What must still hold, at the moment that counts, for an object to lose its ties: each owner that is thought gone does not exist, each one
- * that is being deleted is in the state that was seen. They come before the write that relies on them.
+ * What must still hold, at the moment that counts, for an object to lose its ties: each owner that
+ * is thought gone does not exist, each one that is being deleted is in the state that was seen.
+ * They come before the write that relies on them.
  *
- * Kubernetes reads each owner from the API server before it acts (`isDangling`), whatever its caches say. These effects do that here. After them
- * an owner cannot come back: a uid is not used again, and a deletion is not taken back. In which way it goes may still change before the
- * write, as it may there.
+ * Kubernetes reads each owner from the API server before it acts (`isDangling`), whatever its
+ * caches say. These effects do that here. After them an owner cannot come back: a uid is not used
+ * again, and a deletion is not taken back. In which way it goes may still change before the write,
+ * as it may there.
  */
 export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: World): Effect[] {
   const proofs = new Map<string, Effect>()
@@ -87,8 +92,8 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
 }
 
 /**
- * Events about owners in other namespaces. Source: `reportInvalidNamespaceOwnerRef` in graph_builder.go of Kubernetes 1.36, which has the same
- * reason.
+ * Events about owners in other namespaces. Source: `reportInvalidNamespaceOwnerRef` in
+ * graph_builder.go of Kubernetes 1.36, which has the same reason.
  */
 export function namespaceEvents(ties: readonly Tie[], dependent: GraphNode): EventEffect[] {
   return ties.flatMap((tie): EventEffect[] => {

@@ -7,11 +7,15 @@ import type { GcOutcome } from './outcome.js'
 import { kindName } from './owners.js'
 
 export interface GcOptions {
-  /** All kinds that own others, and all that are owned. References to other kinds count as references to something that is there. */
+  /**
+   * All kinds that own others, and all that are owned. References to other kinds count as
+   * references to something that is there.
+   */
   readonly kinds: readonly KindInfo[]
   /**
-   * Decide nothing before {@link GcPlanner.listed} was called for every kind, for a host that plans while it still lists. Left out or false: the
-   * host shows all that is stored before it asks for a plan, as `runUntilQuiet` does.
+   * Decide nothing before {@link GcPlanner.listed} was called for every kind, for a host that plans
+   * while it still lists. Left out or false: the host shows all that is stored before it asks for a
+   * plan, as `runUntilQuiet` does.
    */
   readonly waitForLists?: boolean | undefined
 }
@@ -19,7 +23,8 @@ export interface GcOptions {
 /** The garbage collector as a {@link Planner}: keys are `Kind.group namespace/name` of objects. */
 export interface GcPlanner extends Planner<GcOutcome> {
   /**
-   * Says that all objects of a kind that there were at some moment have been shown. `reset` takes it back.
+   * Says that all objects of a kind that there were at some moment have been shown. `reset` takes
+   * it back.
    *
    * @returns the keys to plan again: all that there are, with the last kind that was missing
    */
@@ -27,21 +32,25 @@ export interface GcPlanner extends Planner<GcOutcome> {
 }
 
 /**
- * The garbage collector of Kubernetes, for stores that have none (`collectsGarbage: false`): objects whose owners are gone are deleted, objects
- * that are deleted in foreground go after their dependents, orphaned dependents lose their reference. The rules are those of
+ * The garbage collector of Kubernetes, for stores that have none (`collectsGarbage: false`):
+ * objects whose owners are gone are deleted, objects that are deleted in foreground go after their
+ * dependents, orphaned dependents lose their reference. The rules are those of
  * kube-controller-manager 1.36; what differs is said with the rule.
  *
- * An owner is one by uid: another object that has got its name is none. What was not seen is not taken for gone: watches of two kinds may lag
- * behind each other, and a list may be old. So each plan that relies on the end of an owner first has the store confirm it, by an `absent` effect
- * at the moment when the plan is carried out, and stops if the owner lives. That costs one read for each owner. The deletion itself
- * is for one uid in the version that was seen: an object that was given a new owner meanwhile stays.
+ * An owner is one by uid: another object that has got its name is none. What was not seen is not
+ * taken for gone: watches of two kinds may lag behind each other, and a list may be old. So each
+ * plan that relies on the end of an owner first has the store confirm it, by an `absent` effect at
+ * the moment when the plan is carried out, and stops if the owner lives. That costs one read for
+ * each owner. The deletion itself is for one uid in the version that was seen: an object that was
+ * given a new owner meanwhile stays.
  *
- * Two things rest on what was shown: a finalizer `foregroundDeletion` goes when no dependent is known that holds the object up, a finalizer
- * `orphan` when none is known that refers to it. A dependent that nobody has shown yet is then collected after its owner; one that was to be
+ * Two things rest on what was shown: a finalizer `foregroundDeletion` goes when no dependent is
+ * known that holds the object up, a finalizer `orphan` when none is known that refers to it. A
+ * dependent that nobody has shown yet is then collected after its owner; one that was to be
  * orphaned is collected all the same. The collector of Kubernetes has the same limit.
  *
- * `observe` is O(references of the object), and O(d log d) in its dependents where it begins or ends to own them; `plan` is O(its references).
- * Any number of processes may collect at once.
+ * `observe` is O(references of the object), and O(d log d) in its dependents where it begins or
+ * ends to own them; `plan` is O(its references). Any number of processes may collect at once.
  *
  * @throws IpamError `INVALID_ARGUMENT` for options that are none
  * @example
@@ -92,7 +101,10 @@ interface GcState {
   readonly unlisted: Set<string>
 }
 
-/** The keys that a change wakes: the object, its dependents if it is another owner to them now, and its owners that wait for it. */
+/**
+ * The keys that a change wakes: the object, its dependents if it is another owner to them now, and
+ * its owners that wait for it.
+ */
 function wake(delta: Delta<GraphNode>, { cache }: PlannerContext<GcWatches, GcState>): readonly string[] {
   const graph = new Graph(cache)
   const [before, now] = [delta.before, delta.now].map((entry) => (entry?.ok === true ? entry.value : undefined))
@@ -115,7 +127,9 @@ function keysOf(nodes: GraphNode[]): string[] {
   return nodes.sort((left, right) => byAge(left.object, right.object)).map(({ key }) => key)
 }
 
-/** Whether there can be anything to do about an object: most have no owner, and nobody deletes them. */
+/**
+ * Whether there can be anything to do about an object: most have no owner, and nobody deletes them.
+ */
 function isOfInterest(node: GraphNode | undefined): boolean {
   return node !== undefined && (node.owners.length > 0 || node.role !== 'living')
 }

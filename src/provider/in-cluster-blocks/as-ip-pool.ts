@@ -12,11 +12,13 @@ import { API_VERSION, MAX_SUBNET_TEXTS } from '../../crd/ipam-kit/names.js'
 type RangeSet = RangeSet.RangeSet
 
 /**
- * A pool of the in-cluster provider as blocks know it: an IPPool that gives what the pool gives, in a domain of its own, as two pools of this provider may have the
- * same addresses. Such an IPPool is stored nowhere. Blocks have 256 addresses, or prefixes.
+ * A pool of the in-cluster provider as blocks know it: an IPPool that gives what the pool gives, in
+ * a domain of its own, as two pools of this provider may have the same addresses. Such an IPPool is
+ * stored nowhere. Blocks have 256 addresses, or prefixes.
  *
- * A pool whose spec cannot be used gives nothing: its `spec.subnets` is empty. Nor does one with more than 65,536 ranges, or with a range that begins or ends at
- * IPv4 within IPv6 (`::ffff:10.0.0.1`): that is none for an IPPool.
+ * A pool whose spec cannot be used gives nothing: its `spec.subnets` is empty. Nor does one with
+ * more than 65,536 ranges, or with a range that begins or ends at IPv4 within IPv6
+ * (`::ffff:10.0.0.1`): that is none for an IPPool.
  *
  * @example
  * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
@@ -57,7 +59,10 @@ export function ipPoolOf(pool: InClusterPool): IPPool {
   }
 }
 
-/** The name of a pool, and of its domain, in blocks. One that is too long for that goes by its uid, in front, where no other has it. */
+/**
+ * The name of a pool, and of its domain, in blocks. One that is too long for that goes by its uid,
+ * in front, where no other has it.
+ */
 function nameInBlocks({ kind, metadata }: InClusterPool): string {
   const plural = poolModels.find(({ info }) => info.kind === kind)?.info.plural ?? kind.toLowerCase()
   const { namespace, name, uid } = metadata
@@ -89,8 +94,9 @@ function whatOf(pool: InClusterPool): Given {
 }
 
 /**
- * Ranges as subnets that have them: so many at a time that a list may have them. No two of those are the same subnet: of two that follow each other only one has
- * addresses on both sides of its middle.
+ * Ranges as subnets that have them: so many at a time that a list may have them. No two of those
+ * are the same subnet: of two that follow each other only one has addresses on both sides of its
+ * middle.
  */
 function subnetsOf(available: RangeSet, first: Address.Address): readonly IPPoolSubnet[] {
   const ranges = [...RangeSet.ranges(available)]

@@ -31,15 +31,19 @@ export interface InClusterBlocksOptions
 export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutcome>
 
 /**
- * The in-cluster provider of Cluster API with blocks as its ledger: an address is a row of an IPBlock before it is an IPAddress. So any number of processes may serve
- * the same pools at once, and no leader is elected. Everything else is as `inCluster` of `ipam-kit/provider/in-cluster` has it, which is for one writer at a time.
+ * The in-cluster provider of Cluster API with blocks as its ledger: an address is a row of an
+ * IPBlock before it is an IPAddress. So any number of processes may serve the same pools at once,
+ * and no leader is elected. Everything else is as `inCluster` of `ipam-kit/provider/in-cluster` has
+ * it, which is for one writer at a time.
  *
- * Pools stay what they are, and need nothing: their blocks are in a domain of their own, which has the name of the pool. IPAddress objects that are there already,
- * as those of the Go provider, keep their addresses: no one of them is given to another claim, and each gets its row when its claim is next looked at. Let no
- * provider without blocks write at the same time.
+ * Pools stay what they are, and need nothing: their blocks are in a domain of their own, which has
+ * the name of the pool. IPAddress objects that are there already, as those of the Go provider, keep
+ * their addresses: no one of them is given to another claim, and each gets its row when its claim
+ * is next looked at. Let no provider without blocks write at the same time.
  *
- * Its calls are tasks over blocks: hand `tasks` to `taskCaller` of `ipam-kit/run`. Run `blocksOperator` beside it, which removes blocks that are empty, and `blocksSweep`
- * with IPAddressClaim among its owners.
+ * Its calls are tasks over blocks: hand `tasks` to `taskCaller` of `ipam-kit/run`. Run
+ * `blocksOperator` beside it, which removes blocks that are empty, and `blocksSweep` with
+ * IPAddressClaim among its owners.
  *
  * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
  * @example

@@ -23,8 +23,9 @@ export type Choice =
   | { readonly kind: 'refused'; readonly message: string }
 
 /**
- * Chooses for a claim: what is preallocated for it, what it requests, what it had before, or the next one. What it has to have it gets, or
- * nothing. O(log n), with `random` as {@link PoolLedger.next}.
+ * Chooses for a claim: what is preallocated for it, what it requests, what it had before, or the
+ * next one. What it has to have it gets, or nothing. O(log n), with `random` as
+ * {@link PoolLedger.next}.
  *
  * @param claim `namespace/name`
  * @param pool how people know the pool
@@ -69,7 +70,10 @@ function whyNot(text: string, answer: Exclude<LedgerAnswer, { kind: 'free' }>, p
   }
 }
 
-/** Whether two texts mean one address, whatever they look like. A prefix is told by its base address. */
+/**
+ * Whether two texts mean one address, whatever they look like. A prefix is told by its base
+ * address.
+ */
 function isSame(left: string, right: string): boolean {
   const [a, b] = [left, right].map((text) => Address.safeParse(text.split('/')[0]!))
   return a?.ok && b?.ok ? Address.equals(a.value, b.value) : left === right

@@ -63,7 +63,10 @@ function wishesOf(
   }
 }
 
-/** What the claim has to have, or has had, or the next one that is free. O(log n) in addresses in use. */
+/**
+ * What the claim has to have, or has had, or the next one that is free. O(log n) in addresses in
+ * use.
+ */
 function ensure({ claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>, wishes: Wishes): Ensured {
   const name = formatRef(refOf(pool))
   const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes })
@@ -82,7 +85,10 @@ export function claimName({ metadata }: EnsureInput<InClusterPool, PoolLedger, u
   return `${metadata.namespace}/${metadata.name}`
 }
 
-/** The address of a deleted claim stays in use for the grace period of its pool. Not at all if it has none, or the pool is gone or going. */
+/**
+ * The address of a deleted claim stays in use for the grace period of its pool. Not at all if it
+ * has none, or the pool is gone or going.
+ */
 export function afterGrace({
   claim,
   pool,

@@ -31,14 +31,17 @@ export type LedgerAnswer =
 const NOTHING: LedgerSpec = { space: RangeSet.empty }
 
 /**
- * The ledger of a pool: which of its addresses are in use, according to the IPAddress objects that refer to it.
+ * The ledger of a pool: which of its addresses are in use, according to the IPAddress objects that
+ * refer to it.
  *
- * Kept up to date by {@link observe} and {@link forget}, so that the next free address costs the same at any fill. Several objects
- * with one address, with an address outside the pool or with a text that is none are all recorded: the first never leads to a
- * second hand-out, the last never stops the pool.
+ * Kept up to date by {@link observe} and {@link forget}, so that the next free address costs the
+ * same at any fill. Several objects with one address, with an address outside the pool or with a
+ * text that is none are all recorded: the first never leads to a second hand-out, the last never
+ * stops the pool.
  *
- * One writer: two processes with a ledger each can give the same address away, because nothing in the API keeps two objects from
- * having it. Show the ledger every object that was just created before the next plan is made.
+ * One writer: two processes with a ledger each can give the same address away, because nothing in
+ * the API keeps two objects from having it. Show the ledger every object that was just created
+ * before the next plan is made.
  *
  * @example
  * const spec = { addresses: ['10.0.0.5-10.0.0.9'], prefix: 24 }
@@ -60,7 +63,10 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     this.#keptBy = keptBy
   }
 
-  /** A ledger of a pool (or of one that is missing yet) from the IPAddress objects that refer to it, in any order. */
+  /**
+   * A ledger of a pool (or of one that is missing yet) from the IPAddress objects that refer to it,
+   * in any order.
+   */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
     const ledger = new PoolLedger()
     ledger.setPool(pool)
@@ -69,7 +75,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * Takes a new spec in: what is in use stays in use, also where it is out of range now. O(addresses in use).
+   * Takes a new spec in: what is in use stays in use, also where it is out of range now.
+   * O(addresses in use).
    *
    * @param pool `undefined` if there is none, or one that cannot be read: then `problems` says why
    */
@@ -88,8 +95,9 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * Keeps addresses, or prefixes, for claims: they are offered to no other one, and do not count as free. Takes the place of what was kept before.
-   * What is kept for two claims is a problem of the pool.
+   * Keeps addresses, or prefixes, for claims: they are offered to no other one, and do not count as
+   * free. Takes the place of what was kept before. What is kept for two claims is a problem of the
+   * pool.
    *
    * @param claims texts by `namespace/name` of the claim
    */
@@ -112,7 +120,10 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return this.#kept.get(claim)
   }
 
-  /** Gives what is at a place only when nothing else is free; of several of those, what was avoided first. `undefined` ends it. */
+  /**
+   * Gives what is at a place only when nothing else is free; of several of those, what was avoided
+   * first. `undefined` ends it.
+   */
   avoid(key: string, place: AddressAndPrefix | undefined): void {
     this.#former.delete(key)
     this.ledger.delete(`former ${key}`)
@@ -122,7 +133,10 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     if (prefix !== undefined) this.ledger.set(`former ${key}`, { prefix, reason: 'former', holder: { key } })
   }
 
-  /** Counts a prefix that is in use from another pool as not free. `undefined` ends it. @returns whether anything has changed */
+  /**
+   * Counts a prefix that is in use from another pool as not free. `undefined` ends it. @returns
+   * whether anything has changed
+   */
   observeForeign(name: string, prefix: Prefix.Prefix | undefined): boolean {
     const had = this.ledger.delete(`foreign ${name}`)
     if (prefix === undefined || !RangeSet.overlaps(this.available, prefix)) return had
@@ -143,8 +157,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * What the next claim would get: the lowest free address or prefix, or with `random` one of those that are free, each as likely as any other.
-   * `undefined` if there is none. Changes nothing.
+   * What the next claim would get: the lowest free address or prefix, or with `random` one of those
+   * that are free, each as likely as any other. `undefined` if there is none. Changes nothing.
    */
   next({ random }: { readonly random?: Random | undefined } = {}): Offer | undefined {
     const next = this.ledger.next({ random })

@@ -10,7 +10,10 @@ import { Overlaps } from './overlaps.js'
 
 const MOST_REMEMBERED = 10_000
 
-/** What the provider keeps in mind beyond one claim and one pool: which pools overlap, and what claims had that may come again. */
+/**
+ * What the provider keeps in mind beyond one claim and one pool: which pools overlap, and what
+ * claims had that may come again.
+ */
 export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
   readonly #overlaps: Overlaps | undefined
   readonly #sticky: Sticky | undefined
@@ -74,8 +77,9 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   }
 
   /**
-   * Whether conditions were written to a pool and are not there: its definition has no such field, and the server has dropped them. Written again
-   * and again they would keep the provider busy for ever.
+   * Whether conditions were written to a pool and are not there: its definition has no such field,
+   * and the server has dropped them. Written again and again they would keep the provider busy for
+   * ever.
    */
   dropsConditions({ metadata, status, ...pool }: InClusterPool): boolean {
     const written = this.#written.get(formatRef(refOf({ ...pool, metadata })))
@@ -118,7 +122,9 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     for (const former of this.#former.values()) if (former.pool === key) ledger.avoid(former.key, former)
   }
 
-  /** The key of the claim that an address was for. Where nobody knows the claim any more, its name. */
+  /**
+   * The key of the claim that an address was for. Where nobody knows the claim any more, its name.
+   */
   #keyOf(address: IPAddress, claim: IPAddressClaim | undefined): string {
     const isItsClaim = claim?.metadata.name === address.spec.claimRef.name
     return isItsClaim && this.#sticky !== undefined

@@ -9,69 +9,88 @@ export const PREALLOCATIONS_ANNOTATION = 'ipam-kit.dev/preallocations'
 /** What the provider does beyond what upstream does. All of it is off unless it is asked for. */
 export interface InClusterOptions {
   /**
-   * Whether the status of pools gets the conditions `Ready` and `AddressesUnique`. Upstream's definitions of pools do not have the field, and an API
-   * server drops it without a word: install those of `withPoolConditions` first. Default false.
+   * Whether the status of pools gets the conditions `Ready` and `AddressesUnique`. Upstream's
+   * definitions of pools do not have the field, and an API server drops it without a word: install
+   * those of `withPoolConditions` first. Default false.
    */
   readonly poolConditions?: boolean | undefined
   /**
-   * Claims may ask for an address, or prefix, by an annotation. They get it or nothing: if it is no address, not of the pool, kept or in use, the
-   * claim says so (`AllocationFailed`), and is tried again when an address of the pool goes. Looked at until the claim has an address.
+   * Claims may ask for an address, or prefix, by an annotation. They get it or nothing: if it is no
+   * address, not of the pool, kept or in use, the claim says so (`AllocationFailed`), and is tried
+   * again when an address of the pool goes. Looked at until the claim has an address.
    */
   readonly requestedAddress?: { readonly annotation?: string | undefined } | undefined
   /**
-   * Addresses, or prefixes, that are kept for claims that may come: nobody else gets them, they do not count as free, and the claim gets nothing
-   * else. Where a pool does not give such an address, or somebody has it already, the claim says so.
+   * Addresses, or prefixes, that are kept for claims that may come: nobody else gets them, they do
+   * not count as free, and the claim gets nothing else. Where a pool does not give such an address,
+   * or somebody has it already, the claim says so.
    */
   readonly preallocations?: Preallocations | undefined
   /**
-   * A claim that is made again gets what the one before it had, if that is free; others get it only when nothing else is. What is remembered is in
-   * memory alone: gone with the process, and when the planner is reset. A host that wants it to last keeps `formerAddresses()` of the planner and
+   * A claim that is made again gets what the one before it had, if that is free; others get it only
+   * when nothing else is. What is remembered is in memory alone: gone with the process, and when
+   * the planner is reset. A host that wants it to last keeps `formerAddresses()` of the planner and
    * hands it in again.
    */
   readonly sticky?: Sticky | undefined
   /**
-   * Gives one of the free addresses, each as likely as any other, instead of the lowest. Numbers from 0 up to 1: `Math.random`, or a generator with a
-   * seed. An address that was just given back is then rarely the next one to be given; a grace period makes sure of it.
+   * Gives one of the free addresses, each as likely as any other, instead of the lowest. Numbers
+   * from 0 up to 1: `Math.random`, or a generator with a seed. An address that was just given back
+   * is then rarely the next one to be given; a grace period makes sure of it.
    */
   readonly random?: Random | undefined
   /**
-   * What to do about pools that have addresses in common. Pools of one namespace and all Global pools can have; a namespaced pool never has with
-   * one of another namespace, which may well be another network.
+   * What to do about pools that have addresses in common. Pools of one namespace and all Global
+   * pools can have; a namespaced pool never has with one of another namespace, which may well be
+   * another network.
    *
    * - `ignore`: nothing, as upstream. The default
    * - `report`: the condition `AddressesUnique` of both says so, and an event
-   * - `avoid`: also, nothing is given that is in use from another one. Every change of an address costs O(pools)
+   * - `avoid`: also, nothing is given that is in use from another one. Every change of an address
+   *   costs O(pools)
    */
   readonly overlaps?: 'ignore' | 'report' | 'avoid' | undefined
   /**
-   * After how many seconds an IPAddress whose claim is gone is removed: 1 to 31,622,400. Its claim was removed by force, or is not there yet, as in a restore: choose
-   * more time than the longest restore takes. It is removed only if nobody has the name of its claim, and neither it, nor its pool, nor its Cluster is paused. The time
-   * begins when the provider first sees it so, and again with each start. Left out: never.
+   * After how many seconds an IPAddress whose claim is gone is removed: 1 to 31,622,400. Its claim
+   * was removed by force, or is not there yet, as in a restore: choose more time than the longest
+   * restore takes. It is removed only if nobody has the name of its claim, and neither it, nor its
+   * pool, nor its Cluster is paused. The time begins when the provider first sees it so, and again
+   * with each start. Left out: never.
    */
   readonly sweepAfterSeconds?: number | undefined
   /**
-   * Whether a finalizer on a claim that is being deleted keeps its address in use. Left out: each finalizer does that is neither the provider's nor the garbage
-   * collector's. `() => false`: none does, and the address is given back at once, as upstream.
+   * Whether a finalizer on a claim that is being deleted keeps its address in use. Left out: each
+   * finalizer does that is neither the provider's nor the garbage collector's. `() => false`: none
+   * does, and the address is given back at once, as upstream.
    */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
 }
 
 export interface Preallocations {
-  /** The annotation of a pool that has a JSON object of them, by claim as in `entries`. Default {@link PREALLOCATIONS_ANNOTATION}. */
+  /**
+   * The annotation of a pool that has a JSON object of them, by claim as in `entries`. Default
+   * {@link PREALLOCATIONS_ANNOTATION}.
+   */
   readonly annotation?: string | undefined
-  /** Beside those of the annotations: addresses, or prefixes, by claim, by pool (`InClusterIPPool default/pool`). A claim is a name, or `namespace/name`. */
+  /**
+   * Beside those of the annotations: addresses, or prefixes, by claim, by pool
+   * (`InClusterIPPool default/pool`). A claim is a name, or `namespace/name`.
+   */
   readonly entries?: { readonly [pool: string]: { readonly [claim: string]: string } } | undefined
 }
 
 export interface Sticky {
   /**
-   * The annotation of a claim that says under which key, within its namespace, it comes again. Left out, and for claims without it: the name of the
-   * claim.
+   * The annotation of a claim that says under which key, within its namespace, it comes again. Left
+   * out, and for claims without it: the name of the claim.
    */
   readonly annotation?: string | undefined
   /** What `formerAddresses()` said before. */
   readonly formerAddresses?: readonly FormerAddress[] | undefined
-  /** How many are remembered, of each pool and key one, 1 to 1,000,000: the oldest are forgotten. Default 10,000. */
+  /**
+   * How many are remembered, of each pool and key one, 1 to 1,000,000: the oldest are forgotten.
+   * Default 10,000.
+   */
   readonly limit?: number | undefined
 }
 

@@ -25,8 +25,9 @@ interface Reservation {
 }
 
 /**
- * Pools that may have addresses in common: those of one namespace, and all that have none. Knows which of them do; with `avoids`, the ledger of
- * each also knows what is in use from the others. O(pools) for a change of an address, O(pools + addresses) for one of a pool.
+ * Pools that may have addresses in common: those of one namespace, and all that have none. Knows
+ * which of them do; with `avoids`, the ledger of each also knows what is in use from the others.
+ * O(pools) for a change of an address, O(pools + addresses) for one of a pool.
  */
 export class Overlaps {
   readonly #avoids: boolean
@@ -44,7 +45,10 @@ export class Overlaps {
     return [...(this.#members.get(pool)?.overlapping ?? [])].sort()
   }
 
-  /** Takes in what a pool is now, after its ledger has. @returns the keys of the other pools for which that means something */
+  /**
+   * Takes in what a pool is now, after its ledger has. @returns the keys of the other pools for
+   * which that means something
+   */
   observePool(ref: ObjectRef, ledger: PoolLedger, isThere: boolean): readonly string[] {
     const key = formatRef(ref)
     const before = this.#members.get(key)?.overlapping ?? new Set()
@@ -68,7 +72,10 @@ export class Overlaps {
     return changed
   }
 
-  /** Takes in what an IPAddress holds now, and of which pool. @returns the keys of the other pools for which that means something */
+  /**
+   * Takes in what an IPAddress holds now, and of which pool. @returns the keys of the other pools
+   * for which that means something
+   */
   observeAddress(name: string, pool: ObjectRef | undefined, extent: Prefix | undefined): readonly string[] {
     if (!this.#avoids) return []
     const held = pool === undefined ? undefined : { pool, extent }
@@ -77,7 +84,10 @@ export class Overlaps {
     return [...this.#members].flatMap(([key, member]) => (this.#tell(member, name, held) ? [key] : []))
   }
 
-  /** Counts what is about to be written as in use for the other pools. @returns ends that, and says for which pools it has made room */
+  /**
+   * Counts what is about to be written as in use for the other pools. @returns ends that, and says
+   * for which pools it has made room
+   */
   reserve(address: IPAddress, pool: ObjectRef, extent: Prefix | undefined): () => readonly string[] {
     if (!this.#avoids || extent === undefined) return () => []
     const reservation: Reservation = { address, pool, extent, ends: new Map() }
@@ -101,7 +111,9 @@ export class Overlaps {
   }
 }
 
-/** Counts what is about to be written as in use for another pool, if that is one that may give it. */
+/**
+ * Counts what is about to be written as in use for another pool, if that is one that may give it.
+ */
 function holdIn(key: string, { ref, ledger }: Member, { address, pool, extent, ends }: Reservation): void {
   if (ends.has(key) || !isOther(ref, pool) || !RangeSet.overlaps(ledger.available, extent)) return
   ends.set(key, ledger.reserve(address, extent))

@@ -10,15 +10,21 @@ import type { PoolOutcome } from './outcome.js'
 
 export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
 
-/** The in-cluster provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
+/**
+ * The in-cluster provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools.
+ */
 export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, PoolOutcome> {
-  /** With the option `sticky`: what claims had that are gone, the oldest first. To be kept, and handed in again after a restart. */
+  /**
+   * With the option `sticky`: what claims had that are gone, the oldest first. To be kept, and
+   * handed in again after a restart.
+   */
   formerAddresses(): readonly FormerAddress[]
 }
 
 /**
- * The in-cluster provider of Cluster API: claims of `InClusterIPPool`, `GlobalInClusterIPPool` and the two prefix pools, with IPAddress
- * objects as its ledger, as the Go provider of that name keeps them.
+ * The in-cluster provider of Cluster API: claims of `InClusterIPPool`, `GlobalInClusterIPPool` and
+ * the two prefix pools, with IPAddress objects as its ledger, as the Go provider of that name keeps
+ * them.
  *
  * One writer at a time may serve a pool: elect a leader where several processes run.
  *

@@ -13,20 +13,27 @@ import type { PoolOutcome } from './outcome.js'
 export interface PoolInput {
   readonly pool: InClusterPool
   readonly ledger: PoolLedger
-  /** Pools that have addresses in common with this one (`Kind namespace/name`), where they are to be told of. */
+  /**
+   * Pools that have addresses in common with this one (`Kind namespace/name`), where they are to be
+   * told of.
+   */
   readonly overlapping?: readonly string[] | undefined
-  /** How many addresses of the pool are given, also such as have no IPAddress yet, where something beside its ledger knows. Default 0. */
+  /**
+   * How many addresses of the pool are given, also such as have no IPAddress yet, where something
+   * beside its ledger knows. Default 0.
+   */
   readonly rows?: number | undefined
   /** Writes the conditions, as of this time. Left out: none are written. */
   readonly conditionsAt?: PlanTime | undefined
 }
 
 /**
- * A pool's own affairs: a finalizer that keeps it while addresses refer to it, the counts of its status, and where they are asked for its
- * conditions: `Ready`, and `AddressesUnique`, which is false while several objects have one address, or another pool has addresses of this one.
+ * A pool's own affairs: a finalizer that keeps it while addresses refer to it, the counts of its
+ * status, and where they are asked for its conditions: `Ready`, and `AddressesUnique`, which is
+ * false while several objects have one address, or another pool has addresses of this one.
  *
- * `free` is how many addresses can still be handed out, and so never negative: upstream subtracts every object in use from the
- * total, also those that are out of range or hold an address twice.
+ * `free` is how many addresses can still be handed out, and so never negative: upstream subtracts
+ * every object in use from the total, also those that are out of range or hold an address twice.
  */
 export function planPool(input: PoolInput): Plan<PoolOutcome> {
   const { pool, ledger } = input

@@ -2,15 +2,19 @@ import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
 import { PREALLOCATIONS_ANNOTATION, type Preallocations } from './options.js'
 
-/** What a pool keeps for claims: texts by `namespace/name`; and what is wrong with what is written there. */
+/**
+ * What a pool keeps for claims: texts by `namespace/name`; and what is wrong with what is written
+ * there.
+ */
 export interface KeptAddresses {
   readonly claims: ReadonlyMap<string, string>
   readonly problems: readonly string[]
 }
 
 /**
- * What a pool keeps for claims, by its annotation and by the options. What cannot be read there is a problem of the pool: nothing may be
- * given of it while it is not known what is kept. Whether the pool gives what is kept is not looked at.
+ * What a pool keeps for claims, by its annotation and by the options. What cannot be read there is
+ * a problem of the pool: nothing may be given of it while it is not known what is kept. Whether the
+ * pool gives what is kept is not looked at.
  */
 export function preallocationsOf(pool: InClusterPool, options: Preallocations): KeptAddresses {
   const claims = new Map<string, string>()
@@ -45,7 +49,10 @@ function parse(text: string): { readonly [claim: string]: string } | undefined {
     : undefined
 }
 
-/** `namespace/name`; `undefined` for a claim that cannot draw from a pool of that namespace, and for a bare name where there is none. */
+/**
+ * `namespace/name`; `undefined` for a claim that cannot draw from a pool of that namespace, and for
+ * a bare name where there is none.
+ */
 function claimKey(name: string, namespace: string | undefined): string | undefined {
   const parts = name.split('/')
   if (parts.length > 2 || parts.includes('')) return undefined

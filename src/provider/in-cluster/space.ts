@@ -20,7 +20,8 @@ export function ledgerSpecOf(pool: InClusterPool): SpecResult {
 }
 
 /**
- * `10.0.0.16`, and of a pool that gives prefixes of a length also `10.0.0.16/28`; `undefined` for a text that is no address, or no prefix of the length.
+ * `10.0.0.16`, and of a pool that gives prefixes of a length also `10.0.0.16/28`; `undefined` for a
+ * text that is no address, or no prefix of the length.
  */
 export function extentOfText(text: string, length: number | undefined): Prefix | undefined {
   const read = length !== undefined && text.includes('/') ? Prefix.safeParse(text) : Address.safeParse(text)
@@ -34,8 +35,8 @@ export function extentOfText(text: string, length: number | undefined): Prefix |
 }
 
 /**
- * What an object of a prefix pool holds. Where its length cannot be used (it is missing, or 0, which is what an older API makes of a missing
- * one), at least the child around its address.
+ * What an object of a prefix pool holds. Where its length cannot be used (it is missing, or 0,
+ * which is what an older API makes of a missing one), at least the child around its address.
  */
 export function heldPrefix(spec: AddressAndPrefix, childLength: number): Prefix | undefined {
   const prefix = prefixOf(spec)

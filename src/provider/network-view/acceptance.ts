@@ -14,7 +14,8 @@ export interface ListedRanges {
 }
 
 /**
- * The ranges that their consumers have accepted, as canonical CIDR: from these alone Nodes may get subnets. `undefined`: the network names no consumers, so all ranges are.
+ * The ranges that their consumers have accepted, as canonical CIDR: from these alone Nodes may get
+ * subnets. `undefined`: the network names no consumers, so all ranges are.
  *
  * O(ranges of the status).
  */
@@ -25,11 +26,14 @@ export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet
 }
 
 /**
- * The ranges of a view as a status lists them, each CIDR once, with what has become of their acceptance by now.
+ * The ranges of a view as a status lists them, each CIDR once, with what has become of their
+ * acceptance by now.
  *
- * - A range is `Proposed` at first, and `Active` when each consumer has accepted it. A consumer that has not answered within the time limit counts as having accepted; one
- *   that has rejected never does.
- * - An active range stays active: Nodes use it. So does a range that Nodes use when the status is written for the first time.
+ * - A range is `Proposed` at first, and `Active` when each consumer has accepted it. A consumer
+ *   that has not answered within the time limit counts as having accepted; one that has rejected
+ *   never does.
+ * - An active range stays active: Nodes use it. So does a range that Nodes use when the status is
+ *   written for the first time.
  * - Of two configured ranges of one CIDR, one of which is deleted, the other one counts.
  */
 export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetwork, nowMs: number): ListedRanges {

@@ -8,7 +8,8 @@ import { networkView } from './network-view.js'
 import type { FamilyView, NetworkNode, NetworkRange, NetworkViewInput } from './view.js'
 
 /**
- * How Pods get their addresses. The names are those of the KEP that was to replace KEP-2593 (`networkType` of a PodNetwork).
+ * How Pods get their addresses. The names are those of the KEP that was to replace KEP-2593
+ * (`networkType` of a PodNetwork).
  *
  * | type | what it means |
  * |---|---|
@@ -29,7 +30,10 @@ export interface Assigner {
 
 export interface AssignerInput extends Pick<NetworkViewInput, 'clusterCIDRs' | 'extraCIDRs'> {
   readonly nodes: Iterable<NetworkNode & Pick<Node, 'status'>>
-  /** Pods show most: a cluster may have podCIDRs that its network plugin does not use. Left out: the answer is from Nodes and ranges. */
+  /**
+   * Pods show most: a cluster may have podCIDRs that its network plugin does not use. Left out: the
+   * answer is from Nodes and ranges.
+   */
   readonly pods?: Iterable<Pod> | undefined
 }
 
@@ -53,7 +57,8 @@ interface PodFacts {
 }
 
 /**
- * Finds how Pods get their addresses. What Pods have counts most, then subnets of Nodes, then ranges.
+ * Finds how Pods get their addresses. What Pods have counts most, then subnets of Nodes, then
+ * ranges.
  *
  * O(n log n) for n Nodes, ranges and Pods.
  *

@@ -33,12 +33,16 @@ export interface ReservedRange extends ConflictParty {
 }
 
 /**
- * The view of one family, kept by deltas. A subnet that comes or goes costs O(length of its prefix + ranges around it); a range that comes or goes also costs the
- * subnets inside it. What is read afterwards is made from what has changed.
+ * The view of one family, kept by deltas. A subnet that comes or goes costs O(length of its prefix
+ * + ranges around it); a range that comes or goes also costs the subnets inside it. What is read
+ * afterwards is made from what has changed.
  */
 export class LiveFamilyView implements FamilyView {
   readonly family: Family
-  /** As canonical CIDR; `undefined`: all. A proposed range is known as an active one is, so nothing else depends on it. */
+  /**
+   * As canonical CIDR; `undefined`: all. A proposed range is known as an active one is, so nothing
+   * else depends on it.
+   */
   accepted: ReadonlySet<string> | undefined
   nodes = 0
   /** Who uses which subnet. There is nothing to offer here, so its space is empty. */

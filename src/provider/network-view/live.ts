@@ -13,10 +13,12 @@ type RangeSet = RangeSet.RangeSet
 export type ConfiguredRanges = Pick<NetworkViewInput, 'extraCIDRs' | 'serviceCIDRs' | 'pools'>
 
 /**
- * A {@link NetworkView} that follows changes: after each one it is what `networkView` makes of all objects. Mutable, synchronous, deterministic; one view belongs to one caller.
+ * A {@link NetworkView} that follows changes: after each one it is what `networkView` makes of all
+ * objects. Mutable, synchronous, deterministic; one view belongs to one caller.
  *
- * A Node that comes, goes or changes costs O(ranges around its subnets), whatever the number of Nodes. Each `set` and `delete` answers whether the view has changed: a
- * heartbeat of a Node changes nothing.
+ * A Node that comes, goes or changes costs O(ranges around its subnets), whatever the number of
+ * Nodes. Each `set` and `delete` answers whether the view has changed: a heartbeat of a Node
+ * changes nothing.
  *
  * @example
  * import { Node } from 'ipam-kit/crd/core'
@@ -146,7 +148,9 @@ export class LiveNetworkView implements NetworkView {
     return this.#setRange(id, { role, name, source, isDeleted }, [readPrefixes(about, 'cidr', cidrs)])
   }
 
-  /** Notes that an object cannot be read, or that it can again. What was known of it before stays. */
+  /**
+   * Notes that an object cannot be read, or that it can again. What was known of it before stays.
+   */
   setUnreadable(about: string, problem: string | undefined): boolean {
     const id = `unreadable ${about}`
     const before = this.#problems.get(id)?.[0]?.message

@@ -25,7 +25,10 @@ import { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.j
 import { networkStatus } from './status.js'
 import type { NetworkView } from './view.js'
 
-/** Objects of another kind that configure ranges: ServiceCIDRs, IPPools of Calico, pools of another system. */
+/**
+ * Objects of another kind that configure ranges: ServiceCIDRs, IPPools of Calico, pools of another
+ * system.
+ */
 export interface RangeSource {
   readonly kind: KindInfo
   /** What the ranges are for. */
@@ -39,15 +42,20 @@ export interface NetworkViewOptions extends ConfiguredRanges {
   readonly name?: string | undefined
   readonly sources?: readonly RangeSource[] | undefined
   /**
-   * Whether the ClusterNetwork is created if it does not exist: without consumers, so that every range is `Active` at once, also after one that had consumers was deleted. Default
-   * false: the planner waits until it is created, and sends an Event `ClusterNetworkMissing`.
+   * Whether the ClusterNetwork is created if it does not exist: without consumers, so that every
+   * range is `Active` at once, also after one that had consumers was deleted. Default false: the
+   * planner waits until it is created, and sends an Event `ClusterNetworkMissing`.
    */
   readonly create?: boolean | undefined
-  /** Numbers of Nodes are published at most once in so many seconds, 1 to 3,600. Everything else is published at once. Default 30. */
+  /**
+   * Numbers of Nodes are published at most once in so many seconds, 1 to 3,600. Everything else is
+   * published at once. Default 30.
+   */
   readonly detailsSeconds?: number | undefined
   /**
-   * A range that has left the view stays published for so many seconds, 0 to 3,600, as the watch of Nodes may be behind that of ranges: a Node may have got a subnet of the
-   * range that the planner has not seen yet. Default 60.
+   * A range that has left the view stays published for so many seconds, 0 to 3,600, as the watch of
+   * Nodes may be behind that of ranges: a Node may have got a subnet of the range that the planner
+   * has not seen yet. Default 60.
    */
   readonly graceSeconds?: number | undefined
 }
@@ -67,7 +75,10 @@ export interface NetworkViewOutcome extends Outcome {
 
 /** A planner with one key: the name of the ClusterNetwork. */
 export interface NetworkViewPlanner extends DefinedPlanner<NetworkViewOutcome, NetworkWatches, NetworkState> {
-  /** The view as it is now, with the list of Nodes that the object does not have. It changes with the next change that the planner is shown. */
+  /**
+   * The view as it is now, with the list of Nodes that the object does not have. It changes with
+   * the next change that the planner is shown.
+   */
   readonly view: NetworkView
 }
 
@@ -89,17 +100,21 @@ interface NetworkState {
 type Context = PlannerContext<NetworkWatches, NetworkState>
 
 /**
- * Publishes which addresses Pods have or may get, in the status of one ClusterNetwork: ranges and their acceptance, the fewest prefixes that are exact, or 64 prefixes of
- * each family and how many addresses they add, and a hash of all. Its size does not depend on the number of Nodes.
+ * Publishes which addresses Pods have or may get, in the status of one ClusterNetwork: ranges and
+ * their acceptance, the fewest prefixes that are exact, or 64 prefixes of each family and how many
+ * addresses they add, and a hash of all. Its size does not depend on the number of Nodes.
  *
  * - It is patched only when something changes that it says. A heartbeat of a Node costs no plan.
- * - A range is published before Nodes get subnets from it, if what gives them waits for `Active` ({@link acceptedRanges}). A deleted range, and the subnet of a Node, is published
- *   until no Node uses it, and a range for `graceSeconds` longer.
- * - Create the object, with the consumers that have to accept ranges. One that is deleted is not created again, as its consumers would not be asked any more: with `create` it is.
+ * - A range is published before Nodes get subnets from it, if what gives them waits for `Active`
+ *   ({@link acceptedRanges}). A deleted range, and the subnet of a Node, is published until no Node
+ *   uses it, and a range for `graceSeconds` longer.
+ * - Create the object, with the consumers that have to accept ranges. One that is deleted is not
+ *   created again, as its consumers would not be asked any more: with `create` it is.
  * - An object that can no longer be read counts as it was before.
  *
- * A change of one Node costs O(ranges around its subnets), a plan O(prefixes of `known` + ranges), whatever the number of Nodes. Any number of processes may run it: the status
- * is written for the version that was read.
+ * A change of one Node costs O(ranges around its subnets), a plan O(prefixes of `known` + ranges),
+ * whatever the number of Nodes. Any number of processes may run it: the status is written for the
+ * version that was read.
  *
  * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
  */

@@ -15,7 +15,9 @@ export interface Reading {
 /** The most prefixes of one object that configures ranges. */
 const MAX_PREFIXES = 64
 
-/** Reads prefixes as older fields of stored objects may hold them. Two texts of one prefix are one. */
+/**
+ * Reads prefixes as older fields of stored objects may hold them. Two texts of one prefix are one.
+ */
 export function readPrefixes(about: string, field: string, texts: readonly string[], family?: 4 | 6): Reading {
   const found = new Map<string, Prefix>()
   const problems: ViewProblem[] = []

@@ -38,8 +38,9 @@ export interface KubeProxyContent {
 }
 
 /**
- * The flag `--cluster-cidr` of kube-proxy, which takes one prefix of each family (kubernetes#81675, #78020). Where that is not exact, kube-proxy has to detect local traffic
- * by the subnet of its Node: KEP-2593 requires `NodeCIDR` then.
+ * The flag `--cluster-cidr` of kube-proxy, which takes one prefix of each family (kubernetes#81675,
+ * #78020). Where that is not exact, kube-proxy has to detect local traffic by the subnet of its
+ * Node: KEP-2593 requires `NodeCIDR` then.
  *
  * O(prefixes of `known`), as for every renderer.
  */
@@ -73,7 +74,8 @@ export interface FlannelBackend {
 }
 
 /**
- * `net-conf.json` of flannel, which has one network of each family. A Node gets no lease if its podCIDR is not inside, so the network covers all that is known.
+ * `net-conf.json` of flannel, which has one network of each family. A Node gets no lease if its
+ * podCIDR is not inside, so the network covers all that is known.
  *
  * @param options `backend`: default vxlan
  */
@@ -105,7 +107,8 @@ export interface IpMasqAgentContent {
 const MASQ_CIDR_LIMIT = 64
 
 /**
- * The file `config` of ip-masq-agent: traffic to these ranges is not masqueraded. Its default of the three blocks of RFC 1918 is replaced.
+ * The file `config` of ip-masq-agent: traffic to these ranges is not masqueraded. Its default of
+ * the three blocks of RFC 1918 is replaced.
  *
  * @param options `cidrLimit`: the most entries, at least 2. Default 64
  * @throws IpamError `INVALID_ARGUMENT` for another limit
@@ -129,7 +132,10 @@ export function renderIpMasqAgent(
   }
 }
 
-/** The environment variable `POD_SUBNET` of kindnet: all prefixes, with commas. It is read when kindnet starts. */
+/**
+ * The environment variable `POD_SUBNET` of kindnet: all prefixes, with commas. It is read when
+ * kindnet starts.
+ */
 export function renderKindnet(view: NetworkView): Rendered<{ readonly POD_SUBNET: string }> {
   const POD_SUBNET = RangeSet.prefixes(view.known).map(Prefix.format).join(',')
   if (POD_SUBNET !== '') return { content: { POD_SUBNET }, lost: [] }
@@ -157,9 +163,11 @@ export interface CalicoIPPool {
 const CALICO_BLOCKS = { 4: { standard: 26, longest: 32 }, 6: { standard: 122, longest: 128 } } as const
 
 /**
- * IPPools that make Calico know all ranges, and give no address of them: the subnets are those of Nodes. A destination in any IPPool is not masqueraded.
+ * IPPools that make Calico know all ranges, and give no address of them: the subnets are those of
+ * Nodes. A destination in any IPPool is not masqueraded.
  *
- * @param options `natOutgoing`: whether Calico masquerades traffic from Pods to other destinations. Default true
+ * @param options `natOutgoing`: whether Calico masquerades traffic from Pods to other destinations.
+ * Default true
  */
 export function renderCalico(
   view: NetworkView,
@@ -202,8 +210,9 @@ export interface CiliumOptions {
 }
 
 /**
- * The pool of Cilium's multi-pool mode. Cilium gives Nodes prefixes of one length, so a range that is smaller, or of a family without a length, cannot be in it. Cilium
- * refuses the removal of a range that is in use, which is in `known` too.
+ * The pool of Cilium's multi-pool mode. Cilium gives Nodes prefixes of one length, so a range that
+ * is smaller, or of a family without a length, cannot be in it. Cilium refuses the removal of a
+ * range that is in use, which is in `known` too.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a length that the family does not have
  */
@@ -236,8 +245,9 @@ export interface IpBlockPeer {
 }
 
 /**
- * The peers of a NetworkPolicy rule (`to`, `from`) that select the addresses of Pods. A policy that selects Pods by their labels is better where they are of this cluster:
- * network plugins may not apply an `ipBlock` to Pods.
+ * The peers of a NetworkPolicy rule (`to`, `from`) that select the addresses of Pods. A policy that
+ * selects Pods by their labels is better where they are of this cluster: network plugins may not
+ * apply an `ipBlock` to Pods.
  */
 export function renderNetworkPolicy(view: NetworkView): Rendered<readonly IpBlockPeer[]> {
   const content = RangeSet.prefixes(view.known).map((prefix) => ({ ipBlock: { cidr: Prefix.format(prefix) } }))

@@ -31,7 +31,9 @@ type OwnStatus = Pick<ClusterNetworkStatus, 'observedGeneration'> & {
 export interface NetworkStatus {
   /** The fields that differ. */
   readonly patch: Partial<OwnStatus>
-  /** `details`: only numbers of Nodes and the words of a condition differ, which every Node changes. */
+  /**
+   * `details`: only numbers of Nodes and the words of a condition differ, which every Node changes.
+   */
   readonly change: 'none' | 'details' | 'ranges'
   /** When time alone changes the status: a time limit, or the end of a grace period. */
   readonly nextSeconds: number | undefined
@@ -50,7 +52,10 @@ export interface StatusInput {
   readonly nowMs: number
 }
 
-/** The status of a ClusterNetwork from a view. Its size does not depend on the number of Nodes. O(prefixes of `known` + ranges). */
+/**
+ * The status of a ClusterNetwork from a view. Its size does not depend on the number of Nodes.
+ * O(prefixes of `known` + ranges).
+ */
 export function networkStatus(view: LiveNetworkView, input: StatusInput): NetworkStatus {
   const { network, assigner, nowMs } = input
   const views = [view.ipv4, view.ipv6]
@@ -104,8 +109,9 @@ function plainJson(value: unknown): Json | undefined {
 }
 
 /**
- * The ranges that are published and not in the view any more, for the grace period. A watch of ranges may be ahead of that of Nodes: a Node may have got a subnet of such
- * a range that is not seen yet.
+ * The ranges that are published and not in the view any more, for the grace period. A watch of
+ * ranges may be ahead of that of Nodes: a Node may have got a subnet of such a range that is not
+ * seen yet.
  */
 function leavingRanges(current: readonly NetworkRange[], { network, absences, nowMs }: StatusInput) {
   const present = new Set(current.map(({ prefix }) => Prefix.format(prefix)))
@@ -141,7 +147,10 @@ function familyOf(view: LiveFamilyView, all: RangeSet, ranges: readonly ClusterN
   ]
 }
 
-/** Of all addresses that are known, exactly, and of what becomes of ranges. 64 bits: enough to see a change, and no protection against an attacker. */
+/**
+ * Of all addresses that are known, exactly, and of what becomes of ranges. 64 bits: enough to see a
+ * change, and no protection against an attacker.
+ */
 function hashOf(known: RangeSet, ranges: readonly ClusterNetworkRange[]): string {
   const text = [
     ...RangeSet.prefixes(known).map(Prefix.format),

@@ -5,8 +5,9 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 type RangeSet = RangeSet.RangeSet
 
 /**
- * The exact union of prefixes that come and go. A prefix counts as often as it was added. Adding and removing cost O(length of the prefix); reading the set costs
- * O(ranges of the set) after a change, and what lies in the prefixes that have changed.
+ * The exact union of prefixes that come and go. A prefix counts as often as it was added. Adding
+ * and removing cost O(length of the prefix); reading the set costs O(ranges of the set) after a
+ * change, and what lies in the prefixes that have changed.
  */
 export class PrefixUnion {
   readonly #counts = new PrefixMap<number>()

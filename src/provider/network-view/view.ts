@@ -9,7 +9,9 @@ import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 /** A Node, as far as a view reads it: whole, or trimmed by `keep` of a watch. */
 export type NetworkNode = KubeObject & Pick<Node, 'spec'>
 
-/** Ranges that another component configures: a flag, a field of an object, a pool of another system. */
+/**
+ * Ranges that another component configures: a flag, a field of an object, a pool of another system.
+ */
 export interface NamedRanges {
   /** Names the component or the object: `--cluster-cidr`, `IPPool blue`. */
   readonly name: string
@@ -19,12 +21,18 @@ export interface NamedRanges {
   readonly source?: ObjectRef | undefined
 }
 
-/** What a view is made of. Nothing in it has to be valid: what cannot be read is a {@link ViewProblem}. */
+/**
+ * What a view is made of. Nothing in it has to be valid: what cannot be read is a
+ * {@link ViewProblem}.
+ */
 export interface NetworkViewInput {
   /** All Nodes, those that are being deleted with them. */
   readonly nodes: Iterable<NetworkNode>
   readonly clusterCIDRs: Iterable<ClusterCIDR>
-  /** The ranges that their consumers have accepted, as canonical CIDR. The others are proposed: known, and not to be used yet. Left out: all are accepted. */
+  /**
+   * The ranges that their consumers have accepted, as canonical CIDR. The others are proposed:
+   * known, and not to be used yet. Left out: all are accepted.
+   */
   readonly accepted?: ReadonlySet<string> | undefined
   /** Ranges of Pods that no ClusterCIDR configures. They count as active. */
   readonly extraCIDRs?: readonly NamedRanges[] | undefined
@@ -66,7 +74,10 @@ export interface NodeSubnet {
   readonly owners: readonly string[]
 }
 
-/** What overlaps: the subnet of a Node, a range of Pods, a range of Services, or a pool of another system. */
+/**
+ * What overlaps: the subnet of a Node, a range of Pods, a range of Services, or a pool of another
+ * system.
+ */
 export interface ConflictParty {
   readonly kind: 'node' | 'range' | 'service' | 'pool'
   readonly name: string
@@ -80,7 +91,10 @@ export interface NetworkConflict {
   readonly between: readonly [ConflictParty, ConflictParty]
 }
 
-/** Why a field is not what it should be. `MalformedCIDR`, also of another family than the field, is not read; all other prefixes count as in use. */
+/**
+ * Why a field is not what it should be. `MalformedCIDR`, also of another family than the field, is
+ * not read; all other prefixes count as in use.
+ */
 export type ViewProblemReason =
   | NodeSubnetReason
   /** An object configures more than 64 ranges. The first ones are read. */
@@ -113,9 +127,14 @@ export interface FamilyView {
   readonly conflicts: readonly NetworkConflict[]
   /** There are more conflicts than those listed. */
   readonly hasMoreConflicts: boolean
-  /** All addresses that Pods have or may get: of active, proposed and terminating ranges, and of orphans. `RangeSet.prefixes` gives the fewest prefixes of it. */
+  /**
+   * All addresses that Pods have or may get: of active, proposed and terminating ranges, and of
+   * orphans. `RangeSet.prefixes` gives the fewest prefixes of it.
+   */
   readonly known: RangeSet
-  /** At most `max` prefixes that cover `known`, and how many addresses of other networks they add. */
+  /**
+   * At most `max` prefixes that cover `known`, and how many addresses of other networks they add.
+   */
   summary(max: number): Cover
 }
 

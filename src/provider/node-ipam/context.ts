@@ -16,7 +16,10 @@ export interface RangeFacts {
   readonly prefixes: readonly Prefix[]
 }
 
-/** What node IPAM watches: `ranges` where ClusterCIDRs give the ranges, `services` where ServiceCIDRs are watched. */
+/**
+ * What node IPAM watches: `ranges` where ClusterCIDRs give the ranges, `services` where
+ * ServiceCIDRs are watched.
+ */
 export type NodeIPAMWatches = {
   readonly nodes: typeof nodeWatch
   readonly ranges?: Watch<RangeFacts>
@@ -39,7 +42,10 @@ export interface NodeIPAMState {
 
 export interface Reservation extends SubnetReservation {
   readonly subnets: readonly Prefix[]
-  /** When this controller has first seen that it is for another one to patch the Node, in milliseconds since 1970. */
+  /**
+   * When this controller has first seen that it is for another one to patch the Node, in
+   * milliseconds since 1970.
+   */
   sinceMs?: number
 }
 
@@ -57,7 +63,10 @@ export function serviceKey(name: string): string {
   return `ServiceCIDR ${name}`
 }
 
-/** The keys of the Nodes for which no subnets were free, the oldest first. Not those whose patch is refused: they would wake each other without end. */
+/**
+ * The keys of the Nodes for which no subnets were free, the oldest first. Not those whose patch is
+ * refused: they would wake each other without end.
+ */
 export function waitingNodes({ cache: { nodes }, state: { waiting } }: NodeIPAMContext): readonly string[] {
   if (waiting.size === 0) return []
   const open = nodes.by('bare', 'yes').filter(({ name }) => waiting.has(name))
@@ -70,7 +79,10 @@ export interface EventCause {
   readonly message: string
 }
 
-/** Which Events were sent and are still true: one for each key, reason and cause. A cause that has ended and comes back is told again. */
+/**
+ * Which Events were sent and are still true: one for each key, reason and cause. A cause that has
+ * ended and comes back is told again.
+ */
 export class SentEvents {
   readonly #causes = new Map<string, Map<string, string>>()
 

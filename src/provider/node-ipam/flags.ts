@@ -9,7 +9,10 @@ export const DEFAULT_CLUSTER_CIDR = 'default-cluster-cidr'
 /** The lengths of subnets that kube-controller-manager takes where no flag says otherwise. */
 const DEFAULT_LENGTH = { 4: 24, 6: 64 } as const
 
-/** Flags of kube-controller-manager about the subnets of Nodes, with their texts as they are on its command line. */
+/**
+ * Flags of kube-controller-manager about the subnets of Nodes, with their texts as they are on its
+ * command line.
+ */
 export interface NodeIPAMFlags {
   /** `--allocate-node-cidrs`. */
   readonly allocateNodeCIDRs?: boolean | undefined
@@ -69,7 +72,8 @@ export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
 }
 
 /**
- * The range that kube-controller-manager makes of its flags: a Node gets one subnet of each cluster CIDR, in their order. IPv6 ranges have at most 65,536 subnets.
+ * The range that kube-controller-manager makes of its flags: a Node gets one subnet of each cluster
+ * CIDR, in their order. IPv6 ranges have at most 65,536 subnets.
  *
  * @param nodeMaskSizes the length of a subnet of each
  */
@@ -100,8 +104,9 @@ export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readon
 }
 
 /**
- * The spec of the ClusterCIDR `default-cluster-cidr` that node-ipam-controller makes of flags, with its rule for the host bits that both families share: those of IPv4
- * if they are from 4 to those of IPv6, else those of IPv6 if they are from 4 to 32.
+ * The spec of the ClusterCIDR `default-cluster-cidr` that node-ipam-controller makes of flags, with
+ * its rule for the host bits that both families share: those of IPv4 if they are from 4 to those of
+ * IPv6, else those of IPv6 if they are from 4 to 32.
  */
 export function defaultClusterCIDR({
   clusterCIDRs,

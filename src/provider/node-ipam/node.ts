@@ -21,7 +21,8 @@ export interface NodeFacts {
 }
 
 /**
- * The Nodes, without what takes their space. A heartbeat leads to the same facts, and so to no plan.
+ * The Nodes, without what takes their space. A heartbeat leads to the same facts, and so to no
+ * plan.
  */
 export const nodeWatch: TrimmedWatch<NodeFacts> = {
   ...Node.info,

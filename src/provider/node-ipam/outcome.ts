@@ -11,7 +11,8 @@ export type NodeIPAMOutcome = NodeOutcome | RangeOutcome | ServiceOutcome | Rese
  * - `ready`: it has subnets, and nothing is wrong with them
  * - `waiting`: no range has free subnets for it (`CIDRNotAvailable`)
  * - `notOwned`: a subnet of it is in no range (`CIDRNotOwned`)
- * - `conflict`: a subnet of it overlaps one of another Node or a service range, or its fields contradict each other (`CIDRConflict`)
+ * - `conflict`: a subnet of it overlaps one of another Node or a service range, or its fields
+ *   contradict each other (`CIDRConflict`)
  * - `deleting`: it is being deleted, and gets none
  * - `failed`: the store has refused the patch (`CIDRAssignmentFailed`)
  * - `unreadable`: it cannot be parsed; what can be read of its `podCIDRs` is in use
@@ -26,7 +27,10 @@ export type NodeOutcome =
     }
   | { readonly kind: 'ready' | 'waiting' | 'deleting' | 'failed' | 'unreadable'; readonly message: string }
 
-/** What is wrong with subnets that a Node has. They stay as they are: a Node keeps its subnets for its life. */
+/**
+ * What is wrong with subnets that a Node has. They stay as they are: a Node keeps its subnets for
+ * its life.
+ */
 export interface SubnetProblem {
   readonly reason: 'CIDRNotOwned' | 'CIDRConflict'
   readonly message: string
@@ -49,7 +53,10 @@ export interface RangeOutcome {
   readonly nodes?: readonly string[] | undefined
 }
 
-/** What a plan means for a ServiceCIDR: `invalid` if a range of it cannot be read (`InvalidServiceCIDR`). The others are given to no Node. */
+/**
+ * What a plan means for a ServiceCIDR: `invalid` if a range of it cannot be read
+ * (`InvalidServiceCIDR`). The others are given to no Node.
+ */
 export interface ServiceOutcome {
   readonly kind: 'excluded' | 'invalid'
   readonly message: string
@@ -61,7 +68,8 @@ export interface ServiceOutcome {
  * - `reserving`: entries are added or removed
  * - `reserved`: there is nothing to change
  * - `behind`: the watch of Nodes has to catch up first
- * - `unreadable`: it cannot be parsed, or is being deleted without the finalizer that keeps it, and no Node gets subnets
+ * - `unreadable`: it cannot be parsed, or is being deleted without the finalizer that keeps it, and
+ *   no Node gets subnets
  */
 export type ReservationOutcome =
   | {

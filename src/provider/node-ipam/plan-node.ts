@@ -94,7 +94,9 @@ function planReserved(
   return { outcome: { kind: 'assigned', message, node: name, choice }, effects: [assign(object, choice)] }
 }
 
-/** Both fields in one patch, on the condition that the Node has no subnets: they can be set once. */
+/**
+ * Both fields in one patch, on the condition that the Node has no subnets: they can be set once.
+ */
 function assign(node: TrimmedObject, { range, subnets }: SubnetChoice): JsonPatchEffect {
   const podCIDRs = subnets.map(Prefix.format)
   const patch = [
@@ -104,7 +106,10 @@ function assign(node: TrimmedObject, { range, subnets }: SubnetChoice): JsonPatc
   return patchIfFields(node, { 'spec.podCIDRs': null }, patch, `the Node has no subnets; these are free in ${range}`)
 }
 
-/** Why no range has subnets for a Node. Says how many subnets a range has in all: a /24 cut into /24 has one. */
+/**
+ * Why no range has subnets for a Node. Says how many subnets a range has in all: a /24 cut into /24
+ * has one.
+ */
 function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): string {
   const ranges = state.subnets.rangesFor(node)
   if (ranges.length > 0 && !ranges.some((range) => state.subnets.isOpen(range))) {
@@ -128,7 +133,8 @@ function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): strin
 }
 
 /**
- * The subnets of a Node that overlap those of others, or else what contradicts itself in its fields.
+ * The subnets of a Node that overlap those of others, or else what contradicts itself in its
+ * fields.
  *
  * @param kind of the others. Left out: all
  */
@@ -154,7 +160,10 @@ function conflictOf(
   return { reason: 'CIDRConflict', message: `Node ${name}: ${listed(all, '; ')}`, subnets: shared }
 }
 
-/** The subnets of a Node that are in no range: neither in one that gives subnets, nor in any other one that exists. */
+/**
+ * The subnets of a Node that are in no range: neither in one that gives subnets, nor in any other
+ * one that exists.
+ */
 function orphansOf({ name, subnets }: NodeFacts, { cache, state }: NodeIPAMContext): SubnetProblem | undefined {
   const isKnown = (subnet: Prefix) => {
     for (const { prefixes } of cache.ranges ?? []) if (isWithin(subnet, prefixes)) return true

@@ -22,9 +22,10 @@ export interface NodeIPAMDecision {
 }
 
 /**
- * What is to be done about all ClusterCIDRs and Nodes: the plans that a {@link nodeIPAM} planner makes which has just been started, first those of ClusterCIDRs, then
- * those of Nodes, the oldest object first. No two of them give one subnet. Nodes are planned as if the plans of
- * ClusterCIDRs were carried out, which add finalizers: carry these out first. O(objects x ranges).
+ * What is to be done about all ClusterCIDRs and Nodes: the plans that a {@link nodeIPAM} planner
+ * makes which has just been started, first those of ClusterCIDRs, then those of Nodes, the oldest
+ * object first. No two of them give one subnet. Nodes are planned as if the plans of ClusterCIDRs
+ * were carried out, which add finalizers: carry these out first. O(objects x ranges).
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

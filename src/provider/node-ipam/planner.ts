@@ -29,26 +29,44 @@ export interface NodeIPAMOptions {
   readonly order?: RangeOrder | undefined
   /** Prefixes of which no Node gets a part: the ranges of services. Default: none. */
   readonly serviceCIDRs?: readonly Prefix[] | undefined
-  /** Whether the ranges of all ServiceCIDR objects are such prefixes as well: from Kubernetes 1.33 on. Default false. */
+  /**
+   * Whether the ranges of all ServiceCIDR objects are such prefixes as well: from Kubernetes 1.33
+   * on. Default false.
+   */
   readonly watchServiceCIDRs?: boolean | undefined
-  /** The spec of a ClusterCIDR `default-cluster-cidr`, made if there is none: {@link defaultClusterCIDR}. Default: none. */
+  /**
+   * The spec of a ClusterCIDR `default-cluster-cidr`, made if there is none:
+   * {@link defaultClusterCIDR}. Default: none.
+   */
   readonly defaultClusterCIDR?: ClusterCIDRSpec | undefined
-  /** A range in place of ClusterCIDRs, as kube-controller-manager has one: {@link flagRange}. ClusterCIDRs are not watched then. */
+  /**
+   * A range in place of ClusterCIDRs, as kube-controller-manager has one: {@link flagRange}.
+   * ClusterCIDRs are not watched then.
+   */
   readonly range?: NodeRange | undefined
   /**
-   * Name of a ClusterNetwork. Nodes get subnets only of ranges that are `Active` in its status, so that every component knows a range before it is used. Default: none, and
-   * ranges are used at once.
+   * Name of a ClusterNetwork. Nodes get subnets only of ranges that are `Active` in its status, so
+   * that every component knows a range before it is used. Default: none, and ranges are used at
+   * once.
    */
   readonly network?: string | undefined
-  /** For several processes that give subnets at the same time. Default: one process at a time gives them. */
+  /**
+   * For several processes that give subnets at the same time. Default: one process at a time gives
+   * them.
+   */
   readonly shared?: SharedNodeIPAM | undefined
   /** Where the search in each range begins: a hint. Default: at the first subnet. */
   readonly cursors?: SubnetCursors | undefined
 }
 
-/** Node IPAM as a {@link Planner}: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`. */
+/**
+ * Node IPAM as a {@link Planner}: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`.
+ */
 export interface NodeIPAMPlanner extends DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState> {
-  /** What is in use: subnets of Nodes, also those that are about to be written, and service ranges. In the order of their prefixes. O(n log n). */
+  /**
+   * What is in use: subnets of Nodes, also those that are about to be written, and service ranges.
+   * In the order of their prefixes. O(n log n).
+   */
   entries(): readonly LedgerEntry<SubnetHolder>[]
 }
 
@@ -64,16 +82,22 @@ const rangeWatch: Watch<RangeFacts> = {
 /**
  * Gives Nodes the subnets of their Pods, from ClusterCIDRs, or from a range of flags.
  *
- * - A Node gets one subnet of each family of a range, or none: in one patch, on the condition that it has none.
+ * - A Node gets one subnet of each family of a range, or none: in one patch, on the condition that
+ *   it has none.
  * - A subnet is in use until the Node object does not exist any more, whatever its labels say.
- * - A ClusterCIDR gives subnets when it has its finalizer, and none when it is being deleted. It keeps its finalizer while a subnet of a Node overlaps it.
- * - A Node that waits is planned again after each release of a subnet, when a range is added or changed, and when its labels change.
+ * - A ClusterCIDR gives subnets when it has its finalizer, and none when it is being deleted. It
+ *   keeps its finalizer while a subnet of a Node overlaps it.
+ * - A Node that waits is planned again after each release of a subnet, when a range is added or
+ *   changed, and when its labels change.
  *
- * Which subnets are in use is read from the Nodes alone, so that a restart loses nothing. One process at a time may run it: elect a leader, or use `shared`.
+ * Which subnets are in use is read from the Nodes alone, so that a restart loses nothing. One
+ * process at a time may run it: elect a leader, or use `shared`.
  *
- * A change of a Node costs O(ranges), and wakes the Nodes that wait when it releases a subnet. A plan costs O(ranges x log ranges), whatever their size.
+ * A change of a Node costs O(ranges), and wakes the Nodes that wait when it releases a subnet. A
+ * plan costs O(ranges x log ranges), whatever their size.
  *
- * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
+ * @see
+ * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
  */
 export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
   const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options

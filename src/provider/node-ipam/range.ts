@@ -14,12 +14,18 @@ export interface SubnetSpace {
   readonly length: number
 }
 
-/** A range that Nodes get subnets from: what a ClusterCIDR, or the flags of kube-controller-manager, say. */
+/**
+ * A range that Nodes get subnets from: what a ClusterCIDR, or the flags of kube-controller-manager,
+ * say.
+ */
 export interface NodeRange {
   readonly name: string
   /** A Node gets one subnet of each, in this order, or none at all. */
   readonly spaces: readonly SubnetSpace[]
-  /** How closely it selects a Node: 0 if it does not. `undefined`: it is for every Node, behind those that select it. */
+  /**
+   * How closely it selects a Node: 0 if it does not. `undefined`: it is for every Node, behind
+   * those that select it.
+   */
   readonly score: ((node: SelectableNode) => number) | undefined
   /** The selector as upstream writes it. */
   readonly selectorText: string
@@ -35,8 +41,9 @@ export type ReadRange =
   | { readonly ok: false; readonly problem: string }
 
 /**
- * Reads a ClusterCIDR as a range. It is stricter than what upstream's manifest admits: `perNodeHostBits` has to fit each family, an empty list of terms is no selector.
- * It is laxer than upstream's validation, which refuses fewer than 4 host bits. O(size of the selector).
+ * Reads a ClusterCIDR as a range. It is stricter than what upstream's manifest admits:
+ * `perNodeHostBits` has to fit each family, an empty list of terms is no selector. It is laxer than
+ * upstream's validation, which refuses fewer than 4 host bits. O(size of the selector).
  */
 export function readRange({ metadata: { name }, spec }: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
   const { perNodeHostBits, nodeSelector } = spec
@@ -70,7 +77,10 @@ export function rangeOf(name: string, spaces: readonly SubnetSpace[], selector?:
   }
 }
 
-/** The prefixes that an object names as a ClusterCIDR does, host bits cleared, without those that cannot be read. */
+/**
+ * The prefixes that an object names as a ClusterCIDR does, host bits cleared, without those that
+ * cannot be read.
+ */
 export function rangePrefixes({ spec }: KubeObject): readonly Prefix[] {
   const { ipv4, ipv6 } = (spec ?? {}) as { readonly [key: string]: unknown }
   return [ipv4, ipv6].flatMap((text) => {
@@ -96,7 +106,9 @@ function spaceOf(family: Family, text: string, perNodeHostBits: number): SubnetS
   return subnetSpace(read.value, Address.bitsOf(family) - perNodeHostBits)
 }
 
-/** All requirements of a selector, sorted by key, as `labels.Selector` of apimachinery writes them. */
+/**
+ * All requirements of a selector, sorted by key, as `labels.Selector` of apimachinery writes them.
+ */
 function selectorText({ nodeSelectorTerms }: NodeSelector): string {
   const requirements = nodeSelectorTerms.flatMap(({ matchExpressions = [], matchFields = [] }) => [
     ...matchExpressions,

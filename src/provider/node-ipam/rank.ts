@@ -8,8 +8,8 @@ import { compareText, type NodeRange, readRange } from './range.js'
  * How ranges are put in order.
  *
  * - `numeric`: prefixes by address, and ranges without a selector by the same rules as others
- * - `upstream`: as node-ipam-controller does, prefixes by their text (`10.10.0.0/16` before `9.0.0.0/16`), and ranges without a selector in the order in which
- *   they were made
+ * - `upstream`: as node-ipam-controller does, prefixes by their text (`10.10.0.0/16` before
+ *   `9.0.0.0/16`), and ranges without a selector in the order in which they were made
  */
 export type RangeOrder = 'numeric' | 'upstream'
 
@@ -22,18 +22,21 @@ export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBi
 }
 
 /**
- * Orders two ranges that select one Node, the one to try first below 0. The first difference counts: more requirements that the Node meets (P0), fewer subnets in all
- * (P1), fewer addresses a subnet (P2), the text of the selector (P3), the prefix (P4).
+ * Orders two ranges that select one Node, the one to try first below 0. The first difference
+ * counts: more requirements that the Node meets (P0), fewer subnets in all (P1), fewer addresses a
+ * subnet (P2), the text of the selector (P3), the prefix (P4).
  *
- * @see https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
+ * @see
+ * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
  */
 export function compareRanges(left: RankedRange, right: RankedRange, order: RangeOrder = 'numeric'): number {
   return right.score - left.score || compareFixed(left, right, order)
 }
 
 /**
- * The ranges that a Node can get its subnets from, the one to try first at the front: those that select it by {@link compareRanges}, then those without a selector.
- * Ranges that are being deleted and ranges that cannot be used ({@link readRange}) are left out. O(n log n).
+ * The ranges that a Node can get its subnets from, the one to try first at the front: those that
+ * select it by {@link compareRanges}, then those without a selector. Ranges that are being deleted
+ * and ranges that cannot be used ({@link readRange}) are left out. O(n log n).
  *
  * @param clusterCIDRs in any order
  */
@@ -58,7 +61,10 @@ export function inFixedOrder(ranges: readonly NodeRange[], order: RangeOrder): r
   return [...selecting.sort(compare), ...(order === 'numeric' ? others.sort(compare) : others)]
 }
 
-/** The ranges for a Node, of those that are in their fixed order. O(n) and a sort of those that select it. */
+/**
+ * The ranges for a Node, of those that are in their fixed order. O(n) and a sort of those that
+ * select it.
+ */
 export function rankFor(node: SelectableNode, ranges: readonly NodeRange[]): readonly NodeRange[] {
   const selecting: { readonly range: NodeRange; readonly score: number }[] = []
   const others: NodeRange[] = []

@@ -16,11 +16,17 @@ import { openRange, parsedOf, wakesOfRelease } from './wakes.js'
 
 /** Several controllers that give subnets at the same time. */
 export interface SharedNodeIPAM {
-  /** Name of the SubnetReservations that they share. It is created if it does not exist. Default `node-ipam`. */
+  /**
+   * Name of the SubnetReservations that they share. It is created if it does not exist. Default
+   * `node-ipam`.
+   */
   readonly name?: string | undefined
   /** Names this controller: another one for each process. */
   readonly identity: string
-  /** After this time a controller patches a Node for which another controller has made an entry. 1 to 3,600. Default 10. */
+  /**
+   * After this time a controller patches a Node for which another controller has made an entry. 1
+   * to 3,600. Default 10.
+   */
   readonly takeOverSeconds?: number | undefined
 }
 
@@ -45,7 +51,10 @@ export function reservationsKey(name: string): string {
   return `SubnetReservations ${name}`
 }
 
-/** Takes the entries in, and wakes the Nodes whose entry has changed, and what waits: for the subnets of entries that were removed, or for ranges to be ended. */
+/**
+ * Takes the entries in, and wakes the Nodes whose entry has changed, and what waits: for the
+ * subnets of entries that were removed, or for ranges to be ended.
+ */
 export function wakesOfReservations({ now }: Delta<SubnetReservations>, context: NodeIPAMContext): readonly string[] {
   const { reservations, subnets } = context.state
   const entries = new Map((parsedOf(now)?.spec.entries ?? []).map((entry) => [entry.node, entry]))
@@ -85,7 +94,10 @@ function endRanges(uids: readonly string[], context: NodeIPAMContext): readonly 
   return changed.map(({ object }) => rangeKey(object.metadata.name))
 }
 
-/** Whether no controller can give subnets of a ClusterCIDR any more, and all that were given are known here: it is ended, and the watch of Nodes is as far. */
+/**
+ * Whether no controller can give subnets of a ClusterCIDR any more, and all that were given are
+ * known here: it is ended, and the watch of Nodes is as far.
+ */
 export function isEnded({ metadata }: KubeObject, { name }: ReadShared, { cache, state }: NodeIPAMContext): boolean {
   const reservations = cache.reservations?.get(name)
   if (reservations === undefined || !state.ended.has(metadata.uid ?? '')) return false
@@ -99,14 +111,18 @@ function isSameEntry(entry: SubnetReservation | undefined, known: SubnetReservat
 }
 
 /**
- * Reserves subnets for the Nodes that wait, and removes what is done, in one write on the version of the object. Why no subnet is given twice:
+ * Reserves subnets for the Nodes that wait, and removes what is done, in one write on the version
+ * of the object. Why no subnet is given twice:
  *
- * 1. An entry is made from all entries of that version, and from the subnets of all Nodes up to `nodesVersion`: the subnets of a Node whose entry was removed are known.
- * 2. A Node is patched with the subnets of its entry alone, on the condition that it has none, and for its uid.
- * 3. An entry is removed when the Node has subnets or does not exist any more. A patch for it that arrives later does nothing.
+ * 1. An entry is made from all entries of that version, and from the subnets of all Nodes up to
+ *    `nodesVersion`: the subnets of a Node whose entry was removed are known.
+ * 2. A Node is patched with the subnets of its entry alone, on the condition that it has none, and
+ *    for its uid.
+ * 3. An entry is removed when the Node has subnets or does not exist any more. A patch for it that
+ *    arrives later does nothing.
  *
- * And why no ClusterCIDR loses its finalizer while a Node has a subnet of it: its uid is added to `ended` first, and no entry that is written on that version, or a later one,
- * is of it.
+ * And why no ClusterCIDR loses its finalizer while a Node has a subnet of it: its uid is added to
+ * `ended` first, and no entry that is written on that version, or a later one, is of it.
  */
 export function planReservations(
   name: string,

@@ -17,14 +17,18 @@ export interface SubnetChoice {
   readonly subnets: readonly Prefix[]
 }
 
-/** Where the search in each range begins: behind what was given last. By the name of the range and the number of the space. A hint, and never the truth. */
+/**
+ * Where the search in each range begins: behind what was given last. By the name of the range and
+ * the number of the space. A hint, and never the truth.
+ */
 export type SubnetCursors = Map<string, Address>
 
 const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
 
 /**
- * Which subnets are in use, and which one is next. One map of what is in use is shared by all ranges: a subnet is free if it overlaps no subnet of a Node, none that is
- * about to be written, and no service range, whichever range these came from. Nothing of the size of a range is built.
+ * Which subnets are in use, and which one is next. One map of what is in use is shared by all
+ * ranges: a subnet is free if it overlaps no subnet of a Node, none that is about to be written,
+ * and no service range, whichever range these came from. Nothing of the size of a range is built.
  */
 export class NodeSubnets {
   readonly ledger = new Ledger<SubnetHolder>({ space: EVERYTHING })
@@ -42,14 +46,18 @@ export class NodeSubnets {
   }
 
   /**
-   * Records the subnets of a Node in place of those that it had of the same sort. `pending`: a plan is about to write them; `reserved`: there is an entry for them. O(subnets).
+   * Records the subnets of a Node in place of those that it had of the same sort. `pending`: a plan
+   * is about to write them; `reserved`: there is an entry for them. O(subnets).
    */
   setNode(name: string, subnets: readonly Prefix[], sort: 'held' | 'pending' | 'reserved' = 'held'): void {
     const reason = sort === 'held' ? 'held' : 'pending'
     this.#setAll(`${sort} Node ${name}`, subnets, reason, { key: `Node ${name}`, kind: 'Node', name })
   }
 
-  /** Only ranges of which all prefixes are among these texts give subnets; `undefined`: all ranges do. */
+  /**
+   * Only ranges of which all prefixes are among these texts give subnets; `undefined`: all ranges
+   * do.
+   */
   setOpen(cidrs: ReadonlySet<string> | undefined): void {
     this.#open = cidrs
   }
@@ -59,7 +67,10 @@ export class NodeSubnets {
     return spaces.every(({ prefix }) => this.#open?.has(Prefix.format(prefix)) ?? true)
   }
 
-  /** Records the service ranges of a ServiceCIDR, or of the options under the name `''`. Without prefixes: they do not exist any more. */
+  /**
+   * Records the service ranges of a ServiceCIDR, or of the options under the name `''`. Without
+   * prefixes: they do not exist any more.
+   */
   setServiceRange(name: string, prefixes: readonly Prefix[]): void {
     const key = name === '' ? 'the service ranges' : `ServiceCIDR ${name}`
     this.#setAll(key, prefixes, 'foreign', { key, kind: 'ServiceCIDR', name })
@@ -94,7 +105,10 @@ export class NodeSubnets {
     return [...this.#ranges.values()]
   }
 
-  /** The subnets for a Node, or `undefined` if no range has a free one of each of its spaces, or the first that has gives none yet. Changes nothing. O(ranges x log ranges). */
+  /**
+   * The subnets for a Node, or `undefined` if no range has a free one of each of its spaces, or the
+   * first that has gives none yet. Changes nothing. O(ranges x log ranges).
+   */
   choose(node: Pick<NodeFacts, 'metadata'>): SubnetChoice | undefined {
     for (const range of this.rangesFor(node)) {
       const subnets = this.isOpen(range) ? this.#next(range) : undefined

@@ -7,7 +7,10 @@ import { type NodeIPAMContext, nodeKey, type RangeFacts, rangeKey, serviceKey, w
 import type { NodeFacts } from './node.js'
 import type { ServiceFacts } from './service-range.js'
 
-/** The Node, Nodes that share a subnet with it, and after a release those that wait for one: Nodes, and ranges that are being deleted. */
+/**
+ * The Node, Nodes that share a subnet with it, and after a release those that wait for one: Nodes,
+ * and ranges that are being deleted.
+ */
 export function wakesOfNode(
   { ref, before, now }: Delta<NodeFacts, TrimmedObject>,
   context: NodeIPAMContext,
@@ -28,7 +31,9 @@ export function wakesOfNode(
   return keys
 }
 
-/** What waits for subnets that are not in use any more: Nodes, and ranges that are being deleted. */
+/**
+ * What waits for subnets that are not in use any more: Nodes, and ranges that are being deleted.
+ */
 export function wakesOfRelease(released: readonly Prefix[], context: NodeIPAMContext): readonly string[] {
   if (released.length === 0) return []
   const keys = [...waitingNodes(context)]

@@ -55,7 +55,10 @@ export function planAttach(view: ServerView): Plan<FloatingServerOutcome> {
   return planWaiting(view, claims, resolution, effects)
 }
 
-/** Ends a server for which its pool has no address. What is asked for it is taken back by the next plan. */
+/**
+ * Ends a server for which its pool has no address. What is asked for it is taken back by the next
+ * plan.
+ */
 function planFailure(view: ServerView, message: string): Plan<FloatingServerOutcome> {
   const update = { type: FLOATING_ADDRESS_CONDITION, status: 'False', reason: POOL_EXHAUSTED_REASON, message } as const
   const event = eventAbout(view.server, { type: 'Warning', reason: POOL_EXHAUSTED_REASON, message })
@@ -157,7 +160,10 @@ function planBound(
   })
 }
 
-/** Says what is wrong in the cloud, and looks again after a while: nothing else tells when it is put right. */
+/**
+ * Says what is wrong in the cloud, and looks again after a while: nothing else tells when it is put
+ * right.
+ */
 function planProblem(
   view: ServerView,
   message: string,

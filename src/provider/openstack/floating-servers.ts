@@ -26,18 +26,25 @@ import { clusterNameOf, conditionEffects, errorCondition, type ServerRules, type
 
 export interface FloatingServersOptions {
   /**
-   * What becomes of a server whose pool has no address. `wait`: it gets the next one. `fail`: its condition says `FloatingIPPoolExhausted` for good, and its claim is deleted.
-   * Default `wait`.
+   * What becomes of a server whose pool has no address. `wait`: it gets the next one. `fail`: its
+   * condition says `FloatingIPPoolExhausted` for good, and its claim is deleted. Default `wait`.
    */
   readonly onExhausted?: 'wait' | 'fail' | undefined
   /**
-   * When the claim of a server that is being deleted is released. `detached`: as soon as the address is detached from its instance. `instanceGone`: when the instance has no ports any
-   * more, too, for hosts whose instances are deleted by another controller. Default `detached`.
+   * When the claim of a server that is being deleted is released. `detached`: as soon as the
+   * address is detached from its instance. `instanceGone`: when the instance has no ports any more,
+   * too, for hosts whose instances are deleted by another controller. Default `detached`.
    */
   readonly releaseWhen?: 'detached' | 'instanceGone' | undefined
-  /** After how long the cloud is asked again whether a server still has its address, in seconds, from 10 to 86,400. Default 600. */
+  /**
+   * After how long the cloud is asked again whether a server still has its address, in seconds,
+   * from 10 to 86,400. Default 600.
+   */
   readonly checkSeconds?: number | undefined
-  /** How long a call to the cloud may take, in seconds, from 1 to 60: after that it has no effect any more. Default 60. */
+  /**
+   * How long a call to the cloud may take, in seconds, from 1 to 60: after that it has no effect
+   * any more. Default 60.
+   */
   readonly callSeconds?: number | undefined
 }
 
@@ -62,14 +69,19 @@ type ServerContext = PlannerContext<ServerWatches, ServerAnswers>
 export type FloatingServersPlanner = DefinedPlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>
 
 /**
- * Floating IPs for servers that name a pool: the machine side of cluster-api-provider-openstack, without the machines.
+ * Floating IPs for servers that name a pool: the machine side of cluster-api-provider-openstack,
+ * without the machines.
  *
- * - A server gets a finalizer, and a claim in the dialect `capo`. Its condition says what it waits for.
- * - The address is attached to the first port that has a way to its network, when the server has an instance: `status.instanceID`. One that is attached elsewhere is left there.
+ * - A server gets a finalizer, and a claim in the dialect `capo`. Its condition says what it waits
+ *   for.
+ * - The address is attached to the first port that has a way to its network, when the server has an
+ *   instance: `status.instanceID`. One that is attached elsewhere is left there.
  * - At deletion the address is detached first, then the claim loses its finalizer, then the server.
- * - A claim of its name that is another's is never used and never changed. A server or Cluster that is paused has no effects.
+ * - A claim of its name that is another's is never used and never changed. A server or Cluster that
+ *   is paused has no effects.
  *
- * It makes the calls of a `ServerCloud`: {@link serverCloudCaller} carries them out. Any number of processes may run it. An event costs O(claims of the server).
+ * It makes the calls of a `ServerCloud`: {@link serverCloudCaller} carries them out. Any number of
+ * processes may run it. An event costs O(claims of the server).
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example

@@ -33,10 +33,12 @@ export type FloatingIPStep =
 const TAGS = 'standard-attr-tag'
 
 /**
- * What has to be done next so that there is a floating IP: one that is there already is used. Whether the cloud can tag is asked before one is created, so that none is left
- * without its tags. O(listed).
+ * What has to be done next so that there is a floating IP: one that is there already is used.
+ * Whether the cloud can tag is asked before one is created, so that none is left without its tags.
+ * O(listed).
  *
- * Source: `GetOrCreateFloatingIP` of cluster-api-provider-openstack, pkg/cloud/services/networking/floatingip.go.
+ * Source: `GetOrCreateFloatingIP` of cluster-api-provider-openstack,
+ * pkg/cloud/services/networking/floatingip.go.
  *
  * @example
  * getOrCreateFloatingIP({ address: '203.0.113.1' }) // { kind: 'list', address: '203.0.113.1' }

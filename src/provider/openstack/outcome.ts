@@ -13,10 +13,12 @@ import type { ConsumerState } from '../consumer/table.js'
  * - `bound`: its claim has an address, and it has no instance yet
  * - `attaching`: the cloud is asked about its address, or to attach it
  * - `attached`: its instance has the address
- * - `conflict`: its claim cannot be used, or its floating IP is attached elsewhere. Nothing is done to either
+ * - `conflict`: its claim cannot be used, or its floating IP is attached elsewhere. Nothing is done
+ *   to either
  * - `error`: the cloud does not know the floating IP, has no port for it, or has refused a call
  * - `failed`: the pool had no address, and the policy is `fail`. It gets none any more
- * - `detaching`: its claim is about to be released, and the cloud is asked to detach the address first
+ * - `detaching`: its claim is about to be released, and the cloud is asked to detach the address
+ *   first
  * - `holding`: its claim is about to be released, and its instance may still use the address
  * - `released`: its claim is released when the effects are done
  * - `unreadable`: it, its claim or its Cluster cannot be parsed

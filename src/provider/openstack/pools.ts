@@ -46,8 +46,9 @@ export type FloatingIPPoolsOptions = Pick<
 const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
 
 /**
- * The provider of OpenStackFloatingIPPool objects: floating IPs of OpenStack for claims of Cluster API. In place of the pool controller of
- * cluster-api-provider-openstack, with its finalizers, conditions and tags.
+ * The provider of OpenStackFloatingIPPool objects: floating IPs of OpenStack for claims of Cluster
+ * API. In place of the pool controller of cluster-api-provider-openstack, with its finalizers,
+ * conditions and tags.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

@@ -51,8 +51,9 @@ export type PortAddresses =
   | { readonly ok: false; readonly problems: readonly PortAddressProblem[] }
 
 /**
- * `fixed_ips` of the ports of a server, from its claims instead of DHCP: one port for each device, in the order of the claims. Data only: no port is created. All that is
- * wrong is reported at once. O(claims * subnets).
+ * `fixed_ips` of the ports of a server, from its claims instead of DHCP: one port for each device,
+ * in the order of the claims. Data only: no port is created. All that is wrong is reported at once.
+ * O(claims * subnets).
  *
  * @example
  * portAddresses([], [{ id: 's1', cidr: '10.0.0.0/24' }]) // { ok: true, ports: [] }
@@ -123,7 +124,10 @@ function fixedIPOf(
   return { subnet_id: subnet.id, ip_address }
 }
 
-/** Network and broadcast address are no hosts in IPv4, but for a /31 and a /32 (RFC 3021); in IPv6 the first address is that of the routers (RFC 4291, 2.6.1). */
+/**
+ * Network and broadcast address are no hosts in IPv4, but for a /31 and a /32 (RFC 3021); in IPv6
+ * the first address is that of the routers (RFC 4291, 2.6.1).
+ */
 function isHost(address: Address.Address, prefix: Prefix.Prefix): boolean {
   const bits = Address.bitsOf(address.family)
   if (bits - prefix.length <= 1) return true

@@ -8,10 +8,11 @@ export type PortChoice =
   | { readonly ok: false; readonly reason: 'NoPorts' | 'NoRouter'; readonly message: string }
 
 /**
- * The port of a server that a floating IP can be attached to: the first one with a subnet that is connected to a router whose gateway is on the network of the
- * floating IP. O(ports * routers).
+ * The port of a server that a floating IP can be attached to: the first one with a subnet that is
+ * connected to a router whose gateway is on the network of the floating IP. O(ports * routers).
  *
- * Source: `GetPortForExternalNetwork` of cluster-api-provider-openstack, pkg/cloud/services/networking/port.go.
+ * Source: `GetPortForExternalNetwork` of cluster-api-provider-openstack,
+ * pkg/cloud/services/networking/port.go.
  *
  * @returns `NoPorts`: the server has none. `NoRouter`: none of its ports has a way to the network
  * @example
@@ -78,7 +79,10 @@ export function attachment(address: string, { addresses, ports, routers, floatin
   }
 }
 
-/** The floating IP that has to be detached from a server before its address is released: `undefined` if it is not attached to a port of it. */
+/**
+ * The floating IP that has to be detached from a server before its address is released: `undefined`
+ * if it is not attached to a port of it.
+ */
 export function attachedTo({ ports, floatingIP }: ServerNetwork): FloatingIP | undefined {
   return floatingIP !== undefined && ports.some(({ id }) => id === floatingIP.port) ? floatingIP : undefined
 }

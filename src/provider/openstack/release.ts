@@ -22,8 +22,8 @@ const GONE_CHECK_SECONDS = 10
 const RELEASE_LOOK_SECONDS = 5
 
 /**
- * Releases the claims of a server, each when its address is detached: its instance first, then the finalizer of the claim, then that of the server. Claims of others are not
- * looked at.
+ * Releases the claims of a server, each when its address is detached: its instance first, then the
+ * finalizer of the claim, then that of the server. Claims of others are not looked at.
  *
  * @param deletes for a server that lives: nothing else would delete its claims
  */
@@ -40,7 +40,10 @@ export function planRelease(view: ServerView, deletes: boolean): Plan<FloatingSe
   return { outcome: { kind: 'released', message: why }, effects: [...release.effects, ...finalizer] }
 }
 
-/** The addresses of the claims that are released, and of those that the server owns and that nothing holds. */
+/**
+ * The addresses of the claims that are released, and of those that the server owns and that nothing
+ * holds.
+ */
 function addressesToDetach(view: ServerView, effects: readonly Effect[]): readonly string[] {
   const { server, claims, addresses } = view
   const released = new Set(effects.flatMap((effect) => ('ref' in effect ? [effect.ref.name] : [])))
@@ -48,7 +51,8 @@ function addressesToDetach(view: ServerView, effects: readonly Effect[]): readon
     released.has(metadata.name) || metadata.ownerReferences?.some(({ uid }) => uid === server.metadata.uid) === true
   return claims.filter(isOwn).flatMap((claim) => {
     const object = addresses.find(({ metadata }) => metadata.name === claim.status?.addressRef?.name)
-    // one that is for another claim is not ours to detach, and what is no address was never attached
+    // one that is for another claim is not ours to detach, and what is no address was never
+    // attached
     const address = object?.spec.claimRef.name === claim.metadata.name ? canonical(object.spec.address) : undefined
     return address === undefined ? [] : [address]
   })

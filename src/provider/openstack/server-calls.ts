@@ -20,9 +20,11 @@ export function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): bo
 }
 
 /**
- * Carries the calls of servers out: what hosts take as their caller (`ExternalCaller` of ipam-kit/run).
+ * Carries the calls of servers out: what hosts take as their caller (`ExternalCaller` of
+ * ipam-kit/run).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server: see {@link isServerCall}
+ * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server: see
+ * {@link isServerCall}
  */
 export function serverCloudCaller(cloud: ServerCloud): (call: ExternalCall) => Promise<ExternalResult> {
   return async (call) => {
@@ -89,7 +91,10 @@ export class ServerAnswers {
     }
   }
 
-  /** A server was seen. Where its spec has changed the cloud may answer otherwise: what has failed is asked for again. */
+  /**
+   * A server was seen. Where its spec has changed the cloud may answer otherwise: what has failed
+   * is asked for again.
+   */
   observe(server: string, generation = 0): void {
     const before = this.#generations.get(server)
     this.#generations.set(server, generation)
@@ -117,7 +122,10 @@ export function changeOf(operation: string, input: ChangeInput): string {
   return `${operation} ${input.id} ${input.port}`
 }
 
-/** What the key of a change has behind what the change is about: one at another revision is another change. */
+/**
+ * What the key of a change has behind what the change is about: one at another revision is another
+ * change.
+ */
 export function suffixOf({ id, port, revision }: ChangeInput): string {
   return ` ${id}/${port}/${revision ?? ''}`
 }

@@ -22,7 +22,9 @@ export interface FloatingIP {
   readonly network: string
   /** The port that it is attached to; empty: none. */
   readonly port: string
-  /** Of the port, or of the floating IP, when it was read: a change is made for this revision alone. */
+  /**
+   * Of the port, or of the floating IP, when it was read: a change is made for this revision alone.
+   */
   readonly revision?: number | undefined
 }
 
@@ -36,7 +38,10 @@ export interface ServerNetwork {
   readonly floatingIP?: FloatingIP | undefined
 }
 
-/** A cloud as servers ask it. Each method answers a result and does not throw. `access` is `identityRef` of the server and its namespace. */
+/**
+ * A cloud as servers ask it. Each method answers a result and does not throw. `access` is
+ * `identityRef` of the server and its namespace.
+ */
 export interface ServerCloud {
   /** What is so now. `server` is the id of the server in the cloud. */
   describeServer(input: {
@@ -51,7 +56,10 @@ export interface ServerCloud {
     readonly port: string
     readonly revision: number | null
   }): Promise<ExternalResult<Json>>
-  /** Detaches it from a port; one that is not attached to that port, or that does not exist, is detached. */
+  /**
+   * Detaches it from a port; one that is not attached to that port, or that does not exist, is
+   * detached.
+   */
   detachFloatingIP(input: {
     readonly access: Json
     readonly id: string

@@ -68,7 +68,8 @@ export function canonical(text: string): string | undefined {
 export function consumerInput({ server, claims, addresses, cluster }: ServerView): ConsumerInput {
   const { floatingIPPoolRef: pool } = server.spec
   const pools = pool === undefined ? [] : [{ ...pool, apiGroup: pool.apiGroup ?? '' }]
-  // a claim that has lost its owner is taken over, and one of another owner is not, also if that had the name of this server
+  // a claim that has lost its owner is taken over, and one of another owner is not, also if that
+  // had the name of this server
   const isOfOther = ({ metadata: { ownerReferences = [] } }: IPAddressClaim) =>
     ownerReferences.length > 0 && ownerReferences.every(({ uid }) => uid !== server.metadata.uid)
   const naming = { ...dialects.capo, adoptsUnowned: !claims.some(isOfOther) }
@@ -113,8 +114,9 @@ export function lookAt(view: ServerView, address: string, maxAgeSeconds: number)
 }
 
 /**
- * A change that the last look makes necessary. It is made for what was seen a moment ago. One that was done already, or that has failed, is not made again before the cloud was
- * looked at after it; and one that was done not before the cloud has had time to show it.
+ * A change that the last look makes necessary. It is made for what was seen a moment ago. One that
+ * was done already, or that has failed, is not made again before the cloud was looked at after it;
+ * and one that was done not before the cloud has had time to show it.
  */
 export function change(
   view: ServerView,
@@ -146,8 +148,9 @@ function knownOf(view: ServerView, address: string): KnownOfServer {
 }
 
 /**
- * For how long a floating IP may still be attached by a call that was made and not answered, in seconds: 0 if there is none. Nothing that was sent has an effect later than
- * `callSeconds` after it.
+ * For how long a floating IP may still be attached by a call that was made and not answered, in
+ * seconds: 0 if there is none. Nothing that was sent has an effect later than `callSeconds` after
+ * it.
  */
 export function attachingFor(view: ServerView, address: string): number {
   const { unknownAttachAtMs: atMs } = knownOf(view, address)

@@ -64,7 +64,10 @@ export type ServiceBitmapComparison =
   | { readonly kind: 'mismatchedNetwork'; readonly message: string }
   | Extract<ServiceBitmapReading, { readonly kind: 'malformed' }>
 
-/** Compares an old snapshot with the addresses that are in use in a range, such as those that have an IPAddress. O(bits + ranges). */
+/**
+ * Compares an old snapshot with the addresses that are in use in a range, such as those that have
+ * an IPAddress. O(bits + ranges).
+ */
 export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUse: RangeSet): ServiceBitmapComparison {
   const read = readServiceBitmap(bitmap)
   if (read.kind !== 'read') return read

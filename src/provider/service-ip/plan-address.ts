@@ -21,9 +21,9 @@ type Finding =
   | { readonly is: 'surplus'; readonly why: string; readonly proof: readonly Effect[] }
 
 /**
- * What has to be done about an IPAddress: it is deleted if nothing needs it, now and after the grace
- * period, and the store says so. One that a Service uses is never deleted; what is wrong with it is
- * reported.
+ * What has to be done about an IPAddress: it is deleted if nothing needs it, now and after the
+ * grace period, and the store says so. One that a Service uses is never deleted; what is wrong with
+ * it is reported.
  */
 export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs }: PlanTime): Plan<ServiceIPOutcome> {
   const { state } = context

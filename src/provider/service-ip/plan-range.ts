@@ -17,7 +17,10 @@ import type { ServiceIPOutcome } from './outcome.js'
 import { addressText, prefixesOf, serviceCIDRProblem } from './ranges.js'
 import { rangeKey, reportProblems, type ServiceContext } from './state.js'
 
-/** A range that ends stays at least as long, in seconds: allocators that have not heard of its deletion may still give its addresses. */
+/**
+ * A range that ends stays at least as long, in seconds: allocators that have not heard of its
+ * deletion may still give its addresses.
+ */
 const DELETION_GRACE_SECONDS = 10
 /** Reason of the condition `Ready` that this planner sets, beside {@link TERMINATING}. */
 const IN_SERVICE = 'InService'
@@ -27,7 +30,10 @@ const OWN_REASONS: readonly string[] = [IN_SERVICE, INVALID, TERMINATING, '']
 /** So many addresses are named in a message. */
 const SHOWN = 3
 
-/** What has to be done about a ServiceCIDR: its finalizer and its condition, and the finalizer again when nothing depends on it. */
+/**
+ * What has to be done about a ServiceCIDR: its finalizer and its condition, and the finalizer again
+ * when nothing depends on it.
+ */
 export function planRange(
   object: ServiceCIDR,
   context: ServiceContext,
@@ -62,9 +68,9 @@ export function planRange(
 }
 
 /**
- * A ServiceCIDR that is being deleted. Source: KEP-1880 and `canDeleteCIDR` of Kubernetes 1.36: it is
- * kept only by addresses that no other ServiceCIDR contains. Here one that is being deleted as well
- * does not count as another one, so that two of them never rely on each other.
+ * A ServiceCIDR that is being deleted. Source: KEP-1880 and `canDeleteCIDR` of Kubernetes 1.36: it
+ * is kept only by addresses that no other ServiceCIDR contains. Here one that is being deleted as
+ * well does not count as another one, so that two of them never rely on each other.
  */
 function planEnd(
   object: ServiceCIDR,
@@ -94,12 +100,16 @@ function planEnd(
   return { outcome: { kind: 'terminating', message: 'no address depends on it' }, effects: [...status, ...guards, end] }
 }
 
-/** The addresses that keep a ServiceCIDR, and the other objects that contain the rest. O(addresses of it + ServiceCIDRs). */
+/**
+ * The addresses that keep a ServiceCIDR, and the other objects that contain the rest. O(addresses
+ * of it + ServiceCIDRs).
+ */
 function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
   const held = prefixesOf(object).flatMap((prefix) => state.ledger.holders(prefix))
   const isAround = (other: ServiceCIDR) =>
     prefixesOf(other).some((prefix) => held.some((entry) => Prefix.contains(prefix, entry.prefix)))
-  // one without the finalizer would go at once if it was deleted, and leave the addresses in no range
+  // one without the finalizer would go at once if it was deleted, and leave the addresses in no
+  // range
   const stays = (other: ServiceCIDR) => !isDeleting(other) && hasFinalizer(other, SERVICE_CIDR_FINALIZER)
   const others = [...cache.ranges].filter(
     (other) => other.metadata.name !== object.metadata.name && stays(other) && isAround(other),
@@ -109,7 +119,9 @@ function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
   return { left: left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`), others }
 }
 
-/** The condition `Ready`, if it has another status or reason: messages of other controllers stay. */
+/**
+ * The condition `Ready`, if it has another status or reason: messages of other controllers stay.
+ */
 function writeReady(object: ServiceCIDR, reason: string, message: string, { nowMs }: PlanTime): readonly Effect[] {
   const before = object.status?.conditions
   const status = reason === IN_SERVICE ? 'True' : 'False'

@@ -17,10 +17,15 @@ import { familyName, isReadyObject } from './ranges.js'
 import { isInRange, type Problem, problemKey, reportProblems, type ServiceContext, serviceKey } from './state.js'
 import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } from './watches.js'
 
-/** Annotation of an IPAddress that was adopted: `uid/resourceVersion` of the Service at that time. */
+/**
+ * Annotation of an IPAddress that was adopted: `uid/resourceVersion` of the Service at that time.
+ */
 export const ADOPTED_ANNOTATION = 'ipam-kit.dev/adopted-by'
 
-/** What has to be done about a Service: give it addresses, or see that each of its addresses has an IPAddress. */
+/**
+ * What has to be done about a Service: give it addresses, or see that each of its addresses has an
+ * IPAddress.
+ */
 export function planService(
   service: Service,
   context: ServiceContext,
@@ -152,8 +157,8 @@ function planAllocation(service: Service, context: ServiceContext, seed: number)
 }
 
 /**
- * The range must still be ready when its address is taken: a ServiceCIDR that is being deleted gives
- * none. One without the finalizer gets it first, as it would go at once if it was deleted.
+ * The range must still be ready when its address is taken: a ServiceCIDR that is being deleted
+ * gives none. One without the finalizer gets it first, as it would go at once if it was deleted.
  */
 function takeAddress({ range }: Extract<ServiceChoice, { kind: 'free' }>, create: Effect): readonly Effect[] {
   const ready = range.objects.filter(isReadyObject)
@@ -181,7 +186,10 @@ interface Families {
   readonly named: Address.Address | undefined
 }
 
-/** The families of a Service, the first one first: those that it names, else that of the oldest ServiceCIDR. */
+/**
+ * The families of a Service, the first one first: those that it names, else that of the oldest
+ * ServiceCIDR.
+ */
 function familiesOf({ spec }: Service, { state: { ranges } }: ServiceContext): Families | ServiceRefusal {
   const { clusterIP = '', ipFamilies = [], ipFamilyPolicy = 'SingleStack' } = spec
   const named = clusterIP === '' ? undefined : readAddress(clusterIP)
@@ -204,7 +212,10 @@ function familiesOf({ spec }: Service, { state: { ranges } }: ServiceContext): F
   return { wanted: isDual ? [first, second] : [first], named }
 }
 
-/** An address that was created for a Service and not entered in it: its writer was stopped in between. */
+/**
+ * An address that was created for a Service and not entered in it: its writer was stopped in
+ * between.
+ */
 function ownAddress(
   service: Service,
   family: Family,
@@ -226,8 +237,8 @@ function ownAddress(
 }
 
 /**
- * Writes to an IPAddress before its Service gets the address. A writer that is about to delete it, as
- * the Service did not want one in the version that this writer has seen, meets a conflict then.
+ * Writes to an IPAddress before its Service gets the address. A writer that is about to delete it,
+ * as the Service did not want one in the version that this writer has seen, meets a conflict then.
  */
 function adopt({ object }: SeenAddress, { metadata: { uid = '', resourceVersion = '' } }: Service): Effect {
   const annotations = { [ADOPTED_ANNOTATION]: `${uid}/${resourceVersion}` }

@@ -27,16 +27,22 @@ export interface ServiceIPOptions {
    */
   readonly seed: number
   /**
-   * How long something has to be missing or wrong before it is repaired or reported, in seconds, from
-   * 0 to 86,400. An API server creates an IPAddress before its Service, and deletes it after: beside
-   * one, let it be longer than a request may take there (60 s). Default 60.
+   * How long something has to be missing or wrong before it is repaired or reported, in seconds,
+   * from 0 to 86,400. An API server creates an IPAddress before its Service, and deletes it after:
+   * beside one, let it be longer than a request may take there (60 s). Default 60.
    */
   readonly graceSeconds?: number | undefined
-  /** After how long a ServiceCIDR that is not ready is reported by an Event, in seconds, from 0 to 86,400. Default 600. */
+  /**
+   * After how long a ServiceCIDR that is not ready is reported by an Event, in seconds, from 0 to
+   * 86,400. Default 600.
+   */
   readonly reportSeconds?: number | undefined
 }
 
-/** A planner of Services, IPAddresses and ServiceCIDRs: keys are `Service namespace/name`, `IPAddress name`, `ServiceCIDR name`. */
+/**
+ * A planner of Services, IPAddresses and ServiceCIDRs: keys are `Service namespace/name`,
+ * `IPAddress name`, `ServiceCIDR name`.
+ */
 export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, ServiceIPState>
 
 /**
@@ -44,10 +50,12 @@ export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, 
  *
  * - A Service without an address is given one of each family that it asks for: the IPAddress is
  *   created first, and a name that is taken leads to the next address.
- * - A ServiceCIDR gets its finalizer and its condition. One that is being deleted gives no addresses,
- *   and loses the finalizer when no address depends on it, 10 s after its deletion at the earliest.
+ * - A ServiceCIDR gets its finalizer and its condition. One that is being deleted gives no
+ *   addresses, and loses the finalizer when no address depends on it, 10 s after its deletion at
+ *   the earliest.
  * - A Service whose address has no IPAddress gets one; an IPAddress that nothing needs is deleted.
- *   Everything else that is wrong for as long is reported by an Event of type Warning, once for each cause.
+ *   Everything else that is wrong for as long is reported by an Event of type Warning, once for
+ *   each cause.
  *
  * A kube-apiserver gives addresses by itself. Beside one, the first part has nothing to do.
  *

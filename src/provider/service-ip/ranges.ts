@@ -48,7 +48,10 @@ export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceR
   return [...ranges.values()]
 }
 
-/** Why a ServiceCIDR gives no addresses: what an API server would refuse, or an IPv6 range of more than 2^64 addresses. */
+/**
+ * Why a ServiceCIDR gives no addresses: what an API server would refuse, or an IPv6 range of more
+ * than 2^64 addresses.
+ */
 export function serviceCIDRProblem(object: ServiceCIDR): string | undefined {
   const [error] = serviceCIDRErrors(object)
   if (error !== undefined) return formatFieldError(error)
@@ -82,7 +85,10 @@ export function usableRange(prefix: Prefix): Range | undefined {
   return undefined
 }
 
-/** The addresses that Services can have of any of these ranges: a range may use what another one inside of it keeps back. */
+/**
+ * The addresses that Services can have of any of these ranges: a range may use what another one
+ * inside of it keeps back.
+ */
 export function usableAddresses(ranges: Iterable<ServiceRange>): RangeSet {
   return RangeSet.fromRanges([...ranges].flatMap(({ prefix }) => usableRange(prefix) ?? []))
 }

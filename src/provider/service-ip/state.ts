@@ -27,7 +27,10 @@ export interface ServiceIPState {
   /** The addresses that have an IPAddress, or that a Service has; and those about to be created. */
   readonly ledger: Ledger<ServiceHolder>
   readonly absences: Absences
-  /** Services that found no free address, or not the one that they name: they wait for one to be released. */
+  /**
+   * Services that found no free address, or not the one that they name: they wait for one to be
+   * released.
+   */
   readonly refused: Set<string>
   /** The problems of each key that were reported. */
   readonly told: Map<string, ReadonlySet<string>>
@@ -94,8 +97,9 @@ function endingKeys(ranges: Iterable<ServiceCIDR>): readonly string[] {
 }
 
 /**
- * Takes the ranges in as they are now, and says which keys a change of one concerns: all ranges, the
- * Services that wait if it is ready now or was, and the addresses in its CIDRs if these have changed. O(ranges + addresses).
+ * Takes the ranges in as they are now, and says which keys a change of one concerns: all ranges,
+ * the Services that wait if it is ready now or was, and the addresses in its CIDRs if these have
+ * changed. O(ranges + addresses).
  */
 export function recordRanges(
   before: ServiceCIDR | undefined,
@@ -126,7 +130,10 @@ function keysAt(text: string, { cache }: ServiceContext): readonly string[] {
   ]
 }
 
-/** Whether a Service can have an address, of whichever range: also of one that is not ready. O(ranges). */
+/**
+ * Whether a Service can have an address, of whichever range: also of one that is not ready.
+ * O(ranges).
+ */
 export function isInRange(address: Address, { ranges }: ServiceIPState): boolean {
   return ranges.some(({ prefix }) => hasUsable(prefix, address))
 }
@@ -143,7 +150,10 @@ export function problemKey({ reason, message }: Problem): string {
   return `${reason} ${message}`
 }
 
-/** Events for those problems of a key that were not reported yet: one for each cause, not for each plan. */
+/**
+ * Events for those problems of a key that were not reported yet: one for each cause, not for each
+ * plan.
+ */
 export function reportProblems(
   key: string,
   object: KubeObject,

@@ -9,14 +9,20 @@ import { modelWatch, type Watch } from '../../plan/index.js'
 
 type Address = Address.Address
 
-/** An IPAddress object with what is read of it. One that cannot be read occupies its address all the same. */
+/**
+ * An IPAddress object with what is read of it. One that cannot be read occupies its address all the
+ * same.
+ */
 export interface SeenAddress {
   readonly object: KubeObject
   /** The address that the name stands for, in any form; `undefined`: none. */
   readonly address: Address | undefined
   /** `address` in canonical form: the name that the object should have. */
   readonly text: string | undefined
-  /** `namespace/name` of the Service that has it; `undefined`: the parent is no Service, or cannot be read. */
+  /**
+   * `namespace/name` of the Service that has it; `undefined`: the parent is no Service, or cannot
+   * be read.
+   */
   readonly service: string | undefined
   /** The parent in words. */
   readonly parent: string
@@ -37,7 +43,10 @@ export function nameKey({
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** Reads an address as Kubernetes reads stored fields: leading zeros are decimal, IPv4-mapped IPv6 is IPv4. */
+/**
+ * Reads an address as Kubernetes reads stored fields: leading zeros are decimal, IPv4-mapped IPv6
+ * is IPv4.
+ */
 export function readAddress(text: string): Address | undefined {
   const read = Address.safeParse(text, { profile: 'k8s-legacy-read' })
   return read.ok ? read.value : undefined
@@ -78,7 +87,10 @@ export function addressesOf(service: Service): readonly string[] {
   return [...new Set(read.flatMap((address) => (address === undefined ? [] : [Address.format(address)])))]
 }
 
-/** Whether a Service is to be given addresses: it has none, and is no headless Service, no ExternalName, and not being deleted. */
+/**
+ * Whether a Service is to be given addresses: it has none, and is no headless Service, no
+ * ExternalName, and not being deleted.
+ */
 export function wantsAddress(service: Service): boolean {
   const { type, clusterIP, clusterIPs = [] } = service.spec
   return (
@@ -86,7 +98,10 @@ export function wantsAddress(service: Service): boolean {
   )
 }
 
-/** What the planner watches. Indexes: `address` and `service` are the canonical address and the Service that has it. */
+/**
+ * What the planner watches. Indexes: `address` and `service` are the canonical address and the
+ * Service that has it.
+ */
 export const WATCHES = {
   services: modelWatch(Service, {
     indexes: {

@@ -6,8 +6,8 @@ export interface BackoffOptions {
   /** The longest wait, in milliseconds. Default 1,000,000: sixteen minutes and a half. */
   readonly maxMs?: number | undefined
   /**
-   * How much of a wait is left to chance, from 0 to 1, so that those who failed together do not come back together. Default 0.
-   * Needs `random`.
+   * How much of a wait is left to chance, from 0 to 1, so that those who failed together do not
+   * come back together. Default 0. Needs `random`.
    */
   readonly jitter?: number | undefined
   /** A number from 0 up to 1: `Math.random`, or the draws of a seed. */
@@ -15,8 +15,9 @@ export interface BackoffOptions {
 }
 
 /**
- * How long to wait before something that failed is tried again: twice as long after every failure in a row, as the work queues of
- * Kubernetes controllers do (5 ms to 1,000 s). It waits for nobody: it says how long, and the caller has the timer.
+ * How long to wait before something that failed is tried again: twice as long after every failure
+ * in a row, as the work queues of Kubernetes controllers do (5 ms to 1,000 s). It waits for nobody:
+ * it says how long, and the caller has the timer.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example

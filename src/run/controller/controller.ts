@@ -37,16 +37,20 @@ export type ControllerProblem =
   /** A kind could not be listed or watched. */
   | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
   /**
-   * A planner or an {@link ExternalCaller} has thrown: that is a bug in it. What is reserved for the plan stays so after a throw of the planner. Or the host, at what it was
-   * told by `onEvent` or `onResult`: nothing is left undone for that.
+   * A planner or an {@link ExternalCaller} has thrown: that is a bug in it. What is reserved for
+   * the plan stays so after a throw of the planner. Or the host, at what it was told by `onEvent`
+   * or `onResult`: nothing is left undone for that.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
   /**
-   * Keys of a planner make no progress for more than a minute. Told once a minute for as long as it is so.
+   * Keys of a planner make no progress for more than a minute. Told once a minute for as long as it
+   * is so.
    *
-   * - `waiting`: they are ready, and are not planned: there is more to do than `concurrency` can, or plans do not end
-   * - `unfinished`: they are planned again and again, each time with something to do, and never have nothing to do; or their plan does not end.
-   *   Time that a key waits in the queue does not count.
+   * - `waiting`: they are ready, and are not planned: there is more to do than `concurrency` can,
+   *   or plans do not end
+   * - `unfinished`: they are planned again and again, each time with something to do, and never
+   *   have nothing to do; or their plan does not end. Time that a key waits in the queue does not
+   *   count.
    */
   | {
       readonly kind: 'stalled'
@@ -84,50 +88,65 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   /** Told of every key that was planned. */
   readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Carries out the calls of plans to external systems: needed if a planner makes such ({@link Planner.onResult}). */
+  /**
+   * Carries out the calls of plans to external systems: needed if a planner makes such
+   * ({@link Planner.onResult}).
+   */
   readonly external?: AnyCaller | undefined
   /**
-   * Names this process among those that serve the same objects at the same time, for planners whose ledger allows that (blocks): any text that no other of them
-   * has. Each process then takes the keys that wait in an order of its own, and after a conflict it leaves a key to the process that was faster, for 1 to
-   * 30 seconds. Left out: no other process serves them, keys come in the order in which they were woken, and a conflict is planned again at once.
+   * Names this process among those that serve the same objects at the same time, for planners whose
+   * ledger allows that (blocks): any text that no other of them has. Each process then takes the
+   * keys that wait in an order of its own, and after a conflict it leaves a key to the process that
+   * was faster, for 1 to 30 seconds. Left out: no other process serves them, keys come in the order
+   * in which they were woken, and a conflict is planned again at once.
    */
   readonly identity?: string | undefined
   /**
-   * Asked directly before every write and every external call: `canWrite` of a {@link LeaderTerm}. A no is final: the controller sends nothing more, begins no
-   * other plan, and `run` resolves as after `stop`. What has become of a write that was not answered is then for the next leader to see. Left out: always.
+   * Asked directly before every write and every external call: `canWrite` of a {@link LeaderTerm}.
+   * A no is final: the controller sends nothing more, begins no other plan, and `run` resolves as
+   * after `stop`. What has become of a write that was not answered is then for the next leader to
+   * see. Left out: always.
    */
   readonly canWrite?: CanWrite | undefined
   /**
-   * How many plans are carried out at a time, from 1. Default 8. Those of a planner without `reserve`: one. Plans that wait for an external call are not
-   * counted: up to 8 times as many wait, for all planners together, and continue as soon as they are answered. With an
-   * `identity` one in 16 of the keys that wait is begun at a time, calls counted, and at least `concurrency`.
+   * How many plans are carried out at a time, from 1. Default 8. Those of a planner without
+   * `reserve`: one. Plans that wait for an external call are not counted: up to 8 times as many
+   * wait, for all planners together, and continue as soon as they are answered. With an `identity`
+   * one in 16 of the keys that wait is begun at a time, calls counted, and at least `concurrency`.
    */
   readonly concurrency?: number | undefined
   /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
   readonly summaryDelayMs?: number | undefined
   /**
-   * After this time nobody has a write any more that was not answered: above the limits of the server for a request and of all that is before it
-   * ({@link SettleOptions.serverHasGivenUp}), in milliseconds. Default 600,000.
+   * After this time nobody has a write any more that was not answered: above the limits of the
+   * server for a request and of all that is before it ({@link SettleOptions.serverHasGivenUp}), in
+   * milliseconds. Default 600,000.
    */
   readonly serverLimitMs?: number | undefined
   readonly backoff?: BackoffOptions | undefined
 }
 
-/** How many plans may wait for an external call, and how many for what has become of a write, for each that is carried out at a time. */
+/**
+ * How many plans may wait for an external call, and how many for what has become of a write, for
+ * each that is carried out at a time.
+ */
 const WAITING_PER_PLAN = 8
 const DAY_MS = 86_400_000
 /** How often stalled keys are looked for while there is anything to do, in milliseconds. */
 const CHECK_MS = 10_000
 
 /**
- * Planners at work on a store: lists and watches what they want to see, plans what changes, and carries the plans out, several at a time.
+ * Planners at work on a store: lists and watches what they want to see, plans what changes, and
+ * carries the plans out, several at a time.
  *
- * No key is planned twice at the same time; what one plan is about to create is in use for all others; after a conflict or a lost answer it
- * is found out what is stored, and only then planned again. Keys come in the order in which they were woken: those that sum up others (the
- * counts of a pool) when they have waited for `summaryDelayMs`, so that many changes make one write.
+ * No key is planned twice at the same time; what one plan is about to create is in use for all
+ * others; after a conflict or a lost answer it is found out what is stored, and only then planned
+ * again. Keys come in the order in which they were woken: those that sum up others (the counts of a
+ * pool) when they have waited for `summaryDelayMs`, so that many changes make one write.
  *
- * One controller may write for the objects of a planner at a time, unless its ledger allows more: elect a leader, and begin when the
- * former one cannot write any more. docs/examples/controller.ts has one with the timers of Node.
+ * One controller may write for the objects of a planner at a time, unless its ledger allows more:
+ * elect a leader, and begin when the former one cannot write any more. docs/examples/controller.ts
+ * has one with the timers of Node.
  */
 export class Controller<O extends Outcome = Outcome> {
   readonly #options: ControllerOptions<O>
@@ -137,7 +156,10 @@ export class Controller<O extends Outcome = Outcome> {
   readonly #queue: WorkQueue<O>
   readonly #backoff: Backoff
   readonly #concurrency: number
-  /** Waits, and what ends them early: when it is to stop, or, of those that are final, when it may not write any more. */
+  /**
+   * Waits, and what ends them early: when it is to stop, or, of those that are final, when it may
+   * not write any more.
+   */
   readonly #waits = new Map<() => void, { readonly isFinal: boolean }>()
   readonly #stalled = new StalledKeys()
   readonly #resyncs = new Map<Planner<O>, Resync>()
@@ -177,14 +199,17 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Runs until {@link stop}, and until everything that was begun is ended. Whoever holds a lease for it gives it back after that. The planners are reset first.
+   * Runs until {@link stop}, and until everything that was begun is ended. Whoever holds a lease
+   * for it gives it back after that. The planners are reset first.
    *
-   * @throws IpamError `INVALID_ARGUMENT` if it was called before; `STORE_IO` when what is listed again is older than it was, or had gone: the database was
-   *   restored to an earlier state, and addresses that were given back since are in use again
-   * @throws what {@link Planner.observe} throws at what was listed or watched. What it throws at a write of its own plan is a problem of kind `thrown`
+   * @throws IpamError `INVALID_ARGUMENT` if it was called before; `STORE_IO` when what is listed
+   *   again is older than it was, or had gone: the database was restored to an earlier state, and
+   *   addresses that were given back since are in use again
+   * @throws what {@link Planner.observe} throws at what was listed or watched. What it throws at a
+   * write of its own plan is a problem of kind `thrown`
    *
-   * Either is thrown as after {@link stop}, when everything that was begun is ended. What a planner knows is wrong by then and it must plan nothing
-   * more: end the process, or run a new controller.
+   * Either is thrown as after {@link stop}, when everything that was begun is ended. What a planner
+   * knows is wrong by then and it must plan nothing more: end the process, or run a new controller.
    */
   async run(): Promise<void> {
     if (this.#state !== 'new') {
@@ -240,10 +265,12 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Begins no other plan. {@link run} resolves when those that were begun are done, and it is known what has become of every write; at once, if it was
-   * not called yet. A call to the external system that is never answered is never done: {@link ExternalCaller}.
+   * Begins no other plan. {@link run} resolves when those that were begun are done, and it is known
+   * what has become of every write; at once, if it was not called yet. A call to the external
+   * system that is never answered is never done: {@link ExternalCaller}.
    *
-   * Where `canWrite` says no it does not wait to find out what has become of a write: call it again when the lease is lost meanwhile.
+   * Where `canWrite` says no it does not wait to find out what has become of a write: call it again
+   * when the lease is lost meanwhile.
    */
   stop(): void {
     if (this.#state === 'new') this.#endsAtOnce = true
@@ -300,7 +327,10 @@ export class Controller<O extends Outcome = Outcome> {
     this.#checkLater()
   }
 
-  /** Where other processes serve the same keys: the fewer wait, the likelier another process has begun with the next one. */
+  /**
+   * Where other processes serve the same keys: the fewer wait, the likelier another process has
+   * begun with the next one.
+   */
   #mayBegin(): boolean {
     if (this.#options.identity === undefined) return true
     return this.#running + this.#calling < Math.max(this.#concurrency, this.#queue.length / 16)
@@ -406,7 +436,9 @@ export class Controller<O extends Outcome = Outcome> {
     return Math.min(this.#backoff.failed(id), DAY_MS)
   }
 
-  /** What the host does with what it is told may throw: that is no reason to leave anything undone. */
+  /**
+   * What the host does with what it is told may throw: that is no reason to leave anything undone.
+   */
   #tell({ planner, key }: Job<O>, tell: () => void): void {
     try {
       tell()
@@ -415,7 +447,9 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  /** Others are planned while a call is not answered: the addresses that it asks for are not theirs. */
+  /**
+   * Others are planned while a call is not answered: the addresses that it asks for are not theirs.
+   */
   async #call(external: ExternalCaller, call: ExternalCall): Promise<ExternalResult> {
     this.#calling++
     this.#running--
@@ -429,7 +463,10 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  /** Finds out what has become of a write. Others are planned meanwhile, if the planner keeps from them what may have been created. */
+  /**
+   * Finds out what has become of a write. Others are planned meanwhile, if the planner keeps from
+   * them what may have been created.
+   */
   async #settle(job: Job<O>, { unsettled, release }: Extract<KeyResult, { kind: 'unsettled' }>): Promise<void> {
     const { store, timers, onProblem, serverLimitMs = 600_000 } = this.#options
     this.#unsettled++
@@ -465,7 +502,9 @@ export class Controller<O extends Outcome = Outcome> {
     for (const [wake, { isFinal }] of [...this.#waits]) if (isFinal === which.isFinal) wake()
   }
 
-  /** @param isFinal whether it continues while the controller stops, for as long as that may write */
+  /**
+   * @param isFinal whether it continues while the controller stops, for as long as that may write
+   */
   #wait(ms: number, { isFinal = false } = {}): Promise<void> {
     if (this.#state !== 'running' && !isFinal) return Promise.resolve()
     return new Promise((resolve) => {
@@ -515,17 +554,26 @@ export interface ControllerLoad {
   readonly synced: boolean
 }
 
-/** How long a key is left to another process after conflicts: 1 to 2 s, twice as long after each, up to 30 s. */
+/**
+ * How long a key is left to another process after conflicts: 1 to 2 s, twice as long after each, up
+ * to 30 s.
+ */
 function yieldMs(conflicts: number, rank: number): number {
   return Math.min(1000 * (1 + rank / 2 ** 32) * 2 ** Math.min(conflicts, 5), 30_000)
 }
 
-/** How long to wait before a store is asked again that has failed so many times in a row: 5 ms, twice as long each time, up to half a minute. */
+/**
+ * How long to wait before a store is asked again that has failed so many times in a row: 5 ms,
+ * twice as long each time, up to half a minute.
+ */
 function waitMs(times: number): number {
   return Math.min(5 * 2 ** Math.min(times - 1, 20), 30_000)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what is no time: a timer would take it for none at all, again and again */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for what is no time: a timer would take it for none at all,
+ * again and again
+ */
 function againMs(seconds: number): number {
   if (seconds >= 0) return Math.min(seconds * 1000, DAY_MS)
   const expected = 'seconds, from 0'

@@ -1,8 +1,9 @@
 /**
  * First in, first out; an item is in it once at most.
  *
- * With `rankOf` the items that wait when none is left of those before are taken in the order of their rank. So every item is taken before any that comes after
- * that moment, and two processes with different ranks begin at different items. O(1) amortised; with ranks O(log n).
+ * With `rankOf` the items that wait when none is left of those before are taken in the order of
+ * their rank. So every item is taken before any that comes after that moment, and two processes
+ * with different ranks begin at different items. O(1) amortised; with ranks O(log n).
  */
 export class Fifo<T extends { isQueued: boolean }> {
   readonly #rankOf: ((item: T) => number) | undefined

@@ -7,11 +7,17 @@ import type { ListQuery, Store, StoreFailure, WatchEvent } from '../../store/ind
 export interface InformerHost {
   readonly store: Store
   readonly cache: ObjectCache
-  /** Takes in what is stored, in the order of the store. `isKept`: the object is what the selection keeps of it. */
+  /**
+   * Takes in what is stored, in the order of the store. `isKept`: the object is what the selection
+   * keeps of it.
+   */
   readonly show: (change: Change, isKept: boolean) => void
   /** The selection was listed for the first time. */
   readonly synced: () => void
-  /** It could not be listed or watched, and how often in a row. @returns resolves when it is to be tried again */
+  /**
+   * It could not be listed or watched, and how often in a row. @returns resolves when it is to be
+   * tried again
+   */
   readonly failed: (failure: StoreFailure, times: number) => Promise<void>
 }
 
@@ -21,10 +27,11 @@ const PAGE = 500
 const WHOLE = Number.MAX_SAFE_INTEGER
 
 /**
- * The objects of one selection, listed page by page and then watched for as long as it runs: what was deleted while no watch was open is told of after the
- * next list.
+ * The objects of one selection, listed page by page and then watched for as long as it runs: what
+ * was deleted while no watch was open is told of after the next list.
  *
- * A watch continues from where it was, as long as the store still has the changes since; otherwise everything is listed again.
+ * A watch continues from where it was, as long as the store still has the changes since; otherwise
+ * everything is listed again.
  */
 export class Informer {
   readonly #selection: Selection
@@ -48,7 +55,8 @@ export class Informer {
   /**
    * Runs until {@link stop}.
    *
-   * @throws IpamError `STORE_IO` when what is stored has gone back to an earlier state: nothing that is known of it can be trusted any more
+   * @throws IpamError `STORE_IO` when what is stored has gone back to an earlier state: nothing
+   * that is known of it can be trusted any more
    */
   async run(): Promise<void> {
     let hasSynced = false
@@ -91,7 +99,8 @@ export class Informer {
   }
 
   /**
-   * All pages of a list, of each object what is remembered. A list that expires while its pages are read is read anew, in one piece.
+   * All pages of a list, of each object what is remembered. A list that expires while its pages are
+   * read is read anew, in one piece.
    *
    * @returns `undefined` if it failed
    */

@@ -5,8 +5,9 @@ const MAX_PARTS = 1000
 const MIN_PART_MS = 100
 
 /**
- * Plans all keys of a planner again in each period (`Planner.resyncSeconds`), spread evenly over it. Keys take turns: the one that was planned again longest ago
- * is the next. All operations are O(1); it has a timer for as long as it has keys.
+ * Plans all keys of a planner again in each period (`Planner.resyncSeconds`), spread evenly over
+ * it. Keys take turns: the one that was planned again longest ago is the next. All operations are
+ * O(1); it has a timer for as long as it has keys.
  */
 export class Resync {
   readonly #timers: Timers

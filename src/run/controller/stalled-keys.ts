@@ -8,14 +8,20 @@ interface Unfinished {
   readonly planner: string
   readonly key: string
   /**
-   * When the first plan was made of those that had something to do, with none in between that had nothing. The time that the key waited in its
-   * queue since then is added: it does not count.
+   * When the first plan was made of those that had something to do, with none in between that had
+   * nothing. The time that the key waited in its queue since then is added: it does not count.
    */
   sinceMs: number
-  /** The time up to which waits in the queue are in `sinceMs`: the last time that the key was taken from it. */
+  /**
+   * The time up to which waits in the queue are in `sinceMs`: the last time that the key was taken
+   * from it.
+   */
   countedMs: number
   plans: number
-  /** Until when it has to come again to be the same work: for ever while it is ready or is being planned. */
+  /**
+   * Until when it has to come again to be the same work: for ever while it is ready or is being
+   * planned.
+   */
   untilMs: number
 }
 
@@ -39,7 +45,10 @@ export interface Stalled {
   readonly plans: number
 }
 
-/** Which keys are planned again and again, each time with something to do, and never reach a plan with nothing to do. */
+/**
+ * Which keys are planned again and again, each time with something to do, and never reach a plan
+ * with nothing to do.
+ */
 export class StalledKeys {
   readonly #unfinished = new Map<string, Unfinished>()
 
@@ -48,7 +57,9 @@ export class StalledKeys {
     return this.#unfinished.size
   }
 
-  /** A key was planned that was ready since `readySinceMs` and taken from its queue at `takenMs`. */
+  /**
+   * A key was planned that was ready since `readySinceMs` and taken from its queue at `takenMs`.
+   */
   planned({ id, planner, key, readySinceMs, takenMs }: PlannedKey, hasWork: boolean, nowMs: number): void {
     if (!hasWork) return void this.#unfinished.delete(id)
     const known = this.#unfinished.get(id)
@@ -69,7 +80,10 @@ export class StalledKeys {
     }
   }
 
-  /** A plan was carried out. @param againMs when the key comes again. 0: it is ready; `undefined`: when it is woken */
+  /**
+   * A plan was carried out. @param againMs when the key comes again. 0: it is ready; `undefined`:
+   * when it is woken
+   */
   ended(id: string, againMs: number | undefined, nowMs: number): void {
     const known = this.#unfinished.get(id)
     if (known === undefined || againMs === 0) return

@@ -2,6 +2,9 @@
 export interface Timers {
   /** Milliseconds since 1970. */
   now(): number
-  /** Calls back once, after a time from 0 to 86,400,000 ms, unless it was called off before. @returns calls it off */
+  /**
+   * Calls back once, after a time from 0 to 86,400,000 ms, unless it was called off before.
+   * @returns calls it off
+   */
   after(ms: number, action: () => void): () => void
 }

@@ -33,7 +33,9 @@ export interface Job<O extends Outcome> {
 export interface JobEnd {
   /** To be planned again after this, in milliseconds. */
   readonly againMs?: number | undefined
-  /** It failed: unless there was news meanwhile, whatever has woken it waits for that time as well. */
+  /**
+   * It failed: unless there was news meanwhile, whatever has woken it waits for that time as well.
+   */
   readonly hasFailed?: boolean | undefined
   /** Another process is at work on it: it waits for that time, whatever wakes it meanwhile. */
   readonly isHeld?: boolean | undefined
@@ -74,18 +76,27 @@ export interface WorkQueueOptions {
   readonly rang: () => void
 }
 
-/** How long a key is left to another process that has begun with it, at least; twice as long at most. */
+/**
+ * How long a key is left to another process that has begun with it, at least; twice as long at
+ * most.
+ */
 const LEFT_MS = 2000
 
-/** While keys wait that are not served, every eighth key that is taken is one that is: they too must get their turn. */
+/**
+ * While keys wait that are not served, every eighth key that is taken is one that is: they too must
+ * get their turn.
+ */
 const SERVED_EVERY = 8
 
 /**
- * Which key is planned next: in the order in which they were woken, planner by planner in turn; keys that are served already after those that are not. A key that
- * is busy comes again when it is done. With an identity the keys that wait at one time are taken in an order of that process ({@link rankOf}), and a key with
- * which a process has begun ({@link Planner.isBegun}) is left to that process for 2 to 4 s, once: it may have ended.
+ * Which key is planned next: in the order in which they were woken, planner by planner in turn;
+ * keys that are served already after those that are not. A key that is busy comes again when it is
+ * done. With an identity the keys that wait at one time are taken in an order of that process
+ * ({@link rankOf}), and a key with which a process has begun ({@link Planner.isBegun}) is left to
+ * that process for 2 to 4 s, once: it may have ended.
  *
- * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the planners.
+ * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the
+ * planners.
  */
 export class WorkQueue<O extends Outcome> {
   readonly #timers: Timers
@@ -133,7 +144,8 @@ export class WorkQueue<O extends Outcome> {
   /**
    * Wakes a key. One that sums up others is ready after a while: more may come.
    *
-   * @param by `news`: what was not known before; `own`: what the key has done or read itself, of which a watch may have told before, as if it were news
+   * @param by `news`: what was not known before; `own`: what the key has done or read itself, of
+   * which a watch may have told before, as if it were news
    */
   add(planner: Planner<O>, key: string, { news, own }: WokenBy): void {
     if (this.#isStopped) return
@@ -178,7 +190,10 @@ export class WorkQueue<O extends Outcome> {
     return undefined
   }
 
-  /** A job was planned, and that is over. @returns when it comes again, in milliseconds; `undefined`: when it is woken */
+  /**
+   * A job was planned, and that is over. @returns when it comes again, in milliseconds;
+   * `undefined`: when it is woken
+   */
   done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): number | undefined {
     if (this.#isStopped) return undefined
     this.#lineOf(job.planner).busy--
@@ -215,7 +230,10 @@ export class WorkQueue<O extends Outcome> {
     this.#ready++
   }
 
-  /** The next job of a line: of those that are not served the first one, and now and then one that is. */
+  /**
+   * The next job of a line: of those that are not served the first one, and now and then one that
+   * is.
+   */
   #shift(line: Line<O>): Job<O> | undefined {
     const { ready, behind } = line
     const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY

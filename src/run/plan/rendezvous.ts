@@ -1,6 +1,7 @@
 /**
- * A rank from 0 to 2^32 - 1 for a process and a key: the same each time, and unrelated between two processes or two keys (rendezvous hashing). FNV-1a over the
- * UTF-16 code units of both, mixed by the finalizer of MurmurHash3. O(length).
+ * A rank from 0 to 2^32 - 1 for a process and a key: the same each time, and unrelated between two
+ * processes or two keys (rendezvous hashing). FNV-1a over the UTF-16 code units of both, mixed by
+ * the finalizer of MurmurHash3. O(length).
  */
 export function rankOf(process: string, key: string): number {
   let hash = 0x811c9dc5

@@ -11,38 +11,54 @@ export interface RunKeyOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
   /**
-   * Receives every change that this run learns of, at once: what it has written, and what it has read, for an `absent` effect or after a
-   * conflict. Show it here to the planner, and to all others that share its objects.
+   * Receives every change that this run learns of, at once: what it has written, and what it has
+   * read, for an `absent` effect or after a conflict. Show it here to the planner, and to all
+   * others that share its objects.
    *
    * `since`: what `clock` answered before it was read. What was written has none.
    */
   readonly show: (change: Change, source: 'written' | 'read', since: number | undefined) => void
-  /** {@link ObjectCache.clock} of the host: a read that began before the last write is not believed over that. */
+  /**
+   * {@link ObjectCache.clock} of the host: a read that began before the last write is not believed
+   * over that.
+   */
   readonly clock?: (() => number) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Carries out the calls of the plan to external systems, for a planner that has such ({@link Planner.onResult}). */
+  /**
+   * Carries out the calls of the plan to external systems, for a planner that has such
+   * ({@link Planner.onResult}).
+   */
   readonly external?: AnyCaller | undefined
-  /** Asked directly before every write and every external call: {@link CanWrite}. After a no the key has failed, and nothing more is sent for it. */
+  /**
+   * Asked directly before every write and every external call: {@link CanWrite}. After a no the key
+   * has failed, and nothing more is sent for it.
+   */
   readonly canWrite?: CanWrite | undefined
   /** Called with each plan, before anything of it is done. */
   readonly onPlan?: ((plan: Plan | undefined) => void) | undefined
-  /** How many conflicts in a row are answered with a new plan, a whole number from 0. Default 20. */
+  /**
+   * How many conflicts in a row are answered with a new plan, a whole number from 0. Default 20.
+   */
   readonly maxConflicts?: number | undefined
 }
 
 /**
  * What became of a key.
  *
- * - `done`: its last plan was carried out. `outcome` is `undefined` if there is nothing under it any more
- * - `failed`: the store refused an effect, or conflicts did not end. Come back after a while: {@link Backoff}
- * - `unsettled`: it is not known what is stored of the object of an effect, because the store has not answered since. No plan may be made, for
- *   any key that shares its ledger, until {@link settle} has told: an address that was perhaps given away would be offered again. A process
- *   that ends meanwhile must not be followed by another one before the server has given such a write up
+ * - `done`: its last plan was carried out. `outcome` is `undefined` if there is nothing under it
+ *   any more
+ * - `failed`: the store refused an effect, or conflicts did not end. Come back after a while:
+ *   {@link Backoff}
+ * - `unsettled`: it is not known what is stored of the object of an effect, because the store has
+ *   not answered since. No plan may be made, for any key that shares its ledger, until
+ *   {@link settle} has told: an address that was perhaps given away would be offered again. A
+ *   process that ends meanwhile must not be followed by another one before the server has given
+ *   such a write up
  */
 export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
   /**
-   * Keys to plan again as well: what was reserved for a plan and not created may be what they wait for, and the result of a call is to be planned
-   * from. The key itself may be among them.
+   * Keys to plan again as well: what was reserved for a plan and not created may be what they wait
+   * for, and the result of a call is to be planned from. The key itself may be among them.
    */
   readonly wakes: readonly string[]
 }
@@ -72,19 +88,26 @@ type KeyEnd<O extends Outcome> =
       readonly failure: StoreFailure
       readonly attempts: number
       /**
-       * Ends what is reserved for the plan, and returns the keys to plan again: call it when `settle` has told, and its change was shown. Until then
-       * the planner gives to nobody what may have been created; one that reserves nothing ({@link Planner.reserve}) must make no plan at all.
+       * Ends what is reserved for the plan, and returns the keys to plan again: call it when
+       * `settle` has told, and its change was shown. Until then the planner gives to nobody what
+       * may have been created; one that reserves nothing ({@link Planner.reserve}) must make no
+       * plan at all.
        */
       readonly release: () => readonly string[]
     }
 
-/** After this many answered calls in a row a key goes back to its queue: a planner that asks without end must not keep others waiting. */
+/**
+ * After this many answered calls in a row a key goes back to its queue: a planner that asks without
+ * end must not keep others waiting.
+ */
 const MAX_CALLS = 16
 
 /**
- * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object in question ({@link settle}), shows it, and
- * plans the same key again from what is known then, before any other. After a call that was answered it plans the key again at once as well: the answer is
- * used before it can become stale. What the store refuses the planner is told ({@link Planner.refused}), so that the object of the key says it.
+ * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object
+ * in question ({@link settle}), shows it, and plans the same key again from what is known then,
+ * before any other. After a call that was answered it plans the key again at once as well: the
+ * answer is used before it can become stale. What the store refuses the planner is told
+ * ({@link Planner.refused}), so that the object of the key says it.
  *
  * @throws IpamError `INVALID_ARGUMENT`; what the planner throws
  */
@@ -144,7 +167,10 @@ type Told<O extends Outcome> =
   | { readonly kind: 'told'; readonly outcome: O | undefined }
   | Extract<Try, { readonly kind: 'unsettled' }>
 
-/** Has the object of a key say what the store has refused. Whether that can be written changes nothing about the refusal. */
+/**
+ * Has the object of a key say what the store has refused. Whether that can be written changes
+ * nothing about the refusal.
+ */
 async function tellRefusal<O extends Outcome>(
   planner: Planner<O>,
   key: string,
@@ -162,7 +188,10 @@ async function tellRefusal<O extends Outcome>(
   return { kind: 'told', outcome: plan?.outcome }
 }
 
-/** What is reserved for a plan is free again when its call is thrown out of: the call is made anew, for what is chosen then. */
+/**
+ * What is reserved for a plan is free again when its call is thrown out of: the call is made anew,
+ * for what is chosen then.
+ */
 function releasing(external: AnyCaller, release: () => unknown): AnyCaller {
   return async (call) => {
     try {

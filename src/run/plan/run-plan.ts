@@ -20,13 +20,16 @@ import { assertCanWrite, type CanWrite, withheld } from '../can-write.js'
 import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
 /**
- * Carries a call to an external system out: it is the caller's code that knows where that is. What it cannot do, or does not know the outcome of, is an answer
- * as well; what it throws ends the run as if the process had died at that point. A `Controller` tells that as a problem of kind `thrown`, and makes the call
- * again.
+ * Carries a call to an external system out: it is the caller's code that knows where that is. What
+ * it cannot do, or does not know the outcome of, is an answer as well; what it throws ends the run
+ * as if the process had died at that point. A `Controller` tells that as a problem of kind
+ * `thrown`, and makes the call again.
  *
- * It must have a time limit of its own. A promise that never settles keeps its plan, and its place among the calls of a `Controller` (8 for each plan at a time): when all
- * are kept, nothing more is planned. `stop` waits for it, and with that the lease is kept. After the limit it is not known what was done: that is a failure that is retryable, and the same call is made
- * again under the same key.
+ * It must have a time limit of its own. A promise that never settles keeps its plan, and its place
+ * among the calls of a `Controller` (8 for each plan at a time): when all are kept, nothing more is
+ * planned. `stop` waits for it, and with that the lease is kept. After the limit it is not known
+ * what was done: that is a failure that is retryable, and the same call is made again under the
+ * same key.
  */
 export type ExternalCaller<I = Json, V = Json> = (call: ExternalCall<I>) => Promise<ExternalResult<V>>
 
@@ -35,28 +38,34 @@ export type ExternalCaller<I = Json, V = Json> = (call: ExternalCall<I>) => Prom
 export type AnyCaller = ExternalCaller<any, any>
 
 export interface RunPlanOptions {
-  /** Asked directly before every write and every external call. A no ends the plan there, as `failed`: `STORE_WRITE_WITHHELD`. Left out: always. */
+  /**
+   * Asked directly before every write and every external call. A no ends the plan there, as
+   * `failed`: `STORE_WRITE_WITHHELD`. Left out: always.
+   */
   readonly canWrite?: CanWrite | undefined
   /** Carries out `external` effects. A plan that has one is refused where this is missing. */
   readonly external?: AnyCaller | undefined
   /** Receives the answer to an `external` effect: show it to the planner. */
   readonly onCallResult?: ((call: AnyCall, answer: AnyResult['answer']) => void) | undefined
-  /** Receives the events of the plan. Left out: they are dropped, as they are never the only record. */
+  /**
+   * Receives the events of the plan. Left out: they are dropped, as they are never the only record.
+   */
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
-   * Receives each change as soon as its effect is done, before the next one is tried: show it to the planner here, and nothing that was
-   * written is forgotten, even if a later effect throws. An `absent` effect has written nothing: its change is what was read.
+   * Receives each change as soon as its effect is done, before the next one is tried: show it to
+   * the planner here, and nothing that was written is forgotten, even if a later effect throws. An
+   * `absent` effect has written nothing: its change is what was read.
    */
   readonly onChange?: ((change: Change, effect: Effect) => void) | undefined
 }
 
 /**
- * How a plan ended. `changes` are the objects as the store answered them, also of the effects that were done before one failed, and which
- * objects it has said are absent: show them to the planner.
+ * How a plan ended. `changes` are the objects as the store answered them, also of the effects that
+ * were done before one failed, and which objects it has said are absent: show them to the planner.
  *
  * - `done`: every effect is done
- * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a write was done. Let `settle` find out what is
- *   stored, show it to the planner, and plan again
+ * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a
+ *   write was done. Let `settle` find out what is stored, show it to the planner, and plan again
  * - `failed`: the store refused an effect for another reason
  */
 export type RunResult = DoneRun | StoppedRun<'conflict'> | StoppedRun<'failed'>
@@ -75,19 +84,24 @@ export interface StoppedRun<K extends string> {
 }
 
 /**
- * Does the effects of a plan on a store, in order, and stops at the first that cannot be done. Nothing is tried twice, with one exception (field guards, below).
- * For an `absent` effect it reads from the store, which has to answer with what is stored now: a store over a cache is none.
+ * Does the effects of a plan on a store, in order, and stops at the first that cannot be done.
+ * Nothing is tried twice, with one exception (field guards, below). For an `absent` effect it reads
+ * from the store, which has to answer with what is stored now: a store over a cache is none.
  *
- * The fields that the condition of a patch names become `test` operations. A store refuses a patch for a test that does not hold as for anything else, so after a
- * refusal the object is read: a guard that does not hold there is a conflict. If all hold, the patch is sent once more for the version that was read, as the object
- * may have changed in between: what the store refuses then, it does not take.
+ * The fields that the condition of a patch names become `test` operations. A store refuses a patch
+ * for a test that does not hold as for anything else, so after a refusal the object is read: a
+ * guard that does not hold there is a conflict. If all hold, the patch is sent once more for the
+ * version that was read, as the object may have changed in between: what the store refuses then, it
+ * does not take.
  *
- * A resourceVersion in a precondition is the one that the planner saw; where this run itself has written the object since, the version
- * it got for that write takes its place. An effect for no version, with one for a version of the same object after it, is done for that version too:
- * else it would not be seen whether others had written in between.
+ * A resourceVersion in a precondition is the one that the planner saw; where this run itself has
+ * written the object since, the version it got for that write takes its place. An effect for no
+ * version, with one for a version of the same object after it, is done for that version too: else
+ * it would not be seen whether others had written in between.
  *
- * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `external` effect that is not its last or that nobody can carry out,
- * or with a field guard that cannot be tested
+ * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `external`
+ * effect that is not its last or that nobody can carry out, or with a field guard that cannot be
+ * tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
   assertPlanners(plan, options)
@@ -135,7 +149,10 @@ function assertPlanners({ effects }: Plan, { external }: RunPlanOptions): void {
   refuse('plan', expected, after.kind)
 }
 
-/** The versions that the effects are for: their own, or that of the next effect on the same object that has one. */
+/**
+ * The versions that the effects are for: their own, or that of the next effect on the same object
+ * that has one.
+ */
 function versionsOf(effects: readonly Effect[]): readonly (string | undefined)[] {
   const next = new Map<string, string>()
   return effects

@@ -18,8 +18,9 @@ export interface SendPatchOptions {
 }
 
 /**
- * Sends a patch, and tells a field guard that does not hold from what the store refuses. Without a guard the promise is that of the store: one more would change in
- * which order plans that are carried out side by side go on.
+ * Sends a patch, and tells a field guard that does not hold from what the store refuses. Without a
+ * guard the promise is that of the store: one more would change in which order plans that are
+ * carried out side by side go on.
  */
 export function sendPatch(
   effect: PatchEffect,
@@ -51,8 +52,9 @@ async function sendGuarded(
 }
 
 /**
- * Whether a patch that was done keeps the same patch from being done once more, whatever else has changed: it sets or removes a field that its guard names.
- * One with a resourceVersion is told by that.
+ * Whether a patch that was done keeps the same patch from being done once more, whatever else has
+ * changed: it sets or removes a field that its guard names. One with a resourceVersion is told by
+ * that.
  */
 export function isDoneOnce(effect: PatchEffect): boolean {
   if (!isJsonPatch(effect) || effect.if.resourceVersion !== undefined) return false
@@ -74,7 +76,9 @@ export function changeOf(object: KubeObject): Change {
     : { kind: 'present', object }
 }
 
-/** Whether an object goes after a while, as a Pod that is given time to end: until then it exists. */
+/**
+ * Whether an object goes after a while, as a Pod that is given time to end: until then it exists.
+ */
 export function hasGrace({ metadata }: KubeObject): boolean {
   const { deletionGracePeriodSeconds: seconds } = metadata as { readonly deletionGracePeriodSeconds?: unknown }
   return typeof seconds === 'number' && seconds > 0

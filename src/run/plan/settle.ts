@@ -16,8 +16,9 @@ export interface Unsettled {
 }
 
 /**
- * It is not known what has become of a write: {@link settle} has to tell before anything else is planned, or another run begins. The code is that of the write,
- * `STORE_OUTCOME_UNKNOWN`; the cause says why it could not be found out. Told from others by `unsettled`.
+ * It is not known what has become of a write: {@link settle} has to tell before anything else is
+ * planned, or another run begins. The code is that of the write, `STORE_OUTCOME_UNKNOWN`; the cause
+ * says why it could not be found out. Told from others by `unsettled`.
  */
 export class UnsettledError extends IpamError {
   readonly unsettled: Unsettled
@@ -38,27 +39,37 @@ export interface Settlement {
 
 export interface SettleOptions {
   /**
-   * The server has given up by now: it ends what it is asked for within a time (`statement_timeout`, the request time-out of an API server), that
-   * time is over **since the write, and since every `settle` that answered `STORE_OUTCOME_UNKNOWN`**, because each of those has sent it once more, and nothing
-   * else can still have it. A read is an answer then. For where nothing can be created any more: a namespace that is being deleted, a quota, a
-   * webhook that says no. Default false.
+   * The server has given up by now: it ends what it is asked for within a time
+   * (`statement_timeout`, the request time-out of an API server), that time is over **since the
+   * write, and since every `settle` that answered `STORE_OUTCOME_UNKNOWN`**, because each of those
+   * has sent it once more, and nothing else can still have it. A read is an answer then. For where
+   * nothing can be created any more: a namespace that is being deleted, a quota, a webhook that
+   * says no. Default false.
    */
   readonly serverHasGivenUp?: boolean | undefined
-  /** Whether a write may be sent again: {@link CanWrite}. After a no it is not, and nothing is known. */
+  /**
+   * Whether a write may be sent again: {@link CanWrite}. After a no it is not, and nothing is
+   * known.
+   */
   readonly canWrite?: CanWrite | undefined
 }
 
 /**
- * What has become of the object that an effect is about: to be shown to the planner after a conflict, *before any other plan is made*. Whether
- * the effect was done may not be known, and an address that may have been written must not be offered to another claim.
+ * What has become of the object that an effect is about: to be shown to the planner after a
+ * conflict, *before any other plan is made*. Whether the effect was done may not be known, and an
+ * address that may have been written must not be offered to another claim.
  *
- * It reads; but a `create` of unknown outcome it does again, and so a patch without a resourceVersion that changes a field which its condition names. For a write whose connection has died may still wait in the server, behind a lock
- * or another server, and be done after the read. An answer to a later write of that name says that there is nothing more to come, **if what
- * was sent first also arrives first**: the engines here do the writes of one object one after the other, but a proxy, a webhook or a connection
- * that is slower than the next one may hold the first write back before it gets there (docs/adr/0012).
+ * It reads; but a `create` of unknown outcome it does again, and so a patch without a
+ * resourceVersion that changes a field which its condition names. For a write whose connection has
+ * died may still wait in the server, behind a lock or another server, and be done after the read.
+ * An answer to a later write of that name says that there is nothing more to come, **if what was
+ * sent first also arrives first**: the engines here do the writes of one object one after the
+ * other, but a proxy, a webhook or a connection that is slower than the next one may hold the first
+ * write back before it gets there (docs/adr/0012).
  *
- * @returns what is stored, or the failure of the store: then plan nothing, and try this again until it answers. `STORE_OUTCOME_UNKNOWN` says that it was
- * written once more, and that it is not known what has become of that either
+ * @returns what is stored, or the failure of the store: then plan nothing, and try this again until
+ * it answers. `STORE_OUTCOME_UNKNOWN` says that it was written once more, and that it is not known
+ * what has become of that either
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export async function settle(
@@ -96,7 +107,10 @@ async function patchToKnow(
   return read.ok && cannotBeDone(effect, read.value.change) ? read : patched
 }
 
-/** Whether a patch does nothing whenever it arrives, because there is another object, or its guard does not hold. */
+/**
+ * Whether a patch does nothing whenever it arrives, because there is another object, or its guard
+ * does not hold.
+ */
 function cannotBeDone(effect: PatchEffect, change: Change): boolean {
   if (change.kind === 'absent') return true
   const { uid } = effect.if
@@ -117,7 +131,10 @@ async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<
   return isKnown ? read : created
 }
 
-/** Whether an object is the one that was sent, and not another that has got its name: with all of its fields, and its owners. */
+/**
+ * Whether an object is the one that was sent, and not another that has got its name: with all of
+ * its fields, and its owners.
+ */
 function isThere(sent: KubeObject, change: Change): boolean {
   if (change.kind === 'absent') return false
   const { metadata, status, ...fields } = sent

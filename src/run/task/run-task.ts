@@ -13,25 +13,40 @@ import type { TaskTurn, TaskTurns } from './task-turns.js'
 export interface RunTaskOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
-  /** Receives every change that this run learns of, at once: for others that share its objects. The task itself was shown it before. */
+  /**
+   * Receives every change that this run learns of, at once: for others that share its objects. The
+   * task itself was shown it before.
+   */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
-  /** Asked directly before every write: {@link CanWrite}. After a no the task has failed, and nothing more is sent for it. */
+  /**
+   * Asked directly before every write: {@link CanWrite}. After a no the task has failed, and
+   * nothing more is sent for it.
+   */
   readonly canWrite?: CanWrite | undefined
   /** Called with each step, before it is done. */
   readonly onStep?: ((step: Step) => void) | undefined
   /**
-   * Waits after so many conflicts in a row: with some jitter, so that those who met do not meet again. Also before it is asked once more what has become of a
-   * write. Left out: nobody waits.
+   * Waits after so many conflicts in a row: with some jitter, so that those who met do not meet
+   * again. Also before it is asked once more what has become of a write. Left out: nobody waits.
    */
   readonly pause?: ((conflicts: number) => Promise<void>) | undefined
-  /** Of the tasks that know the same, in this process: those that would meet wait for each other ({@link taskTurns}), and who was faster is found out before the `pause`. Left out: they meet. */
+  /**
+   * Of the tasks that know the same, in this process: those that would meet wait for each other
+   * ({@link taskTurns}), and who was faster is found out before the `pause`. Left out: they meet.
+   */
   readonly turns?: TaskTurns | undefined
   /** After how many conflicts it gives up, a whole number from 0. Default 100. */
   readonly maxConflicts?: number | undefined
-  /** How often it asks what has become of a write that nobody knows of before it ends as `unsettled`, a whole number from 1. Default 5. */
+  /**
+   * How often it asks what has become of a write that nobody knows of before it ends as
+   * `unsettled`, a whole number from 1. Default 5.
+   */
   readonly maxSettles?: number | undefined
-  /** After how many steps it is broken off, a whole number from 1: a task that makes no headway is a mistake of that task. Default 100,000. */
+  /**
+   * After how many steps it is broken off, a whole number from 1: a task that makes no headway is a
+   * mistake of that task. Default 100,000.
+   */
   readonly maxSteps?: number | undefined
 }
 
@@ -39,9 +54,11 @@ export interface RunTaskOptions {
  * How a task ended.
  *
  * - `done`: it has come to its end
- * - `failed`: the store refused something, or conflicts did not end. What was written stays: run the same task again, or one with the same request that knows what
- *   this one has sent (tasks of blocks do by their `KnownBlocks`)
- * - `unsettled`: it is not known what has become of a write. Run the **same task** again, with `unsettled`: it finds that out first
+ * - `failed`: the store refused something, or conflicts did not end. What was written stays: run
+ *   the same task again, or one with the same request that knows what this one has sent (tasks of
+ *   blocks do by their `KnownBlocks`)
+ * - `unsettled`: it is not known what has become of a write. Run the **same task** again, with
+ *   `unsettled`: it finds that out first
  */
 export type TaskResult<O extends Outcome = Outcome> =
   | { readonly kind: 'done'; readonly outcome: O; readonly requests: number }
@@ -57,10 +74,12 @@ export type TaskResult<O extends Outcome = Outcome> =
 const PAGE = 500
 
 /**
- * Carries a task out on a store: reads what it asks for, does what it plans, and after a conflict shows it what is stored.
+ * Carries a task out on a store: reads what it asks for, does what it plans, and after a conflict
+ * shows it what is stored.
  *
  * @param before the `unsettled` of an earlier run of this task
- * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` after too many steps; what the task throws
+ * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` after too many steps; what the task
+ * throws
  */
 export async function runTask<O extends Outcome>(
   task: Task<O>,
@@ -136,7 +155,8 @@ class TaskRun<O extends Outcome> {
         // the tasks that wait need to know what is stored, and do not wait for the pause
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
-        // read again after the pause: another process may have written meanwhile, and the next write would meet it for certain
+        // read again after the pause: another process may have written meanwhile, and the next
+        // write would meet it for certain
         if (pause === undefined) unsettled = undefined
       }
       await pause?.(this.#conflicts)

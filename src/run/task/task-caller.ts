@@ -17,9 +17,10 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
 }
 
 /**
- * Carries calls out that are tasks on the store itself, for planners whose ledger is not in what they plan: an {@link ExternalCaller}. Calls of one group that
- * arrive while its task is at work join that task. A call that the store refuses, or does not answer, is a failure that is retryable: the planner
- * makes the call again after a while.
+ * Carries calls out that are tasks on the store itself, for planners whose ledger is not in what
+ * they plan: an {@link ExternalCaller}. Calls of one group that arrive while its task is at work
+ * join that task. A call that the store refuses, or does not answer, is a failure that is
+ * retryable: the planner makes the call again after a while.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
   const { store, tasks, turns = taskTurns(), ...limits } = options
@@ -63,7 +64,8 @@ const UNANSWERED: ExternalResult<never> = {
 const NOT_REFUSED: ReadonlySet<string> = new Set(['STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN', 'STORE_WRITE_WITHHELD'])
 
 function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): ExternalResult<never> {
-  // what others write meanwhile is soon over; what the store refuses is tried after longer and longer waits
+  // what others write meanwhile is soon over; what the store refuses is tried after longer and
+  // longer waits
   const isRace = NOT_REFUSED.has(failure.code)
   const message = isRace ? describe(failure) : `could not write what it is to have: ${problemOf(failure)}`
   return { ok: false, failure: { message, retryable: true, retryAfterSeconds: isRace ? 1 : undefined } }

@@ -10,21 +10,29 @@ export interface TaskTurns {
 export interface TaskTurn {
   /** Whether another run is writing an object, or goes first. */
   isBusy(ref: ObjectRef): boolean
-  /** Resolves when this run is to look again. Where nobody {@link isBusy is busy} with it: at once. */
+  /**
+   * Resolves when this run is to look again. Where nobody {@link isBusy is busy} with it: at once.
+   */
   wait(ref: ObjectRef): Promise<void>
   /** It begins to write these, whoever else does. */
   writes(refs: readonly ObjectRef[]): void
-  /** What it was writing is done, or others need not wait for it, or the run has ended, however: the next one goes on. */
+  /**
+   * What it was writing is done, or others need not wait for it, or the run has ended, however: the
+   * next one goes on.
+   */
   pass(): void
 }
 
 /**
- * Turns for the tasks of a process on one store that know the same ({@link RunTaskOptions.turns}): one that would write an object which another one is writing
- * waits until that is done, and looks again; of several the one that has begun first. So they do not make each other begin anew, and where others write too, each
- * process keeps to objects of its own as long as there are enough.
+ * Turns for the tasks of a process on one store that know the same ({@link RunTaskOptions.turns}):
+ * one that would write an object which another one is writing waits until that is done, and looks
+ * again; of several the one that has begun first. So they do not make each other begin anew, and
+ * where others write too, each process keeps to objects of its own as long as there are enough.
  *
- * A task waits only for one that is at work, so that they never wait for each other. While a request is not answered those that want its object wait too:
- * give the client of the store a time limit. What a `pause` of {@link RunTaskOptions} does must not wait for another task with the same turns.
+ * A task waits only for one that is at work, so that they never wait for each other. While a
+ * request is not answered those that want its object wait too: give the client of the store a time
+ * limit. What a `pause` of {@link RunTaskOptions} does must not wait for another task with the same
+ * turns.
  *
  * One turn O(n) for n tasks that wait for the same object.
  *

@@ -23,12 +23,15 @@ import { EngineWatch } from './watch.js'
 export interface EngineStoreOptions extends ObjectRulesOptions {}
 
 /**
- * How often a write without a version is tried anew because the object has changed meanwhile. Each time another writer got through; so many
- * in a row mean that something is wrong.
+ * How often a write without a version is tried anew because the object has changed meanwhile. Each
+ * time another writer got through; so many in a row mean that something is wrong.
  */
 const MAX_ATTEMPTS = 100
 
-/** How many documents are read at once to find the next page of what a selector chooses, if the page is smaller. */
+/**
+ * How many documents are read at once to find the next page of what a selector chooses, if the page
+ * is smaller.
+ */
 const MAX_STEP = 1_000
 
 /** Holds nothing, on any engine: kinds begin with a letter. */
@@ -38,14 +41,17 @@ const NOWHERE: DocumentScope = { group: '', kind: '-' }
 const UNWRITTEN = 'unwritten'
 
 /**
- * A store with the semantics of a Kubernetes API server over any database that can compare and swap one text: the engine keeps documents,
- * what happens to them is decided here. Any number of processes may work on one engine.
+ * A store with the semantics of a Kubernetes API server over any database that can compare and swap
+ * one text: the engine keeps documents, what happens to them is decided here. Any number of
+ * processes may work on one engine.
  *
- * A write reads the object, decides, and replaces exactly what it has read; if somebody else was faster, it decides again. `create` is one
- * call of the engine, the other writes are two. `list` with labels or fields reads all objects of the kind (or namespace) and leaves out
- * what does not match.
+ * A write reads the object, decides, and replaces exactly what it has read; if somebody else was
+ * faster, it decides again. `create` is one call of the engine, the other writes are two. `list`
+ * with labels or fields reads all objects of the kind (or namespace) and leaves out what does not
+ * match.
  *
- * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments
+ * of the wrong type, and only then
  */
 export function engineStore(engine: StoreEngine, options: EngineStoreOptions): Store {
   assertObject('engine', engine)

@@ -19,8 +19,9 @@ export interface FollowersOptions extends PollingOptions {
 }
 
 /**
- * An engine that has to be asked for changes. Its watches need not wait for what it has written itself: it tells them, unless they are told of
- * every write anyway. Told twice they would look twice.
+ * An engine that has to be asked for changes. Its watches need not wait for what it has written
+ * itself: it tells them, unless they are told of every write anyway. Told twice they would look
+ * twice.
  */
 export abstract class PolledEngine implements StoreEngine, ChangeLog {
   abstract readonly name: string

@@ -4,15 +4,17 @@ import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.
 /** How a watch learns of changes on an engine that has to be asked for them. */
 export interface PollingOptions {
   /**
-   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be called off: when a watch ends, the pause that it has begun goes on
-   * for up to `pollMs`. Where that must not keep Node from exiting: `setTimeout(done, ms).unref()`.
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be called off: when a
+   * watch ends, the pause that it has begun goes on for up to `pollMs`. Where that must not keep
+   * Node from exiting: `setTimeout(done, ms).unref()`.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /** How long a watch waits before it asks again, in milliseconds from 1 to a day. Default 500. */
   readonly pollMs?: number | undefined
   /**
-   * Calls back as soon as something may have changed, so that watches need not wait: `LISTEN`, a subscription. Only a hint: what it does not
-   * tell is found by asking. Gives the way to end it; `return` of the watch rejects with what that throws.
+   * Calls back as soon as something may have changed, so that watches need not wait: `LISTEN`, a
+   * subscription. Only a hint: what it does not tell is found by asking. Gives the way to end it;
+   * `return` of the watch rejects with what that throws.
    */
   readonly subscribe?: ((wake: () => void) => () => void) | undefined
 }
@@ -20,7 +22,8 @@ export interface PollingOptions {
 /** The changes that an engine keeps. */
 export interface ChangeLog {
   /**
-   * Changes of a scope after a revision, oldest first, as they were at one moment. Without `after`: none, only the revision.
+   * Changes of a scope after a revision, oldest first, as they were at one moment. Without `after`:
+   * none, only the revision.
    *
    * @param limit how many at most
    */
@@ -31,7 +34,10 @@ export type ChangePage =
   | {
       readonly kind: 'page'
       readonly changes: readonly DocumentChange[]
-      /** Up to which revision the answer is whole: of the last change in it, or of the last write to the store if there are no more. */
+      /**
+       * Up to which revision the answer is whole: of the last change in it, or of the last write to
+       * the store if there are no more.
+       */
       readonly revision: string
       readonly hasMore: boolean
     }
@@ -117,7 +123,10 @@ class Alarm {
     })
   }
 
-  /** One pause at a time: it cannot be called off, and whoever is woken often would have as many of them. */
+  /**
+   * One pause at a time: it cannot be called off, and whoever is woken often would have as many of
+   * them.
+   */
   #pause(): void {
     if (this.#isPausing) return
     const pause = this.#sleep(this.#pollMs)

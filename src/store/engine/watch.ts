@@ -50,8 +50,9 @@ export interface WatchSource {
 }
 
 /**
- * The changes of an engine as the events of a watch. Begins with the first `next`; ends at once with `return`, whatever the engine does. If a
- * callback of the engine throws when the watch ends, `return` rejects with it: what `next` has to tell comes first.
+ * The changes of an engine as the events of a watch. Begins with the first `next`; ends at once
+ * with `return`, whatever the engine does. If a callback of the engine throws when the watch ends,
+ * `return` rejects with it: what `next` has to tell comes first.
  */
 export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #source: WatchSource

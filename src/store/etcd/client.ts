@@ -1,11 +1,15 @@
 /**
- * What is needed of a client: three calls of the API of etcd v3, with keys and values as texts, and 64-bit numbers as texts of digits. For
- * servers that offer JSON, {@link etcdGateway} is one. Around a client of gRPC it takes some lines, in which these go wrong easily: 64-bit
- * numbers that become numbers of 53; a `range_end` that is left out, and one that is empty, which means all keys from there on.
+ * What is needed of a client: three calls of the API of etcd v3, with keys and values as texts, and
+ * 64-bit numbers as texts of digits. For servers that offer JSON, {@link etcdGateway} is one.
+ * Around a client of gRPC it takes some lines, in which these go wrong easily: 64-bit numbers that
+ * become numbers of 53; a `range_end` that is left out, and one that is empty, which means all keys
+ * from there on.
  *
- * Each call is made once: a client that repeats a `txn` mistakes a write whose answer was lost for a conflict. If etcd answers with an error,
- * the call rejects with an error that has the status of gRPC as a number in `code`, as those of @grpc/grpc-js have; without it, it is not
- * known whether a write was done. So have etcd3 repeat nothing (`faultHandling`), and expect no refusals of it: its errors have no `code`.
+ * Each call is made once: a client that repeats a `txn` mistakes a write whose answer was lost for
+ * a conflict. If etcd answers with an error, the call rejects with an error that has the status of
+ * gRPC as a number in `code`, as those of @grpc/grpc-js have; without it, it is not known whether a
+ * write was done. So have etcd3 repeat nothing (`faultHandling`), and expect no refusals of it: its
+ * errors have no `code`.
  *
  * @example
  * // how long each call takes
@@ -27,8 +31,8 @@ export interface EtcdClient {
   /** KV.Txn. */
   txn(request: EtcdTxnRequest): Promise<EtcdTxnResponse>
   /**
-   * Watch.Watch with one watch, with `prev_kv` and, if it can be had, `progress_notify`. With `fragment`, the parts of a revision that comes in
-   * several have to be put together.
+   * Watch.Watch with one watch, with `prev_kv` and, if it can be had, `progress_notify`. With
+   * `fragment`, the parts of a revision that comes in several have to be put together.
    */
   watch(request: EtcdWatchRequest): EtcdWatch
 }
@@ -88,7 +92,9 @@ export interface EtcdWatchRequest {
 
 /** The answers to a watch, until it ends in whatever way. */
 export interface EtcdWatch extends AsyncIterable<EtcdWatchResponse> {
-  /** Ends the watch, also before it has begun and while nothing comes. May be called more than once. */
+  /**
+   * Ends the watch, also before it has begun and while nothing comes. May be called more than once.
+   */
   cancel(): void
 }
 
@@ -96,13 +102,17 @@ export interface EtcdWatchResponse {
   /** `header.revision`. */
   readonly revision: string
   /**
-   * It is the answer to the request, and watching begins. If it is never told, a watch to which nothing comes cannot be told from one that is
-   * not answered: it ends with `STORE_IO` after some minutes in which others have written.
+   * It is the answer to the request, and watching begins. If it is never told, a watch to which
+   * nothing comes cannot be told from one that is not answered: it ends with `STORE_IO` after some
+   * minutes in which others have written.
    */
   readonly created?: boolean | undefined
   /** The server has ended the watch. */
   readonly canceled?: boolean | undefined
-  /** The oldest revision that is still known, if the watch was to begin before it. `0` or left out: that is not why it ended. */
+  /**
+   * The oldest revision that is still known, if the watch was to begin before it. `0` or left out:
+   * that is not why it ended.
+   */
   readonly compactRevision?: string | undefined
   readonly cancelReason?: string | undefined
   /** Whole revisions. */

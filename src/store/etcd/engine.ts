@@ -72,7 +72,8 @@ export class EtcdEngine implements StoreEngine {
       if (verdict === 'unknown') throw error
       if (verdict !== 'too-large') return refused(error)
       const sizeBytes = utf8Length(after ?? '')
-      // what this server takes is not said: no more than as it comes, if that was too much, else less than this
+      // what this server takes is not said: no more than as it comes, if that was too much, else
+      // less than this
       return { kind: 'too-large', sizeBytes, maxBytes: Math.min(sizeBytes - 1, this.#parts.usualBytes) }
     }
   }

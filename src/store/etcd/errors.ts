@@ -31,8 +31,9 @@ interface Parts {
 /** The statuses of gRPC that are given before anything is written. */
 const REFUSALS: ReadonlySet<number> = new Set([
   ...[3, 5, 6, 7, 8, 9, 11, 12, 16],
-  // not in it: cancelled (1), unknown (2), deadline exceeded (4), aborted (10), internal (13), unavailable (14), data loss (15).
-  // Unavailable is also what a server says of a write that it has handed on and not seen come back.
+  // not in it: cancelled (1), unknown (2), deadline exceeded (4), aborted (10), internal (13),
+  // unavailable (14), data loss (15). Unavailable is also what a server says of a write that it has
+  // handed on and not seen come back.
 ])
 
 function verdictOfStatus(code: number, message: string): Verdict {

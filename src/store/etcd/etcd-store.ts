@@ -5,19 +5,26 @@ import type { EtcdClient } from './client.js'
 import { EtcdEngine } from './engine.js'
 
 export interface EtcdStoreOptions extends EngineStoreOptions {
-  /** The size of the largest object in bytes of UTF-8 JSON. Default 1.5 MiB less 4 KiB: etcd takes requests of 1.5 MiB (`--max-request-bytes`). */
+  /**
+   * The size of the largest object in bytes of UTF-8 JSON. Default 1.5 MiB less 4 KiB: etcd takes
+   * requests of 1.5 MiB (`--max-request-bytes`).
+   */
   readonly maxObjectBytes?: number | undefined
   /**
-   * What all keys begin with, before a slash: printable characters of ASCII without spaces, up to 200. Default `ipam-kit`. No store may have
-   * a prefix that continues where that of another ends (`a` and `a/b`).
+   * What all keys begin with, before a slash: printable characters of ASCII without spaces, up to
+   * 200. Default `ipam-kit`. No store may have a prefix that continues where that of another ends
+   * (`a` and `a/b`).
    */
   readonly prefix?: string | undefined
   /**
-   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time: with one that takes none, a watch to which nothing
-   * comes does nothing but ask.
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time: with
+   * one that takes none, a watch to which nothing comes does nothing but ask.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
-  /** How long a watch waits before it continues after its connection has ended, in milliseconds from 1 to a day. Default 500. */
+  /**
+   * How long a watch waits before it continues after its connection has ended, in milliseconds from
+   * 1 to a day. Default 500.
+   */
   readonly retryMs?: number | undefined
 }
 
@@ -28,17 +35,21 @@ const MAX_RETRY_MS = 86_400_000
 /**
  * A store in etcd, version 3.4 or later, for any number of processes.
  *
- * A write is one transaction, and one round trip more for the read before it. Reads and lists are linearizable; a long list is several
- * answers, all as of one revision. Versions are revisions of the whole of etcd. Watches are those of etcd: they go on by themselves when
- * a connection ends, and fail with `STORE_IO` only if etcd cannot be reached several times in a row, has an answer that cannot be read, or
- * answers no watch for some minutes in which something is written.
- * A connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds looks whether there is something, and begins anew
- * if it has missed it. For that the client has to give up calls that are not answered. If that can no longer be known, because etcd could
- * not be asked for longer than it keeps the past, the watch ends with `STORE_VERSION_GONE`.
+ * A write is one transaction, and one round trip more for the read before it. Reads and lists are
+ * linearizable; a long list is several answers, all as of one revision. Versions are revisions of
+ * the whole of etcd. Watches are those of etcd: they go on by themselves when a connection ends,
+ * and fail with `STORE_IO` only if etcd cannot be reached several times in a row, has an answer
+ * that cannot be read, or answers no watch for some minutes in which something is written. A
+ * connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds
+ * looks whether there is something, and begins anew if it has missed it. For that the client has to
+ * give up calls that are not answered. If that can no longer be known, because etcd could not be
+ * asked for longer than it keeps the past, the watch ends with `STORE_VERSION_GONE`.
  *
- * The past is kept until it is compacted, which etcd does by itself only with `--auto-compaction-retention`; a watch from before that has to
- * list again, and so has one to which nothing comes, when its connection ends, if the past is kept for less than two minutes. If an answer to a write is lost, or etcd
- * does not say that nothing was written, the answer is `STORE_OUTCOME_UNKNOWN`.
+ * The past is kept until it is compacted, which etcd does by itself only with
+ * `--auto-compaction-retention`; a watch from before that has to list again, and so has one to
+ * which nothing comes, when its connection ends, if the past is kept for less than two minutes. If
+ * an answer to a write is lost, or etcd does not say that nothing was written, the answer is
+ * `STORE_OUTCOME_UNKNOWN`.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options
  * @example

@@ -13,10 +13,11 @@ export interface FollowOptions {
 const MAX_FAILURES = 10
 
 /**
- * The changes of some keys, watch after watch: each continues behind what the one before has told, and behind what others have looked at while
- * nothing came, because what was there before may be compacted by then. Watches end for many reasons that are none to give up: the server
- * restarts, a proxy or client ends what was idle for minutes, a member loses its leader. An answer that cannot be read is one: it would come
- * again.
+ * The changes of some keys, watch after watch: each continues behind what the one before has told,
+ * and behind what others have looked at while nothing came, because what was there before may be
+ * compacted by then. Watches end for many reasons that are none to give up: the server restarts, a
+ * proxy or client ends what was idle for minutes, a member loses its leader. An answer that cannot
+ * be read is one: it would come again.
  */
 export class Follower {
   readonly #client: EtcdClient
@@ -77,9 +78,10 @@ export class Follower {
   /**
    * Where a watch is to begin; from where it could, if it is gone.
    *
-   * A watch is not told all that it should be. From a revision that is not there yet it waits for that one, also if the server has forgotten
-   * what was there because it was restored from a backup. And one that begins with the revision up to which the server
-   * has forgotten is not told of a deletion in it, in versions of etcd 3.4 and 3.5 (etcd-io/etcd issue 18089).
+   * A watch is not told all that it should be. From a revision that is not there yet it waits for
+   * that one, also if the server has forgotten what was there because it was restored from a
+   * backup. And one that begins with the revision up to which the server has forgotten is not told
+   * of a deletion in it, in versions of etcd 3.4 and 3.5 (etcd-io/etcd issue 18089).
    */
   async #begin(): Promise<string> {
     const look = { key: this.#range.key, limit: 1, keysOnly: true }

@@ -29,7 +29,8 @@ export class GatewayWatch implements EtcdWatch {
   cancel(): void {
     this.#isCanceled = true
     this.#endOpening()
-    // a stream that is aborted ends in an error, one that is canceled does not; it may have ended already, in an error that was told then
+    // a stream that is aborted ends in an error, one that is canceled does not; it may have ended
+    // already, in an error that was told then
     if (this.#reader === undefined) this.#opening?.abort()
     else this.#reader.cancel().catch(() => {})
   }
@@ -68,7 +69,9 @@ export class GatewayWatch implements EtcdWatch {
   }
 }
 
-/** Puts revisions together that were cut in two: the last one of a fragment may go on in the next. */
+/**
+ * Puts revisions together that were cut in two: the last one of a fragment may go on in the next.
+ */
 async function* wholeRevisions(parts: AsyncIterable<WatchPart>): AsyncGenerator<EtcdWatchResponse, undefined> {
   let held: readonly EtcdEvent[] = []
   for await (const part of parts) {

@@ -17,21 +17,25 @@ import {
 
 export interface EtcdGatewayOptions {
   /**
-   * `fetch` of the platform, or anything that does as much. To give up after a while, to log in or to bring certificates: a function around
-   * it. It must not send a request again.
+   * `fetch` of the platform, or anything that does as much. To give up after a while, to log in or
+   * to bring certificates: a function around it. It must not send a request again.
    */
   fetch(url: string, request: EtcdHttpRequest): Promise<EtcdHttpResponse>
-  /** Where etcd listens for clients: `http://127.0.0.1:2379`. Several: the next one is asked after one has failed to answer. */
+  /**
+   * Where etcd listens for clients: `http://127.0.0.1:2379`. Several: the next one is asked after
+   * one has failed to answer.
+   */
   readonly url: string | readonly string[]
   /**
-   * Reads Base64 of UTF-8, and throws if it is none: the `Buffer` of Node is quicker at it than what every platform has. Left out: it is done
-   * with `atob` and `TextDecoder`.
+   * Reads Base64 of UTF-8, and throws if it is none: the `Buffer` of Node is quicker at it than
+   * what every platform has. Left out: it is done with `atob` and `TextDecoder`.
    */
   readonly fromBase64?: FromBase64 | undefined
   /**
-   * `() => new AbortController()`, where `fetch` knows signals: ends the request of a watch that nobody waits for any more while it is not
-   * answered. Left out: such a request stays open for as long as `fetch` lets it, and behind a network that drops packets there is one more
-   * every 20 seconds for each watch.
+   * `() => new AbortController()`, where `fetch` knows signals: ends the request of a watch that
+   * nobody waits for any more while it is not answered. Left out: such a request stays open for as
+   * long as `fetch` lets it, and behind a network that drops packets there is one more every 20
+   * seconds for each watch.
    */
   readonly abortController?: (() => EtcdAbortController) | undefined
 }
@@ -123,7 +127,8 @@ class Gateway {
     const fetch = this.#fetch
     const member = this.#current
     const url = `${this.#urls[member]}/v3/${call}`
-    // hasleader: a member that has lost its leader says so, instead of being silent for as long as that lasts
+    // hasleader: a member that has lost its leader says so, instead of being silent for as long as
+    // that lasts
     const headers = { 'content-type': 'application/json', 'grpc-metadata-hasleader': 'true' }
     const whole = { method: 'POST' as const, headers, body: JSON.stringify(message) }
     const request = signal === undefined ? whole : { ...whole, signal }

@@ -6,8 +6,8 @@ export interface KeyRange {
   readonly rangeEnd: string
 }
 
-// PREFIX/GROUP/KIND/NAMESPACE,NAME. A comma sorts below whatever names are made of, and a slash above some of it: so the order of
-// these keys is that by namespace, then name.
+// PREFIX/GROUP/KIND/NAMESPACE,NAME. A comma sorts below whatever names are made of, and a slash
+// above some of it: so the order of these keys is that by namespace, then name.
 
 export class Keys {
   readonly #prefix: string

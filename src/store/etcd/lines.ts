@@ -10,7 +10,8 @@ export interface ByteStreamReader {
 const LINE_END = 0x0a
 
 /**
- * The lines of a stream, however it is cut into pieces. What comes behind the last line end is the start of a line that never came.
+ * The lines of a stream, however it is cut into pieces. What comes behind the last line end is the
+ * start of a line that never came.
  *
  * @throws UnreadableAnswer for a line that is no text, or longer than a text can be
  */

@@ -2,7 +2,10 @@ import type { EtcdClient, EtcdWatch } from './client.js'
 import { UnreadableAnswer } from './errors.js'
 import type { KeyRange } from './keys.js'
 
-/** How far a watch was read. A reader that has gone may never come back to say so: it is closed then. */
+/**
+ * How far a watch was read. A reader that has gone may never come back to say so: it is closed
+ * then.
+ */
 export class Reading {
   /** How many answers have come. */
   answers = 0
@@ -45,36 +48,46 @@ export class Reading {
 /** What another watch says of the time since a revision. */
 type Finding = 'quiet' | 'missed' | 'compacted'
 
-/** What a look finds. `nothing`: there is nothing new, or nobody can be asked. `blind`: there is, and no watch is answered. */
+/**
+ * What a look finds. `nothing`: there is nothing new, or nobody can be asked. `blind`: there is,
+ * and no watch is answered.
+ */
 type Look = Finding | 'nothing' | 'blind'
 
 const STEP_MS = 1_000
 /** How many steps of silence there are before something is looked at. */
 const LOOK_STEPS = 15
-/** How many steps another watch has to be told of what this one has missed: to begin, and once it has begun. */
+/**
+ * How many steps another watch has to be told of what this one has missed: to begin, and once it
+ * has begun.
+ */
 const PROBE_STEPS = 5
 /** How many looks in a row may find out nothing: some minutes. */
 const MAX_BLIND_LOOKS = 14
 
 /**
- * Looks whether a watch to which nothing comes has missed something: a connection can go silent without an end.
+ * Looks whether a watch to which nothing comes has missed something: a connection can go silent
+ * without an end.
  *
- * That etcd has a newer revision does not say so: it is one for all keys, and a watch of others is told of it every ten minutes, counted from
- * its own beginning. One that was begun anew whenever others have written would never be told, and fall behind what is compacted. So it is
- * ended only if another watch, a probe, has something to tell, or if nobody can know any more.
+ * That etcd has a newer revision does not say so: it is one for all keys, and a watch of others is
+ * told of it every ten minutes, counted from its own beginning. One that was begun anew whenever
+ * others have written would never be told, and fall behind what is compacted. So it is ended only
+ * if another watch, a probe, has something to tell, or if nobody can know any more.
  *
- * What a probe was not told of has not happened, unless its own connection went silent just after it had begun. So each revision is looked at
- * by two of them, as long as it is not compacted:
+ * What a probe was not told of has not happened, unless its own connection went silent just after
+ * it had begun. So each revision is looked at by two of them, as long as it is not compacted:
  *
  *     reached       seenTwice        seenOnce          now
  *        |---- two ------|---- one ------|---- none ----|
  *                        |------- the next probe ------>|
  *                                        |------------->| if seenTwice is compacted; if seenOnce is, too, the watch is ended
  *
- * What two have looked at is vouched for: whoever begins anew may begin behind it. If seenTwice was compacted, what follows it will never be
- * looked at by two. The watch goes on, but `vouched` stays where it is, until the watch itself is told something.
+ * What two have looked at is vouched for: whoever begins anew may begin behind it. If seenTwice was
+ * compacted, what follows it will never be looked at by two. The watch goes on, but `vouched` stays
+ * where it is, until the watch itself is told something.
  *
- * A probe that is not answered, or refused, says nothing. If many in a row do, something may be missed without an end, and it is time to say so.
+ * A probe that is not answered, or refused, says nothing. If many in a row do, something may be
+ * missed without an end, and it is time to say so.
  */
 export class Lookout {
   readonly #client: EtcdClient
@@ -102,7 +115,10 @@ export class Lookout {
     if (this.#blindLooks >= MAX_BLIND_LOOKS) throw this.#problem
   }
 
-  /** Until the reading is over, or the watch was ended because it has missed something, or nobody can find out whether it has. */
+  /**
+   * Until the reading is over, or the watch was ended because it has missed something, or nobody
+   * can find out whether it has.
+   */
   async guard(watch: EtcdWatch, reading: Reading): Promise<void> {
     const isOver = () => reading.isOver
     while (!reading.isOver) {
@@ -135,7 +151,8 @@ export class Lookout {
       const hasOther = finding === 'compacted' && this.#seenOnce > this.#seenTwice
       return hasOther ? await this.#probe(this.#seenOnce, reading) : finding
     } catch (error) {
-      // one that answers has something to tell; a server that cannot be asked says nothing of what was missed
+      // one that answers has something to tell; a server that cannot be asked says nothing of what
+      // was missed
       if (error instanceof UnreadableAnswer) return 'missed'
       this.#problem = error
       return isAnswered ? 'blind' : 'nothing'
@@ -143,8 +160,9 @@ export class Lookout {
   }
 
   /**
-   * Begins another watch, and looks what comes. It begins with the last revision that was seen, and not with the next: were that one compacted,
-   * etcd 3.4 and 3.5 would forget a deletion in it, and not say so.
+   * Begins another watch, and looks what comes. It begins with the last revision that was seen, and
+   * not with the next: were that one compacted, etcd 3.4 and 3.5 would forget a deletion in it, and
+   * not say so.
    *
    * @throws what the client does, or that there was no answer
    */

@@ -10,8 +10,8 @@ import type {
   EtcdWatchResponse,
 } from './client.js'
 
-// The messages of etcd as its gateway has them in JSON: keys and values in Base64, numbers of 64 bits as texts, and what is 0, false or empty
-// left out.
+// The messages of etcd as its gateway has them in JSON: keys and values in Base64, numbers of 64
+// bits as texts, and what is 0, false or empty left out.
 
 export type Message = { readonly [field: string]: unknown }
 
@@ -46,7 +46,10 @@ export function readTxn(message: Message): EtcdTxnResponse {
   return { revision: revisionOf(message), succeeded: message.succeeded === true }
 }
 
-/** In fragments of about the size of a request: else etcd puts a thousand revisions into one answer, which can be more than a text can hold. */
+/**
+ * In fragments of about the size of a request: else etcd puts a thousand revisions into one answer,
+ * which can be more than a text can hold.
+ */
 export function writeWatch({ key, rangeEnd, startRevision }: EtcdWatchRequest): Message {
   const range = { key: encode(key), range_end: encode(rangeEnd), start_revision: startRevision }
   return { create_request: { ...range, prev_kv: true, progress_notify: true, fragment: true } }

@@ -14,8 +14,8 @@ export function isAfter(version: string, other: string): boolean {
 }
 
 /**
- * The conditions of a patch: those of the call, and those that are in it. `undefined`: they cannot hold, and the server might take them for
- * none at all.
+ * The conditions of a patch: those of the call, and those that are in it. `undefined`: they cannot
+ * hold, and the server might take them for none at all.
  */
 export function conditionsOf({ uid, resourceVersion }: Preconditions, patch: PatchInput): Preconditions | undefined {
   const own = patch.kind === 'merge' ? conditionsIn(patch.patch) : {}

@@ -5,15 +5,20 @@ const IDENTITY = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'rejectUnauthorized'
 
 interface Kept {
   readonly identity: readonly unknown[]
-  /** What client-node hands to its HTTP for the connections of a request: 1.x an agent, 2.x a dispatcher. */
+  /**
+   * What client-node hands to its HTTP for the connections of a request: 1.x an agent, 2.x a
+   * dispatcher.
+   */
   readonly agent: unknown
   readonly dispatcher: unknown
 }
 
 /**
- * Keeps the connections of client-node, which would make a new one for each request: the handshake of TLS takes both sides more time than the request.
+ * Keeps the connections of client-node, which would make a new one for each request: the handshake
+ * of TLS takes both sides more time than the request.
  *
- * They are kept for as long as the certificates are the same: with those of today's file, or of today's login, new ones are made.
+ * They are kept for as long as the certificates are the same: with those of today's file, or of
+ * today's login, new ones are made.
  */
 export class Connections {
   readonly #config: ClientNodeConfig

@@ -19,8 +19,8 @@ export interface Asked {
 }
 
 /**
- * What an answer that is no success comes to. A write that the server has refused was not done; if it broke, or if somebody between it and
- * us has answered for it, the write may have been done.
+ * What an answer that is no success comes to. A write that the server has refused was not done; if
+ * it broke, or if somebody between it and us has answered for it, the write may have been done.
  */
 export function failureOf(answer: Answer, asked: Asked): StoreFailure {
   const status = readStatus(answer.json)
@@ -64,14 +64,20 @@ function isDenied(code: number, { message }: Status): boolean {
   return (code === 403 || code >= 500) && /^admission webhook ".*?" denied the request/.test(message)
 }
 
-/** Without a name in it, it is the resource that was not found: saying that the object is gone would be wrong. */
+/**
+ * Without a name in it, it is the resource that was not found: saying that the object is gone would
+ * be wrong.
+ */
 function notFound({ name, kind, reason }: Status, { shown }: Asked): StoreFailure | undefined {
   if (reason !== 'NotFound' || name === undefined) return undefined
   const isAboutNamespace = kind === 'namespaces' && !shown.startsWith('Namespace ')
   return failure('STORE_NOT_FOUND', { object: isAboutNamespace ? `Namespace ${name}` : shown })
 }
 
-/** Refusals of what is behind the server, and some of its own, that it tells as errors. All of them come before the write. */
+/**
+ * Refusals of what is behind the server, and some of its own, that it tells as errors. All of them
+ * come before the write.
+ */
 function brokenRefusal(status: Status, asked: Asked): StoreFailure | undefined {
   const { message } = status
   if (/request is too large|message larger than max/.test(message)) return tooLarge(asked)
@@ -92,7 +98,10 @@ export function failureOfError(error: unknown, asked: Asked): StoreFailure {
   return isUnsent(error) ? notDone(asked, problem, error) : lost(asked, problem, error)
 }
 
-/** A version that a watch or a list cannot go on from. The server may tell which is the oldest: `too old resource version: 1 (206)`. */
+/**
+ * A version that a watch or a list cannot go on from. The server may tell which is the oldest:
+ * `too old resource version: 1 (206)`.
+ */
 export function gone(resourceVersion: string, message = ''): StoreFailure {
   const [, oldest = '0'] = /\((\d{1,20})\)\s*$/.exec(message) ?? []
   return failure('STORE_VERSION_GONE', { resourceVersion, oldest })
@@ -156,13 +165,16 @@ function* causesOf(error: unknown): Generator<unknown, void> {
   }
 }
 
-/** What Node was about when it failed: before that nothing can be sent, whatever the code. Other fetches keep of it only the words. */
+/**
+ * What Node was about when it failed: before that nothing can be sent, whatever the code. Other
+ * fetches keep of it only the words.
+ */
 const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 const CONNECTING_FAILED = /(^|, reason: )(connect|getaddrinfo) E[A-Z_]+\b/
 
 /**
- * Codes of a certificate that is not taken, and what a client says itself. Not codes that an open connection can end with too: a time-out, an unreachable
- * network.
+ * Codes of a certificate that is not taken, and what a client says itself. Not codes that an open
+ * connection can end with too: a time-out, an unreachable network.
  */
 const UNSENT =
   /^(NOT_SENT|CERT_\w+|ERR_TLS_CERT_ALTNAME_INVALID|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF)\w*)$/

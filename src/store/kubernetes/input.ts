@@ -67,8 +67,8 @@ export function readPatchInput(
 }
 
 /**
- * The patch as it is sent, with its conditions: a merge patch is refused for what it would change in the metadata, operations by tests before
- * them, which no later operation can undo.
+ * The patch as it is sent, with its conditions: a merge patch is refused for what it would change
+ * in the metadata, operations by tests before them, which no later operation can undo.
  */
 export function patchBody(input: PatchInput, { uid, resourceVersion }: Preconditions): Json {
   const fields = Object.entries({ uid, resourceVersion }).filter(([, value]) => value !== undefined)

@@ -51,16 +51,23 @@ import { Written } from './written.js'
 export interface KubernetesStoreOptions {
   /** Waits before a watch is resumed: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
   readonly sleep: (milliseconds: number) => Promise<unknown>
-  /** Kinds that the server need not be asked about. Of any other it is asked once, for the name in the path and the scope. */
+  /**
+   * Kinds that the server need not be asked about. Of any other it is asked once, for the name in
+   * the path and the scope.
+   */
   readonly kinds?: readonly KindInfo[] | undefined
   /** What the server notes as the writer of a field, in `managedFields`. Default `ipam-kit`. */
   readonly fieldManager?: string | undefined
-  /** The size of the largest object that is sent, in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
+  /**
+   * The size of the largest object that is sent, in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5
+   * MiB, as much as etcd takes.
+   */
   readonly maxObjectBytes?: number | undefined
   /**
-   * After this many whole seconds the API server gives a write up that it has not done yet, from 1 to 60: it does not go to etcd any more. Left out: when
-   * the server does so by itself, which is after 60 unless it was set up otherwise. A leader whose lease can go to somebody else needs it below the time that
-   * the others wait after it has stepped down.
+   * After this many whole seconds the API server gives a write up that it has not done yet, from 1
+   * to 60: it does not go to etcd any more. Left out: when the server does so by itself, which is
+   * after 60 unless it was set up otherwise. A leader whose lease can go to somebody else needs it
+   * below the time that the others wait after it has stepped down.
    */
   readonly writeTimeoutSeconds?: number | undefined
 }
@@ -68,27 +75,35 @@ export interface KubernetesStoreOptions {
 const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
 const LARGEST_OBJECT_BYTES = 64 * 1024 * 1024
 
-/** How often a write that goes by what was read is tried anew because the object has changed meanwhile. */
+/**
+ * How often a write that goes by what was read is tried anew because the object has changed
+ * meanwhile.
+ */
 const MAX_ATTEMPTS = 100
 
 /**
- * The objects of a Kubernetes API server. It makes the rules: what is checked here is only what it would misread or take for something else.
+ * The objects of a Kubernetes API server. It makes the rules: what is checked here is only what it
+ * would misread or take for something else.
  *
- * `get`, `list`, `create` and `update` are one request, `patch` is one (two if it is refused, or merges a status under a uid that is not that of a
- * recent write of this store, in the version of that write). `delete` reads
- * what it removes and has the server remove exactly that: two. The pages of a list of all namespaces are each in order, and among each other in
- * that of the server.
+ * `get`, `list`, `create` and `update` are one request, `patch` is one (two if it is refused, or
+ * merges a status under a uid that is not that of a recent write of this store, in the version of
+ * that write). `delete` reads what it removes and has the server remove exactly that: two. The
+ * pages of a list of all namespaces are each in order, and among each other in that of the server.
  *
- * A watch asks for the current version first and continues by itself when its connection ends. It ends with `STORE_IO` after ten failures in a row
- * between which nothing was told, which takes about half a minute and as long as the connections stood; at once if the server refuses it. It
- * asks anew every 25 s, which makes the server tell how far it has come, so that a watch of objects at rest does not become too old, and behind
- * a proxy that passes an answer on when it is whole, events are late but told. A connection on which nothing comes, not even its end, is given
- * up after 40 s; that is a failure, as is every end but one without a word of a connection that stood.
+ * A watch asks for the current version first and continues by itself when its connection ends. It
+ * ends with `STORE_IO` after ten failures in a row between which nothing was told, which takes
+ * about half a minute and as long as the connections stood; at once if the server refuses it. It
+ * asks anew every 25 s, which makes the server tell how far it has come, so that a watch of objects
+ * at rest does not become too old, and behind a proxy that passes an answer on when it is whole,
+ * events are late but told. A connection on which nothing comes, not even its end, is given up
+ * after 40 s; that is a failure, as is every end but one without a word of a connection that stood.
  *
- * Patches are JSON patches or merge patches, never strategic ones. What a deletion does with dependents is up to the server unless
- * `propagation` says so: for nearly all kinds that is `Background`.
+ * Patches are JSON patches or merge patches, never strategic ones. What a deletion does with
+ * dependents is up to the server unless `propagation` says so: for nearly all kinds that is
+ * `Background`.
  *
- * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments
+ * of the wrong type, and only then
  * @example
  * import { KubeConfig, Watch } from '@kubernetes/client-node'
  *
@@ -313,7 +328,8 @@ class KubernetesStore implements Store {
     propagationPolicy: Propagation | undefined,
   ): StoreResult<KubeObject> {
     const { uid, resourceVersion } = before.metadata
-    // a client that sends no body with a DELETE would remove whatever is there: the server looks for the conditions in the query then
+    // a client that sends no body with a DELETE would remove whatever is there: the server looks
+    // for the conditions in the query then
     const path = `${objectPath(resource, ref)}${queryOf({ uid, resourceVersion, propagationPolicy, timeout: this.#writeTimeout })}`
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion }, propagationPolicy }
     const about: About = { operation: 'delete', shown, expected: formatConditions({ uid, resourceVersion }) }
@@ -352,8 +368,9 @@ class KubernetesStore implements Store {
   }
 
   /**
-   * A patch may be refused because the object is no longer the one that it was made for: of a test that does not hold, and of another uid, the
-   * server says only that the patch is invalid, and it looks at the version last. Neither comes back once it is another one.
+   * A patch may be refused because the object is no longer the one that it was made for: of a test
+   * that does not hold, and of another uid, the server says only that the patch is invalid, and it
+   * looks at the version last. Neither comes back once it is another one.
    */
   async #explain(
     refused: Result<never, StoreErrorCode>,

@@ -12,7 +12,10 @@ export function discoveryPath(apiVersion: string): string {
   return groupOf(apiVersion) === '' ? `/api/${apiVersion}` : `/apis/${apiVersion}`
 }
 
-/** The path of all objects of a kind, or of those in one namespace. The namespace has to be one that can be. */
+/**
+ * The path of all objects of a kind, or of those in one namespace. The namespace has to be one that
+ * can be.
+ */
 export function collectionPath({ apiVersion, plural }: PathOfKind, namespace: string | undefined): string {
   return `${discoveryPath(apiVersion)}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`
 }
@@ -25,7 +28,10 @@ export function objectPath(
   return `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`
 }
 
-/** Why nothing can be called so: `..` would be another path, and no name at all would be all objects. */
+/**
+ * Why nothing can be called so: `..` would be another path, and no name at all would be all
+ * objects.
+ */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is required'
   if (name === '.' || name === '..' || /[/%]/.test(name)) return 'can not be a part of a path'

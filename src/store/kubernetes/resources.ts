@@ -22,7 +22,9 @@ export interface Resource {
 /** Reads the answer to a `GET` of what the server says of itself. */
 export type ReadDiscovery = (path: string, shown: string) => Promise<Result<JsonObject, StoreErrorCode>>
 
-/** The kinds that the caller has listed, and those that the server tells of when they are asked for. */
+/**
+ * The kinds that the caller has listed, and those that the server tells of when they are asked for.
+ */
 export class Resources {
   readonly #rules: KnownKinds
   readonly #plurals = new Map<string, string>()
@@ -43,7 +45,10 @@ export class Resources {
     }
   }
 
-  /** A kind that the server does not know may be one that it will know soon: that is no reason to refuse an object for good. */
+  /**
+   * A kind that the server does not know may be one that it will know soon: that is no reason to
+   * refuse an object for good.
+   */
   async find({ apiVersion, kind }: KindName, object: string): Promise<Result<Resource, StoreErrorCode>> {
     const badVersion = apiVersionProblem(apiVersion)
     if (badVersion !== undefined) return fail('STORE_INVALID', { object, path: 'apiVersion', problem: badVersion })

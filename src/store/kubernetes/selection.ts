@@ -45,7 +45,10 @@ function fieldSelector({ fields = {} }: ListQuery): string | undefined {
   return joined(Object.entries(fields).map(([path, value]) => `${path}=${value.replace(/[\\,=]/g, '\\$&')}`))
 }
 
-/** Whether a path can be a part of a selector: in another one, a part of it might be read as a condition of its own. */
+/**
+ * Whether a path can be a part of a selector: in another one, a part of it might be read as a
+ * condition of its own.
+ */
 function isFieldPath(path: string): boolean {
   return /^[\w./[\]-]+$/.test(path)
 }

@@ -19,18 +19,28 @@ export interface WatchSource {
 }
 
 /**
- * How long the server is to let a connection stand. Two seconds before the end it tells the version that it is at. Clients may end connections
- * on which they have heard nothing for 30 s, and the server by itself says nothing for about a minute.
+ * How long the server is to let a connection stand. Two seconds before the end it tells the version
+ * that it is at. Clients may end connections on which they have heard nothing for 30 s, and the
+ * server by itself says nothing for about a minute.
  */
 const CONNECTION_SECONDS = 25
 
-/** How many events wait for the consumer at most. Beyond it the connection is ended, and made again when they have been taken. */
+/**
+ * How many events wait for the consumer at most. Beyond it the connection is ended, and made again
+ * when they have been taken.
+ */
 const MAX_WAITING = 1000
 
-/** A connection that has stood for a second may end without a word: it was made, and nothing has happened. Any other end is a failure. */
+/**
+ * A connection that has stood for a second may end without a word: it was made, and nothing has
+ * happened. Any other end is a failure.
+ */
 const SECOND_MS = 1000
 
-/** When a connection is given up on which nothing has come for so long: it should have ended by itself. */
+/**
+ * When a connection is given up on which nothing has come for so long: it should have ended by
+ * itself.
+ */
 const LONGEST_SILENCE_SECONDS = 40
 
 /** After each failure twice as long as after the one before. */
@@ -103,7 +113,10 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
     }
   }
 
-  /** Finds out where to begin. For a version that lies in the future the server would wait, without a word. */
+  /**
+   * Finds out where to begin. For a version that lies in the future the server would wait, without
+   * a word.
+   */
   async #begin(): Promise<Result<Selection, StoreErrorCode>> {
     const selected = await this.#source.select()
     if (!selected.ok) return selected
@@ -118,7 +131,10 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
     return selected
   }
 
-  /** Waits until the server is there again, and looks whether it is behind us: it may have been set up from a copy of its data. */
+  /**
+   * Waits until the server is there again, and looks whether it is behind us: it may have been set
+   * up from a copy of its data.
+   */
   async #recover(selection: Selection, error: unknown): Promise<StoreFailure | undefined> {
     let problem = errorText(error)
     while (this.#failures < MAX_FAILURES) {

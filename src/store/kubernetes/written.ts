@@ -5,8 +5,8 @@ import type { Preconditions } from '../store.js'
 const MOST = 4096
 
 /**
- * Which object the last writes have made which version of. A version is one of an object for ever: who has it as a condition need not ask for the uid as
- * well.
+ * Which object the last writes have made which version of. A version is one of an object for ever:
+ * who has it as a condition need not ask for the uid as well.
  */
 export class Written {
   readonly #uids = new Map<string, string>()
@@ -22,7 +22,10 @@ export class Written {
     }
   }
 
-  /** Whether that version is one of the object with that uid. `false`: it is not, or it is not known. */
+  /**
+   * Whether that version is one of the object with that uid. `false`: it is not, or it is not
+   * known.
+   */
   isOf(shown: string, apiVersion: string, { uid, resourceVersion }: Preconditions): boolean {
     return uid !== undefined && this.#uids.get(`${resourceVersion} ${apiVersion} ${shown}`) === uid
   }

@@ -1,6 +1,9 @@
 import type { StoredObject } from '../rules/draft.js'
 
-/** One write: an object before and after it. Created, changed and removed objects lack one side or none. */
+/**
+ * One write: an object before and after it. Created, changed and removed objects lack one side or
+ * none.
+ */
 export interface Change extends Link {
   readonly version: number
   readonly before: StoredObject | undefined
@@ -17,8 +20,9 @@ export interface Change extends Link {
  *                         ^
  *                       a watcher, on the last change it has seen
  * ```
- * A watcher holds its place and nothing else: what it has not seen yet hangs on that place, shared with all other watchers, for as
- * long as it takes; whoever drops its watch drops the changes with it. The store never holds a watcher that is not waiting.
+ * A watcher holds its place and nothing else: what it has not seen yet hangs on that place, shared
+ * with all other watchers, for as long as it takes; whoever drops its watch drops the changes with
+ * it. The store never holds a watcher that is not waiting.
  */
 export interface Link {
   next: Change | undefined

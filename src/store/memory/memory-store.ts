@@ -19,7 +19,10 @@ import { Table } from './table.js'
 import { Watcher } from './watcher.js'
 
 export interface MemoryStoreOptions extends Omit<ObjectRulesOptions, 'uid'> {
-  /** The uid of the nth object that is created, from 1. Default: `00000000-0000-4000-8000-000000000001` and so on. */
+  /**
+   * The uid of the nth object that is created, from 1. Default:
+   * `00000000-0000-4000-8000-000000000001` and so on.
+   */
   readonly uid?: ((n: number) => string) | undefined
   /** How many events of all kinds together a watch can start behind. Default 10,000. */
   readonly history?: number | undefined
@@ -31,16 +34,19 @@ const DEFAULT_HISTORY = 10_000
 const FIRST_VERSION = 1
 
 /**
- * A store in memory with the semantics of a Kubernetes API server: the reference for the other adapters, and the store of tests,
- * demos and dry runs. Deterministic: the same calls under the same clock give the same objects.
+ * A store in memory with the semantics of a Kubernetes API server: the reference for the other
+ * adapters, and the store of tests, demos and dry runs. Deterministic: the same calls under the
+ * same clock give the same objects.
  *
- * An operation is done when the call returns, the promise only hands its outcome over. A write costs microseconds, `get` is O(1),
- * `list` O(n) in the objects of the kind, or of the namespace that is asked for, from the page on; after an object was created out of order
- * of the names they are sorted first. Objects are deep-frozen and handed out without a copy; what was given is not kept.
- * A watch from a version takes its place when it is called, one from now on with its first `next`. It buffers without a bound and is dropped
- * with its iterator.
+ * An operation is done when the call returns, the promise only hands its outcome over. A write
+ * costs microseconds, `get` is O(1), `list` O(n) in the objects of the kind, or of the namespace
+ * that is asked for, from the page on; after an object was created out of order of the names they
+ * are sorted first. Objects are deep-frozen and handed out without a copy; what was given is not
+ * kept. A watch from a version takes its place when it is called, one from now on with its first
+ * `next`. It buffers without a bound and is dropped with its iterator.
  *
- * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments of the wrong type, and only then
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments
+ * of the wrong type, and only then
  * @example
  * const store = memoryStore({ now: () => Date.UTC(2026, 0, 2) })
  * const made = await store.create({ apiVersion: 'example.com/v1', kind: 'Pool', metadata: { name: 'blue' } })
@@ -51,7 +57,10 @@ export function memoryStore(options: MemoryStoreOptions): Store {
   return ruledStore(memory.rules, memory)
 }
 
-/** It looks at what is stored and changes it without a pause in between: that makes each call atomic. */
+/**
+ * It looks at what is stored and changes it without a pause in between: that makes each call
+ * atomic.
+ */
 class Memory implements Keeper {
   readonly rules: ObjectRules
   readonly #historyLimit: number

@@ -1,4 +1,6 @@
-/** Values by keys that are texts, to be walked through in code-unit order of the keys from anywhere. */
+/**
+ * Values by keys that are texts, to be walked through in code-unit order of the keys from anywhere.
+ */
 export class OrderedMap<V> {
   readonly #entries = new Map<string, Slot<V>>()
   /** Every entry of `#entries`, and removed ones that have not been swept out yet. */
@@ -41,8 +43,9 @@ export class OrderedMap<V> {
   }
 
   /**
-   * The entries of the keys that are not before `from`. Where it begins is found in O(log n), if no key was added out of order since the last
-   * time; otherwise the keys are sorted first. Not to be changed meanwhile.
+   * The entries of the keys that are not before `from`. Where it begins is found in O(log n), if no
+   * key was added out of order since the last time; otherwise the keys are sorted first. Not to be
+   * changed meanwhile.
    */
   *entries(from = ''): Generator<Entry<V>, void> {
     this.#order()

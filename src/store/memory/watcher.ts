@@ -8,7 +8,10 @@ export interface WatchBeginning {
   readonly bookmark: number
 }
 
-/** A watch from one place in the changes of a kind, or from the one that is found out with the first `next`. */
+/**
+ * A watch from one place in the changes of a kind, or from the one that is found out with the first
+ * `next`.
+ */
 export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #chain: Chain
   readonly #matches: Matcher
@@ -16,7 +19,10 @@ export class Watcher implements AsyncIterableIterator<WatchEvent, undefined> {
   #place: Link | undefined
   #bookmark: number | undefined
   #ended = false
-  /** The calls of `next` that have no event yet. The chain knows of this watcher only while there are any. */
+  /**
+   * The calls of `next` that have no event yet. The chain knows of this watcher only while there
+   * are any.
+   */
   #calls: ((step: Step) => void)[] = []
   readonly #wake = () => this.#serve()
 

@@ -17,7 +17,10 @@ export interface PostgresEngineParts {
   readonly polling: PollingOptions
 }
 
-/** How often a statement is tried that others made fail: in sessions of a higher isolation level all but one of those that write at once do. */
+/**
+ * How often a statement is tried that others made fail: in sessions of a higher isolation level all
+ * but one of those that write at once do.
+ */
 const MAX_ATTEMPTS = 100
 
 export function postgresEngine(client: PostgresClient, parts: PostgresEngineParts): SqlEngine {
@@ -38,7 +41,10 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
     }
     return row === undefined ? await loser() : { kind: 'done', revision: textOf(row, 'revision') }
   }
-  /** What a write that has written nothing answers. Without the head no write can succeed, however often it is done again. */
+  /**
+   * What a write that has written nothing answers. Without the head no write can succeed, however
+   * often it is done again.
+   */
   const loser = async (): Promise<Commit> => {
     try {
       const [head] = await run(writes.head, {})
@@ -52,7 +58,10 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
   return new SqlEngine({ name: 'postgres', tables, style: 'numbered', announcesWrites: true, all, commit }, polling)
 }
 
-/** Runs a statement, again if it failed because of others: it was rolled back then, and all of its conditions are in it. */
+/**
+ * Runs a statement, again if it failed because of others: it was rolled back then, and all of its
+ * conditions are in it.
+ */
 async function persist(client: PostgresClient, text: string, values: SqlValue[]): Promise<readonly PostgresRow[]> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,8 +1,9 @@
 import { NEVER_CONNECTED } from '../rules/unsent.js'
 
 /**
- * What an error of a client says about the statement that it ended. Servers tell by SQLSTATE (PostgreSQL, appendix A); what clients make up
- * themselves, when a connection ends, has no code or one of the operating system.
+ * What an error of a client says about the statement that it ended. Servers tell by SQLSTATE
+ * (PostgreSQL, appendix A); what clients make up themselves, when a connection ends, has no code or
+ * one of the operating system.
  */
 export type Verdict =
   /** Nothing was written, and the same statement may well succeed if it is tried again at once. */
@@ -24,18 +25,22 @@ export function verdictOf(error: unknown): Verdict {
 }
 
 /**
- * The session did not come about: the server is starting or has no room for one more, the user or database is not there.
- * These are fatal, to a session that has not been given a statement yet.
+ * The session did not come about: the server is starting or has no room for one more, the user or
+ * database is not there. These are fatal, to a session that has not been given a statement yet.
  */
 const BEFORE_ANY_STATEMENT = /^(57P03|53300|28...|3D000)$/
 
 /**
- * The session has ended, or something broke in the server: connection (08), admin or crash shutdown, database dropped, idle session (57P),
- * time-outs that end sessions (25P), system errors such as a failing disk (58), internal errors (XX), and what says so itself (40003).
+ * The session has ended, or something broke in the server: connection (08), admin or crash
+ * shutdown, database dropped, idle session (57P), time-outs that end sessions (25P), system errors
+ * such as a failing disk (58), internal errors (XX), and what says so itself (40003).
  */
 const OUTCOME_UNKNOWN = /^(08...|57P..|25P03|25P04|58...|XX...|40003)$/
 
-/** A text has a character that the encoding of the database lacks, or bytes that are none of its characters. Nothing was written. */
+/**
+ * A text has a character that the encoding of the database lacks, or bytes that are none of its
+ * characters. Nothing was written.
+ */
 export const LACKS_CHARACTERS: ReadonlySet<unknown> = new Set(['22P05', '22021'])
 
 /** Serialization failure and deadlock: the transaction was rolled back because of others. */

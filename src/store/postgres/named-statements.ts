@@ -1,6 +1,9 @@
 import type { PostgresClient, PostgresRow, PostgresValue } from './client.js'
 
-/** `Pool` and `Client` of pg: they have a server prepare a statement that has a name once for each connection. */
+/**
+ * `Pool` and `Client` of pg: they have a server prepare a statement that has a name once for each
+ * connection.
+ */
 export interface NamingClient {
   query(statement: {
     name: string
@@ -10,9 +13,9 @@ export interface NamingClient {
 }
 
 /**
- * A client of pg that gives each statement a name. A store has about a dozen of them, and planning a write takes longer than doing it: with
- * names it takes a third of the time. Not for a proxy that hands each statement to another connection and does not know of names
- * (PgBouncer before 1.21).
+ * A client of pg that gives each statement a name. A store has about a dozen of them, and planning
+ * a write takes longer than doing it: with names it takes a third of the time. Not for a proxy that
+ * hands each statement to another connection and does not know of names (PgBouncer before 1.21).
  *
  * @example
  * import pg from 'pg'
@@ -37,7 +40,10 @@ export function namedStatements(client: NamingClient): PostgresClient {
   }
 }
 
-/** FNV-1a in 32 bits, from any start, as 8 digits. Should two texts have one name, the client refuses the second. */
+/**
+ * FNV-1a in 32 bits, from any start, as 8 digits. Should two texts have one name, the client
+ * refuses the second.
+ */
 function hash(text: string, start: number): string {
   let value = start
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)

@@ -10,14 +10,20 @@ const TYPES: ColumnTypes = { integer: 'bigint', key: 'text collate "C"', time: '
 /** Any number that others are unlikely to lock. */
 const LOCK = '7209126641035551'
 
-/** How often two programs that make the same tables without this lock may get in each other's way. */
+/**
+ * How often two programs that make the same tables without this lock may get in each other's way.
+ */
 const MAX_ATTEMPTS = 5
 
-/** Something exists already, which did not a moment ago: schema, table, row; or the transaction was given up for another. */
+/**
+ * Something exists already, which did not a moment ago: schema, table, row; or the transaction was
+ * given up for another.
+ */
 const MADE_BY_OTHERS: ReadonlySet<unknown> = new Set(['42P06', '42P07', '23505', '40001', '40P01'])
 
 /**
- * The tables of a store as steps of SQL, for a tool that runs migrations. Without one: {@link migratePostgres}.
+ * The tables of a store as steps of SQL, for a tool that runs migrations. Without one:
+ * {@link migratePostgres}.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -26,12 +32,15 @@ export function postgresMigrations(options: SchemaOptions = {}): readonly Migrat
 }
 
 /**
- * Makes the tables of a store, and the schema if it is given, or brings them up to date. It does what has not been done yet, all or nothing;
- * processes that start at once wait for each other. Where nothing is to be done it needs no right but to read the table `migrations`.
+ * Makes the tables of a store, and the schema if it is given, or brings them up to date. It does
+ * what has not been done yet, all or nothing; processes that start at once wait for each other.
+ * Where nothing is to be done it needs no right but to read the table `migrations`.
  *
- * Rejects with what the client rejects with; with SQLSTATE P0001 if the tables are of a newer version than this library knows.
+ * Rejects with what the client rejects with; with SQLSTATE P0001 if the tables are of a newer
+ * version than this library knows.
  *
- * @throws IpamError `INVALID_ARGUMENT` for wrong options, and for a database whose encoding is not UTF8: others lack characters of objects
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options, and for a database whose encoding is not
+ * UTF8: others lack characters of objects
  */
 export async function migratePostgres(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
   const text = migrationBlock(options)

@@ -3,22 +3,28 @@ import { type History, newOldest } from '../sql/history.js'
 import { compile, integer } from '../sql/statement.js'
 import type { Tables } from '../sql/tables.js'
 
-/** How many changes one write removes at most, so that it stays a short one when a smaller history is asked for. */
+/**
+ * How many changes one write removes at most, so that it stays a short one when a smaller history
+ * is asked for.
+ */
 const MAX_PRUNED = 1000
 
 /**
- * The writes, and `head`, which gives a row if there is a head. Each is one statement, and with it one transaction, that gives the revision of the write, or no
- * row if it lost a race.
+ * The writes, and `head`, which gives a row if there is a head. Each is one statement, and with it
+ * one transaction, that gives the revision of the write, or no row if it lost a race.
  *
- * All writes have the same shape: see whether the document is still what it was, and lock the head if so; write the document, if that still
- * holds; from then on take everything from what was written, so that it happens to all of them or to none.
+ * All writes have the same shape: see whether the document is still what it was, and lock the head
+ * if so; write the document, if that still holds; from then on take everything from what was
+ * written, so that it happens to all of them or to none.
  *
- * The lock on the head makes the writes wait for each other until they are committed: revisions become visible in their order. It is the
- * only lock that is waited for, so that there is no deadlock.
+ * The lock on the head makes the writes wait for each other until they are committed: revisions
+ * become visible in their order. It is the only lock that is waited for, so that there is no
+ * deadlock.
  *
- * A statement that has waited still sees the tables as they were when it began. What it locks, updates or deletes is checked anew as it is by
- * then (READ COMMITTED; at higher levels that is an error), and a row that another has inserted is a conflict: so the condition of
- * `written` decides, and that of `place` only keeps those from the lock who have lost already.
+ * A statement that has waited still sees the tables as they were when it began. What it locks,
+ * updates or deletes is checked anew as it is by then (READ COMMITTED; at higher levels that is an
+ * error), and a row that another has inserted is a conflict: so the condition of `written` decides,
+ * and that of `place` only keeps those from the lock who have lost already.
  */
 export function writesOf(tables: Tables, history: History, channel: string) {
   const { documents, head } = tables
@@ -60,8 +66,9 @@ export function writesOf(tables: Tables, history: History, channel: string) {
 }
 
 /**
- * Moves the head, notes the change, and forgets what is too old. A plan is made when the tables are nearly empty, and kept until they are analyzed: so
- * what is forgotten is a range with two ends, which is always looked up in the index, and if there is nothing, no row is looked at.
+ * Moves the head, notes the change, and forgets what is too old. A plan is made when the tables are
+ * nearly empty, and kept until they are analyzed: so what is forgotten is a range with two ends,
+ * which is always looked up in the index, and if there is nothing, no row is looked at.
  */
 function recorded({ changes, head }: Tables, history: History): string {
   return `moved as (
@@ -81,8 +88,8 @@ function recorded({ changes, head }: Tables, history: History): string {
 }
 
 /**
- * The notification and the setting belong to the transaction. A session whose commits do not wait for the disk would lose writes that were
- * answered when the server crashes: this commit waits.
+ * The notification and the setting belong to the transaction. A session whose commits do not wait
+ * for the disk would lose writes that were answered when the server crashes: this commit waits.
  */
 function answer(channel: string): string {
   return `select cast(moved.revision as text) as revision, pg_notify('${channel}', ''),

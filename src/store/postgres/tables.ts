@@ -3,7 +3,10 @@ import { type TableOptions, type Tables, tablesOf } from '../sql/tables.js'
 
 /** Where the tables are, and how they are called. */
 export interface SchemaOptions extends TableOptions {
-  /** The schema that they are in: letters, digits and `_`, at most 63. Left out: the first one of the search path. */
+  /**
+   * The schema that they are in: letters, digits and `_`, at most 63. Left out: the first one of
+   * the search path.
+   */
   readonly schema?: string | undefined
 }
 

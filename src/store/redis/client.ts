@@ -1,11 +1,13 @@
 import { mistake } from '../rules/arguments.js'
 
 /**
- * What is needed of a client: `Redis` and `Cluster` of ioredis have `call`, a client or pool of node-redis `sendCommand`. Of a client that
- * has both, as those of ioredis do, `call` is used. Methods, not functions in fields, so that they fit without a cast.
+ * What is needed of a client: `Redis` and `Cluster` of ioredis have `call`, a client or pool of
+ * node-redis `sendCommand`. Of a client that has both, as those of ioredis do, `call` is used.
+ * Methods, not functions in fields, so that they fit without a cast.
  *
- * Answers have to be texts, as they are by default, and have to come from the primary: no client that reads from replicas. Give the store a
- * client that gives up: one that waits until the server is back, or for an answer that does not come, lets each write wait as long.
+ * Answers have to be texts, as they are by default, and have to come from the primary: no client
+ * that reads from replicas. Give the store a client that gives up: one that waits until the server
+ * is back, or for an answer that does not come, lets each write wait as long.
  *
  * @example
  * import { Redis } from 'ioredis'
@@ -43,18 +45,28 @@ import { mistake } from '../rules/arguments.js'
  */
 export type RedisClient = RedisCaller | RedisSender
 
-/** ioredis. It may send a command again when its connection has ended, and be refused then: a write has an id by which the server knows it. */
+/**
+ * ioredis. It may send a command again when its connection has ended, and be refused then: a write
+ * has an id by which the server knows it.
+ */
 export interface RedisCaller {
-  /** Rejects if the server answers with an error, with its text as the message, or if there is no answer. */
+  /**
+   * Rejects if the server answers with an error, with its text as the message, or if there is no
+   * answer.
+   */
   call(command: string, ...args: string[]): Promise<unknown>
 }
 
 /**
- * node-redis. It must not send a command again when its connection has ended: what a server refuses is then known not to have been done. A client
- * with sentinels does send again: it is no sender as it is, only behind a `call`.
+ * node-redis. It must not send a command again when its connection has ended: what a server refuses
+ * is then known not to have been done. A client with sentinels does send again: it is no sender as
+ * it is, only behind a `call`.
  */
 export interface RedisSender {
-  /** Rejects if the server answers with an error, with its text as the message, or if there is no answer. */
+  /**
+   * Rejects if the server answers with an error, with its text as the message, or if there is no
+   * answer.
+   */
   sendCommand(args: string[]): Promise<unknown>
 }
 

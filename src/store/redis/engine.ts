@@ -95,7 +95,10 @@ export class RedisEngine extends PolledEngine {
     }
   }
 
-  /** The revision that a request got before it was refused. @throws the refusal, if that cannot be found out */
+  /**
+   * The revision that a request got before it was refused. @throws the refusal, if that cannot be
+   * found out
+   */
   async #done(id: string, refusal: unknown): Promise<string | undefined> {
     let told: unknown
     try {
@@ -118,8 +121,9 @@ export class RedisEngine extends PolledEngine {
   }
 
   /**
-   * All documents as they were at one moment. What is too much for one script is read in pages, each as of its own moment, and then whatever
-   * has changed since the first of them is done again, in order, on what was read.
+   * All documents as they were at one moment. What is too much for one script is read in pages,
+   * each as of its own moment, and then whatever has changed since the first of them is done again,
+   * in order, on what was read.
    */
   async #scanAll(scope: DocumentScope, behind: string | undefined): Promise<ScannedPage> {
     for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
@@ -137,7 +141,10 @@ export class RedisEngine extends PolledEngine {
     return this.#scan(scope, behind, { bytes: NO_LIMIT })
   }
 
-  /** @returns the revision that the documents have reached; nothing if the changes are no longer kept */
+  /**
+   * @returns the revision that the documents have reached; nothing if the changes are no longer
+   * kept
+   */
   async #replay(scope: DocumentScope, { behind, after }: Replay, documents: Documents): Promise<string | undefined> {
     let reached = after
     for (;;) {
@@ -159,7 +166,10 @@ export class RedisEngine extends PolledEngine {
     return readChanges(await this.#run(changesScript, this.#keys.toFollow(scope), words))
   }
 
-  /** Runs a script by what it is known by, or as a text if it is not known: then it was not run, and is known from now on. */
+  /**
+   * Runs a script by what it is known by, or as a text if it is not known: then it was not run, and
+   * is known from now on.
+   */
   async #run({ sha, text }: Script, keys: readonly string[], words: readonly string[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...words]
     try {

@@ -1,7 +1,8 @@
 /**
- * Whether an error of a client says for certain that nothing was written: the server has answered with it, or the command never left.
- * Clients have classes for that, each its own, and bundlers rename them; the texts are those of the server. What is not known here is not
- * certain: time-outs, connections that ended, answers of proxies.
+ * Whether an error of a client says for certain that nothing was written: the server has answered
+ * with it, or the command never left. Clients have classes for that, each its own, and bundlers
+ * rename them; the texts are those of the server. What is not known here is not certain: time-outs,
+ * connections that ended, answers of proxies.
  */
 export function isRefusal(error: unknown): boolean {
   const message = messageOf(error)

@@ -18,7 +18,10 @@ export interface LoggedChange extends DocumentChange {
 
 // What the scripts of this folder answer, read back.
 
-/** @throws if it is anything else: a client that turns answers into something of its own, such as buffers */
+/**
+ * @throws if it is anything else: a client that turns answers into something of its own, such as
+ * buffers
+ */
 export function readTexts(reply: unknown): readonly string[] {
   if (Array.isArray(reply) && reply.every((word) => typeof word === 'string')) return reply
   throw unreadable()

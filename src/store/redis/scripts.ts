@@ -7,8 +7,9 @@ export interface Script {
 // All keys of a store begin with the same hash tag, so that they are on one node of a cluster:
 //
 //   {prefix}:store                     hash     revision: of the last write. start: the revision before the first one.
-//                                               For each kind, "dropped GROUP/KIND": the newest change that is no longer in the log,
-//                                               and "bytes GROUP/KIND": the size of the log
+//                                               For each kind, "dropped GROUP/KIND": the newest
+//                                               change that is no longer in the log, and "bytes
+//                                               GROUP/KIND": the size of the log
 //   {prefix}:documents:GROUP/KIND      hash     "namespace,name" -> revision, line end, text
 //   {prefix}:order:GROUP/KIND          zset     the fields of that hash. A comma sorts below whatever names are made of, so that the order
 //                                               of these texts is that by namespace, then name
@@ -16,7 +17,8 @@ export interface Script {
 //   {prefix}:sizes:GROUP/KIND          list     for each entry of the stream: revision, space, size
 //   {prefix}:request:ID                string   for ten minutes: the revision that a request got, and what it had asked for
 //
-// Values stay texts: Lua has no numbers beyond 2^53. A script is not undone when it fails: whatever can fail has to, before the first write.
+// Values stay texts: Lua has no numbers beyond 2^53. A script is not undone when it fails: whatever
+// can fail has to, before the first write.
 
 const HELPERS = `
 local function less(a, b)
@@ -25,16 +27,20 @@ end
 `
 
 /**
- * KEYS store, documents, order, changes, sizes, request.
- * ARGV field, revision that is expected or empty, text or empty, GROUP/KIND, history, bytes of history, seconds that requests are remembered.
+ * KEYS store, documents, order, changes, sizes, request. ARGV field, revision that is expected or
+ * empty, text or empty, GROUP/KIND, history, bytes of history, seconds that requests are
+ * remembered.
  *
- * Gives {'done', revision}, {'stale'}, {'reused'} if the request is another one of that id, or {'partial', problem} if it failed midway.
+ * Gives {'done', revision}, {'stale'}, {'reused'} if the request is another one of that id, or
+ * {'partial', problem} if it failed midway.
  *
- * What is beyond the history goes a thousand changes at a time, so that no write holds the server up after the history was made shorter.
+ * What is beyond the history goes a thousand changes at a time, so that no write holds the server
+ * up after the history was made shorter.
  *
- * The first revision comes from the clock, so that a store that was emptied gives none twice. Right to use a command: asked for where
- * the server can tell (Redis 7), because a command that is not allowed would end the script halfway. Memory, replicas and disk
- * are looked at by the server before the first write of a script, and not again.
+ * The first revision comes from the clock, so that a store that was emptied gives none twice. Right
+ * to use a command: asked for where the server can tell (Redis 7), because a command that is not
+ * allowed would end the script halfway. Memory, replicas and disk are looked at by the server
+ * before the first write of a script, and not again.
  */
 const COMMIT = `
 local store, documents, order, changes, sizes, request = unpack(KEYS)
@@ -118,7 +124,10 @@ redis.pcall('PUBLISH', store .. ':changes', after)
 return {'done', after}
 `
 
-/** KEYS documents. ARGV field. Gives the value, or nothing. A script is never sent to a replica, where a plain HGET may be. */
+/**
+ * KEYS documents. ARGV field. Gives the value, or nothing. A script is never sent to a replica,
+ * where a plain HGET may be.
+ */
 const READ = `
 return redis.call('HGET', KEYS[1], ARGV[1])
 `
@@ -129,12 +138,15 @@ return redis.call('GET', KEYS[1])
 `
 
 /**
- * KEYS store, documents, order. ARGV from and to as ZRANGEBYLEX has them, how many or -1, bytes of all values or -1 (one value at least).
+ * KEYS store, documents, order. ARGV from and to as ZRANGEBYLEX has them, how many or -1, bytes of
+ * all values or -1 (one value at least).
  *
- * Gives {revision, 'more' or '', fields, {value, value ...}, fields, {value ...} ...}: the fields, which are short, as one text with a line
- * for each, because it is the number of texts that costs server and client most.
+ * Gives {revision, 'more' or '', fields, {value, value ...}, fields, {value ...} ...}: the fields,
+ * which are short, as one text with a line for each, because it is the number of texts that costs
+ * server and client most.
  *
- * How many documents are looked at together follows from how large they have been, so that none of these steps is too large.
+ * How many documents are looked at together follows from how large they have been, so that none of
+ * these steps is too large.
  */
 const SCAN = `
 local store, documents, order = unpack(KEYS)
@@ -171,10 +183,11 @@ end
 `
 
 /**
- * KEYS store, changes. ARGV revision or empty, GROUP/KIND, "namespace," or empty, how many, bytes of all texts (one change at least), how many
- * to look at.
+ * KEYS store, changes. ARGV revision or empty, GROUP/KIND, "namespace," or empty, how many, bytes
+ * of all texts (one change at least), how many to look at.
  *
- * Gives {'gone', oldest} or {'page', revision up to which it is whole, 'more' or '', revision, field, before, after, revision ...}.
+ * Gives {'gone', oldest} or {'page', revision up to which it is whole, 'more' or '', revision,
+ * field, before, after, revision ...}.
  */
 const CHANGES = `${HELPERS}
 local store, changes = KEYS[1], KEYS[2]

@@ -2,7 +2,10 @@ import type { ObjectRef } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/index.js'
 import type { DeleteOptions, ListOptions, ListQuery, Preconditions, WatchOptions, WriteOptions } from '../store.js'
 
-/** Guards against callers without types: what is checked here is a mistake in the calling code, not an object to be refused. */
+/**
+ * Guards against callers without types: what is checked here is a mistake in the calling code, not
+ * an object to be refused.
+ */
 
 export function assertRef(ref: ObjectRef): void {
   assertObject('ref', ref)

@@ -3,7 +3,9 @@ import type { KubeObject, ObjectMeta } from '../../crd/meta/object.js'
 import { isObject, type JsonObject, type Problem } from './json.js'
 import { canonicalMetadata, metadataTypeProblem } from './metadata.js'
 
-/** An object of a caller: JSON that says which object it is. Nothing else of it has been checked. */
+/**
+ * An object of a caller: JSON that says which object it is. Nothing else of it has been checked.
+ */
 export interface Draft {
   readonly apiVersion: string
   readonly kind: string
@@ -27,7 +29,10 @@ export interface StoredMeta extends ObjectMeta {
   readonly deletionGracePeriodSeconds?: number | undefined
 }
 
-/** What says of an object which kind it is, and its metadata, canonical and with fields of the right types. */
+/**
+ * What says of an object which kind it is, and its metadata, canonical and with fields of the right
+ * types.
+ */
 export function readIdentity(
   json: JsonObject,
 ): { readonly apiVersion: string; readonly kind: string; readonly metadata: JsonObject } | Problem {

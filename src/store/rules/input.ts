@@ -30,7 +30,10 @@ export function assertPatch(patch: unknown): void {
   if (typeof patch !== 'object' || patch === null) throw mistake('patch', 'an object or an array', patch)
 }
 
-/** For which object a merge patch is made, if it says so. In Go an empty text is none, nor is the version 0. */
+/**
+ * For which object a merge patch is made, if it says so. In Go an empty text is none, nor is the
+ * version 0.
+ */
 export function conditionsIn({ metadata }: JsonObject): Preconditions {
   if (!isObject(metadata)) return {}
   const { uid, resourceVersion } = metadata

@@ -21,8 +21,8 @@ const MAX_OPERATIONS = 10_000
 const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test'])
 
 /**
- * Reads a JSON patch (RFC 6902). Members that it does not know are ignored, as section 4 says. Only `replace` and `test` can be of the whole
- * object, as with an API server.
+ * Reads a JSON patch (RFC 6902). Members that it does not know are ignored, as section 4 says. Only
+ * `replace` and `test` can be of the whole object, as with an API server.
  */
 export function readJsonPatch(patch: Json): JsonPatchResult {
   if (!isArray(patch)) return refused('', 'must be an array of operations')
@@ -50,12 +50,15 @@ export function readJsonPatch(patch: Json): JsonPatchResult {
 }
 
 /**
- * The document after all operations, which shares with it what they do not change; or the first that does not fit.
+ * The document after all operations, which shares with it what they do not change; or the first
+ * that does not fit.
  *
- * What lies on the paths is copied once, however many operations follow: O(what is on them + operations), and each element that is added to
- * or removed from an array moves those behind it, which takes a millisecond for a million of them.
+ * What lies on the paths is copied once, however many operations follow: O(what is on them +
+ * operations), and each element that is added to or removed from an array moves those behind it,
+ * which takes a millisecond for a million of them.
  *
- * @param maxBytes how much `copy` may add: a few of them, each of what the last one made, would else grow without end
+ * @param maxBytes how much `copy` may add: a few of them, each of what the last one made, would
+ * else grow without end
  */
 export function applyJsonPatch(
   document: Json,
@@ -85,8 +88,8 @@ class Editor {
   /** The document as its only field, so that all of it is somewhere. */
   readonly #root: { document: Json }
   /**
-   * The copies that were made. Each is in one place only, so that it can be changed there; and only they are changed, so that each is inside of
-   * another one. What is not in here is shared.
+   * The copies that were made. Each is in one place only, so that it can be changed there; and only
+   * they are changed, so that each is inside of another one. What is not in here is shared.
    */
   readonly #own = new Set<unknown>()
   #bytesLeft: number
@@ -99,7 +102,10 @@ class Editor {
     this.#maxBytes = maxBytes
   }
 
-  /** Does an operation, or says why it cannot be done: then a part of it may be done, and the document is good for nothing. */
+  /**
+   * Does an operation, or says why it cannot be done: then a part of it may be done, and the
+   * document is good for nothing.
+   */
   apply({ op, path, from, value }: PatchOperation): string | undefined {
     switch (op) {
       case 'add':

@@ -19,7 +19,10 @@ export type JsonResult =
   /** Reading stopped when this many bytes were certain. */
   | { readonly kind: 'too-large'; readonly bytes: number }
 
-/** Deeper values are refused, so that nothing that recurses over a stored object can overflow the stack. */
+/**
+ * Deeper values are refused, so that nothing that recurses over a stored object can overflow the
+ * stack.
+ */
 export const MAX_DEPTH = 512
 
 const BOXES = [String, Number, Boolean, BigInt] as const
@@ -28,11 +31,12 @@ const BOXES = [String, Number, Boolean, BigInt] as const
 const MAX_SHOWN_KEYS = 16
 
 /**
- * `value` as JSON would keep it, copied and deep-frozen: undefined fields are dropped, `toJSON` is honoured. What JSON would drop or
- * blur without a word is refused: functions, symbols, bigint, NaN, infinities, maps and sets; so are cycles and whatever is nested
- * deeper than 512 levels.
+ * `value` as JSON would keep it, copied and deep-frozen: undefined fields are dropped, `toJSON` is
+ * honoured. What JSON would drop or blur without a word is refused: functions, symbols, bigint,
+ * NaN, infinities, maps and sets; so are cycles and whatever is nested deeper than 512 levels.
  *
- * @param maxBytes where to stop, so that a small graph that unfolds into a huge tree is not followed to its end
+ * @param maxBytes where to stop, so that a small graph that unfolds into a huge tree is not
+ * followed to its end
  */
 export function toJson(value: unknown, maxBytes: number): JsonResult {
   const reader = new JsonReader(maxBytes)
@@ -47,7 +51,10 @@ export function toJson(value: unknown, maxBytes: number): JsonResult {
   }
 }
 
-/** No less than what a value has as JSON in UTF-8, without writing it: a character has six bytes at most, and a number 25. */
+/**
+ * No less than what a value has as JSON in UTF-8, without writing it: a character has six bytes at
+ * most, and a number 25.
+ */
 export function mostBytes(value: Json | undefined): number {
   if (typeof value === 'string') return value.length * 6 + 2
   if (typeof value !== 'object' || value === null) return 25
@@ -60,7 +67,10 @@ export function mostBytes(value: Json | undefined): number {
   return bytes
 }
 
-/** RFC 7396: `null` removes, objects merge, everything else replaces. What the patch does not name is shared with the target. */
+/**
+ * RFC 7396: `null` removes, objects merge, everything else replaces. What the patch does not name
+ * is shared with the target.
+ */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch
   const merged: { [key: string]: Json | undefined } = {}
@@ -75,7 +85,10 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return Object.freeze(merged)
 }
 
-/** `metadata.labels["a b"]`: plain keys as they are, others quoted, because a path ends up in messages and logs. */
+/**
+ * `metadata.labels["a b"]`: plain keys as they are, others quoted, because a path ends up in
+ * messages and logs.
+ */
 export function formatPath(keys: readonly (string | number)[]): string {
   let path = ''
   for (const key of keys.slice(0, MAX_SHOWN_KEYS)) {
@@ -89,7 +102,10 @@ export function formatPath(keys: readonly (string | number)[]): string {
 class JsonReader {
   /** Set once: the first value that is refused. The trail then stays where it was found. */
   problem: string | undefined
-  /** No more than the JSON has in UTF-8: the characters of texts and keys, something for every value, colon and comma. */
+  /**
+   * No more than the JSON has in UTF-8: the characters of texts and keys, something for every
+   * value, colon and comma.
+   */
   bytes = 0
   readonly #maxBytes: number
   readonly #trail: (string | number)[] = []

@@ -22,7 +22,10 @@ const UNLISTED: KindRules = { namespaced: undefined, statusSubresource: true, se
 export class KnownKinds {
   readonly #rules = new Map<string, KindRules>()
 
-  /** @throws IpamError `INVALID_ARGUMENT` for a list that is none, or where two versions of a kind do not agree */
+  /**
+   * @throws IpamError `INVALID_ARGUMENT` for a list that is none, or where two versions of a kind
+   * do not agree
+   */
   constructor(listed: readonly KindInfo[]) {
     if (!Array.isArray(listed)) throw mistake('options.kinds', 'an array', listed)
     for (const info of listed as readonly KindInfo[]) {

@@ -19,8 +19,9 @@ const OWNER_FIELDS = [...OWNER_TEXTS, ...OWNER_FLAGS]
 const NO_OWNER = { apiVersion: 'v1', kind: 'Event' }
 
 /**
- * Metadata as the API server keeps it: without fields that are null or, where that means the same, empty, and with each owner
- * once. What is not of the right type is left for {@link metadataTypeProblem} to refuse.
+ * Metadata as the API server keeps it: without fields that are null or, where that means the same,
+ * empty, and with each owner once. What is not of the right type is left for
+ * {@link metadataTypeProblem} to refuse.
  */
 export function canonicalMetadata(metadata: JsonObject): JsonObject {
   const canonical: { [key: string]: Json | undefined } = {}
@@ -38,7 +39,10 @@ export function canonicalMetadata(metadata: JsonObject): JsonObject {
   return canonical
 }
 
-/** The first field of (canonical) metadata that is not of its type. An API server sees that before it looks at anything else. */
+/**
+ * The first field of (canonical) metadata that is not of its type. An API server sees that before
+ * it looks at anything else.
+ */
 export function metadataTypeProblem(metadata: JsonObject): Problem | undefined {
   for (const [field, type] of TYPES) {
     const value = metadata[field]
@@ -48,7 +52,10 @@ export function metadataTypeProblem(metadata: JsonObject): Problem | undefined {
   return undefined
 }
 
-/** The first field of (canonical) metadata, with the types that it should have, that breaks a rule. Names are not looked at. */
+/**
+ * The first field of (canonical) metadata, with the types that it should have, that breaks a rule.
+ * Names are not looked at.
+ */
 export function metadataProblem(metadata: JsonObject): Problem | undefined {
   return (
     labelsProblem(metadata.labels as Texts | undefined) ??
@@ -136,7 +143,10 @@ function within(key: string | number, found: Mistype): Mistype {
   return found
 }
 
-/** As Go reads it (`time.Parse`): it knows no leap seconds, and hours of one digit, fractions behind a comma and offsets up to 24:60. */
+/**
+ * As Go reads it (`time.Parse`): it knows no leap seconds, and hours of one digit, fractions behind
+ * a comma and offsets up to 24:60.
+ */
 function isTime(text: string): boolean {
   const found = RFC_3339.exec(text)
   if (found === null) return false

@@ -46,11 +46,15 @@ export interface ObjectRulesOptions {
   /** A uid that nobody gets again, on any machine: `crypto.randomUUID()`. */
   readonly uid: () => string
   /**
-   * The kinds that are known: their scope is checked. A kind that is not listed has a status subresource, and each of its objects
-   * is namespaced if it has a namespace. All versions of a group are one kind: one of them is enough.
+   * The kinds that are known: their scope is checked. A kind that is not listed has a status
+   * subresource, and each of its objects is namespaced if it has a namespace. All versions of a
+   * group are one kind: one of them is enough.
    */
   readonly kinds?: readonly KindInfo[] | undefined
-  /** The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much as etcd takes. */
+  /**
+   * The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much
+   * as etcd takes.
+   */
   readonly maxObjectBytes?: number | undefined
 }
 
@@ -62,13 +66,17 @@ export interface ObjectPlace {
   readonly name: string
 }
 
-/** A write that was asked for, read and checked as far as it can be without the object that is there. */
+/**
+ * A write that was asked for, read and checked as far as it can be without the object that is
+ * there.
+ */
 export interface Intent {
   readonly place: ObjectPlace
   /** The object in words, for failures. */
   readonly shown: string
   /**
-   * What comes of it. Has no other effect, so that it can be done again for an object that has changed meanwhile.
+   * What comes of it. Has no other effect, so that it can be done again for an object that has
+   * changed meanwhile.
    *
    * @param before the object that is there
    * @param resourceVersion what the write gets if it changes something
@@ -95,9 +103,10 @@ const END_OF_TIME_MS = 253_402_300_800_000
 type Failed = Result<never, StoreErrorCode>
 
 /**
- * What a Kubernetes API server does with a request before and after it looks at what is stored, as functions without I/O: stores that keep
- * documents on an engine of their own share it. All code of the caller (objects with getters, the clock, the uid) runs here, before anything
- * is read from the engine.
+ * What a Kubernetes API server does with a request before and after it looks at what is stored, as
+ * functions without I/O: stores that keep documents on an engine of their own share it. All code of
+ * the caller (objects with getters, the clock, the uid) runs here, before anything is read from the
+ * engine.
  */
 export class ObjectRules {
   readonly maxObjectBytes: number
@@ -281,8 +290,8 @@ interface PatchInput {
 }
 
 /**
- * The object as a patch would have it. The patch must not make it another one; a namespace that it removes comes back, and one that it gives to
- * an object of a cluster-scoped kind is not looked at.
+ * The object as a patch would have it. The patch must not make it another one; a namespace that it
+ * removes comes back, and one that it gives to an object of a cluster-scoped kind is not looked at.
  */
 function readPatched(before: StoredObject, value: unknown, { namespaced }: KindRules): DraftResult {
   const merged = value as JsonObject

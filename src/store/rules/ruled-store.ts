@@ -19,7 +19,10 @@ export interface Keeper {
   watch(selection: Selection, resourceVersion: string | undefined): AsyncIterable<WatchEvent>
 }
 
-/** The store over a keeper: {@link ObjectRules} decide, in the call itself, and the keeper reads and writes. */
+/**
+ * The store over a keeper: {@link ObjectRules} decide, in the call itself, and the keeper reads and
+ * writes.
+ */
 export function ruledStore(rules: ObjectRules, keeper: Keeper): Store {
   const write = (operation: Operation, intent: Result<Intent, StoreErrorCode>): Answer<KubeObject> =>
     intent.ok ? keeper.write(operation, intent.value) : intent

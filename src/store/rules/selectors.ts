@@ -12,7 +12,10 @@ export type Matcher = (object: KubeObject) => boolean
 /** The fields that every kind can be asked for. */
 const METADATA_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
-/** Why a query cannot be answered, if it can not. A namespace is not needed: all of them are asked for without one. */
+/**
+ * Why a query cannot be answered, if it can not. A namespace is not needed: all of them are asked
+ * for without one.
+ */
 export function queryProblem(rules: KindRules, query: ListQuery): Problem | undefined {
   const { namespace, labels = {}, labelExpressions = [], fields = {} } = query
   if (namespace !== undefined && namespace !== '') {
@@ -33,7 +36,10 @@ export function queryProblem(rules: KindRules, query: ListQuery): Problem | unde
   return other === undefined ? undefined : { path: formatPath(['fields', other]), problem: 'is not a selectable field' }
 }
 
-/** A copy of what a query says: whatever continues for long must not change with the query of the caller. */
+/**
+ * A copy of what a query says: whatever continues for long must not change with the query of the
+ * caller.
+ */
 export function copyOf({ apiVersion, kind, namespace, labels, labelExpressions, fields }: ListQuery): ListQuery {
   const copy = ({ key, operator, values }: LabelRequirement) => ({ key, operator, values: values && [...values] })
   return {
@@ -74,7 +80,10 @@ export interface ObjectChange {
   readonly after: StoredObject | undefined
 }
 
-/** How a change looks to who sees only what matches: an object that stops matching is gone, as it was when it still matched. */
+/**
+ * How a change looks to who sees only what matches: an object that stops matching is gone, as it
+ * was when it still matched.
+ */
 export function eventOf({ version, before, after }: ObjectChange, matches: Matcher): WatchEvent | undefined {
   const was = before !== undefined && matches(before)
   const is = after !== undefined && matches(after)

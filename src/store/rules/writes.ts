@@ -8,8 +8,8 @@ import type { KindRules } from './kind-rules.js'
 import { finalizersOf, metadataProblem } from './metadata.js'
 
 /**
- * The rules of a Kubernetes API server for writing one object, as functions from the object before to the object after: no state,
- * no clock. They follow kube-apiserver 1.36 on custom resources.
+ * The rules of a Kubernetes API server for writing one object, as functions from the object before
+ * to the object after: no state, no clock. They follow kube-apiserver 1.36 on custom resources.
  */
 
 /** What a write comes to. Nothing has changed if `after` is the object before. */
@@ -99,7 +99,10 @@ export function deleted(before: StoredObject, context: DeletionContext): Write {
   return { after, answer: after }
 }
 
-/** The finalizers that a deletion leaves: those of the object, and of the collector the one that was asked for. */
+/**
+ * The finalizers that a deletion leaves: those of the object, and of the collector the one that was
+ * asked for.
+ */
 function heldFor(finalizers: readonly string[], propagation: Propagation | undefined): readonly string[] {
   if (propagation === undefined) return finalizers
   const wanted = COLLECTOR_FINALIZERS[propagation]
@@ -170,7 +173,10 @@ function staleness(before: StoredObject, draft: Draft, shown: string): Result<ne
     : fail('STORE_INVALID', { object: shown, ...problem })
 }
 
-/** What an update may not do to a deletion: begin it, change its grace period, hold it up with new finalizers. */
+/**
+ * What an update may not do to a deletion: begin it, change its grace period, hold it up with new
+ * finalizers.
+ */
 function deletionProblem(before: StoredObject, { metadata }: Draft): Problem | undefined {
   const { deletionTimestamp, deletionGracePeriodSeconds } = before.metadata
   if (deletionTimestamp === undefined && metadata.deletionTimestamp !== undefined) {

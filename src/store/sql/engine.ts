@@ -30,11 +30,14 @@ const MAX_BYTES = 16 * 1024 * 1024
 const MAX_REVISION = 2n ** 63n - 1n
 
 /**
- * The engine of a database with the tables of {@link migrations}. Each answer comes from one statement, and with it from one moment.
+ * The engine of a database with the tables of {@link migrations}. Each answer comes from one
+ * statement, and with it from one moment.
  *
- * Where the head is needed with rows that may be none, it is joined to them from the left: to the rows of a query that has its own order and
- * limit, so that the database can take them from an index; by its key, so that the database knows that it is one row. PostgreSQL sorts the
- * result once more nevertheless, documents and all: so a list is asked for without the join first, and with it only if that gives no row.
+ * Where the head is needed with rows that may be none, it is joined to them from the left: to the
+ * rows of a query that has its own order and limit, so that the database can take them from an
+ * index; by its key, so that the database knows that it is one row. PostgreSQL sorts the result
+ * once more nevertheless, documents and all: so a list is asked for without the join first, and
+ * with it only if that gives no row.
  */
 export class SqlEngine extends PolledEngine {
   readonly name: string
@@ -43,7 +46,10 @@ export class SqlEngine extends PolledEngine {
   readonly #revision: Statement
   readonly #scans: ByScope<Scan>
   readonly #limitedScans: ByScope<Scan>
-  /** The next change, and as many as are wanted and not too much together, which takes about twice as long to find out. */
+  /**
+   * The next change, and as many as are wanted and not too much together, which takes about twice
+   * as long to find out.
+   */
   readonly #changes: ByScope<{ readonly one: Statement; readonly many: Statement }>
 
   constructor(database: SqlDatabase, polling: PollingOptions) {
@@ -190,7 +196,10 @@ from ${head} h left join ${changes} c on c.revision = (
 where h.id = 1`
 }
 
-/** Of changes that would be too much together only the revision is given, and that they are left for the next part. */
+/**
+ * Of changes that would be too much together only the revision is given, and that they are left for
+ * the next part.
+ */
 function changesSql({ changes, head }: Tables, inScope: string): string {
   const size = 'coalesce(octet_length(old_document), 0) + coalesce(octet_length(new_document), 0)'
   return `select ${asText('h.revision')} as head, ${asText('h.oldest')} as oldest, ${asText('c.revision')} as revision,

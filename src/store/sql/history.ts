@@ -3,8 +3,9 @@ import { assertInteger } from '../rules/arguments.js'
 /** How much of the past a store keeps for its watches. */
 export interface HistoryOptions {
   /**
-   * How many changes, of all kinds together, are kept at least. A watch can begin that far back, and one that falls behind further has to
-   * list again. Each holds the document before and after. From 1 to 1,000,000,000, default 10,000.
+   * How many changes, of all kinds together, are kept at least. A watch can begin that far back,
+   * and one that falls behind further has to list again. Each holds the document before and after.
+   * From 1 to 1,000,000,000, default 10,000.
    */
   readonly history?: number | undefined
 }
@@ -25,7 +26,10 @@ export function historyOf({ history = DEFAULT_HISTORY }: HistoryOptions): Histor
   return { kept: history, slack: Math.max(1, Math.min(MAX_SLACK, Math.floor(history / 10))) }
 }
 
-/** SQL for the `oldest` of a head row whose revision is `revision` from now on, and has `oldest` still. */
+/**
+ * SQL for the `oldest` of a head row whose revision is `revision` from now on, and has `oldest`
+ * still.
+ */
 export function newOldest(revision: string, oldest: string, { kept, slack }: History): string {
   return `case when ${revision} - ${oldest} >= ${kept + slack} then ${revision} - ${kept} else ${oldest} end`
 }

@@ -23,7 +23,8 @@ export interface ColumnTypes {
 /**
  * All steps, oldest first. A step that was published is never changed.
  *
- * Documents are texts and not a JSON type: that would put their fields in another order, and refuse some of what JSON can say.
+ * Documents are texts and not a JSON type: that would put their fields in another order, and refuse
+ * some of what JSON can say.
  */
 export function migrations({ documents, changes, head }: Tables, types: ColumnTypes): readonly Migration[] {
   const { integer, key, table } = types

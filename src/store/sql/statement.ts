@@ -1,7 +1,13 @@
-/** How a client writes parameters: `$1`, the same one as often as it is needed, or `?`, each its own. */
+/**
+ * How a client writes parameters: `$1`, the same one as often as it is needed, or `?`, each its
+ * own.
+ */
 export type ParameterStyle = 'numbered' | 'anonymous'
 
-/** What statements are given: texts only, whatever the columns are, because clients disagree on whole numbers. */
+/**
+ * What statements are given: texts only, whatever the columns are, because clients disagree on
+ * whole numbers.
+ */
 export type SqlValue = string | null
 
 export interface Statement {
@@ -30,12 +36,18 @@ export function compile(sql: string, style: ParameterStyle): Statement {
   return { text, values: (parameters) => names.map((name) => parameters[name] ?? null) }
 }
 
-/** A parameter as a whole number of 64 bits: some clients send texts, others guess from the type that is expected. */
+/**
+ * A parameter as a whole number of 64 bits: some clients send texts, others guess from the type
+ * that is expected.
+ */
 export function integer(parameter: string): string {
   return `cast(cast(${parameter} as text) as bigint)`
 }
 
-/** A column that holds a text. @throws Error for anything else: the client does something to what it reads */
+/**
+ * A column that holds a text. @throws Error for anything else: the client does something to what it
+ * reads
+ */
 export function textOf(row: SqlRow | undefined, column: string): string {
   const value = row?.[column]
   if (typeof value === 'string') return value

@@ -2,7 +2,9 @@ import { assertMatch } from '../rules/arguments.js'
 
 /** How the tables are called. */
 export interface TableOptions {
-  /** What their names begin with: small letters, digits and `_`, at most 40. Default `ipam_kit_`. */
+  /**
+   * What their names begin with: small letters, digits and `_`, at most 40. Default `ipam_kit_`.
+   */
   readonly prefix?: string | undefined
 }
 

@@ -5,8 +5,8 @@ import { isBusy } from './errors.js'
 
 export interface ConnectionOptions {
   /**
-   * How long a write waits for another process to finish its own, in milliseconds up to an hour. It waits without giving anything else in
-   * this process a turn. Default 5,000.
+   * How long a write waits for another process to finish its own, in milliseconds up to an hour. It
+   * waits without giving anything else in this process a turn. Default 5,000.
    */
   readonly busyTimeoutMs?: number | undefined
 }
@@ -14,7 +14,9 @@ export interface ConnectionOptions {
 const DEFAULT_BUSY_TIMEOUT_MS = 5_000
 const MAX_BUSY_TIMEOUT_MS = 3_600_000
 
-/** `synchronous`: commits wait for the disk; and for the folder, where there is a journal to remove. */
+/**
+ * `synchronous`: commits wait for the disk; and for the folder, where there is a journal to remove.
+ */
 const FULL = 2
 const EXTRA = 3
 
@@ -57,10 +59,12 @@ export class Connection {
 }
 
 /**
- * Sets up a connection, because none of this is kept in the file for all clients: one starts with `synchronous` at NORMAL when it opens a
- * file in WAL mode, another does not wait for locks. What was set is read back.
+ * Sets up a connection, because none of this is kept in the file for all clients: one starts with
+ * `synchronous` at NORMAL when it opens a file in WAL mode, another does not wait for locks. What
+ * was set is read back.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a database that cannot be set up so; what the client throws
+ * @throws IpamError `INVALID_ARGUMENT` for a database that cannot be set up so; what the client
+ * throws
  */
 export function connect(database: SqliteDatabase, options: ConnectionOptions): Connection {
   assertObject('database', database)
@@ -82,7 +86,8 @@ export function connect(database: SqliteDatabase, options: ConnectionOptions): C
   if (mode !== 'wal' && !(mode === 'memory' && isInMemory)) {
     throw mistake('database', 'a database that can be set to journal_mode = wal', String(mode))
   }
-  // what was not set is lowered later, when a file in WAL mode is first read: so it is set even if it is high enough
+  // what was not set is lowered later, when a file in WAL mode is first read: so it is set even if
+  // it is high enough
   const level = pragma('synchronous') === EXTRA ? EXTRA : FULL
   database.exec(`pragma synchronous = ${level}`)
   const synchronous = pragma('synchronous')
@@ -92,7 +97,10 @@ export function connect(database: SqliteDatabase, options: ConnectionOptions): C
   return new Connection(database)
 }
 
-/** A file gets another mode only if nobody has a lock on it, and SQLite does not wait for that by itself as it does for a transaction. */
+/**
+ * A file gets another mode only if nobody has a lock on it, and SQLite does not wait for that by
+ * itself as it does for a transaction.
+ */
 function waitingFor<T>(database: SqliteDatabase, set: () => T): T {
   for (let attempt = 1; ; attempt++) {
     try {

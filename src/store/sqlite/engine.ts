@@ -30,8 +30,9 @@ export function sqliteEngine(connection: Connection, { tables, history, polling 
 }
 
 /**
- * From `begin` to the end without a pause, so that nothing else comes between on this connection. `immediate` takes the lock for writing
- * at once, after waiting for it: a transaction that reads first and wants it later is refused without waiting.
+ * From `begin` to the end without a pause, so that nothing else comes between on this connection.
+ * `immediate` takes the lock for writing at once, after waiting for it: a transaction that reads
+ * first and wants it later is refused without waiting.
  */
 function commit(connection: Connection, writes: Writes, write: DocumentWrite): Commit {
   try {
@@ -54,14 +55,17 @@ function commit(connection: Connection, writes: Writes, write: DocumentWrite): C
   try {
     connection.run('commit')
   } catch (error) {
-    // what could not be synced may be in the log nevertheless, and is then found there the next time that it is read
+    // what could not be synced may be in the log nevertheless, and is then found there the next
+    // time that it is read
     if (rollBack(connection) && isBusy(error)) return refused(error)
     throw error
   }
   return { kind: 'done', revision }
 }
 
-/** @returns the revision of the write, or `undefined` if the document is no longer what was expected */
+/**
+ * @returns the revision of the write, or `undefined` if the document is no longer what was expected
+ */
 function writeAll(connection: Connection, writes: Writes, { key, before, after }: DocumentWrite): string | undefined {
   const get = ({ text, values }: Statement, parameters: SqlParameters): SqlRow | undefined =>
     connection.get(text, values(parameters))

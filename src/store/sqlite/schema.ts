@@ -8,7 +8,8 @@ import { type Connection, type ConnectionOptions, connect } from './connection.j
 const TYPES: ColumnTypes = { integer: 'integer', key: 'text', time: 'text', table: ' strict' }
 
 /**
- * The tables of a store as steps of SQL, for a tool that runs migrations. Without one: {@link migrateSqlite}.
+ * The tables of a store as steps of SQL, for a tool that runs migrations. Without one:
+ * {@link migrateSqlite}.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -17,10 +18,11 @@ export function sqliteMigrations(options: TableOptions = {}): readonly Migration
 }
 
 /**
- * Makes the tables of a store, or brings them up to date: what has not been done yet, all or nothing. Processes that start at once wait for
- * each other.
+ * Makes the tables of a store, or brings them up to date: what has not been done yet, all or
+ * nothing. Processes that start at once wait for each other.
  *
- * @throws IpamError `INVALID_ARGUMENT`; `STORE_IO` if the tables are of a newer version than this library knows; what the client throws
+ * @throws IpamError `INVALID_ARGUMENT`; `STORE_IO` if the tables are of a newer version than this
+ * library knows; what the client throws
  */
 export function migrateSqlite(database: SqliteDatabase, options: TableOptions & ConnectionOptions = {}): void {
   const connection = connect(database, options)

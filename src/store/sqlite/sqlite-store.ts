@@ -15,13 +15,16 @@ export interface SqliteStoreOptions
     ConnectionOptions {}
 
 /**
- * A store in SQLite, 3.43 or later, for the processes of one machine. The tables have to be there: {@link migrateSqlite}.
+ * A store in SQLite, 3.43 or later, for the processes of one machine. The tables have to be there:
+ * {@link migrateSqlite}.
  *
- * The connection is set to WAL mode (but for a database in memory), to wait for the disk at each commit, and to wait for other processes. A write
- * is one transaction, and nothing else in the process gets a turn until it is done, nor while it waits. Watches ask for changes every
- * `pollMs`, and at once after writes of the same store.
+ * The connection is set to WAL mode (but for a database in memory), to wait for the disk at each
+ * commit, and to wait for other processes. A write is one transaction, and nothing else in the
+ * process gets a turn until it is done, nor while it waits. Watches ask for changes every `pollMs`,
+ * and at once after writes of the same store.
  *
- * @throws IpamError `INVALID_ARGUMENT` for wrong options, or a database that does not keep these settings; what the client throws
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options, or a database that does not keep these
+ * settings; what the client throws
  * @example
  * import { DatabaseSync } from 'node:sqlite'
  *

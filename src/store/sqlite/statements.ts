@@ -6,8 +6,9 @@ import type { Tables } from '../sql/tables.js'
 export type Writes = ReturnType<typeof writesOf>
 
 /**
- * What a write consists of, in one transaction: `create`, `replace` or `remove`, which give a row if the document was what it had to be; then `move`, which
- * gives the new revision, and whether there is something to forget; then the rest.
+ * What a write consists of, in one transaction: `create`, `replace` or `remove`, which give a row
+ * if the document was what it had to be; then `move`, which gives the new revision, and whether
+ * there is something to forget; then the rest.
  */
 export function writesOf({ documents, changes, head }: Tables, history: History) {
   const next = `(select revision + 1 from ${head} where id = 1)`

@@ -9,7 +9,10 @@ export class FloatingIPJournal {
   readonly #current = new Map<string, FakeFloatingIP>()
   /** What was before each change, oldest change first. */
   #changes: { readonly atMs: number; readonly id: string; readonly before: FakeFloatingIP | undefined }[] = []
-  /** How many floating IPs have each address (more than one after a defect of the cloud), and how many each project has. */
+  /**
+   * How many floating IPs have each address (more than one after a defect of the cloud), and how
+   * many each project has.
+   */
   readonly #addresses = new Map<string, number>()
   readonly #projects = new Map<string, number>()
 

@@ -22,8 +22,9 @@ type Answer = readonly [status: number, body: Json]
 const MAX_TAG = 60
 
 /**
- * The APIs of Keystone and Neutron over a fake cloud, as far as `neutron` asks them: tokens, networks, subnets, ports,
- * routers, floating IPs and their tags, with pages, filters and revision numbers.
+ * The APIs of Keystone and Neutron over a fake cloud, as far as `neutron` asks them: tokens,
+ * networks, subnets, ports, routers, floating IPs and their tags, with pages, filters and revision
+ * numbers.
  *
  * @example
  * const cloud = new FakeCloud({ now: () => 0 })

@@ -11,7 +11,10 @@ export interface FakeUser {
 
 export interface NeutronHandlerOptions {
   readonly users: readonly FakeUser[]
-  /** What the catalog says of Neutron, and what `auth_url` begins with. Default `http://openstack.test`. */
+  /**
+   * What the catalog says of Neutron, and what `auth_url` begins with. Default
+   * `http://openstack.test`.
+   */
   readonly url?: string | undefined
   /** How long tokens are valid. Default 3600. */
   readonly tokenSeconds?: number | undefined

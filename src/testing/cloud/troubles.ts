@@ -1,13 +1,19 @@
 import type { CloudOperation } from '../../provider/external/cloud.js'
 import type { ServerCloud } from '../../provider/openstack/index.js'
 
-/** What a {@link FakeCloud} counts calls by, and what troubles are for. The last three are requests that only Neutron's API knows. */
+/**
+ * What a {@link FakeCloud} counts calls by, and what troubles are for. The last three are requests
+ * that only Neutron's API knows.
+ */
 export type FakeOperation = CloudOperation | keyof ServerCloud | 'showAddress' | 'tagAddress' | 'authenticate'
 
 /** What goes wrong with a call. */
 export interface CloudTrouble {
   readonly kind: CloudTroubleKind
-  /** `late`: when the call is done after it was sent, 0 to 60, default 30. `rateLimited` and `unavailable`: when to ask again, default 5. Otherwise not used. */
+  /**
+   * `late`: when the call is done after it was sent, 0 to 60, default 30. `rateLimited` and
+   * `unavailable`: when to ask again, default 5. Otherwise not used.
+   */
   readonly seconds?: number | undefined
 }
 
@@ -26,7 +32,10 @@ export type CloudTroubleKind =
   | 'rateLimited'
   /** Refused: the service is not available. */
   | 'unavailable'
-  /** A defect of the cloud: the call that creates gives the address that was created last once more, with an id of its own. */
+  /**
+   * A defect of the cloud: the call that creates gives the address that was created last once more,
+   * with an id of its own.
+   */
   | 'sameAddress'
   /** A defect of the cloud: the call that creates gives an address outside of the network. */
   | 'otherNetwork'

@@ -29,10 +29,11 @@ export interface NewFloatingIP {
 }
 
 /**
- * The objects of a fake cloud, what goes wrong with its calls, and how many calls of each kind there were.
+ * The objects of a fake cloud, what goes wrong with its calls, and how many calls of each kind
+ * there were.
  *
- * There are two ways in: `perform` carries out the calls of an API, with delay and troubles; `byHand` is an operator, for
- * whom nothing goes wrong.
+ * There are two ways in: `perform` carries out the calls of an API, with delay and troubles;
+ * `byHand` is an operator, for whom nothing goes wrong.
  */
 export class FakeCloudWorld {
   /** How old lists are, in milliseconds, 0 to 60,000. */
@@ -117,7 +118,10 @@ export class FakeCloudWorld {
     return this.#deleted
   }
 
-  /** What calls have deleted although no call had created it: always empty, if what makes the calls is right. */
+  /**
+   * What calls have deleted although no call had created it: always empty, if what makes the calls
+   * is right.
+   */
   get foreignDeletions(): readonly FakeAct[] {
     const ours = new Set(this.created.filter(({ by }) => by === 'call').map(({ id }) => id))
     return this.deleted.filter(({ id, by }) => by === 'call' && !ours.has(id))
@@ -136,7 +140,8 @@ export class FakeCloudWorld {
   /**
    * The next calls of an operation go wrong in this way, one each.
    *
-   * @throws IpamError `INVALID_ARGUMENT` for a call that would be done later than 60 s after it was sent
+   * @throws IpamError `INVALID_ARGUMENT` for a call that would be done later than 60 s after it was
+   * sent
    */
   inject(operation: FakeOperation, ...troubles: readonly (CloudTrouble | CloudTroubleKind)[]): void {
     const queue = this.#troubles.get(operation) ?? []
@@ -223,13 +228,17 @@ export class FakeCloudWorld {
     return answer
   }
 
-  /** The networks that `spec.floatingIPNetwork` of a pool can be about; `null`: all external ones. */
+  /**
+   * The networks that `spec.floatingIPNetwork` of a pool can be about; `null`: all external ones.
+   */
   networksMatching(network: Json): readonly FakeNetwork[] {
     const { id, filter } = (network ?? {}) as { readonly id?: string; readonly filter?: NetworkFilter }
     return this.networks.filter((it) => it.isExternal && (id === undefined || it.id === id) && matches(it, filter))
   }
 
-  /** The floating IPs of a project, or of all, as lists show them, by id: those of `listLagMs` ago. */
+  /**
+   * The floating IPs of a project, or of all, as lists show them, by id: those of `listLagMs` ago.
+   */
   listed({ project, network }: { readonly project?: string; readonly network?: string }): readonly FakeFloatingIP[] {
     this.#settle()
     const all = this.#listLagMs === 0 ? this.#floatingIPs.all() : this.#floatingIPs.asOf(this.nowMs - this.#listLagMs)
@@ -267,7 +276,10 @@ export class FakeCloudWorld {
     this.#remove(id, 'call')
   }
 
-  /** Changes a floating IP, if it has this revision. @throws FakeCloudError `notFound`, `revision`, or `inUse` for a port that has another one */
+  /**
+   * Changes a floating IP, if it has this revision. @throws FakeCloudError `notFound`, `revision`,
+   * or `inUse` for a port that has another one
+   */
   update(
     id: string,
     change: Partial<Pick<FakeFloatingIP, 'description' | 'port' | 'tags'>>,
@@ -348,7 +360,10 @@ export class FakeCloudWorld {
     return text
   }
 
-  /** The next address of a network behind the one that was given last: round and round, without the first two and the last of each subnet. */
+  /**
+   * The next address of a network behind the one that was given last: round and round, without the
+   * first two and the last of each subnet.
+   */
   #nextFree({ id, name, cidrs }: FakeNetwork): string {
     const rooms = cidrs.map((cidr) => {
       const prefix = Prefix.parse(cidr)

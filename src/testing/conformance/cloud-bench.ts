@@ -11,7 +11,10 @@ import {
 import type { CloudTrouble, CloudTroubleKind } from '../cloud/troubles.js'
 import { ConformanceError, expectEqual, expectTrue } from './harness.js'
 
-/** A cloud for one case of the conformance suite, with an external network that no other case creates addresses in. */
+/**
+ * A cloud for one case of the conformance suite, with an external network that no other case
+ * creates addresses in.
+ */
 export interface CloudUnderTest {
   readonly cloud: Cloud
   readonly access: Json

@@ -12,8 +12,8 @@ export interface CloudConformanceOptions {
 }
 
 /**
- * The rules of `Cloud` as named cases, for any test runner: what a pool of external addresses expects of a cloud with
- * these facts.
+ * The rules of `Cloud` as named cases, for any test runner: what a pool of external addresses
+ * expects of a cloud with these facts.
  *
  * @example
  * const open = () => {

@@ -121,7 +121,10 @@ export const deletions: Rules = {
   },
 }
 
-/** Tries to delete an object under one condition that holds and one that does not, and each of those alone. */
+/**
+ * Tries to delete an object under one condition that holds and one that does not, and each of those
+ * alone.
+ */
 async function expectNotDeleted(bench: Bench, object: KubeObject, before: KubeObject): Promise<void> {
   const { uid, resourceVersion } = object.metadata
   const other = 'b2a0c7a5-27b1-4a2a-8b54-0d1f4b0e4f3c'

@@ -30,20 +30,32 @@ function kindOf(name: string, { namespaced = true, statusSubresource = true }: P
 /** The other version under which each kind is known. */
 export const OTHER_VERSION = `${GROUP}/v1beta1`
 
-/** The kinds that the suite works with: the store has to know them. A server with schemas needs ones that keep unknown fields. */
+/**
+ * The kinds that the suite works with: the store has to know them. A server with schemas needs ones
+ * that keep unknown fields.
+ */
 export const conformanceKinds: readonly KindInfo[] = [POOL, REGION, PLAIN]
 
 /** What the suite needs of the store under test. */
 export interface ConformanceOptions {
-  /** A store on the data under test. Each call gives another client, process or session, where there is such a thing. */
+  /**
+   * A store on the data under test. Each call gives another client, process or session, where there
+   * is such a thing.
+   */
   readonly open: () => Store | Promise<Store>
   /** Makes a namespace exist. Left out: they need not be made. */
   readonly createNamespace?: ((name: string) => Promise<void>) | undefined
-  /** Cuts the connections of all watches of the stores that were opened. Left out: they cannot be cut. */
+  /**
+   * Cuts the connections of all watches of the stores that were opened. Left out: they cannot be
+   * cut.
+   */
   readonly interruptWatches?: (() => Promise<void>) | undefined
   /** `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time. */
   readonly sleep: (milliseconds: number) => Promise<unknown>
-  /** Part of every name, so that two runs on the same data do not meet. A DNS label of at most 20 characters. Default `run`. */
+  /**
+   * Part of every name, so that two runs on the same data do not meet. A DNS label of at most 20
+   * characters. Default `run`.
+   */
   readonly run?: string | undefined
   /** How long an event of a watch may take, and its end, in milliseconds. Default 10,000. */
   readonly patienceMs?: number | undefined
@@ -57,7 +69,10 @@ export interface ConformanceCase {
   readonly name: string
   /** The capability that makes the rule void: with it the case is not run. */
   readonly unless?: keyof StoreCapabilities | undefined
-  /** Resolves if the rule holds; rejects with a {@link ConformanceError} that says what was expected. */
+  /**
+   * Resolves if the rule holds; rejects with a {@link ConformanceError} that says what was
+   * expected.
+   */
   run(): Promise<void>
 }
 

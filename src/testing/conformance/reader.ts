@@ -27,8 +27,8 @@ export class Reader {
   }
 
   /**
-   * Reads until something comes of an event. All of them together have the time that one has: a watch that tells without an end of what is not
-   * asked for does not make it wait any longer.
+   * Reads until something comes of an event. All of them together have the time that one has: a
+   * watch that tells without an end of what is not asked for does not make it wait any longer.
    *
    * @param pick what comes of an event; `undefined`: nothing, and the next one is read
    */
@@ -74,7 +74,10 @@ export class Reader {
     })
   }
 
-  /** Ends the watch after what is done with it. If that fails, it is what is told, and not that the watch does not end either. */
+  /**
+   * Ends the watch after what is done with it. If that fails, it is what is told, and not that the
+   * watch does not end either.
+   */
   async during(body: () => Promise<void>): Promise<void> {
     try {
       await body()
@@ -112,7 +115,10 @@ function failedWatch({ failure }: Extract<WatchEvent, { type: 'ERROR' }>): Confo
 /** What is missed of a watch that tells nothing. */
 const NOTHING_TOLD = 'a watch had nothing to tell'
 
-/** What is missed of a watch that does not end. An async generator is one: it ends no sooner than it has something to tell. */
+/**
+ * What is missed of a watch that does not end. An async generator is one: it ends no sooner than it
+ * has something to tell.
+ */
 export const NOT_ENDED = 'a watch had no answer to return()'
 
 /** `TYPE name`, one an event. */

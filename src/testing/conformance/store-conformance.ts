@@ -23,8 +23,9 @@ const RULES: Rules = {
 }
 
 /**
- * The rules of {@link Store} as named cases, for any test runner. Each case works in namespaces of its own, so that cases may run beside each
- * other and on a server that is in use; it leaves behind what it made there.
+ * The rules of {@link Store} as named cases, for any test runner. Each case works in namespaces of
+ * its own, so that cases may run beside each other and on a server that is in use; it leaves behind
+ * what it made there.
  *
  * A case with `unless` is to be left out for a store that has that capability: nothing else may be.
  *

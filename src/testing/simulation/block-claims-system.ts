@@ -17,18 +17,22 @@ import type { SimulatedSystem, SimulationRules } from './simulate.js'
 
 const NAMESPACE = 'default'
 const CLAIMS = 5
-/** What the pools have, and what they may be changed to. They overlap, and have less than all claims may want. */
+/**
+ * What the pools have, and what they may be changed to. They overlap, and have less than all claims
+ * may want.
+ */
 const POOLS: { readonly [name: string]: readonly string[] } = {
   'pool-a': ['10.0.0.2-10.0.0.4', '10.0.0.2-10.0.0.3', '10.0.0.3-10.0.0.9'],
   'pool-b': ['10.0.0.4-10.0.0.6', '10.0.0.4-10.0.0.5', '10.0.0.12-10.0.0.14'],
 }
 
 /**
- * Claims of Cluster API on two small pools that overlap, served from blocks by every writer at once, and people who make and remove claims and change the
- * pools.
+ * Claims of Cluster API on two small pools that overlap, served from blocks by every writer at
+ * once, and people who make and remove claims and change the pools.
  *
- * Always: no two claims are Bound to one address, and no address is taken from a claim that lives. At rest: every claim that can have an
- * address has one, and there is a row for each of those and no other.
+ * Always: no two claims are Bound to one address, and no address is taken from a claim that lives.
+ * At rest: every claim that can have an address has one, and there is a row for each of those and
+ * no other.
  */
 export function blockClaimsSystem(): SimulatedSystem {
   const claims = new WeakMap<Planner, BlockClaims>()

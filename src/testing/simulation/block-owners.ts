@@ -70,7 +70,10 @@ export class BlockOwners {
     this.#renew(owners)
   }
 
-  /** An interface has given all back. When none of the owner has anything, the next one of the name is another one. */
+  /**
+   * An interface has given all back. When none of the owner has anything, the next one of the name
+   * is another one.
+   */
   gone({ identity }: BlockOwner): void {
     const owners = this.of(identity.uid)
     if (owners.every(({ isBusy, mayHave }) => !isBusy && !mayHave)) this.#renew(owners)

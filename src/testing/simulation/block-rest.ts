@@ -18,8 +18,9 @@ interface PoolRest {
 }
 
 /**
- * What always has to hold of pools and blocks when everything is quiet: the status of each pool is what can be counted row by row, and no block is left of which
- * nobody has anything, but the one that is kept for who comes next. Found by ways that share no code with the operator.
+ * What always has to hold of pools and blocks when everything is quiet: the status of each pool is
+ * what can be counted row by row, and no block is left of which nobody has anything, but the one
+ * that is kept for who comes next. Found by ways that share no code with the operator.
  */
 export function restProblems({ blocks, pools, nowMs }: BlockRest): readonly string[] {
   return pools.flatMap((pool) => {
@@ -82,7 +83,10 @@ function emptyHints(): { readonly full: Span[]; readonly bound: Span[] } {
   return { full: [], bound: [] }
 }
 
-/** The empty blocks that were made for a pool, and that are kept without need: of several the first by name stays, and none while another one has room. */
+/**
+ * The empty blocks that were made for a pool, and that are kept without need: of several the first
+ * by name stays, and none while another one has room.
+ */
 function leftProblems({ pool, spans, blocks, nowMs }: PoolRest): readonly string[] {
   const own = blocks.filter(({ block }) => block.spec.pool === pool.metadata.name)
   const hasRoom = (seen: SeenBlock, atMs: number) =>

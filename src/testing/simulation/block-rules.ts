@@ -8,7 +8,10 @@ import type { ObservedWrite } from './simulate.js'
 /** What the rules ask of the world. */
 export interface BlockWorld {
   readonly now: () => number
-  /** Whether what an owner has may be taken from it now: it gives it back, or was not told of it yet. */
+  /**
+   * Whether what an owner has may be taken from it now: it gives it back, or was not told of it
+   * yet.
+   */
   readonly mayLose: (uid: string, interfaceName: string | undefined) => boolean
   /** Whether an interface of an owner gives back what it was told that it has. */
   readonly isReturning: (uid: string, interfaceName: string | undefined) => boolean
@@ -41,8 +44,8 @@ export interface Seeker {
 }
 
 /**
- * What always has to hold of blocks, checked after every write, by ways that are obviously right and share no code with what is checked: a list of all rows, and
- * loops.
+ * What always has to hold of blocks, checked after every write, by ways that are obviously right
+ * and share no code with what is checked: a list of all rows, and loops.
  */
 export class BlockRules {
   readonly #world: BlockWorld
@@ -195,9 +198,11 @@ export class BlockRules {
   }
 
   /**
-   * A row that is new has a number above all that were ever used at its place, so that a release that comes late does not find it. A create that was held back has
-   * the number of the time of its plan, by which another writer may have made the block and the operator removed it: then its own rows are to have numbers that their
-   * owners never had there. What is added to it afterwards is above all again.
+   * A row that is new has a number above all that were ever used at its place, so that a release
+   * that comes late does not find it. A create that was held back has the number of the time of its
+   * plan, by which another writer may have made the block and the operator removed it: then its own
+   * rows are to have numbers that their owners never had there. What is added to it afterwards is
+   * above all again.
    */
   #numbers(before: SeenBlock | undefined, { block, rows }: SeenBlock, isHeldBack: boolean): string | undefined {
     const { name } = block.metadata

@@ -34,13 +34,14 @@ const KINDS = [IPPool.info, IPBlock.info]
 const KIND_KEYS = KINDS.map(kindKey)
 
 /**
- * What a writer knows. `all`: by lists and a watch that lags behind. `asked`: what each task asks for, anew. `remembered`: what its tasks have asked for since it
- * began, which grows old.
+ * What a writer knows. `all`: by lists and a watch that lags behind. `asked`: what each task asks
+ * for, anew. `remembered`: what its tasks have asked for since it began, which grows old.
  */
 export type Knowledge = 'all' | 'asked' | 'remembered'
 
 /**
- * An agent that gives addresses to its owners: several tasks at a time, over what it knows. It dies and begins again with nothing but what is stored.
+ * An agent that gives addresses to its owners: several tasks at a time, over what it knows. It dies
+ * and begins again with nothing but what is stored.
  */
 export class BlockWriter {
   readonly name: string
@@ -144,7 +145,8 @@ export class BlockWriter {
       const ended = await runTask(task, this.#store, { now, onStep, turns }, before)
       before = undefined
       if (ended.kind === 'done') return job.done(ended.outcome)
-      // the same task goes on, as it knows what it has sent; or another one, where that is known without it
+      // the same task goes on, as it knows what it has sent; or another one, where that is known
+      // without it
       if (ended.kind === 'unsettled') before = ended.unsettled
       else if (this.#beginsAnew && dice.chance(0.5)) task = job.task(known)
     }

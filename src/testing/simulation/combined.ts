@@ -1,6 +1,9 @@
 import type { Applied, Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
 
-/** Several planners that run in one process on one cache, as one planner: each key has the place of its planner before it. */
+/**
+ * Several planners that run in one process on one cache, as one planner: each key has the place of
+ * its planner before it.
+ */
 export class Combined implements Planner {
   readonly name = 'combined'
   readonly watches: readonly Selection[]

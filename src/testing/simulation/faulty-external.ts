@@ -5,7 +5,10 @@ import { type Fault, type FaultSource, STANDING } from './faulty-store.js'
 import type { Network } from './network.js'
 import type { Scheduler } from './scheduler.js'
 
-/** What can happen to a call to an external system, which keeps what it does under the marker of the call. */
+/**
+ * What can happen to a call to an external system, which keeps what it does under the marker of the
+ * call.
+ */
 const OF_OUTSIDE: ReadonlySet<Fault> = new Set([
   'crash-before',
   'crash-after',
@@ -32,7 +35,10 @@ export interface ExternalWorld {
   readonly answers: Map<string, { readonly answer: AnyResult['answer']; readonly atMs: number }[]>
 }
 
-/** An external system as one writer sees it: as the store, every call takes two turns and may go wrong on the way. */
+/**
+ * An external system as one writer sees it: as the store, every call takes two turns and may go
+ * wrong on the way.
+ */
 export function faultyExternal(
   external: AnyCaller,
   actor: string,

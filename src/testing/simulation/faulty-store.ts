@@ -11,24 +11,28 @@ import type { Truth } from './truth.js'
 /**
  * What can go wrong with a call.
  *
- * - `crash-before`, `crash-after`: the writer dies before the call is done, or after it and before it learns of it
+ * - `crash-before`, `crash-after`: the writer dies before the call is done, or after it and before
+ *   it learns of it
  * - `conflict`: the store says that somebody else was faster, although nobody was
- * - `lost-answer`, `lost-call`, `late-call`: a time-out, with the write done, not done, or done later, as late as before the next write of that
- *   object: the writer is told that it is unknown
+ * - `lost-answer`, `lost-call`, `late-call`: a time-out, with the write done, not done, or done
+ *   later, as late as before the next write of that object: the writer is told that it is unknown
  * - `down`: the store answers that it can not
  * - `refused`: a write is denied by a webhook, and not done
- * - `stand-still`: the writer is stopped between its check that it may write and the write, for up to some hundred turns. Where one writer rules another one rules
- *   by then; the write is done all the same when it continues
- * - `stale-list`: a list from some time ago, although not from before the writer began: an API server gives none that is older than what its
- *   client has seen
+ * - `stand-still`: the writer is stopped between its check that it may write and the write, for up
+ *   to some hundred turns. Where one writer rules another one rules by then; the write is done all
+ *   the same when it continues
+ * - `stale-list`: a list from some time ago, although not from before the writer began: an API
+ *   server gives none that is older than what its client has seen
  *
  * And with a call to an external system ({@link EXTERNAL_FAULTS}):
  *
- * - `external-late-call`: a time-out, with the call done later, as late as before the next call under the same key
+ * - `external-late-call`: a time-out, with the call done later, as late as before the next call
+ *   under the same key
  * - `external-late-answer`: the call is done, and its answer comes up to some hundred turns later
  * - `external-no-answer`: the call is done or not done, and times out after as long
  * - `external-twice`: the call arrives twice, and the second answer counts
- * - `external-stale-list`: a call that only reads is answered with what was answered up to 5 s before
+ * - `external-stale-list`: a call that only reads is answered with what was answered up to 5 s
+ *   before
  */
 export type Fault =
   | 'crash-before'
@@ -92,7 +96,10 @@ export interface FaultSource {
   readonly dice: Dice
   /** The faults that happen now, and how probable one is for each call. */
   readonly faults: () => { readonly kinds: readonly Fault[]; readonly probability: number }
-  /** Whether the next attempt to create what is perhaps written already is taken for a question, and not done. */
+  /**
+   * Whether the next attempt to create what is perhaps written already is taken for a question, and
+   * not done.
+   */
   readonly settlesByReading: boolean
   /** How much of the log the writer has seen at least: a stale list is from after that. */
   readonly seen: () => number
@@ -102,7 +109,10 @@ export interface FaultSource {
   readonly stands?: (() => void) | undefined
   /** Told of each fault. */
   readonly happened: () => void
-  /** After each call that may have written. @param isHeldBack whether the writer stood still between its check that it may write and the write */
+  /**
+   * After each call that may have written. @param isHeldBack whether the writer stood still between
+   * its check that it may write and the write
+   */
   readonly written: (isHeldBack: boolean) => Promise<void>
 }
 
@@ -112,7 +122,10 @@ interface Kind {
   readonly object?: string
 }
 
-/** The store as one writer sees it: every call takes two turns, one to arrive and one to come back, and may go wrong on the way. */
+/**
+ * The store as one writer sees it: every call takes two turns, one to arrive and one to come back,
+ * and may go wrong on the way.
+ */
 export function faultyStore(
   truth: Truth,
   actor: string,

@@ -39,12 +39,13 @@ const CHOSEN: { readonly [namespace: string]: string } = { 'team-a': '203.0.113.
 const CALL_SECONDS = 300
 
 /**
- * Pools of floating IPs in two namespaces and one project of a cloud, and people who make, remove and pause claims, raise limits, and delete, restore and attach addresses
- * in the cloud.
+ * Pools of floating IPs in two namespaces and one project of a cloud, and people who make, remove
+ * and pause claims, raise limits, and delete, restore and attach addresses in the cloud.
  *
- * Always: no two IPAddress objects have one address; nothing is created without a reservation, or beyond the limit; nothing is deleted that no call has created, or that a
- * pool retains; a claim is Bound to an IPAddress that exists. At rest: every address that was created is that of a claim or is available, and every claim that waits has
- * a reason to.
+ * Always: no two IPAddress objects have one address; nothing is created without a reservation, or
+ * beyond the limit; nothing is deleted that no call has created, or that a pool retains; a claim is
+ * Bound to an IPAddress that exists. At rest: every address that was created is that of a claim or
+ * is available, and every claim that waits has a reason to.
  */
 export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
   let now = () => 0
@@ -182,7 +183,8 @@ class FloatingIPRules implements SimulationRules {
           : []
       }),
     ])
-    // without a marker, and without a choice, what was created by a call whose answer was lost is lost
+    // without a marker, and without a choice, what was created by a call whose answer was lost is
+    // lost
     const mayLeak = this.#facts.marker === 'none' && !this.#facts.choosesAddress
     const isPending = claims.some((claim) => isPaused(claim) && phaseOf(claim) !== 'Bound')
     const lost = this.#made().filter(({ address }) => !known.has(address))

@@ -16,12 +16,13 @@ import { InClusterRules, type InClusterSystemOptions, inClusterSystem, isHeld, i
 import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 /**
- * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at once, and people who make, remove and pause claims, also by force,
- * and change the pools.
+ * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at
+ * once, and people who make, remove and pause claims, also by force, and change the pools.
  *
- * Always: no two claims that live have one address of a pool, and no address is taken from a claim that lives. An IPAddress whose create was held back
- * (`stand-still`) may have an address that another one has, as long as its own claim is not Bound. At rest: no such IPAddress is left, every claim that can have an address has
- * one, and there is a row for each of those and no other.
+ * Always: no two claims that live have one address of a pool, and no address is taken from a claim
+ * that lives. An IPAddress whose create was held back (`stand-still`) may have an address that
+ * another one has, as long as its own claim is not Bound. At rest: no such IPAddress is left, every
+ * claim that can have an address has one, and there is a row for each of those and no other.
  */
 export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
   const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1, consumers })
@@ -53,7 +54,8 @@ class InClusterBlocksRules implements SimulationRules {
   async atRest(store: Store): Promise<string | undefined> {
     const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
     const claims = await list(IPAddressClaim.info)
-    // nothing is done for a claim that is paused; a row of one that is held while it is deleted stays until the claim has gone
+    // nothing is done for a claim that is paused; a row of one that is held while it is deleted
+    // stays until the claim has gone
     const isAtRest = (claim: KubeObject) => isPaused(claim) || (isDeleting(claim) && isHeld(claim))
     const isLeftAlone = (name: string) => claims.some((claim) => claim.metadata.name === name && isAtRest(claim))
     const all = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))

@@ -14,29 +14,39 @@ const NAMESPACE = 'default'
 const PAUSED = 'cluster.x-k8s.io/paused'
 const CLAIMS = 6
 
-/** What the pools have, and what they may be changed to: too little for all claims, and with addresses that fall out. */
+/**
+ * What the pools have, and what they may be changed to: too little for all claims, and with
+ * addresses that fall out.
+ */
 const POOLS: { readonly [name: string]: readonly (readonly string[])[] } = {
   'pool-a': [['10.0.0.2-10.0.0.4'], ['10.0.0.2-10.0.0.3'], ['10.0.0.3-10.0.0.7']],
   'pool-b': [['10.1.0.2-10.1.0.3'], ['10.1.0.2-10.1.0.5'], ['10.1.0.9']],
 }
 
 export interface InClusterSystemOptions {
-  /** As in the options of `inCluster`. With it, people also remove claims by force, without regard to their finalizers. */
+  /**
+   * As in the options of `inCluster`. With it, people also remove claims by force, without regard
+   * to their finalizers.
+   */
   readonly sweepAfterSeconds?: number | undefined
   /** Whether consumers hold some of the claims by a finalizer, and let them go. Default false. */
   readonly consumers?: boolean | undefined
   /**
-   * Whether writers may stand still between their check that they may write and a write (`stand-still` of the faults). A write that arrives late may then make a
-   * second IPAddress with an address: no two claims are Bound to one all the same, and at rest no such IPAddress is left, except one that looks restored. Default false.
+   * Whether writers may stand still between their check that they may write and a write
+   * (`stand-still` of the faults). A write that arrives late may then make a second IPAddress with
+   * an address: no two claims are Bound to one all the same, and at rest no such IPAddress is left,
+   * except one that looks restored. Default false.
    */
   readonly standing?: boolean | undefined
 }
 
 /**
- * The in-cluster provider of Cluster API with two small pools, and people who make, remove and pause claims and change the pools.
+ * The in-cluster provider of Cluster API with two small pools, and people who make, remove and
+ * pause claims and change the pools.
  *
- * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim that lives, or that a consumer holds. At rest: every claim that
- * can have an address has one, and no address is left without a claim.
+ * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim
+ * that lives, or that a consumer holds. At rest: every claim that can have an address has one, and
+ * no address is left without a claim.
  */
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
   // what arrives after its claim has gone is swept
@@ -74,7 +84,9 @@ async function actOrForce(store: Store, dice: Dice): Promise<void> {
 
 const CONSUMER = 'example.com/in-use'
 
-/** Holds a claim that is not held, or lets one go. Now and then an IPAddress is deleted under it. */
+/**
+ * Holds a claim that is not held, or lets one go. Now and then an IPAddress is deleted under it.
+ */
 async function actAsConsumer(store: Store, dice: Dice): Promise<void> {
   const name = `claim-${dice.below(CLAIMS)}`
   if (dice.chance(0.2)) return void (await store.delete(refTo(IPAddress.info, name)))
@@ -100,7 +112,8 @@ export class InClusterRules implements SimulationRules {
   /**
    * @param isForced whether claims may go without their addresses
    * @param isStanding whether only claims that are Bound have an address to themselves at all times
-   * @param hasRows whether rows in blocks are the ledger: an IPAddress whose create was held back is then no more than a leftover, as long as its claim is not Bound
+   * @param hasRows whether rows in blocks are the ledger: an IPAddress whose create was held back
+   * is then no more than a leftover, as long as its claim is not Bound
    */
   constructor(options: { readonly isForced: boolean; readonly isStanding?: boolean; readonly hasRows?: boolean }) {
     const { isForced, isStanding = false, hasRows = false } = options
@@ -223,8 +236,8 @@ function placeOf({ spec }: IPAddress): string {
 }
 
 /**
- * Whether a claim has no address because an IPAddress of its name is of an earlier claim, whose address another one has by now: that is what a restored one looks
- * like, and only people know.
+ * Whether a claim has no address because an IPAddress of its name is of an earlier claim, whose
+ * address another one has by now: that is what a restored one looks like, and only people know.
  */
 function isRefusedAdoption(name: string, claims: readonly IPAddressClaim[], addresses: readonly IPAddress[]): boolean {
   const claim = claims.find(({ metadata }) => metadata.name === name)

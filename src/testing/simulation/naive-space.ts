@@ -8,7 +8,10 @@ export interface Span {
   readonly last: bigint
 }
 
-/** What a pool of addresses gives without being asked for it: lists, cut piece by piece. Shares nothing with how the library finds that but the parsing of texts. */
+/**
+ * What a pool of addresses gives without being asked for it: lists, cut piece by piece. Shares
+ * nothing with how the library finds that but the parsing of texts.
+ */
 export function spansGivenBy({ subnets, skipEdges }: IPPoolSpec): readonly Span[] {
   const given: Span[] = []
   const kept: Span[] = []

@@ -10,14 +10,18 @@ interface LateCall {
 }
 
 /**
- * Writes that arrive when nobody waits for them any more: their connection has died, and the server still does them. At any time, but
- * before the next write of the same object, because a server does those one after the other, and before their writer has a successor,
- * because a server that is set up well has given them up by then.
+ * Writes that arrive when nobody waits for them any more: their connection has died, and the server
+ * still does them. At any time, but before the next write of the same object, because a server does
+ * those one after the other, and before their writer has a successor, because a server that is set
+ * up well has given them up by then.
  */
 export class Network {
   readonly #dice: Dice
   readonly #scheduler: Scheduler
-  /** How probable it is in each of its turns that something arrives: in some simulations much has been done before it does. */
+  /**
+   * How probable it is in each of its turns that something arrives: in some simulations much has
+   * been done before it does.
+   */
   readonly #haste: number
   #late: LateCall[] = []
 
@@ -44,7 +48,10 @@ export class Network {
     for (const call of this.#late.filter((late) => late.object === object)) await this.#arrive(call)
   }
 
-  /** When the term of a writer is over: what it had on the way arrives now, or never. @param operation only calls of this kind */
+  /**
+   * When the term of a writer is over: what it had on the way arrives now, or never. @param
+   * operation only calls of this kind
+   */
   async ends(actor: string, operation = ''): Promise<void> {
     for (const call of this.#late.filter((late) => late.actor === actor && late.label.startsWith(operation))) {
       if (this.#dice.chance(0.5)) await this.#arrive(call)

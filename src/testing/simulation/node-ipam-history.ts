@@ -74,8 +74,8 @@ export interface HistoryChange {
 }
 
 /**
- * Everything that ever was of the objects that node IPAM decides from, in lists, and what follows from it, by loops: it shares no code with what is simulated but the
- * parsing of texts.
+ * Everything that ever was of the objects that node IPAM decides from, in lists, and what follows
+ * from it, by loops: it shares no code with what is simulated but the parsing of texts.
  */
 export class NodeIPAMHistory {
   readonly nodes = new Versions<Node>()

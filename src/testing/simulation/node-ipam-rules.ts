@@ -30,7 +30,8 @@ export interface NodeIPAMRulesOptions {
   /** The range in place of ClusterCIDRs. */
   readonly flags?: NaiveRange | undefined
   /**
-   * Whether any number of writers give subnets. What one of them knows is not what the one knew that has reserved a subnet: rules that depend on it are left out.
+   * Whether any number of writers give subnets. What one of them knows is not what the one knew
+   * that has reserved a subnet: rules that depend on it are left out.
    */
   readonly isShared?: boolean | undefined
   /** Whether Nodes get subnets only of ranges that are `Active` in the network view. */
@@ -51,7 +52,10 @@ type ChangeRule = (seen: Seen, change: HistoryChange) => string | undefined
 /** What has to hold at rest. @returns all that is wrong */
 type RestRule = (seen: Seen) => readonly string[]
 
-/** A rule about what is derived from the same objects, such as a view of the network, is one more entry. */
+/**
+ * A rule about what is derived from the same objects, such as a view of the network, is one more
+ * entry.
+ */
 const AFTER_EACH_CHANGE: readonly ChangeRule[] = [
   subnetsNeverChange,
   givenSubnetsAreFree,
@@ -109,7 +113,10 @@ function givenBy({ history }: Seen, { object, before, isGone, by }: HistoryChang
   return had.length > 0 ? undefined : history.users.get(object.metadata.uid!)
 }
 
-/** What people and ServiceCIDRs take while the controller cannot know of it is no mistake of the controller. */
+/**
+ * What people and ServiceCIDRs take while the controller cannot know of it is no mistake of the
+ * controller.
+ */
 function givenSubnetsAreFree(seen: Seen, change: HistoryChange): string | undefined {
   const given = givenBy(seen, change)
   if (given === undefined) return undefined
@@ -126,7 +133,10 @@ function givenSubnetsAreFree(seen: Seen, change: HistoryChange): string | undefi
   return service && `Node ${given.name} was given a part of a service range`
 }
 
-/** One subnet of each family of a range that was open, and for the Node, when the subnets were chosen, and that exists as long as they are in use. */
+/**
+ * One subnet of each family of a range that was open, and for the Node, when the subnets were
+ * chosen, and that exists as long as they are in use.
+ */
 function givenSubnetsAreOfOneRange(seen: Seen, change: HistoryChange): string | undefined {
   const given = givenBy(seen, change)
   if (given === undefined) return undefined
@@ -171,7 +181,10 @@ function usedRangesKeepTheirFinalizer(seen: Seen, { object, before, isGone, by }
   return user && `ClusterCIDR ${object.metadata.name} has lost its finalizer, and Node ${user.name} has a subnet of it`
 }
 
-/** What the controller has given is in the published view, from before it was given until its Node does not exist any more. */
+/**
+ * What the controller has given is in the published view, from before it was given until its Node
+ * does not exist any more.
+ */
 function usedSubnetsAreKnown({ history, hasNetwork }: Seen): string | undefined {
   if (!hasNetwork) return undefined
   const families = history.network?.status?.families ?? []
@@ -199,12 +212,18 @@ function usersOf(clusterCIDR: ClusterCIDR, { users }: NodeIPAMHistory): readonly
   )
 }
 
-/** Whether a Node that is being deleted may have an entry, which keeps its subnets until it is gone: a patch for it may still arrive. */
+/**
+ * Whether a Node that is being deleted may have an entry, which keeps its subnets until it is gone:
+ * a patch for it may still arrive.
+ */
 function mayKeepSubnets({ history, isShared = false }: Seen): boolean {
   return isShared && history.nodes.now.some((version) => !isOpen(version) && textsOf(version.object).length === 0)
 }
 
-/** A Node waits only if each range that is for it has no free subnet of a family, in a list of all of them. */
+/**
+ * A Node waits only if each range that is for it has no free subnet of a family, in a list of all
+ * of them.
+ */
 function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   const { history, flags } = seen
   if (mayKeepSubnets(seen)) return []
@@ -223,7 +242,10 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   })
 }
 
-/** The Nodes that wait for subnets, without those whose entry has what people have given to another Node: they wait until one of the two is deleted, and were told so. */
+/**
+ * The Nodes that wait for subnets, without those whose entry has what people have given to another
+ * Node: they wait until one of the two is deleted, and were told so.
+ */
 function waitingNodes({ history, told, isShared }: Seen): readonly Node[] {
   const hasPreset = [...history.users.values()].some(({ givenBy }) => givenBy === undefined)
   const isBlocked = ({ metadata: { uid } }: Node) => isShared && hasPreset && told.has(toldKey(uid, 'CIDRConflict'))

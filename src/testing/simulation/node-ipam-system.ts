@@ -16,19 +16,28 @@ import { NodeIPAMRules } from './node-ipam-rules.js'
 import type { SimulatedSystem } from './simulate.js'
 
 export interface NodeIPAMSystemOptions {
-  /** Where ranges come from: ClusterCIDRs that come and go, those and one that stands for flags, or flags alone. Default `objects`. */
+  /**
+   * Where ranges come from: ClusterCIDRs that come and go, those and one that stands for flags, or
+   * flags alone. Default `objects`.
+   */
   readonly ranges?: 'objects' | 'default' | 'flags' | undefined
-  /** Whether ServiceCIDRs come and go, or the service ranges are told at the start. Default `objects`. */
+  /**
+   * Whether ServiceCIDRs come and go, or the service ranges are told at the start. Default
+   * `objects`.
+   */
   readonly services?: 'objects' | 'fixed' | undefined
   /** As in the options of `nodeIPAM`. */
   readonly order?: RangeOrder | undefined
   /** Whether people set subnets of Nodes by hand now and then. Default true. */
   readonly presets?: boolean | undefined
-  /** Whether ranges are published first, and used when consumers have accepted them. Default false. */
+  /**
+   * Whether ranges are published first, and used when consumers have accepted them. Default false.
+   */
   readonly network?: boolean | undefined
   /**
-   * Whether all writers give subnets at the same time, over one SubnetReservations, so that they may also stand still between their check that they may write and the write.
-   * People set no subnets by hand then, and delete the SubnetReservations now and then. Default false.
+   * Whether all writers give subnets at the same time, over one SubnetReservations, so that they
+   * may also stand still between their check that they may write and the write. People set no
+   * subnets by hand then, and delete the SubnetReservations now and then. Default false.
    */
   readonly shared?: boolean | undefined
 }
@@ -46,7 +55,10 @@ const withGPU = { matchExpressions: [{ key: 'gpu', operator: 'Exists' }] }
 const named = (name: string) => ({ matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }] })
 const without = (label: string) => ({ matchExpressions: [{ key: label, operator: 'DoesNotExist' }] })
 
-/** Ranges of fewer subnets than there are Nodes: of one family or both, in pieces, over each other, with one family full before the other. The last two give nothing. */
+/**
+ * Ranges of fewer subnets than there are Nodes: of one family or both, in pieces, over each other,
+ * with one family full before the other. The last two give nothing.
+ */
 const RANGES: readonly ClusterCIDRSpec[] = [
   { ipv4: '10.0.0.0/27', perNodeHostBits: 4 },
   { ipv4: '10.0.0.0/26', perNodeHostBits: 4 },
@@ -84,7 +96,10 @@ const SERVICES: { readonly [name: string]: readonly string[] } = {
   'services-c': ['fd00::30/124'],
 }
 
-/** What people write into Nodes: parts of ranges, of several subnets, of none, and what is no subnet at all. */
+/**
+ * What people write into Nodes: parts of ranges, of several subnets, of none, and what is no subnet
+ * at all.
+ */
 const PRESETS: readonly (readonly string[])[] = [
   ['10.0.0.0/28'],
   ['10.0.0.32/28', 'fd00::/124'],
@@ -97,15 +112,19 @@ const PRESETS: readonly (readonly string[])[] = [
 ]
 
 /**
- * Node IPAM with ranges of a few subnets, and people who make Nodes, label them and delete them slowly, behind a finalizer, make and delete ClusterCIDRs and
- * ServiceCIDRs, and set subnets of Nodes by hand.
+ * Node IPAM with ranges of a few subnets, and people who make Nodes, label them and delete them
+ * slowly, behind a finalizer, make and delete ClusterCIDRs and ServiceCIDRs, and set subnets of
+ * Nodes by hand.
  *
- * Always: no subnet is given twice, or over a service range; the subnets of a Node never change; they are one of each family of one range, which was for the Node
- * when they were chosen; a ClusterCIDR keeps its finalizer while a Node has a subnet of it. At rest: every Node that can have subnets has them, each usable ClusterCIDR has
- * its finalizer, no deleted one is left without use, and an Event was sent about all that people have to look at.
+ * Always: no subnet is given twice, or over a service range; the subnets of a Node never change;
+ * they are one of each family of one range, which was for the Node when they were chosen; a
+ * ClusterCIDR keeps its finalizer while a Node has a subnet of it. At rest: every Node that can
+ * have subnets has them, each usable ClusterCIDR has its finalizer, no deleted one is left without
+ * use, and an Event was sent about all that people have to look at.
  *
- * One writer at a time, and none that stands still between its check that it may write and the write: the ledger are the Nodes, and nothing in the API keeps two of them
- * from having one subnet. With `shared` any number of writers at a time, and they may stand still.
+ * One writer at a time, and none that stands still between its check that it may write and the
+ * write: the ledger are the Nodes, and nothing in the API keeps two of them from having one subnet.
+ * With `shared` any number of writers at a time, and they may stand still.
  */
 export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSystem {
   const {

@@ -3,7 +3,10 @@ import type { IPPoolSpec } from '../../crd/ipam-kit/ip-pool.js'
 import type { Seeker } from './block-rules.js'
 import type { Dice } from './dice.js'
 
-/** The pools of a simulation, and what they may be changed to: small and large ones, that overlap, and one of another domain with the same addresses. */
+/**
+ * The pools of a simulation, and what they may be changed to: small and large ones, that overlap,
+ * and one of another domain with the same addresses.
+ */
 export class PoolPlan {
   readonly #dice: Dice
   readonly pools = new Map<string, IPPoolSpec>()

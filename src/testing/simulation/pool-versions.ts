@@ -1,7 +1,10 @@
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 
-/** Every version that pools ever had, without those that differ from the one before in nothing that a pool gives. */
+/**
+ * Every version that pools ever had, without those that differ from the one before in nothing that
+ * a pool gives.
+ */
 export class PoolVersions {
   readonly #versions = new Map<string, { readonly stored: Stored; readonly pools: IPPool[] }>()
 
@@ -20,7 +23,10 @@ export class PoolVersions {
   }
 }
 
-/** Whether two versions of a pool differ in nothing but the counts and hints of the status, and the metadata. */
+/**
+ * Whether two versions of a pool differ in nothing but the counts and hints of the status, and the
+ * metadata.
+ */
 function givesSame(left: Stored, right: Stored): boolean {
   return (
     isSame(left.spec, right.spec) &&

@@ -9,8 +9,9 @@ interface Turn {
 }
 
 /**
- * Lets actors take turns, one at a time, in an order that a seed decides. An actor is an async function that awaits nothing but its turns and
- * what is done within them: so a run is the same each time, without timers.
+ * Lets actors take turns, one at a time, in an order that a seed decides. An actor is an async
+ * function that awaits nothing but its turns and what is done within them: so a run is the same
+ * each time, without timers.
  */
 export class Scheduler {
   readonly #dice: Dice
@@ -61,7 +62,10 @@ export class Scheduler {
     return true
   }
 
-  /** Lets one actor run until it waits again or has ended. What it has thrown is in `#error` then, and ends the run. */
+  /**
+   * Lets one actor run until it waits again or has ended. What it has thrown is in `#error` then,
+   * and ends the run.
+   */
   #untilYield(begin: () => void): Promise<void> {
     return new Promise<void>((resolve) => {
       this.#yielded = resolve

@@ -18,12 +18,15 @@ const RANGES = {
 const RANGE_NAMES = Object.keys(RANGES) as (keyof typeof RANGES)[]
 
 /**
- * Addresses of Services with ranges of a few addresses that overlap, and people who make, change and delete Services and ServiceCIDRs.
+ * Addresses of Services with ranges of a few addresses that overlap, and people who make, change
+ * and delete Services and ServiceCIDRs.
  *
- * Always: no address belongs to two Services, none that a Service has loses its IPAddress, and no controller ends a ServiceCIDR while it knows of an IPAddress in it and in no other one. At
- * rest: each address of a Service has an IPAddress, and there are no others.
+ * Always: no address belongs to two Services, none that a Service has loses its IPAddress, and no
+ * controller ends a ServiceCIDR while it knows of an IPAddress in it and in no other one. At rest:
+ * each address of a Service has an IPAddress, and there are no others.
  *
- * Any number of writers at a time. What a writer does not know of yet when it ends a ServiceCIDR is no mistake: as in Kubernetes, the 10 s rely on watches that are not later.
+ * Any number of writers at a time. What a writer does not know of yet when it ends a ServiceCIDR is
+ * no mistake: as in Kubernetes, the 10 s rely on watches that are not later.
  */
 export function serviceIPSystem(): SimulatedSystem {
   let seed = 0
@@ -55,7 +58,8 @@ async function people(store: Store, dice: Dice): Promise<void> {
     await store.create({ apiVersion, kind, metadata: { namespace, name }, spec: { ipFamilyPolicy, ...named } })
   } else if (draw < 0.7) await store.delete(ref)
   else if (draw < 0.78) {
-    // an API server takes the addresses away with this change, and so a change back asks for new ones
+    // an API server takes the addresses away with this change, and so a change back asks for new
+    // ones
     const isExternal = dice.chance(0.5)
     const spec = isExternal ? { type: 'ExternalName', clusterIP: null, clusterIPs: null } : { type: 'ClusterIP' }
     await store.patch(ref, { spec })
@@ -113,7 +117,10 @@ class ServiceRules implements SimulationRules {
     return `Service ${lost.metadata.name} has ${lost.spec.clusterIPs} without IPAddress, after ${change.kind} ${before?.kind} ${before?.metadata.name}`
   }
 
-  /** @param knows the number of the changes that are known to what has ended the range: a watch may be later than the 10 s after which it ends */
+  /**
+   * @param knows the number of the changes that are known to what has ended the range: a watch may
+   * be later than the 10 s after which it ends
+   */
   #rangeLost(change: Change, before: KubeObject | undefined, knows: number): string | undefined {
     if (change.kind !== 'absent' || before === undefined || !ServiceCIDR.is(before)) return undefined
     const ranges = [...this.#objects.values()].filter((object) => ServiceCIDR.is(object))

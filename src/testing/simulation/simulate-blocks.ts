@@ -33,7 +33,10 @@ export interface BlocksSimulationOptions {
   readonly faults?: readonly Fault[] | undefined
   /** How probable a fault is for each call, from 0 to 1. Default 0.1. */
   readonly faultProbability?: number | undefined
-  /** Whether patches are done without their conditions. That is wrong, and shows what those are for. Default false. */
+  /**
+   * Whether patches are done without their conditions. That is wrong, and shows what those are for.
+   * Default false.
+   */
   readonly dropsConditions?: boolean | undefined
   /** How many turns a simulation may take before it counts as never quiet. Default 100,000. */
   readonly maxTurns?: number | undefined
@@ -46,11 +49,13 @@ const PASSING: ReadonlySet<string> = new Set(['exhausted', 'notReady', 'denied']
 const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-list']
 
 /**
- * Writers of blocks that do not know of each other, on one store, with faults at every call, in an order that the seed decides; people who want addresses
- * and give them back, and who resize pools. Then, without faults, until everything is quiet.
+ * Writers of blocks that do not know of each other, on one store, with faults at every call, in an
+ * order that the seed decides; people who want addresses and give them back, and who resize pools.
+ * Then, without faults, until everything is quiet.
  *
- * Found: whatever {@link BlockRules} say after a write; an owner who was told of an address that it has not; who has none although there is room; what is left
- * when all is given back; at rest, what {@link restProblems} say of the status of pools and of empty blocks.
+ * Found: whatever {@link BlockRules} say after a write; an owner who was told of an address that it
+ * has not; who has none although there is room; what is left when all is given back; at rest, what
+ * {@link restProblems} say of the status of pools and of empty blocks.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
@@ -145,7 +150,8 @@ class BlocksSimulation {
     const hasHandles = knows !== 'all' && this.#dice.chance(0.6)
     if (hasHandles) this.#withHandles.add(name)
     if (hasHandles || knows === 'all') this.#finds.add(name)
-    // who dies and knows only what it asks for does not find what it has given before; and what it asks for it is told as it is now
+    // who dies and knows only what it asks for does not find what it has given before; and what it
+    // asks for it is told as it is now
     const isLost = knows !== 'all' && !hasHandles
     const impossible = isLost ? NOT_OF_ASKERS : knows === 'all' ? [] : ['stale-list']
     const kinds = faults.filter((fault) => !impossible.includes(fault))
@@ -156,7 +162,8 @@ class BlocksSimulation {
       now: () => this.#nowMs,
       isRough: () => this.#isRough && !isLost,
       ends: async (writer) => {
-        // what was sent for a version that a successor has seen does no harm, whenever it comes; what is made needs no version
+        // what was sent for a version that a successor has seen does no harm, whenever it comes;
+        // what is made needs no version
         await this.#network.ends(writer, hasHandles ? 'create' : '')
         for (const owner of this.#owners.all) if (owner.node === name) owner.isBusy = false
       },
@@ -319,7 +326,10 @@ class BlocksSimulation {
     if (told !== stored) this.#problems.push(`${owner.name} was told of ${told} and has ${stored}`)
   }
 
-  /** People do what they do; when they have done it, nothing goes wrong any more, and at last everybody gives back. */
+  /**
+   * People do what they do; when they have done it, nothing goes wrong any more, and at last
+   * everybody gives back.
+   */
   async #people(plan: PoolPlan, actions: number): Promise<void> {
     for (let i = 0; i < actions; i++) {
       await this.#scheduler.turn('people', `act ${i + 1}`)
@@ -363,7 +373,10 @@ class BlocksSimulation {
     }
   }
 
-  /** Who finds its rows by a handle finds all of them: the handle names each block before there is a row in it. */
+  /**
+   * Who finds its rows by a handle finds all of them: the handle names each block before there is a
+   * row in it.
+   */
   #checkHandles(change: Change): void {
     if (change.kind === 'present' && IPHandle.is(change.object)) {
       const { spec } = IPHandle.parse(change.object)

@@ -20,19 +20,30 @@ export interface SimulatedSystem {
   /** A fresh planner: each writer has its own. */
   planner(): Planner
   /**
-   * The external system that planners call, if they call one: shared by all writers. It is to keep what it does under the key of the call. Calls go
-   * wrong as those to the store do.
+   * The external system that planners call, if they call one: shared by all writers. It is to keep
+   * what it does under the key of the call. Calls go wrong as those to the store do.
    */
   readonly external?: AnyCaller | undefined
-  /** The operations of `external` that only read: with the fault `external-stale-list` they are answered with what was so up to 5 s before. */
+  /**
+   * The operations of `external` that only read: with the fault `external-stale-list` they are
+   * answered with what was so up to 5 s before.
+   */
   readonly externalReads?: readonly string[] | undefined
-  /** What carries the calls of a planner out, where that is work on the same store: each writer has its own. */
+  /**
+   * What carries the calls of a planner out, where that is work on the same store: each writer has
+   * its own.
+   */
   readonly externalOf?: ((planner: Planner, store: Store, options: ExternalOptions) => AnyCaller) | undefined
-  /** Given the clock of the simulation when it begins, in milliseconds since 1970: for external systems that know the time. */
+  /**
+   * Given the clock of the simulation when it begins, in milliseconds since 1970: for external
+   * systems that know the time.
+   */
   clock?(now: () => number): void
   /** What is there at the beginning. */
   prepare(store: Store, dice: Dice): Promise<void>
-  /** What people do, one step: creates, changes, deletes something. What is refused is no mistake. */
+  /**
+   * What people do, one step: creates, changes, deletes something. What is refused is no mistake.
+   */
   act(store: Store, dice: Dice): Promise<void>
   /** A fresh set of rules. */
   rules(): SimulationRules
@@ -55,7 +66,10 @@ export interface SimulationRules {
 
 /** What a change is of. */
 export interface ObservedWrite {
-  /** Whether the writer passed its check that it may write, stood still (`stand-still`), and sent the write later. */
+  /**
+   * Whether the writer passed its check that it may write, stood still (`stand-still`), and sent
+   * the write later.
+   */
   readonly isHeldBack: boolean
   /** The writer that the change is of. Left out: people, or what was there before. */
   readonly by?: ObservedWriter | undefined
@@ -65,8 +79,10 @@ export interface ObservedWrite {
 export interface ObservedWriter {
   readonly name: string
   /**
-   * How many changes, counted from the first one that was observed, the writer had been told of when it made the oldest of the plans that it is carrying out. It may have
-   * been told of later ones as well. What follows from these changes it has to respect; what contradicts a later one is no mistake.
+   * How many changes, counted from the first one that was observed, the writer had been told of
+   * when it made the oldest of the plans that it is carrying out. It may have been told of later
+   * ones as well. What follows from these changes it has to respect; what contradicts a later one
+   * is no mistake.
    */
   readonly knows: number
 }
@@ -78,13 +94,16 @@ export interface SimulationOptions {
   /** How many writers there are, from 1 to 64. Default 2. */
   readonly writers?: number | undefined
   /**
-   * `one`: one writer at a time, elected anew when it dies or gives up; the next begins from a list of its own. `all`: every writer at once, for
-   * systems whose ledger allows that. Default `one`.
+   * `one`: one writer at a time, elected anew when it dies or gives up; the next begins from a list
+   * of its own. `all`: every writer at once, for systems whose ledger allows that. Default `one`.
    */
   readonly mayWrite?: 'one' | 'all' | undefined
   /** How many steps people do. Default 12. */
   readonly actions?: number | undefined
-  /** Default: {@link ALL_FAULTS}. Beside those: `refused`, `stand-still`, which only systems can live with that repair what it does, and {@link EXTERNAL_FAULTS}. */
+  /**
+   * Default: {@link ALL_FAULTS}. Beside those: `refused`, `stand-still`, which only systems can
+   * live with that repair what it does, and {@link EXTERNAL_FAULTS}.
+   */
   readonly faults?: readonly Fault[] | undefined
   /** How probable a fault is for each call, from 0 to 1. Default 0.15. */
   readonly faultProbability?: number | undefined
@@ -93,15 +112,16 @@ export interface SimulationOptions {
   /** Whether planners are shown own writes at once, as they have to be. Default true. */
   readonly showsOwnWrites?: boolean | undefined
   /**
-   * Whether a writer takes it for an answer if it does not find what it may have written. That is wrong, and shows what `settle` is for. Default
-   * false.
+   * Whether a writer takes it for an answer if it does not find what it may have written. That is
+   * wrong, and shows what `settle` is for. Default false.
    */
   readonly settlesByReading?: boolean | undefined
   /** How many turns a simulation may take before it counts as never quiet. Default 20,000. */
   readonly maxTurns?: number | undefined
   /**
-   * How often time continues to when a writer has waited enough, at most: some systems look after themselves again and again, for ever, and that is as quiet as they get. A
-   * whole number from 0, default 20.
+   * How often time continues to when a writer has waited enough, at most: some systems look after
+   * themselves again and again, for ever, and that is as quiet as they get. A whole number from 0,
+   * default 20.
    */
   readonly maxJumps?: number | undefined
 }
@@ -117,11 +137,12 @@ export interface SimulationResult {
 }
 
 /**
- * Runs controllers against one store, with faults at every call, in an order that the seed decides; then, without faults, until everything is
- * quiet. Nothing waits for real time: a run of some hundred calls takes milliseconds.
+ * Runs controllers against one store, with faults at every call, in an order that the seed decides;
+ * then, without faults, until everything is quiet. Nothing waits for real time: a run of some
+ * hundred calls takes milliseconds.
  *
- * Found at the end: whatever a rule has said, a writer that has thrown, a system that never comes to rest, and a fresh planner that still finds
- * something to do.
+ * Found at the end: whatever a rule has said, a writer that has thrown, a system that never comes
+ * to rest, and a fresh planner that still finds something to do.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
@@ -277,7 +298,10 @@ class Simulation {
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
   }
 
-  /** Where nothing is left to do but to wait, time continues to when the first one has waited enough. */
+  /**
+   * Where nothing is left to do but to wait, time continues to when the first one has waited
+   * enough.
+   */
   #jump(): boolean {
     const dueMs = Math.min(...this.#writers.map((writer) => writer.dueMs))
     if (!Number.isFinite(dueMs) || this.#jumps >= (this.#options.maxJumps ?? 20)) return false

@@ -1,7 +1,10 @@
 import type { TaskTurns } from '../../run/index.js'
 import type { Scheduler } from './scheduler.js'
 
-/** Turns of a worker that waits for nothing but its turn of the scheduler, which comes when it may go on. */
+/**
+ * Turns of a worker that waits for nothing but its turn of the scheduler, which comes when it may
+ * go on.
+ */
 export function simulatedTurns(turns: TaskTurns, scheduler: Scheduler, worker: string): TaskTurns {
   return {
     begin() {

@@ -57,7 +57,10 @@ export class Truth {
     return fresh.map((entry) => this.#append(entry))
   }
 
-  /** Where the log has something of a kind, from a place on; -1: nowhere. O(1) if nowhere, else O(log n). */
+  /**
+   * Where the log has something of a kind, from a place on; -1: nowhere. O(1) if nowhere, else
+   * O(log n).
+   */
   next(kind: string, from: number): number {
     const places = this.#places.get(kind)
     if (places === undefined || (places[places.length - 1] as number) < from) return -1
@@ -76,7 +79,10 @@ export class Truth {
     return this.log.findLastIndex((entry) => entry.version <= version) + 1
   }
 
-  /** What the watch of a selection tells of an entry of the log; `undefined`: nothing. An object that leaves the selection is deleted for it. */
+  /**
+   * What the watch of a selection tells of an entry of the log; `undefined`: nothing. An object
+   * that leaves the selection is deleted for it.
+   */
   toldTo(selection: Selection, { change, before }: LoggedChange): Change | undefined {
     const matches = matcherOf(selection)
     if (change.kind === 'present' && matches(change.object)) return change

@@ -23,7 +23,9 @@ export interface WriterWorld {
   readonly now: () => number
   /** Whether a writer may write now. */
   readonly mayWrite: (writer: Writer) => boolean
-  /** Whether a writer that has begun may still send something: not if another one may write by now. */
+  /**
+   * Whether a writer that has begun may still send something: not if another one may write by now.
+   */
   readonly canWrite: (writer: Writer) => boolean
   /** Told when a writer begins to write. */
   readonly begins: (writer: Writer) => void
@@ -47,9 +49,11 @@ export interface WriterWorld {
 const MAX_STALL_MS = 4000
 
 /**
- * A controller: lists, follows a watch that lags behind, plans, writes. It dies and begins again with nothing but what is stored.
+ * A controller: lists, follows a watch that lags behind, plans, writes. It dies and begins again
+ * with nothing but what is stored.
  *
- * Each watch is one of a selection, and tells in order, as that of an API server does; they lag behind each other, and old events come again.
+ * Each watch is one of a selection, and tells in order, as that of an API server does; they lag
+ * behind each other, and old events come again.
  */
 export class Writer {
   readonly name: string
@@ -71,7 +75,10 @@ export class Writer {
   /** Keys whose plans are being carried out; those that nobody has taken yet. */
   readonly #busy = new Set<string>()
   readonly #jobs: string[] = []
-  /** By key whose plan is being carried out, or was when this writer died: how much it had been told when it made the first plan. */
+  /**
+   * By key whose plan is being carried out, or was when this writer died: how much it had been told
+   * when it made the first plan.
+   */
   readonly #plannedAt = new Map<string, number>()
   #isDead = false
 
@@ -150,7 +157,10 @@ export class Writer {
     }
   }
 
-  /** The first list has to be of now: a writer that begins with an old one does not know what was given away before its time. */
+  /**
+   * The first list has to be of now: a writer that begins with an old one does not know what was
+   * given away before its time.
+   */
   async #listAll(): Promise<void> {
     const { truth } = this.#world
     this.#began = truth.log.length
@@ -168,7 +178,9 @@ export class Writer {
     }
   }
 
-  /** Shows a list once more, which may be an old one: no harm is in that, but what is told twice. */
+  /**
+   * Shows a list once more, which may be an old one: no harm is in that, but what is told twice.
+   */
   async #listAgain(): Promise<void> {
     const selection = this.#world.dice.pick(this.#watches)
     const listed = await this.#store.list(queryOf(selection))
@@ -253,7 +265,10 @@ export class Writer {
     return false
   }
 
-  /** A key to plan: any that nobody is at, but those that sum up others come last. `undefined` also if all have their hands full. */
+  /**
+   * A key to plan: any that nobody is at, but those that sum up others come last. `undefined` also
+   * if all have their hands full.
+   */
   #next(): string | undefined {
     if (this.#busy.size >= this.#world.concurrency) return undefined
     const keys = [...this.#queue].filter((key) => !this.#busy.has(key))

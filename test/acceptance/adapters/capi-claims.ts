@@ -43,7 +43,10 @@ const worldSchema = z.strictObject({
 
 type Input = z.output<typeof worldSchema>
 
-/** The life of claims: the provider at work on a store, as it would be on an API server, after each of the steps of a case. */
+/**
+ * The life of claims: the provider at work on a store, as it would be on an API server, after each
+ * of the steps of a case.
+ */
 export async function capiClaims({ input, expect }: GivenCase): Promise<Answer> {
   const predicate = predicateSchema.safeParse(input)
   if (predicate.success) {
@@ -70,7 +73,10 @@ export async function capiClaims({ input, expect }: GivenCase): Promise<Answer> 
   return answerMoments(expect, { world, before, moments })
 }
 
-/** A sentence about an object is read whatever else it says, so a number of times has to be looked for. */
+/**
+ * A sentence about an object is read whatever else it says, so a number of times has to be looked
+ * for.
+ */
 function isWholeStep(text: string): boolean {
   return readClaimStep(text) !== undefined && !/\b(?:again|once|twice|thrice|more|times|x ?\d+)\b|[*×]/i.test(text)
 }
@@ -88,7 +94,10 @@ interface Story {
   readonly moments: readonly { readonly step: ClaimStep; readonly seen: Snapshot }[]
 }
 
-/** What is asked of the beginning, of the end, of the time after a step, or of so many seconds after the last one. */
+/**
+ * What is asked of the beginning, of the end, of the time after a step, or of so many seconds after
+ * the last one.
+ */
 async function answerMoments(expect: unknown, { world, before, moments }: Story): Promise<Answer> {
   if (!isRecord(expect)) return unsupported('expect that is no object')
   const last = moments.at(-1)?.seen ?? before

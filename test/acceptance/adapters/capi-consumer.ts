@@ -67,7 +67,10 @@ const poolsSchema = z.strictObject({ want: poolSchema, have: poolSchema })
 
 const inputSchema = z.union([reconcileSchema, nameSchema, readSchema, resolveSchema, ownersSchema, poolsSchema])
 
-/** Consumers of claims: what cluster-api-provider-vsphere and cluster-api-provider-proxmox do with them. */
+/**
+ * Consumers of claims: what cluster-api-provider-vsphere and cluster-api-provider-proxmox do with
+ * them.
+ */
 export function capiConsumer({ input, expect }: GivenCase): Answer | Promise<Answer> {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)

@@ -16,7 +16,9 @@ const fields = z.record(z.string(), z.unknown())
 const apiVersion = z.enum(['v1alpha1', 'v1beta1', 'v1beta2']).default('v1beta2')
 const kind = z.enum(['IPAddress', 'IPAddressClaim'])
 
-/** What the cluster has of the claim that an address is for; asked only when the address is created. */
+/**
+ * What the cluster has of the claim that an address is for; asked only when the address is created.
+ */
 const existingClaimSpec = fields.nullish()
 
 const inputSchema = z.discriminatedUnion('op', [
@@ -28,7 +30,10 @@ const inputSchema = z.discriminatedUnion('op', [
 
 type Input = z.output<typeof inputSchema>
 
-/** What the webhooks of Cluster API admit of claims and addresses, and what the schemas of their CRDs take. */
+/**
+ * What the webhooks of Cluster API admit of claims and addresses, and what the schemas of their
+ * CRDs take.
+ */
 export function capiCoreWebhooks({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -66,7 +71,10 @@ function lookupOf(spec: object | null | undefined): ClaimLookup {
   return { kind: 'found', claim: { apiVersion, kind, metadata: { namespace: 'default', name: 'claim' }, spec } }
 }
 
-/** A path as validators of JSON Schema have it: with dots only, and what is missing is missing in the object around it. */
+/**
+ * A path as validators of JSON Schema have it: with dots only, and what is missing is missing in
+ * the object around it.
+ */
 function schemaPath({ type, path }: FieldError): string {
   const parts = path.replace(/\[(\d+)\]/g, '.$1').split('.')
   return (type === 'Required' ? parts.slice(0, -1) : parts).join('.')

@@ -58,7 +58,10 @@ const inputSchema = z.discriminatedUnion('function', [
 type Input<F extends z.output<typeof inputSchema>['function']> = Extract<z.output<typeof inputSchema>, { function: F }>
 type Settings = Pick<z.output<typeof entry>, keyof typeof settings>
 
-/** What metal3 admits of an IPPool, and its addresses: its entries are ranges, of each of which there is a pool. */
+/**
+ * What metal3 admits of an IPPool, and its addresses: its entries are ranges, of each of which
+ * there is a pool.
+ */
 export function capiMetal3({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -176,7 +179,10 @@ function allocate({ spec, claim, inUse }: Input<'allocate'>, expect: unknown): A
   return failed(expect, messageOf(refusal, preallocated.get(claim.name), requested))
 }
 
-/** What is in use. Of what is preallocated nobody else is known to have it: upstream lists it as in use from the start. */
+/**
+ * What is in use. Of what is preallocated nobody else is known to have it: upstream lists it as in
+ * use from the start.
+ */
 function holdsOf(inUse: readonly string[], preallocated: ReadonlyMap<string, Address>) {
   return inUse.flatMap((text) => {
     const address = readAddress(text)

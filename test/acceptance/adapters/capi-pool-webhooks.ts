@@ -22,7 +22,9 @@ const inputSchema = z.strictObject({
 
 type Input = z.output<typeof inputSchema>
 
-/** What the webhooks of the in-cluster provider admit: the same for every kind that a case names. */
+/**
+ * What the webhooks of the in-cluster provider admit: the same for every kind that a case names.
+ */
 export function capiPoolWebhooks({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)

@@ -43,7 +43,10 @@ const inputSchema = z.discriminatedUnion('function', [
 
 type Input<F extends z.output<typeof inputSchema>['function']> = Extract<z.output<typeof inputSchema>, { function: F }>
 
-/** The arithmetic of pools: upstream's package poolutil, on sets and the ledger of a pool of the in-cluster provider. */
+/**
+ * The arithmetic of pools: upstream's package poolutil, on sets and the ledger of a pool of the
+ * in-cluster provider.
+ */
 export function capiPoolutil({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -186,7 +189,10 @@ function exhaustionAnswers(found: unknown, words: string): Answers {
   return { error, freeError: error }
 }
 
-/** The space of a prefix pool, or why there is none. Upstream's inner form, `config`, has the fields of a spec. */
+/**
+ * The space of a prefix pool, or why there is none. Upstream's inner form, `config`, has the fields
+ * of a spec.
+ */
 function prefixSpaceOf(input: { readonly spec?: unknown; readonly config?: unknown }): PrefixSpace | string {
   const pool = InClusterPrefixPool.safeParse(poolOf(InClusterPrefixPool.info, input.config ?? input.spec))
   if (!pool.ok) return describe(pool.failure)
@@ -194,7 +200,10 @@ function prefixSpaceOf(input: { readonly spec?: unknown; readonly config?: unkno
   return space.ok ? space.value : describe(space.failure)
 }
 
-/** A `config` says the length outright: no length is the length 0 there, which no prefix of a pool has. */
+/**
+ * A `config` says the length outright: no length is the length 0 there, which no prefix of a pool
+ * has.
+ */
 function isWithoutLength({ config }: { readonly config?: { readonly [field: string]: unknown } | undefined }): boolean {
   return config !== undefined && (config.allocationPrefixLength ?? 0) === 0
 }
@@ -219,14 +228,20 @@ function ipAddressOf({ address, prefix }: HeldText, index: number): IPAddress {
   })
 }
 
-/** What is in use, by address: a range or CIDR means every address in it, any other text is one as it stands. */
+/**
+ * What is in use, by address: a range or CIDR means every address in it, any other text is one as
+ * it stands.
+ */
 function textsOf(held: InUse): HeldText[] {
   if (typeof held !== 'string') return [held]
   if (!/[-/]/.test(held) || !parsesAsEntry(held)) return [{ address: held }]
   return addressesIn(unwrap(RangeSet.safeParseEntry(held))).map((address) => ({ address: Address.format(address) }))
 }
 
-/** What is in use, by prefix: a CIDR is one, a single address is the longest one, a range means every address in it. */
+/**
+ * What is in use, by prefix: a CIDR is one, a single address is the longest one, a range means
+ * every address in it.
+ */
 function prefixTextsOf(held: InUse): HeldText[] {
   if (typeof held !== 'string') return [held]
   const prefix = Prefix.safeParse(held)

@@ -35,7 +35,10 @@ const wantedSchema = z.strictObject({
   tagError: text.optional(),
 })
 
-/** Servers of cluster-api-provider-openstack: names, what may change, and floating IPs that are asked for by their address. */
+/**
+ * Servers of cluster-api-provider-openstack: names, what may change, and floating IPs that are
+ * asked for by their address.
+ */
 export function consumerCapo(given: GivenCase): Answer | Promise<Answer> {
   return answerFunction(given, FUNCTIONS)
 }
@@ -115,7 +118,9 @@ function admissionAnswer(expect: unknown, admission: Admission): Answer {
   })
 }
 
-/** An update that changes these fields: `providerID`, `ports[].allowedAddressPairs`, `image.filter`. */
+/**
+ * An update that changes these fields: `providerID`, `ports[].allowedAddressPairs`, `image.filter`.
+ */
 function changeOf<T extends KubeObject>(model: CrdModel<T>, changes: readonly string[]) {
   const { apiVersion, kind } = model.info
   const object = (spec: object) =>

@@ -191,7 +191,10 @@ async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknow
 
 const VM_FINALIZER = 'vspherevm.infrastructure.cluster.x-k8s.io'
 
-/** A VM that is being deleted: when it is gone outside, its claims are let go, and then it goes itself. */
+/**
+ * A VM that is being deleted: when it is gone outside, its claims are let go, and then it goes
+ * itself.
+ */
 async function remove(input: z.output<typeof deleteSchema>, expect: unknown): Promise<Answer> {
   const namespace = input.namespace === undefined ? {} : { namespace: input.namespace }
   const world = new ConsumerWorld(VSPHERE_VM)

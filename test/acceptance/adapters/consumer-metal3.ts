@@ -88,7 +88,10 @@ export async function consumerMetal3(given: GivenCase): Promise<Answer> {
 
 type Resolved = Extract<Resolution, { kind: 'bound' }>['address']
 
-/** What upstream takes from where a claim stands: an address, an error, or none of the two, and then it looks again. */
+/**
+ * What upstream takes from where a claim stands: an address, an error, or none of the two, and then
+ * it looks again.
+ */
 interface View {
   readonly address?: Resolved | undefined
   readonly error?: string | undefined
@@ -105,7 +108,10 @@ const capi: Reading = {
   view: (resolution) => (resolution.kind === 'bound' ? { address: resolution.address } : {}),
 }
 
-/** A claim of metal3 has an owner, or is not ours. An address that is still ours to use is used, and a claim that could not be given one is the end. */
+/**
+ * A claim of metal3 has an owner, or is not ours. An address that is still ours to use is used, and
+ * a claim that could not be given one is the end.
+ */
 const metal3: Reading = {
   dialect: { ...dialects.metal3, adoptsUnowned: false },
   view: (resolution) => {

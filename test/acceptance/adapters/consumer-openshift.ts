@@ -20,7 +20,10 @@ const inputSchema = z.strictObject({
     .default([]),
 })
 
-/** The kernel arguments of a machine of OpenShift: of what its spec says, and of what its claims have. */
+/**
+ * The kernel arguments of a machine of OpenShift: of what its spec says, and of what its claims
+ * have.
+ */
 export function consumerOpenshift({ input, expect, fields }: GivenCase): Answer {
   if (fields.function !== 'kernelArgs') return unsupported(`function ${String(fields.function)}`)
   const known = readInput(inputSchema, input)

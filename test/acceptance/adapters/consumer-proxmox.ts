@@ -79,7 +79,10 @@ const clusterPoolSchema = z.strictObject({
   metric: z.number().nullish(),
 })
 const boundSchema = z.strictObject({ device: text, offset: z.int().min(0), pool: text, address: text })
-/** What a case says of a claim that is there: whose it is, or which pool it is for, if not what is wanted. */
+/**
+ * What a case says of a claim that is there: whose it is, or which pool it is for, if not what is
+ * wanted.
+ */
 const EXISTING = /^(?:pending|owned by (.+)|(?:for|of|references) (?:pool )?(.+))$/
 const reconcileSchema = z.strictObject({
   defaultPoolV4: text,
@@ -294,7 +297,10 @@ function countBy(names: readonly string[]): { readonly [name: string]: number } 
   return counts
 }
 
-/** What a status lists, without empty lists; the entry for the cluster's own pools only where a case asks for it. */
+/**
+ * What a status lists, without empty lists; the entry for the cluster's own pools only where a case
+ * asks for it.
+ */
 function statusOf(asked: unknown, reported: ReportedAddresses): unknown {
   const isAsked = (entry: string) => entry !== DEFAULT_ENTRY || (isRecord(asked) && Object.hasOwn(asked, entry))
   const entries = [...reported].filter(([entry]) => isAsked(entry))

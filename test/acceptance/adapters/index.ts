@@ -63,14 +63,18 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'whereabouts-other-allocators': whereaboutsOtherAllocators,
 }
 
-/** The adapters by the name of their case file, and what of it is built. A file that is not among them is not covered yet. */
+/**
+ * The adapters by the name of their case file, and what of it is built. A file that is not among
+ * them is not covered yet.
+ */
 export const adapters: Readonly<Record<string, Adapter>> = Object.fromEntries(
   Object.entries(ofFiles).map(([file, adapter]) => [file, refusalsAnswered(adapter)]),
 )
 
 /**
- * The files whose systems are not built yet: their cases run on cidr and allocator, through small systems of this folder, and so prove less. A file leaves this list
- * with the system that it is about.
+ * The files whose systems are not built yet: their cases run on cidr and allocator, through small
+ * systems of this folder, and so prove less. A file leaves this list with the system that it is
+ * about.
  */
 export const allocatorLevel: ReadonlySet<string> = new Set([
   'capi-metal3',

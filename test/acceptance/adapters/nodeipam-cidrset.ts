@@ -43,7 +43,9 @@ const inputSchema = z.union([oneSchema, dualSchema])
 type One = z.output<typeof oneSchema>
 type Op = z.output<typeof opSchema>
 
-/** The subnets of nodes: upstream's packages cidrset and multicidrset, on an allocator of prefixes. */
+/**
+ * The subnets of nodes: upstream's packages cidrset and multicidrset, on an allocator of prefixes.
+ */
 export function nodeipamCidrset({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -92,7 +94,10 @@ function setOf({ clusterCIDR, subnetPrefix, perNodeHostBits }: z.output<typeof n
   return new ChildSet(cluster, subnetPrefix ?? Address.bitsOf(cluster.address.family) - perNodeHostBits!)
 }
 
-/** What an op gives: a child or nothing, the first and the last of many, or how many are taken after it. */
+/**
+ * What an op gives: a child or nothing, the first and the last of many, or how many are taken after
+ * it.
+ */
 function resultOf(op: Op, set: ChildSet): unknown {
   switch (op.op) {
     case 'allocate':
@@ -288,7 +293,10 @@ function nthUsage({ usages }: Run, asked: unknown): unknown {
   return usages.length > 0 && usages.every((usage, i) => usage === (i + 1) / total) ? asked : usages
 }
 
-/** `allocated(A)`, `allocated(A) before release`, `allocated(A) after release`: whether a child is taken, at the end or around a step. */
+/**
+ * `allocated(A)`, `allocated(A) before release`, `allocated(A) after release`: whether a child is
+ * taken, at the end or around a step.
+ */
 function takenAnswer({ taken, words, named }: Run, key: string): [string, () => boolean][] {
   const [name, when, verb] = /^allocated\((\w+)\)(?: (before|after) (\w+))?$/.exec(key)?.slice(1) ?? []
   if (name === undefined || !named.has(name)) return []

@@ -36,7 +36,10 @@ const inputSchema = z.union([
   z.strictObject({ old: clusterCIDR, new: clusterCIDR }),
 ])
 
-/** What the rules of node-ipam-controller say of a ClusterCIDR, and the definition of the kind in its own words. */
+/**
+ * What the rules of node-ipam-controller say of a ClusterCIDR, and the definition of the kind in
+ * its own words.
+ */
 export function nodeipamClustercidrValidation({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)

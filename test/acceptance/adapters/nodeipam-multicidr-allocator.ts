@@ -56,7 +56,10 @@ const poolSchema = z.strictObject({ clusterCIDR: z.string(), perNodeHostBits: z.
 
 const inputSchema = z.union([worldSchema, poolSchema, defaultSpecSchema])
 
-/** ClusterCIDRs and Nodes: upstream's multi-CIDR range allocator, on the controller of Nodes' subnets and a store. */
+/**
+ * ClusterCIDRs and Nodes: upstream's multi-CIDR range allocator, on the controller of Nodes'
+ * subnets and a store.
+ */
 export async function nodeipamMulticidrAllocator({ input, expect }: GivenCase): Promise<Answer> {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -110,7 +113,9 @@ async function ofWorld(input: WorldInput, expect: unknown): Promise<Answer> {
   })
 }
 
-/** Stores what is there at first, and the Nodes that the case lists among it; then what comes later. */
+/**
+ * Stores what is there at first, and the Nodes that the case lists among it; then what comes later.
+ */
 async function fill(world: NodeIPAMWorld, input: WorldInput, ranges: readonly KubeObject[]) {
   const { bootstrap, alreadyAllocated, occupied, nodeHolds } = input
   const holders = holdersOf([...alreadyAllocated, ...occupied, ...[nodeHolds ?? []].flat()])
@@ -135,8 +140,9 @@ function stepFor(name: string, index: number, ranges: readonly KubeObject[]): z.
 }
 
 /**
- * Whether the subnet is free after the only holder was deleted. `node` and `DeletedFinalStateUnknown(node)`: a watch or a list tells it; another word: something
- * else of that name is told to be deleted.
+ * Whether the subnet is free after the only holder was deleted. `node` and
+ * `DeletedFinalStateUnknown(node)`: a watch or a list tells it; another word: something else of
+ * that name is told to be deleted.
  */
 async function isReleasedBy(event: string, world: NodeIPAMWorld, cidr: string | undefined): Promise<boolean> {
   const [what = event] = /^\w+\((\w+)\)$/.exec(event)?.slice(1) ?? []

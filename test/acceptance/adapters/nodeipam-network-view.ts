@@ -91,7 +91,10 @@ function timeOf(given: boolean | string | undefined) {
     : { deletionTimestamp: given === true ? '2026-01-01T00:00:00Z' : given }
 }
 
-/** The lists of a view, of both families one behind the other or each on its own, as it is asked for. */
+/**
+ * The lists of a view, of both families one behind the other or each on its own, as it is asked
+ * for.
+ */
 export function listAnswers(view: NetworkView): Answers {
   const ranges = (list: readonly NetworkRange[]) => list.map(({ prefix }) => Prefix.format(prefix))
   return {

@@ -20,7 +20,10 @@ const inputSchema = z.union([
   z.strictObject({ a: itemSchema, b: itemSchema }),
 ])
 
-/** The order in which a Node tries ranges: of ranks alone, or of ClusterCIDRs from which a Node gets its subnets. */
+/**
+ * The order in which a Node tries ranges: of ranks alone, or of ClusterCIDRs from which a Node gets
+ * its subnets.
+ */
 export function nodeipamPriority(given: GivenCase): Answer | Promise<Answer> {
   const isOfRanks =
     isRecord(given.input) && ['items', 'a', 'b'].some((key) => Object.hasOwn(given.input as object, key))

@@ -38,7 +38,10 @@ const flagsSchema = z.strictObject({
 
 const inputSchema = z.union([allocatorSchema, flagsSchema])
 
-/** The range allocator of kube-controller-manager and its flags, on the controller of Nodes' subnets with a range of flags. */
+/**
+ * The range allocator of kube-controller-manager and its flags, on the controller of Nodes' subnets
+ * with a range of flags.
+ */
 export async function nodeipamRangeAllocator({ input, expect }: GivenCase): Promise<Answer> {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -99,8 +102,8 @@ function rangeOf({ clusterCIDRs, nodeMaskSizes }: AllocatorInput): FlagResult<No
 }
 
 /**
- * Whether upstream ends with such flags. Its cloud allocator reads no ranges. Its range allocator starts with a service range that leaves nothing for Nodes,
- * its others do not.
+ * Whether upstream ends with such flags. Its cloud allocator reads no ranges. Its range allocator
+ * starts with a service range that leaves nothing for Nodes, its others do not.
  */
 function isFatal(input: AllocatorInput, range: FlagResult<NodeRange>, isTooBig: boolean): boolean {
   const { allocator = 'RangeAllocator' } = input

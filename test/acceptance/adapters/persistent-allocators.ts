@@ -73,7 +73,10 @@ type Op = z.output<typeof inputSchema>['op']
 type Input<O extends Op> = Extract<z.output<typeof inputSchema>, { op: O }>
 type SubnetStep = z.output<typeof subnetStep>
 
-/** The allocators of OVN-Kubernetes: of a range and of a set of subnets on pools, of numbers on a bitmap. */
+/**
+ * The allocators of OVN-Kubernetes: of a range and of a set of subnets on pools, of numbers on a
+ * bitmap.
+ */
 export function persistentAllocators({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -192,7 +195,10 @@ function namedOutcome(outcome: AllocationOutcome): string {
   return errorOf(outcome).name ?? outcome.kind
 }
 
-/** The next free number. Any free one is as good as a random one, if it follows from what is taken: no answer is about which it is. */
+/**
+ * The next free number. Any free one is as good as a random one, if it follows from what is taken:
+ * no answer is about which it is.
+ */
 const nextOf: Readonly<Record<Input<'bitmap'>['strategy'], (bitmap: Bitmap, cursor: number) => number>> = {
   random: (bitmap) => bitmap.freeAt((bitmap.used * 7919) % Math.max(1, bitmap.size - bitmap.used)),
   roundRobin: (bitmap, cursor) => bitmap.nextFreeAround(cursor),
@@ -372,7 +378,10 @@ function resultAnswers(expect: unknown, results: readonly SubnetResult[]): Answe
   return answerKeys(expect, { error: () => false, results: () => got })
 }
 
-/** What is asked of an error: nothing but that there is one, a part of its text, its name or all of its text. */
+/**
+ * What is asked of an error: nothing but that there is one, a part of its text, its name or all of
+ * its text.
+ */
 function errorAnswer(asked: unknown, error: UpstreamError | undefined): unknown {
   if (error === undefined) return null
   const { name, text } = error

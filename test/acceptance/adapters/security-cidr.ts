@@ -40,7 +40,10 @@ type AnyInput = z.output<typeof inputSchema>
 type Input<O extends AnyInput['op'], I = AnyInput> = I extends { op: infer P extends O } ? I & { op: P } : never
 type Given = z.output<z.ZodObject<typeof given>>
 
-/** Texts of all kinds, hostile ones too: how they are read, what can be done with what was read, and what comes out again. */
+/**
+ * Texts of all kinds, hostile ones too: how they are read, what can be done with what was read, and
+ * what comes out again.
+ */
 export function securityCidr({ input, expect }: GivenCase): Answer | Promise<Answer> {
   const known = inputSchema.safeParse(input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -93,7 +96,10 @@ function listed() {
   return { texts: z.array(text), profile }
 }
 
-/** What the case gives. It may be no text: then it goes where a text belongs, as it does in JavaScript. */
+/**
+ * What the case gives. It may be no text: then it goes where a text belongs, as it does in
+ * JavaScript.
+ */
 function textOf({ text, repeat, value }: Given): string {
   if (repeat !== undefined) return repeat.prefix + repeat.unit.repeat(repeat.count) + repeat.suffix
   return text ?? (value as string)
@@ -175,7 +181,10 @@ const rangeReadings: Readings<Range> = {
   cidrs: (range) => Range.toPrefixes(range).map(Prefix.format),
 }
 
-/** What can be asked of the addresses of a prefix or range; `canonical` is the one that the case is about. */
+/**
+ * What can be asked of the addresses of a prefix or range; `canonical` is the one that the case is
+ * about.
+ */
 function spanReadings(op: 'size' | 'first' | 'last' | 'masked' | 'toPrefixes'): Readings<Prefix | Range> {
   const rangeOf = (span: Prefix | Range) => ('first' in span ? span : Range.fromPrefix(span))
   const end = (span: Prefix | Range) => rangeOf(span)[op === 'last' ? 'last' : 'first']
@@ -222,7 +231,10 @@ const kindReadings: Readings<Address> = {
   canonical: (address) => Address.format(address),
 }
 
-/** The address before, behind or so many further on. None is a result like any other, and none that is ok. */
+/**
+ * The address before, behind or so many further on. None is a result like any other, and none that
+ * is ok.
+ */
 function neighbour(input: Input<'next' | 'previous' | 'add'>, expect: unknown): Answer {
   const step = (address: Address): Address | undefined => {
     if (!('offset' in input)) return input.op === 'next' ? Address.next(address) : Address.previous(address)
@@ -330,7 +342,10 @@ function svgLabel(input: Given, expect: unknown): Answer {
   return answerKeys(expect, { ok: () => drawn.ok, ...partAnswers(drawn.ok ? drawn.value : '') })
 }
 
-/** Texts as keys, wherever a text from outside is one: owners, names and fields of objects. All that was put in is found again. */
+/**
+ * Texts as keys, wherever a text from outside is one: owners, names and fields of objects. All that
+ * was put in is found again.
+ */
 async function record(texts: readonly string[], expect: unknown): Promise<Answer> {
   const before = prototypeKeys()
   const found = [ownersAreFound(texts), fieldsAreFound(texts), await objectsAreFound(texts)]

@@ -8,7 +8,10 @@ import { readInput } from '../read-input.js'
 const texts = z.array(z.string())
 const bound = z.string().nullable().default(null)
 const name = z.string()
-/** What a row of a pool of whereabouts has; an assignment goes by the pod, a release by the container. */
+/**
+ * What a row of a pool of whereabouts has; an assignment goes by the pod, a release by the
+ * container.
+ */
 const byPod = { podRef: name, ifName: z.string().optional(), containerId: name.optional() }
 const byContainer = { podRef: name.optional(), ifName: z.string().optional(), containerId: name }
 
@@ -33,7 +36,10 @@ type Input = z.output<typeof inputSchema>
 type Release = Extract<Input, { op: 'release' }>
 type Assignment = Exclude<Input, Release>
 
-/** Which address whereabouts gives to an interface, and which one it takes back: on a pool that gives the lowest free one. */
+/**
+ * Which address whereabouts gives to an interface, and which one it takes back: on a pool that
+ * gives the lowest free one.
+ */
 export function whereaboutsAllocate({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)

@@ -53,7 +53,10 @@ type SpaceInput = Extract<z.output<typeof inputSchema>, { reservations: string[]
 type Op = z.output<typeof opSchema>
 type Row = z.output<typeof rowSchema>
 
-/** The blocks of Calico as those of `provider/blocks`; and the arithmetic of its reservations, on sets. */
+/**
+ * The blocks of Calico as those of `provider/blocks`; and the arithmetic of its reservations, on
+ * sets.
+ */
 export async function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Promise<Answer> {
   const op = isRecord(input) && isRecord(input.op) ? Object.keys(input.op) : []
   if (op.length > 0 && !op.some((key) => key in opSchema.shape)) return unsupported(`op: ${op.join()}`)
@@ -70,7 +73,10 @@ export async function whereaboutsCalicoBlocks({ input, expect }: GivenCase): Pro
   return answerKeys(expect, coverAnswers(asked.cidrs ?? []))
 }
 
-/** The handle under which Calico keeps back what a node with Windows needs: nobody uses those addresses. */
+/**
+ * The handle under which Calico keeps back what a node with Windows needs: nobody uses those
+ * addresses.
+ */
 const RESERVED_HANDLE = 'windows-reserved-ipam-handle'
 
 async function blockAnswers({ block: text, allocations, op }: BlockInput, expect: unknown): Promise<Answer> {
@@ -193,7 +199,10 @@ async function opAnswers(op: Op, blocks: StoredBlocks, { prefix, rows, uidOf, ha
   return { answers, isFailed: problems.length > 0 }
 }
 
-/** The prefixes of a list of reservations: each a CIDR or an address, with blanks around it. What is neither is passed over. */
+/**
+ * The prefixes of a list of reservations: each a CIDR or an address, with blanks around it. What is
+ * neither is passed over.
+ */
 function reservations(entries: readonly string[]): Prefix[] {
   return entries.flatMap((entry) => {
     const text = entry.trim()

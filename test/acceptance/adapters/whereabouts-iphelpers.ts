@@ -86,7 +86,10 @@ function neighbour(address: Address | undefined): Answers {
   return { result: textOf(address) }
 }
 
-/** The first and last address to hand out: the bounds of the configuration count only where they lie inside. */
+/**
+ * The first and last address to hand out: the bounds of the configuration count only where they lie
+ * inside.
+ */
 function effectiveRange(input: Input<'effectiveRange'>): Answers {
   const prefix = Prefix.parse(input.cidr)
   const interior = Prefix.interior(prefix)

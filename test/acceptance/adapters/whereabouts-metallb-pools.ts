@@ -40,7 +40,10 @@ const addresses = z.union([one, texts])
 /** Who asks, beside the name of the Service. */
 const who = { namespace: z.string().optional(), labels: z.record(z.string(), z.string()).optional() }
 
-/** A Service, an address or what to do, maybe its ports, its sharing key and its backend, and whether it succeeds. */
+/**
+ * A Service, an address or what to do, maybe its ports, its sharing key and its backend, and
+ * whether it succeeds.
+ */
 const step = z.strictObject({
   service: z.string(),
   what: addresses.nullish(),
@@ -52,7 +55,10 @@ const step = z.strictObject({
   times: z.int().default(1),
 })
 
-/** Steps as {@link step} has them. A file writes them as lists, and as a text one that repeats the step before it. */
+/**
+ * Steps as {@link step} has them. A file writes them as lists, and as a text one that repeats the
+ * step before it.
+ */
 function withSteps(input: unknown): unknown {
   if (!isRecord(input) || !Array.isArray(input.steps)) return input
   const steps: { readonly [key: string]: unknown }[] = []
@@ -118,7 +124,10 @@ type Input = z.output<typeof inputSchema>
 type With<K extends string> = Extract<Input, { readonly [key in K]: unknown }>
 type Step = z.output<typeof step>
 
-/** The pools of MetalLB: what its configuration reads, how many addresses that is, and which of them a Service is given. */
+/**
+ * The pools of MetalLB: what its configuration reads, how many addresses that is, and which of them
+ * a Service is given.
+ */
 export function whereaboutsMetallbPools({ input, expect }: GivenCase): Answer | Promise<Answer> {
   const known = readInput(inputSchema, withSteps(input))
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -175,7 +184,10 @@ function withPools(configs: readonly PoolConfigs[], expect: unknown, answers: ()
   return problem === undefined ? answerKeys(expect, answers()) : refusedWith(expect, problem)
 }
 
-/** The prefixes that entries stand for, or what is wrong with them: none at all, one that is no CIDR and no range, or an overlap. */
+/**
+ * The prefixes that entries stand for, or what is wrong with them: none at all, one that is no CIDR
+ * and no range, or an overlap.
+ */
 function prefixesOf(pools: PoolConfigs): Prefix[] | string {
   const prefixes: Prefix[] = []
   for (const [name, { cidrs }] of Object.entries(pools)) {

@@ -53,7 +53,10 @@ const lengths = (usual: number) =>
     .transform((all) => (all.length === 0 ? [usual] : all))
 const lengthsSchema = z.strictObject({ pool: z.string(), v4Mask: lengths(24), v6Mask: lengths(96) })
 
-/** The allocators of Antrea, Cilium and Kube-OVN: of ranges on pools, of CIDRs for nodes on allocators of prefixes, lists of ranges on sets. */
+/**
+ * The allocators of Antrea, Cilium and Kube-OVN: of ranges on pools, of CIDRs for nodes on
+ * allocators of prefixes, lists of ranges on sets.
+ */
 export function whereaboutsOtherAllocators({ input, expect }: GivenCase): Answer | Promise<Answer> {
   const has = (key: string) => isRecord(input) && Object.hasOwn(input, key)
   try {
@@ -196,7 +199,10 @@ async function deleted({ delete: name, pools }: z.output<typeof deleteSchema>, e
   return answerKeys(expect, problemAnswers([{ cause, text: cause }]))
 }
 
-/** What goes wrong where the prefixes of a pool are to have another length, and nodes have some already. */
+/**
+ * What goes wrong where the prefixes of a pool are to have another length, and nodes have some
+ * already.
+ */
 function otherLengths({ pool: name, v4Mask, v6Mask }: z.output<typeof lengthsSchema>): string | false {
   const cidrs = ['10.0.0.0/8', 'fd00::/48'].map((text) => Prefix.parse(text))
   const count = Math.max(v4Mask.length, v6Mask.length)

@@ -15,7 +15,10 @@ const text = (number: bigint) => Address.format(Address.fromBigInt(6, number))
 /** `size` addresses from `first` on, as a range. */
 const from = (first: string, size: bigint) => `${first}-${text(value(Address.parse(first)) + size - 1n)}`
 
-/** Pools that nobody can write out: around 2^24 addresses (the last dense one), 2^52 (the last numbered one), and beyond. */
+/**
+ * Pools that nobody can write out: around 2^24 addresses (the last dense one), 2^52 (the last
+ * numbered one), and beyond.
+ */
 const pools: [about: string, ranges: string[]][] = [
   ['all of IPv6', ['::/0']],
   ['a /64', ['fd00::/64']],
@@ -71,7 +74,10 @@ class ModelSpace {
     return undefined
   }
 
-  /** Where something could go wrong: at both ends of each range, and at the ends of what is dense and of what is numbered. */
+  /**
+   * Where something could go wrong: at both ends of each range, and at the ends of what is dense
+   * and of what is numbered.
+   */
   borders(): bigint[] {
     const numbered = [1n << 24n, 1n << 32n, SLOTS].flatMap((border) =>
       [-3n, -2n, -1n, 0n, 1n, 2n].map((step) => this.at(border + step)),

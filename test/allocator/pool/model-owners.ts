@@ -3,8 +3,9 @@ import { Address, type Family, type RangeSet } from 'ipam-kit/cidr'
 import { ModelPool } from 'ipam-kit/testing'
 
 /**
- * What an `AddressPool` has to do beyond a {@link ModelPool}: who asked for what, in which order, and a pool that changes under its
- * holders. Addresses are texts, every question is a loop over all holds.
+ * What an `AddressPool` has to do beyond a {@link ModelPool}: who asked for what, in which order,
+ * and a pool that changes under its holders. Addresses are texts, every question is a loop over all
+ * holds.
  */
 export class ModelOwners {
   #pool: ModelPool

@@ -7,7 +7,8 @@ const at = (text: string) => Address.parse(text)
 const ranges = (...texts: string[]) => RangeSet.parse(texts)
 
 describe('bytes with one thing wrong say what it is', () => {
-  // the last bytes of a pool with one hold: what is before the text of the uid, and the fields behind it
+  // the last bytes of a pool with one hold: what is before the text of the uid, and the fields
+  // behind it
   const encoded = () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/30') })
     pool.occupy(at('10.0.0.1'), { uid: 'a' })

@@ -15,7 +15,10 @@ interface ModelRelease {
   readonly key: string | undefined
 }
 
-/** What an allocation is expected to be: its kind, and of which addresses each of those that were given has to be. */
+/**
+ * What an allocation is expected to be: its kind, and of which addresses each of those that were
+ * given has to be.
+ */
 export interface Expected {
   readonly kind: AllocationOutcome['kind']
   readonly address?: string
@@ -29,14 +32,17 @@ export interface Expected {
 }
 
 /**
- * An address pool with all of its options, in lists of texts. Addresses that a strategy may choose freely are told as a list of those that would
- * do; the caller then says which one it was.
+ * An address pool with all of its options, in lists of texts. Addresses that a strategy may choose
+ * freely are told as a list of those that would do; the caller then says which one it was.
  */
 export class PoolModel {
   #spec!: AddressPoolSpec
   #addresses!: readonly string[]
   #holds: readonly ModelHold[] = []
-  /** Those that were released and are not in use, in the order of their release: cooling, or remembered for their order. */
+  /**
+   * Those that were released and are not in use, in the order of their release: cooling, or
+   * remembered for their order.
+   */
   #releases: readonly ModelRelease[] = []
   #used: readonly string[] = []
   /** Behind which address next-fit goes on, of each family. */
@@ -142,7 +148,9 @@ export class PoolModel {
     )
   }
 
-  /** These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses. */
+  /**
+   * These holds have begun. `byStrategy`: in which families the strategy has chosen the addresses.
+   */
   begin(holds: readonly Hold[], { byStrategy = [] }: Pick<Expected, 'byStrategy'> = {}): void {
     for (const { address, owner, sequence, stickyKey } of holds) {
       const text = Address.format(address)
@@ -248,7 +256,10 @@ export class PoolModel {
       .map((released) => released.address)
   }
 
-  /** All that is kept for a key and can be given to it, in the order of its release; what is preallocated comes last. */
+  /**
+   * All that is kept for a key and can be given to it, in the order of its release; what is
+   * preallocated comes last.
+   */
   #allKeptFor(key: string | undefined, family: Family): string[] {
     if (key === undefined) return []
     const own = this.#preallocated()
@@ -273,7 +284,10 @@ export class PoolModel {
     return [chooseOne(strategy.kind, first, this.#cursor[one], this.#used, releases)]
   }
 
-  /** A run of what is kept for a key, the one that was released last, else the lowest of what is kept for it or free. */
+  /**
+   * A run of what is kept for a key, the one that was released last, else the lowest of what is
+   * kept for it or free.
+   */
   #run(want: Want, family: Family | undefined, key: string | undefined): string[] | undefined {
     const families = familiesOf(family)
     const kept = families.flatMap((one) => {
@@ -316,7 +330,8 @@ function chooseOne(
     return from.find((address) => cursor !== undefined && compare(address, cursor) > 0) ?? from[0]!
   }
   if (strategy === 'least-recently-released') {
-    // one that was never used, then the one that was released first; what is above the band before what is in it
+    // one that was never used, then the one that was released first; what is above the band before
+    // what is in it
     const fresh = from.find((address) => !used.includes(address))
     return fresh ?? releases.find((address) => from.includes(address)) ?? from[0]!
   }

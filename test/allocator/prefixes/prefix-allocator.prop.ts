@@ -5,8 +5,8 @@ import { describe, expect } from 'vitest'
 import { property } from '../../cidr/property.js'
 
 /**
- * A window of 64 units of 2^scale addresses each, so that a model can count units where nobody can count addresses. Each begins at a
- * multiple of the largest child, 16 units.
+ * A window of 64 units of 2^scale addresses each, so that a model can count units where nobody can
+ * count addresses. Each begins at a multiple of the largest child, 16 units.
  */
 const UNITS = 64n
 const places: { base: string; scale: number }[] = [
@@ -36,7 +36,10 @@ interface Holding extends Interval {
   readonly uid: string
 }
 
-/** Every child of a window one by one, and a loop over what is in use. Numbers are units from the base on. */
+/**
+ * Every child of a window one by one, and a loop over what is in use. Numbers are units from the
+ * base on.
+ */
 class ModelAllocator {
   readonly children: Interval[] = []
   holds: Holding[] = []
@@ -75,7 +78,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       do: fc.constant('occupy' as const),
       uid,
       unit: fc.bigInt({ min: 0n, max: UNITS - 1n }),
-      // prefixes of the length of a child, wider ones, up to all of the window and beyond, and narrower ones
+      // prefixes of the length of a child, wider ones, up to all of the window and beyond, and
+      // narrower ones
       longer: fc.oneof(
         { weight: 3, arbitrary: fc.constant(0) },
         { weight: 2, arbitrary: fc.integer({ min: -8, max: 3 }) },

@@ -5,7 +5,10 @@ import { rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { property } from '../../cidr/property.js'
 
-/** Windows of 64 addresses, small enough to try out every prefix; one of them lies across a border of words, one at the end of the space. */
+/**
+ * Windows of 64 addresses, small enough to try out every prefix; one of them lies across a border
+ * of words, one at the end of the space.
+ */
 const WINDOWS = [
   '10.0.0.0',
   '255.255.255.192',
@@ -200,7 +203,10 @@ class ModelSpace {
 
 describe.each([4, 6] as const)('a tree of IPv%d does what a set of addresses does', (family) => {
   const bits = Address.bitsOf(family)
-  /** Numbers that have many bits in common, at any depth: some of their prefixes are in each other, or side by side. */
+  /**
+   * Numbers that have many bits in common, at any depth: some of their prefixes are in each other,
+   * or side by side.
+   */
   const address = fc
     .tuple(fc.constantFrom(0n, 1n), fc.nat(), fc.nat({ max: bits - 1 }), fc.nat({ max: bits - 1 }))
     .map(([ends, pattern, from, to]) => {

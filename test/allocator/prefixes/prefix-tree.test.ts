@@ -122,7 +122,10 @@ describe('prefixes in and around what a node stands for', () => {
     }
   })
 
-  /** Of prefixes in order, none of which lies between an address and where a prefix of the length may begin behind it. */
+  /**
+   * Of prefixes in order, none of which lies between an address and where a prefix of the length
+   * may begin behind it.
+   */
   function nextOf(free: readonly Prefix[], length: number, from: Address): Prefix | undefined {
     const own = Prefix.masked(Prefix.of(from, length))
     const start = Address.equals(own.address, from) ? own : Prefix.of(Address.next(Prefix.last(own))!, length)

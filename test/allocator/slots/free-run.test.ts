@@ -28,7 +28,9 @@ const kinds = {
   RangeTree: (size: number): Slots => new RangeTree(size),
 }
 
-/** Slots that count the words of 32 slots that a search passes over, and the searches themselves. */
+/**
+ * Slots that count the words of 32 slots that a search passes over, and the searches themselves.
+ */
 function counted(slots: Slots): { readonly slots: Slots; readonly steps: () => number } {
   let steps = 0
   const passed = (from: number, to: number) => {

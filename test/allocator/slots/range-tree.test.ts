@@ -131,7 +131,8 @@ test.each([
   const tree = new RangeTree(base + size)
   if (base > 0) tree.takeRange(0, base - 1)
   const random = randomBelow(11)
-  // it grows to three levels, stays there, and falls in one part or in all: parts split, are joined and give some of what they have
+  // it grows to three levels, stays there, and falls in one part or in all: parts split, are joined
+  // and give some of what they have
   for (const [chance, steps, from, to] of [
     [98, 9 * unit, 0, size],
     [50, 4 * unit, 0, size],

@@ -19,7 +19,10 @@ export type SlotCommand =
   /** Goes on with a twin, and looks later whether this one has changed. */
   | { readonly do: 'fork' }
 
-/** Commands whose slots are often at or beside the borders of words, of words of words and of leaves. */
+/**
+ * Commands whose slots are often at or beside the borders of words, of words of words and of
+ * leaves.
+ */
 export function slotScript(size: number, maxLength = 25): fc.Arbitrary<SlotCommand[]> {
   const steps = [32, 64, 1024, 2048, 32_768, 65_536, size].flatMap((border) => [border - 1, border, border + 1])
   const borders = [0, 1, size - 33, size - 32, ...steps].filter((border) => border >= 0 && border < size)
@@ -77,7 +80,10 @@ export function contentOf(slots: Slots) {
   return { size: slots.size, used: slots.used, free: [...slots.freeRanges()], taken: [...slots.usedRanges()] }
 }
 
-/** As `expect(contentOf(slots)).toEqual(contentOf(model))`, which takes a tenth of a second where there are many ranges. */
+/**
+ * As `expect(contentOf(slots)).toEqual(contentOf(model))`, which takes a tenth of a second where
+ * there are many ranges.
+ */
 export function expectSameContent(slots: Slots, model: Slots): void {
   const isSame =
     slots.size === model.size &&

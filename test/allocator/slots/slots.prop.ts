@@ -10,7 +10,10 @@ const kinds = [
   { name: 'RangeTree', create: (size: number): Slots => new RangeTree(size) },
 ]
 
-/** Runs a script beside the model. A fork goes on as what is tested, and what it came from must not change with it. */
+/**
+ * Runs a script beside the model. A fork goes on as what is tested, and what it came from must not
+ * change with it.
+ */
 function compare(first: Slots, commands: readonly SlotCommand[]): void {
   let slots = first
   let model = new ModelSlots(first.size)

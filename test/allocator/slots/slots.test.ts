@@ -238,7 +238,10 @@ test('RangeTree of several levels answers what a Bitmap answers, whatever is tak
   const size = 60_000
   const [bitmap, tree] = [new Bitmap(size), new RangeTree(size)]
   const random = randomBelow(7)
-  /** Takes many ranges, and then frees many, so that parts split, are joined and give each other some of what they have. */
+  /**
+   * Takes many ranges, and then frees many, so that parts split, are joined and give each other
+   * some of what they have.
+   */
   for (const [chance, steps] of [
     [95, 12_000],
     [10, 8000],

@@ -14,7 +14,9 @@ interface Meaning {
   readonly port: number | undefined
 }
 
-/** RFC 3986 and RFC 6874 as one regular expression: a scheme and what follows the host, or neither. */
+/**
+ * RFC 3986 and RFC 6874 as one regular expression: a scheme and what follows the host, or neither.
+ */
 const GRAMMAR =
   /^(?:([a-z][a-z0-9+.-]{0,63}):\/\/)?(?:([0-9.]+)|\[([0-9a-f:.]+)(?:%25((?:[a-z0-9._~-]|%[0-9a-f]{2})+))?\])(?::(0|[1-9][0-9]{0,4}))?([/?#].*)?$/is
 

@@ -99,7 +99,10 @@ interface Window {
 const WIDTH = 9
 const bits = ({ family }: Window) => Address.bitsOf(family)
 
-/** The prefix with `slot` in the nine bits. Before them stand ones and zeros by turns, `outside` changes some of these. */
+/**
+ * The prefix with `slot` in the nine bits. Before them stand ones and zeros by turns, `outside`
+ * changes some of these.
+ */
 function at(window: Window, slot: number, behind: number, outside: number, length: number): Prefix {
   const { family, skip } = window
   const rest = BigInt(bits(window) - skip - WIDTH)
@@ -125,7 +128,10 @@ function prefixIn(window: Window): fc.Arbitrary<Prefix> {
     .map(([slot, behind, outside, length]) => at(window, slot, behind, outside, length))
 }
 
-/** Every slot, as prefixes that end in the nine bits, with them or behind them: enough for a directory. */
+/**
+ * Every slot, as prefixes that end in the nine bits, with them or behind them: enough for a
+ * directory.
+ */
 function crowd(window: Window): Prefix[] {
   const lengths = [WIDTH, WIDTH, WIDTH + 1, WIDTH - 1, WIDTH + 3, WIDTH, 4].map((length) => length + window.skip)
   return Array.from({ length: 512 }, (_, slot) =>
@@ -161,7 +167,8 @@ const windows: Window[] = [
   { family: 4, skip: 8 },
   { family: 4, skip: 23 },
   { family: 6, skip: 0 },
-  // as many slots as the nine bits have: these end with a word, one bit behind it, and further behind
+  // as many slots as the nine bits have: these end with a word, one bit behind it, and further
+  // behind
   { family: 6, skip: 23 },
   { family: 6, skip: 24 },
   { family: 6, skip: 27 },

@@ -102,7 +102,10 @@ describe('text', () => {
   )
 })
 
-/** RFC 5952 word for word: of all the ways to elide a run of at least two zero groups, the shortest text, the first of equals. */
+/**
+ * RFC 5952 word for word: of all the ways to elide a run of at least two zero groups, the shortest
+ * text, the first of equals.
+ */
 function shortest(number: bigint): string {
   if (number >> 32n === 0xffffn) {
     return `::ffff:${[24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 0xffn).join('.')}`

@@ -59,14 +59,16 @@ describe('the kinds are those of ip-address', () => {
       benchmarking: kind === 'benchmarking',
       reserved: kind === 'reserved',
     })
-    // the blank cells of 192.88.99.0/24 are passed over there, so that it counts as ordinary; a blank is a no here
+    // the blank cells of 192.88.99.0/24 are passed over there, so that it counts as ordinary; a
+    // blank is a no here
     const blank = specialPurposeOf(any)?.globallyReachable === null && kind === 'relayAnycast'
     expect(peer.isGlobal()).toBe(blank || isGloballyReachable(any))
   })
 
   property([address6near()], 20)('IPv6', (any) => {
     const peer = new Peer.Address6(Address.format(any))
-    // 6to4 has one kind of its own there, and is never reachable; here the IPv4 address inside decides
+    // 6to4 has one kind of its own there, and is never reachable; here the IPv4 address inside
+    // decides
     expect(peer.is6to4()).toBe(any.w0 >>> 16 === 0x2002)
     if (peer.is6to4()) return
     const kind = kindOf(any)
@@ -106,7 +108,10 @@ describe('the kinds are those of ip-address', () => {
   })
 })
 
-/** Any address, and more often one inside of a row, at its ends, next to it, or with a row's IPv4 address inside. */
+/**
+ * Any address, and more often one inside of a row, at its ends, next to it, or with a row's IPv4
+ * address inside.
+ */
 function nearRows(): fc.Arbitrary<Address> {
   return fc.oneof(address(), address4near(), address6near())
 }

@@ -16,7 +16,8 @@ const { entries } = specialPurposeRegistry
 
 describe('every block begins and ends where it should', () => {
   test.each([
-    // block, kind, reachable, kind before it, kind after it; of the first and the last address, where they differ: a/b
+    // block, kind, reachable, kind before it, kind after it; of the first and the last address,
+    // where they differ: a/b
     ['0.0.0.0/8', 'unspecified/thisNetwork', false, '', 'global'],
     ['0.0.0.0/32', 'unspecified', false, '', 'thisNetwork'],
     ['10.0.0.0/8', 'private', false, 'global', 'global'],
@@ -118,7 +119,10 @@ describe('every block begins and ends where it should', () => {
 })
 
 describe('the registry says what IANA says', () => {
-  /** The tables of 2025-10-09: block, name, RFC, Source, Destination, Forwardable, Globally Reachable, Reserved-by-Protocol. */
+  /**
+   * The tables of 2025-10-09: block, name, RFC, Source, Destination, Forwardable, Globally
+   * Reachable, Reserved-by-Protocol.
+   */
   const published = `
     0.0.0.0/8 | "This network" | [RFC791], Section 3.2 | True | False | False | False | True
     0.0.0.0/32 | "This host on this network" | [RFC1122], Section 3.2.1.3 | True | False | False | False | True

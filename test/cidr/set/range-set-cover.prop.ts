@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 import { large } from '../windows.js'
 
-/** The least that `count` prefixes can add to a set inside a block of 16 addresses: by trying all there are. */
+/**
+ * The least that `count` prefixes can add to a set inside a block of 16 addresses: by trying all
+ * there are.
+ */
 function leastAdded(set: RangeSet, block: Prefix, count: number): bigint {
   const candidates: Prefix[] = []
   for (let length = block.length; length <= Address.bitsOf(block.address.family); length++) {

@@ -11,7 +11,10 @@ const seeds: [about: string, seed: (i: number) => number][] = [
   ['at the end of what is exact', (i) => Number.MAX_SAFE_INTEGER - i],
 ]
 
-/** Pearson's sum of how far counts are from what they should be: about as many as there are counts less one. */
+/**
+ * Pearson's sum of how far counts are from what they should be: about as many as there are counts
+ * less one.
+ */
 function chiSquare(picks: readonly number[], bins: number): number {
   const counts = new Array<number>(bins).fill(0)
   for (const pick of picks) counts[pick] = counts[pick]! + 1

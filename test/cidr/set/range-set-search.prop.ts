@@ -82,8 +82,8 @@ describe.each<[name: string, family: Family]>([
 })
 
 /**
- * 256 numbers in no order. The bits before `place` are the same in all, and the four from there on in sixteen of them: half of these go on
- * in any way, the others differ in their last bits only.
+ * 256 numbers in no order. The bits before `place` are the same in all, and the four from there on
+ * in sixteen of them: half of these go on in any way, the others differ in their last bits only.
  */
 function alikeUpTo(place: number, bits: number): bigint[] {
   const rest = BigInt(bits - place - 4)
@@ -137,7 +137,10 @@ describe.each([
   })
 })
 
-/** How many numbers some work reads of the beginnings of a set's ranges, which is what a search looks at. */
+/**
+ * How many numbers some work reads of the beginnings of a set's ranges, which is what a search
+ * looks at.
+ */
 function readsOf(set: RangeSet): (work: (set: RangeSet) => unknown) => number {
   let count = 0
   // the other one is shared by all sets that have nothing there

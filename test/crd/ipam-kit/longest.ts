@@ -13,7 +13,10 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 
 type Row = Omit<IPBlockRow, 'sequence'>
 
-/** A row as a CNI plugin writes it, for a Pod with a name of 60 characters with that of its namespace. */
+/**
+ * A row as a CNI plugin writes it, for a Pod with a name of 60 characters with that of its
+ * namespace.
+ */
 export const usualRow: Row = {
   owner: `${'n'.repeat(19)}/${'p'.repeat(40)}`,
   uid: '90ab7f0e-5f35-4f07-a1c5-4f1c2b6d8e3a',

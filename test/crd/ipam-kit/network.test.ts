@@ -140,7 +140,8 @@ describe('the status', () => {
     expect(status.answers).toHaveLength(MAX_ANSWERS)
     expect(statusErrors(status)).toEqual([])
     const written = JSON.stringify(status).replaceAll('<', '\\u003c')
-    // etcd takes 1.5 MiB, and the book of who wrote what comes besides: 300,000 bytes with an entry for each answer
+    // etcd takes 1.5 MiB, and the book of who wrote what comes besides: 300,000 bytes with an entry
+    // for each answer
     expect(Buffer.byteLength(written)).toBeLessThan(1_100_000)
     expect(Buffer.byteLength(written)).toBeGreaterThan(900_000)
     expect(statusErrors({ ...status, answers: [...status.answers, answer] }).join()).toContain('Too many')

@@ -18,8 +18,9 @@ import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 
-// Our definitions beside those of the projects, field by field. Descriptions are ours, and the annotation of the generator is theirs. Every
-// other difference stands here, with its reason; one that is not there any more has to go from the list.
+// Our definitions beside those of the projects, field by field. Descriptions are ours, and the
+// annotation of the generator is theirs. Every other difference stands here, with its reason; one
+// that is not there any more has to go from the list.
 
 interface Difference {
   readonly path: string
@@ -81,7 +82,9 @@ const kinds: readonly {
   },
 ]
 
-/** Theirs accepts changes and sizes that their allocator cannot follow, and objects without a spec. */
+/**
+ * Theirs accepts changes and sizes that their allocator cannot follow, and objects without a spec.
+ */
 function clusterCIDRDifferences(): readonly Difference[] {
   const version = 'spec.versions.v1'
   const root = `${version}.schema.openAPIV3Schema`
@@ -225,7 +228,10 @@ function comparableSchema(schema: unknown): { readonly [keyword: string]: unknow
   )
 }
 
-/** A definition without descriptions and the generator's annotation, with its versions by name, and lists that are sets in order. */
+/**
+ * A definition without descriptions and the generator's annotation, with its versions by name, and
+ * lists that are sets in order.
+ */
 function comparable(definition: object): object {
   const { metadata, spec, ...rest } = JSON.parse(
     JSON.stringify(definition, (key, value) =>

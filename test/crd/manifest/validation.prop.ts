@@ -4,10 +4,14 @@ import { runs } from '../../setup/depth.js'
 import { schemasOf } from './schemas.js'
 import { accepts, type Schema } from './validator.js'
 
-// The keywords of a manifest and the checks of `validate` are written down once. Here a validator that knows the keywords only judges the same
-// objects: whole ones, and those with something wrong in them.
+// The keywords of a manifest and the checks of `validate` are written down once. Here a validator
+// that knows the keywords only judges the same objects: whole ones, and those with something wrong
+// in them.
 
-/** Values that a schema takes, often at its limits, and now and then one that it does not: one of so many for each field. */
+/**
+ * Values that a schema takes, often at its limits, and now and then one that it does not: one of so
+ * many for each field.
+ */
 function valuesOf(schema: Schema, odds: number): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: odds, arbitrary: properValuesOf(schema, odds) }, { weight: 1, arbitrary: wrong })
 }

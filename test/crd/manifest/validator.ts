@@ -3,7 +3,9 @@ export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-/** A model that is obviously right: whether a value is what a schema asks for, keyword by keyword. */
+/**
+ * A model that is obviously right: whether a value is what a schema asks for, keyword by keyword.
+ */
 export function accepts(schema: Schema, value: unknown): boolean {
   switch (schema.type) {
     case 'string':

@@ -5,7 +5,10 @@ import { expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { pool } from './world.js'
 
-/** Texts of few addresses, and what each of them means: `undefined` is none, and collides with nothing. */
+/**
+ * Texts of few addresses, and what each of them means: `undefined` is none, and collides with
+ * nothing.
+ */
 const MEANINGS: ReadonlyMap<string, string | undefined> = new Map([
   ['10.0.0.1', 'one'],
   ['10.0.0.2', 'two'],

@@ -11,7 +11,10 @@ import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { addressRef, claim, claimRef, kinds, NETWORK, pool, poolRef } from './world.js'
 
-/** The provider of docs/examples/external-provider in a controller, with a store and an external system that take their time. */
+/**
+ * The provider of docs/examples/external-provider in a controller, with a store and an external
+ * system that take their time.
+ */
 function start({
   patchMs = 0,
   external,

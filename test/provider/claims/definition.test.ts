@@ -13,7 +13,10 @@ const CLAIM_FINALIZER = 'ipam.cluster.x-k8s.io/ReleaseAddress'
 const ADDRESS_FINALIZER = 'ipam.cluster.x-k8s.io/ProtectAddress'
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
-/** A provider that gives 10.20.0.1: what it is asked for in the external system is not looked at. One that can fail says so with the reason AllocationFailed. */
+/**
+ * A provider that gives 10.20.0.1: what it is asked for in the external system is not looked at.
+ * One that can fail says so with the reason AllocationFailed.
+ */
 function provider(
   external: ExternalOptions | undefined,
   { fails = false, seen = [] as string[] }: { readonly fails?: boolean; readonly seen?: string[] } = {},
@@ -244,7 +247,10 @@ describe('a release that the external system has refused for good', () => {
 })
 
 describe('a verb that makes two calls', () => {
-  /** How many calls are made until there is an address, at most 20, if each of the two takes this many seconds. */
+  /**
+   * How many calls are made until there is an address, at most 20, if each of the two takes this
+   * many seconds.
+   */
   function callsUntilDone(reserveSeconds: number, registerSeconds: number): number {
     const planner = defineProvider({
       name: 'sample',

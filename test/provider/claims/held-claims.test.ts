@@ -36,7 +36,10 @@ const machineRef: ObjectRef = { ...machineKind, namespace: 'default', name: 'vm'
 
 type HoldsAddress = (finalizer: string) => boolean
 
-/** A provider in a store of its own, and a collector of garbage beside it. Each run is that of another process. */
+/**
+ * A provider in a store of its own, and a collector of garbage beside it. Each run is that of
+ * another process.
+ */
 class HeldWorld extends World {
   override readonly store = memoryStore({
     now: () => this.nowMs,

@@ -24,7 +24,10 @@ const step = fc.oneof(
   },
 )
 
-/** The model: who wants an address. Of two addresses there are, as many have one as want one, and the others say that there is none. */
+/**
+ * The model: who wants an address. Of two addresses there are, as many have one as want one, and
+ * the others say that there is none.
+ */
 const wanting = new Set<string>()
 
 test('whatever happens, in the end the external system has what the cluster has, and as many are served as there is room for', async () => {

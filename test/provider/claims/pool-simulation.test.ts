@@ -10,7 +10,8 @@ import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { share } from '../../setup/depth.js'
 import { kinds, pool, poolRef } from './world.js'
 
-// Pools that have addresses of their own in an external system: made when the pool is, and deleted before it goes.
+// Pools that have addresses of their own in an external system: made when the pool is, and deleted
+// before it goes.
 const IDS = ['0', '1', '2']
 const POOLS = ['lab', 'other']
 type Outcome = { readonly kind: string; readonly message: string }

@@ -62,7 +62,10 @@ class RefusingWorld extends World {
     return refusals[this.why]() as T
   }
 
-  /** A process of the provider with this ledger, at work until nothing is left to do. @returns what went wrong */
+  /**
+   * A process of the provider with this ledger, at work until nothing is left to do. @returns what
+   * went wrong
+   */
   async play(ledger: 'objects' | 'blocks', planner?: Planner<Outcome>): Promise<readonly string[]> {
     const blocks = ledger === 'blocks' ? inClusterBlocks() : undefined
     const provider: Planner<Outcome> = planner ?? blocks ?? inCluster()

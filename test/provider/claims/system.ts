@@ -21,8 +21,10 @@ export interface SystemOptions {
 }
 
 /**
- * The provider of docs/examples/external-provider, with a external system that goes wrong as the store does. Always: no two IPAddress objects have one
- * address, and what a claim that lives is Bound to is kept in the external system. At rest: the external system has what the cluster has, and who waits waits for room.
+ * The provider of docs/examples/external-provider, with a external system that goes wrong as the
+ * store does. Always: no two IPAddress objects have one address, and what a claim that lives is
+ * Bound to is kept in the external system. At rest: the external system has what the cluster has,
+ * and who waits waits for room.
  */
 export function externalSystem({ planner = infoblox, ipam = new FakeIpam() }: SystemOptions = {}): SimulatedSystem {
   for (const network of Object.values(NETWORKS)) ipam.addNetwork(network)
@@ -69,9 +71,11 @@ class ExternalRules implements SimulationRules {
     const inside = addresses.map(({ metadata, spec }) => `default.${metadata.name} ${spec.address}`).sort()
     const external = this.#ipam.records.map(({ name, address }) => `${name} ${address}`).sort()
     const resting = claims.filter(({ metadata }) => metadata.annotations?.[PAUSED] === undefined)
-    // what is paused may be on its way: what was allocated for it is in the external system and not in the cluster yet
+    // what is paused may be on its way: what was allocated for it is in the external system and not
+    // in the cluster yet
     const paused = new Set(claims.filter((it) => !resting.includes(it)).map(({ metadata }) => metadata.name))
-    // and one that was paused while it was given back is free in the external system and not inside: whoever has it by now waits
+    // and one that was paused while it was given back is free in the external system and not
+    // inside: whoever has it by now waits
     const halfWay = new Set(addresses.filter((it) => paused.has(it.metadata.name)).map(({ spec }) => spec.address))
     const known = (entry: string) => {
       const [name = '', address = ''] = entry.slice('default.'.length).split(' ')

@@ -12,7 +12,10 @@ import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 export const NETWORK = '10.20.0.0/30'
 export const kinds = [IPAddressClaim, IPAddress, Cluster, InfobloxPool].map((model) => model.info)
 
-/** The provider of docs/examples/external-provider, a store whose clock stands still unless it is moved, and the external system. */
+/**
+ * The provider of docs/examples/external-provider, a store whose clock stands still unless it is
+ * moved, and the external system.
+ */
 export class World {
   nowMs = Date.UTC(2026, 0, 1)
   readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })
@@ -31,7 +34,10 @@ export class World {
     }
   }
 
-  /** A fresh provider until nothing is left to do, on this store and this outside or on some over them. */
+  /**
+   * A fresh provider until nothing is left to do, on this store and this outside or on some over
+   * them.
+   */
   run({ store = this.store, external = this.external, planner = infoblox() } = {}): Promise<QuietResult> {
     return runUntilQuiet(store, [planner], { now: () => this.nowMs, external })
   }
@@ -55,7 +61,10 @@ export class World {
     return IPAddressClaim.parse(got.value)
   }
 
-  /** Which claim has which address, and which name in the external system has which: as long as nothing is under way they are the same. */
+  /**
+   * Which claim has which address, and which name in the external system has which: as long as
+   * nothing is under way they are the same.
+   */
   async bindings(): Promise<{ readonly inside: readonly string[]; readonly external: readonly string[] }> {
     const addresses = await this.list(IPAddress)
     return {
@@ -65,7 +74,10 @@ export class World {
   }
 }
 
-/** A store and an external system that die at the same moment: at their `at`-th write or call together, before it is done or before its answer is back. */
+/**
+ * A store and an external system that die at the same moment: at their `at`-th write or call
+ * together, before it is done or before its answer is back.
+ */
 export function dyingAt(world: Pick<World, 'store' | 'external'>, at: number, point: 'before' | 'after') {
   let steps = 0
   const step = async <T>(action: () => Promise<T>): Promise<T> => {

@@ -2,7 +2,10 @@ import { aggregate, claimsFor, type DialectName, resolveClaim, resolveClaims } f
 import { describe, expect, test } from 'vitest'
 import { addressOf, type ClaimParts, claimOf, machine, poolRef, ready } from './world.js'
 
-/** The condition of a machine with these claims: `undefined` is one that is not there. Addresses of the name `x` are there. */
+/**
+ * The condition of a machine with these claims: `undefined` is one that is not there. Addresses of
+ * the name `x` are there.
+ */
 function conditionOf(naming: DialectName, parts: readonly (ClaimParts | undefined)[]) {
   const pools = parts.map((_, index) => poolRef(`pool-${index}`))
   const desired = claimsFor(machine(), [{ name: 'net0', pools }], naming)

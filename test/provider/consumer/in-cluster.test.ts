@@ -27,7 +27,10 @@ const kinds = [machines, ...[IPAddressClaim, IPAddress, Cluster, ...poolModels].
 const ref = { ...MACHINE, namespace: 'default', name: 'vm' }
 const CLUSTER = { 'cluster.x-k8s.io/cluster-name': 'blue' }
 
-/** Pools of both families for two networks, with few addresses: what is not given back is missed by the next machine. */
+/**
+ * Pools of both families for two networks, with few addresses: what is not given back is missed by
+ * the next machine.
+ */
 const pools = [
   ['front-v4', { addresses: ['10.0.0.10-10.0.0.11'], prefix: 24, gateway: '10.0.0.1' }],
   ['front-v6', { addresses: ['fd00:a::10-fd00:a::11'], prefix: 64, gateway: 'fd00:a::1' }],

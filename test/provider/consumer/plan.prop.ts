@@ -101,7 +101,10 @@ async function putFound(world: ConsumerStore, desired: DesiredClaim, one: Found)
   await world.put(addressOf(desired, { name: `${name}-address`, ...of }))
 }
 
-/** Whose a claim is, seen without the code that is tested: by the words that the scene was made with. */
+/**
+ * Whose a claim is, seen without the code that is tested: by the words that the scene was made
+ * with.
+ */
 function ownershipOf({ metadata }: IPAddressClaim, owner: KubeObject): (typeof OWNERSHIP)[number] {
   const [reference] = metadata.ownerReferences ?? []
   if (reference === undefined) return 'unowned'
@@ -110,8 +113,9 @@ function ownershipOf({ metadata }: IPAddressClaim, owner: KubeObject): (typeof O
 }
 
 /**
- * Nothing of another is written to. A claim that was restored, without its owner or with the uid of an earlier one, is written to only if it is not of
- * another Cluster; of one of an earlier owner that is going only our finalizer goes.
+ * Nothing of another is written to. A claim that was restored, without its owner or with the uid of
+ * an earlier one, is written to only if it is not of another Cluster; of one of an earlier owner
+ * that is going only our finalizer goes.
  */
 function mayWrite(plan: Plan<ConsumerOutcome>, { owner, claims }: ConsumerInput): void {
   const byName = new Map(claims.map((claim) => [claim.metadata.name, claim]))

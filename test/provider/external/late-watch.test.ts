@@ -10,7 +10,10 @@ const keyOf = (name: string) => `OpenStackFloatingIPPool ${NAMESPACE}/${name}`
 
 const NO_ANSWER = { ok: false, failure: { message: 'no answer', retryable: true } } as const
 
-/** A process that is told of the objects of one kind when the test says so, and whose plans are not carried out. */
+/**
+ * A process that is told of the objects of one kind when the test says so, and whose plans are not
+ * carried out.
+ */
 class Watcher {
   readonly #world: World
   readonly #cache = new ObjectCache()

@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { share } from '../../setup/depth.js'
 import { claim, pool, World } from './world.js'
 
-/** What a process has of the world when its writes and calls are done in the order of a scheduler. */
+/**
+ * What a process has of the world when its writes and calls are done in the order of a scheduler.
+ */
 function scheduled({ store, external }: World, scheduler: fc.Scheduler) {
   const later = async <T>(label: string, action: () => Promise<T>): Promise<T> => {
     await scheduler.schedule(Promise.resolve(), label)

@@ -71,7 +71,8 @@ test('whatever users do, the collector leaves what the model leaves, in order, a
         alive.filter((uid) => !may.has(uid)),
         'kept, but to be collected',
       ).toEqual([])
-      // what is left of those that are being deleted waits for somebody whose reference nobody can follow
+      // what is left of those that are being deleted waits for somebody whose reference nobody can
+      // follow
       for (const it of left.filter(isDeleting)) expect(isHeldBy(it, 'foregroundDeletion')).toBe(true)
     }),
     { numRuns: RUNS },
@@ -100,7 +101,10 @@ test('crashes at any write, and fresh starts, lead to where one run leads', asyn
   )
 })
 
-/** Who is not being deleted, and whose they are. Which one of a ring goes first differs from run to run. */
+/**
+ * Who is not being deleted, and whose they are. Which one of a ring goes first differs from run to
+ * run.
+ */
 async function alive(world: World): Promise<readonly string[]> {
   const left = (await watched(world)).filter((it) => !isDeleting(it))
   return left.map((it) => JSON.stringify([it.metadata.uid, ownersOf(it)]))

@@ -36,8 +36,9 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
 )
 
 /**
- * A host whose watches, one for each kind, lag behind its own writes and behind each other as far as they like, and tell things again. It
- * hears and the users write while a plan is being carried out.
+ * A host whose watches, one for each kind, lag behind its own writes and behind each other as far
+ * as they like, and tell things again. It hears and the users write while a plan is being carried
+ * out.
  */
 class Host {
   readonly planner = gcPlanner({ kinds })
@@ -88,7 +89,8 @@ class Host {
   async hear(kind: number): Promise<boolean> {
     this.#pending[kind] ??= this.#watches[kind]!.next()
     const nothing = Symbol('nothing')
-    // an event that is there resolves within a few turns; what is still open after them is the wait for one that is not
+    // an event that is there resolves within a few turns; what is still open after them is the wait
+    // for one that is not
     const turns = (async () => {
       for (let turn = 0; turn < 30; turn++) await undefined
       return nothing

@@ -21,7 +21,9 @@ interface Seen extends Traits {
   readonly born?: string
 }
 
-/** An object as a store would show it. Its uid is that of {@link gone}, unless another one is given. */
+/**
+ * An object as a store would show it. Its uid is that of {@link gone}, unless another one is given.
+ */
 function stored(name: string, { uid = `uid-of-${name}`, deleted, born, ...traits }: Seen = {}): KubeObject {
   const bare = object(name, traits)
   const metadata = {

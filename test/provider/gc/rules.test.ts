@@ -3,7 +3,8 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { blocking, gone, kinds, World } from './world.js'
 
-// The rules one by one, on a store. Where Kubernetes has an integration test of a rule (test/integration/garbagecollector), it is named.
+// The rules one by one, on a store. Where Kubernetes has an integration test of a rule
+// (test/integration/garbagecollector), it is named.
 
 const FOREIGN = 'example.com/held'
 

@@ -123,7 +123,9 @@ export async function watched(world: World): Promise<readonly KubeObject[]> {
 }
 
 interface Trust {
-  /** Whether the collector knows all that is stored. Otherwise it may let go of an owner too early. */
+  /**
+   * Whether the collector knows all that is stored. Otherwise it may let go of an owner too early.
+   */
   readonly sees: 'all' | 'late'
 }
 
@@ -166,8 +168,8 @@ export function judged(world: World, { sees }: Trust, between: () => Promise<voi
 }
 
 /**
- * What may have become of an owner that a dependent loses. Between the look at it and the write, a user may have changed in which way it goes,
- * but not that it goes.
+ * What may have become of an owner that a dependent loses. Between the look at it and the write, a
+ * user may have changed in which way it goes, but not that it goes.
  */
 function expectLoose(
   ref: OwnerReference,

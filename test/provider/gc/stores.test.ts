@@ -8,7 +8,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { fileStore } from '../../../docs/examples/file-store.js'
 import { blocking, gone, World } from './world.js'
 
-// The collector through the run loop on whole stores: what each way to delete leaves, whoever keeps the objects.
+// The collector through the run loop on whole stores: what each way to delete leaves, whoever keeps
+// the objects.
 
 const FOREIGN = 'example.com/held'
 const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-'))
@@ -30,7 +31,10 @@ describe.each<[string, Open]>([
   ['memory', memoryStore],
   ['a file (docs/examples/file-store.ts)', openFile],
 ])('on %s', (_, open) => {
-  /** A zone with a box in it, which has two items of which one holds the box up, one item of two owners, and a bystander. */
+  /**
+   * A zone with a box in it, which has two items of which one holds the box up, one item of two
+   * owners, and a bystander.
+   */
   async function family() {
     const world = new World(open)
     const zone = await world.create('zone')

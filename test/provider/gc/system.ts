@@ -12,15 +12,18 @@ const FOREIGN = 'example.com/held'
 const NAMES = ['zone-a', 'box-a', 'box-b', 'item-a', 'item-b', 'item-c'] as const
 
 export interface GcSystemOptions {
-  /** Whether only one collector writes at a time. Where several do, an owner that was waiting may have been let go meanwhile. */
+  /**
+   * Whether only one collector writes at a time. Where several do, an owner that was waiting may
+   * have been let go meanwhile.
+   */
   readonly oneWriter: boolean
 }
 
 /**
  * Collectors, and people who make, own, disown and delete objects in all ways.
  *
- * Always: a collector deletes nothing that has an owner which lives, and takes no such reference away. At rest: whatever has lost all its owners
- * is gone, and nothing waits that need not.
+ * Always: a collector deletes nothing that has an owner which lives, and takes no such reference
+ * away. At rest: whatever has lost all its owners is gone, and nothing waits that need not.
  */
 export function gcSystem(options: GcSystemOptions): SimulatedSystem {
   const people = new People()
@@ -130,8 +133,9 @@ class GcRules implements SimulationRules {
   }
 
   /**
-   * Whether an owner that left its dependents behind is gone already: with several collectors one that has not seen this dependent yet may let it go,
-   * between the look of another at it and the write.
+   * Whether an owner that left its dependents behind is gone already: with several collectors one
+   * that has not seen this dependent yet may let it go, between the look of another at it and the
+   * write.
    */
   #isPast(ref: OwnerReference, all: readonly KubeObject[]): boolean {
     return !this.#options.oneWriter && !all.some((it) => it.metadata.uid === ref.uid)

@@ -2,7 +2,8 @@ import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
 import { expect } from 'vitest'
 import { kinds } from './world.js'
 
-// What the collector must do, in the way that is obviously right: lists of objects, and loops over all of them.
+// What the collector must do, in the way that is obviously right: lists of objects, and loops over
+// all of them.
 
 export type Standing = 'solid' | 'waiting' | 'orphaning' | 'unresolved' | 'absent'
 
@@ -75,9 +76,10 @@ export interface Survivors {
 }
 
 /**
- * Who is left, by uid, when the collector has done all it can and nobody else holds anything: who is not deleted, and has no owner or one that
- * is left. Both sets are one, but for dependents of owners that orphan: whether another owner of such a one goes before or after they
- * are let go decides.
+ * Who is left, by uid, when the collector has done all it can and nobody else holds anything: who
+ * is not deleted, and has no owner or one that is left. Both sets are one, but for dependents of
+ * owners that orphan: whether another owner of such a one goes before or after they are let go
+ * decides.
  */
 export function survivorsOf(objects: readonly KubeObject[]): Survivors {
   const orphans = (object: KubeObject) => object.metadata.finalizers?.includes('orphan') === true

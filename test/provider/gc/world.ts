@@ -29,7 +29,10 @@ export interface Traits {
   readonly finalizers?: readonly string[]
 }
 
-/** A store, and short words for what the tests do to it. A name is one of a Box, unless it begins with `zone`, `item` or `other`. */
+/**
+ * A store, and short words for what the tests do to it. A name is one of a Box, unless it begins
+ * with `zone`, `item` or `other`.
+ */
 export class World {
   nowMs = START_MS
   readonly below: Store
@@ -98,7 +101,10 @@ export class World {
     return objects
   }
 
-  /** What is stored, in words: `box <- zone, other box!, +foreign` is a Box with three owners and a finalizer, the last of which it holds up. */
+  /**
+   * What is stored, in words: `box <- zone, other box!, +foreign` is a Box with three owners and a
+   * finalizer, the last of which it holds up.
+   */
   async state(): Promise<string[]> {
     const objects = await this.objects()
     const names = new Map(objects.map((it) => [it.metadata.uid, it.metadata.name]))

@@ -48,7 +48,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('unpool' as const), kind, spec: fc.constant(0) }) },
 )
 
-/** What people do. Whether it can be done depends on what is there, which is the same in both worlds. */
+/**
+ * What people do. Whether it can be done depends on what is there, which is the same in both
+ * worlds.
+ */
 async function act(world: World, step: Step): Promise<void> {
   const { store } = world
   world.nowMs += 1000

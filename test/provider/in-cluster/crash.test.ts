@@ -5,8 +5,9 @@ import { cuts } from '../../setup/depth.js'
 import { claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
 
 /**
- * The life of some claims in stages. In each stage the world changes from outside, then the provider runs until nothing is left to do,
- * either in one go or cut off at some write and started again.
+ * The life of some claims in stages. In each stage the world changes from outside, then the
+ * provider runs until nothing is left to do, either in one go or cut off at some write and started
+ * again.
  */
 const stages: readonly ((world: World) => Promise<void>)[] = [
   async (world) => {

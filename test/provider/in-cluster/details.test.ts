@@ -105,7 +105,8 @@ describe('an adopted IPAddress', () => {
     const broken = owners.with(index, { ...(owners[index] as OwnerReference), ...wrong })
     const renewed = (repair(address({ ownerReferences: broken })) as { ownerReferences: OwnerReference[] })
       .ownerReferences
-    // a foreign controller keeps the claim from being made one, and here the pool poses as such: it is put right first
+    // a foreign controller keeps the claim from being made one, and here the pool poses as such: it
+    // is put right first
     expect(renewed[1]).toEqual(owners[1])
     expect(renewed).toHaveLength(2)
     if (index === 0) expect(renewed).toEqual(owners)

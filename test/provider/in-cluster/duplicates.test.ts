@@ -284,7 +284,10 @@ test('a claim that never shared its address says nothing of it', async () => {
   expect(conditions?.map(({ type }) => type)).toEqual(['Ready'])
 })
 
-/** A pool, claims for it, and an IPAddress of each with the same address: as many writes of a former leader that arrive late. */
+/**
+ * A pool, claims for it, and an IPAddress of each with the same address: as many writes of a former
+ * leader that arrive late.
+ */
 async function manyWithOne(count: number, { isFirstBound }: { readonly isFirstBound: boolean }): Promise<World> {
   const world = new World()
   await world.create(poolOf('InClusterIPPool', { addresses: ['10.0.0.0-10.0.255.255'], prefix: 8 }))
@@ -316,7 +319,8 @@ test.each([true, false])(
       const { planned, failures } = await world.run(world.store, planner)
       expect(failures).toEqual([])
       expect(new Set(Object.values(await world.bindings())).size).toBe(count)
-      // of each claim: that it gives way, that it has none, that it has another one. The claim that keeps the address and the pool: as often as one leaves
+      // of each claim: that it gives way, that it has none, that it has another one. The claim that
+      // keeps the address and the pool: as often as one leaves
       expect(planned / count).toBeLessThan(6)
       expect(woken / count).toBeLessThan(20)
       const { conditions = [] } = (await world.claim('c0')).status ?? {}

@@ -10,7 +10,10 @@ import { runKey } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { kinds, type World } from './world.js'
 
-/** A provider that lives on while the world changes, as in a controller: each run shows it what has changed since the last one. */
+/**
+ * A provider that lives on while the world changes, as in a controller: each run shows it what has
+ * changed since the last one.
+ */
 export class Host {
   readonly planner: InClusterPlanner
   readonly events: EventEffect[] = []

@@ -8,7 +8,8 @@ import { describe, expect, test } from 'vitest'
 import { stored } from '../stored.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
 
-// Caches that lag, objects that do not fit, callers that mix things up: each of these has given an address away twice somewhere.
+// Caches that lag, objects that do not fit, callers that mix things up: each of these has given an
+// address away twice somewhere.
 
 const addressObject = (name: string, spec: object = {}, metadata: object = {}): KubeObject => ({
   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
@@ -53,7 +54,10 @@ describe('a watch that lags behind the own writes', () => {
 })
 
 describe('a planner that knows only an old claim', () => {
-  /** A claim that lives on an address, and a planner that still sees its predecessor of the same name. */
+  /**
+   * A claim that lives on an address, and a planner that still sees its predecessor of the same
+   * name.
+   */
   async function replaced(before: (world: World) => Promise<void>) {
     const world = new World()
     await world.create(pool(['10.0.0.5']), pool(['10.0.9.9'], {}, 'other'), claim('a'))
@@ -309,7 +313,10 @@ describe('after a create whose outcome is unknown', () => {
   } as const
   const down = { code: 'STORE_IO', context: { operation: 'any', problem: 'down' } } as const
 
-  /** The first create of an address is done, and its answer is lost; the next `outage` requests fail. */
+  /**
+   * The first create of an address is done, and its answer is lost; the next `outage` requests
+   * fail.
+   */
   function losing(world: World, outage: number) {
     let left = -1
     const fails = () => left > 0 && left-- > 0
@@ -330,7 +337,8 @@ describe('after a create whose outcome is unknown', () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.7']), claim('a'), claim('b'))
     const planner = inCluster()
-    // a run that can not find out what is stored ends; one that can goes on, also if only the first way to find out has failed
+    // a run that can not find out what is stored ends; one that can goes on, also if only the first
+    // way to find out has failed
     if (outage <= 1) await world.run(losing(world, outage), planner)
     else
       await expect(world.run(losing(world, outage), planner)).rejects.toMatchObject({

@@ -18,7 +18,10 @@ const step = fc.oneof(
   { weight: 10, arbitrary: fc.record({ do: fc.constant('plan' as const), which: fc.nat(5) }) },
 )
 
-/** A controller whose watches, one for each kind, may lag behind its own writes and behind each other as far as they like. */
+/**
+ * A controller whose watches, one for each kind, may lag behind its own writes and behind each
+ * other as far as they like.
+ */
 class Controller {
   readonly planner = inCluster()
   readonly #world: World
@@ -35,7 +38,8 @@ class Controller {
     const watch = this.#watches[kind] as AsyncIterator<WatchEvent>
     const nothing = Symbol('nothing')
     this.#pending[kind] ??= watch.next()
-    // an event that is there resolves within a few turns; what is still open after them is the wait for one that is not
+    // an event that is there resolves within a few turns; what is still open after them is the wait
+    // for one that is not
     const turns = (async () => {
       for (let turn = 0; turn < 10; turn++) await undefined
       return nothing

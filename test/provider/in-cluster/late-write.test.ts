@@ -16,7 +16,10 @@ const typeOf = ({ apiVersion, kind }: KindInfo) => ({ apiVersion, kind })
 const refs = { claim: { ...typeOf(IPAddressClaim.info), namespace: 'lab' } }
 const cut = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'cut' })
 
-/** A pool and two claims; the connection of the first create of an address dies, and the server does it later. */
+/**
+ * A pool and two claims; the connection of the first create of an address dies, and the server does
+ * it later.
+ */
 async function scene() {
   const below = memoryStore({ now: () => 0 })
   const pool = { addresses: ['10.0.0.0/28'], prefix: 28 }

@@ -11,7 +11,10 @@ import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolRef, World 
 
 const CLAIMS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const POOLS = ['pool', 'other']
-/** Small enough to run dry, overlapping each other, with reserved ends, exclusions and a gateway inside. */
+/**
+ * Small enough to run dry, overlapping each other, with reserved ends, exclusions and a gateway
+ * inside.
+ */
 const SPECS = [
   { addresses: ['10.0.0.0/29'], prefix: 29, gateway: '10.0.0.1' },
   { addresses: ['10.0.0.2-10.0.0.5'], prefix: 29, excludedAddresses: ['10.0.0.3'] },
@@ -131,8 +134,9 @@ async function live(world: World, steps: readonly Step[]): Promise<void> {
 }
 
 /**
- * IPAddress objects that say of nobody who has made them, and whose claim was replaced by one of another pool before the provider could put that right, by
- * uid. They might as well be written by hand: they stay as they are, until a claim of their own pool adopts them.
+ * IPAddress objects that say of nobody who has made them, and whose claim was replaced by one of
+ * another pool before the provider could put that right, by uid. They might as well be written by
+ * hand: they stay as they are, until a claim of their own pool adopts them.
  */
 type Strays = Map<string | undefined, IPAddress>
 
@@ -173,7 +177,8 @@ async function play(world: World, strays: Strays, step: Step): Promise<void> {
       await store.delete(claimRef(step.name))
       return
     case 'replace':
-      // a claim that is removed by force, and made again before the provider sees that it was gone; its address is `killed`: deleted; or `bared`
+      // a claim that is removed by force, and made again before the provider sees that it was gone;
+      // its address is `killed`: deleted; or `bared`
       if (step.address === 'bared') await play(world, strays, { do: 'removeFinalizer', name: step.name })
       for (const address of await world.addresses()) {
         const isOfOther = address.metadata.name === step.name && address.spec.poolRef.name !== step.from
@@ -184,7 +189,8 @@ async function play(world: World, strays: Strays, step: Step): Promise<void> {
       if (step.address === 'killed') await store.delete(addressRef(step.name))
       await store.create(claim(step.name, { poolRef: { name: step.from } }))
       world.nowMs += 1000
-      // now the provider sees it: a claim that goes again before that takes nothing along, as nothing ties it to the address yet
+      // now the provider sees it: a claim that goes again before that takes nothing along, as
+      // nothing ties it to the address yet
       await world.run(checked(store))
       return
     case 'removeAddress':
@@ -224,7 +230,10 @@ async function play(world: World, strays: Strays, step: Step): Promise<void> {
   }
 }
 
-/** A store that looks at every address the moment it is handed out: in the pool as it is now, and held by nobody. */
+/**
+ * A store that looks at every address the moment it is handed out: in the pool as it is now, and
+ * held by nobody.
+ */
 function checked(store: Store): Store {
   return storeOver(store, {
     create: async (object) => {
@@ -267,8 +276,9 @@ async function nothingTwice(world: World): Promise<void> {
 }
 
 /**
- * Every address has its claim, unless it is nobody's, and every claim its address, or a reason: a claim waits for room only where there is none, and fails
- * only where an address that is nobody's has its name.
+ * Every address has its claim, unless it is nobody's, and every claim its address, or a reason: a
+ * claim waits for room only where there is none, and fails only where an address that is nobody's
+ * has its name.
  */
 async function nothingLost(world: World, strays: Strays): Promise<void> {
   const claims = new Map((await world.claims()).map((it) => [it.metadata.name, it]))

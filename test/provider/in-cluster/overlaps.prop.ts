@@ -11,7 +11,10 @@ import { claim, pool, poolOf, poolRef, World } from './world.js'
 const V4 = ['10.0.0.0/30', '10.0.0.2-10.0.0.6', '10.0.0.4/30', '10.0.0.0-10.0.0.15']
 const PARENTS = ['10.0.0.0/28', '10.0.0.8/29', '10.0.0.0/29']
 
-/** The pools of the world: two of a namespace, one of another one, one for all, and those that give prefixes. */
+/**
+ * The pools of the world: two of a namespace, one of another one, one for all, and those that give
+ * prefixes.
+ */
 const POOLS = [
   { kind: 'InClusterIPPool', name: 'one', namespace: 'default' },
   { kind: 'InClusterIPPool', name: 'two', namespace: 'default' },

@@ -4,7 +4,8 @@ import { type InClusterPlanner, inCluster } from 'ipam-kit/provider/in-cluster'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { addressRef, claim, cluster, pool, poolOf, poolRef } from './world.js'
 
-// One planner that lives on while the world changes, as in a controller: nothing is reset between the events.
+// One planner that lives on while the world changes, as in a controller: nothing is reset between
+// the events.
 let planner: InClusterPlanner
 let version = 0
 

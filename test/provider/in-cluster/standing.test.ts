@@ -26,7 +26,8 @@ const BEFORE: { readonly [name: string]: (world: World, dialect: Dialect) => Pro
     await world.create(claimOf('f', dialect))
   },
   'two objects have one address': async (world, dialect) => {
-    // the second write is the address of the first claim, and the next leader gives it to the last one
+    // the second write is the address of the first claim, and the next leader gives it to the last
+    // one
     let isDeposed = false
     const store = standingStore(world.store, 2, async () => {
       isDeposed = true
@@ -132,8 +133,8 @@ async function stand({ before, dialect, meanwhile, at, plans, isReversed }: Case
 }
 
 /**
- * A write that arrives after its claim has gone looks like an IPAddress that was restored. A claim of that name does not get it, and says so, until somebody deletes
- * it: that is done here.
+ * A write that arrives after its claim has gone looks like an IPAddress that was restored. A claim
+ * of that name does not get it, and says so, until somebody deletes it: that is done here.
  */
 async function refusedAdoptions(world: World, wrong: string[]): Promise<number> {
   const addresses = await world.addresses()

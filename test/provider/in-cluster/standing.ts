@@ -16,7 +16,10 @@ export interface LeaderOptions {
   readonly isReversed?: boolean
 }
 
-/** A leader that can be stopped between two plans: it makes as many as it is told to, and sees what others have written when it looks. */
+/**
+ * A leader that can be stopped between two plans: it makes as many as it is told to, and sees what
+ * others have written when it looks.
+ */
 export class Leader {
   readonly planner = inCluster({ sweepAfterSeconds: SWEEP_SECONDS })
   readonly events: EventEffect[] = []
@@ -55,7 +58,10 @@ export class Leader {
     }
   }
 
-  /** Makes plans until none is left to make, or so many. @returns the end of the first that was not done */
+  /**
+   * Makes plans until none is left to make, or so many. @returns the end of the first that was not
+   * done
+   */
   async plan(most = Number.POSITIVE_INFINITY): Promise<KeyResult | undefined> {
     for (let plans = 0; plans < most; plans++) {
       for (const [key, dueMs] of this.#dueMs) if (dueMs <= this.#world.nowMs) this.#queue.add(key)
@@ -115,7 +121,9 @@ export function isBound({ metadata, status }: IPAddressClaim): boolean {
   return status?.addressRef?.name !== undefined && metadata.deletionTimestamp === undefined
 }
 
-/** A store that looks after every write that can do it whether two claims are Bound to one address. */
+/**
+ * A store that looks after every write that can do it whether two claims are Bound to one address.
+ */
 export function watched(world: World, wrong: string[]): Store {
   const check = async <T>(answer: Promise<T>, may: boolean): Promise<T> => {
     const done = await answer

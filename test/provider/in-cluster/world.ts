@@ -10,7 +10,9 @@ const START_MS = Date.UTC(2026, 0, 1)
 
 export const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels].map((model) => model.info)
 
-/** A store with a clock that only moves when told to, and short words for what the tests do to it. */
+/**
+ * A store with a clock that only moves when told to, and short words for what the tests do to it.
+ */
 export class World {
   nowMs = START_MS
   readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })

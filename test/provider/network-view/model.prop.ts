@@ -142,7 +142,10 @@ function bitmapOf({ nodes, ranges, extra }: World, family: Family): boolean[] {
   return bits
 }
 
-/** The fewest prefixes that have exactly some addresses: halves are cut until all of one is in, or nothing. */
+/**
+ * The fewest prefixes that have exactly some addresses: halves are cut until all of one is in, or
+ * nothing.
+ */
 function fewest(bits: readonly boolean[]): number {
   if (bits.every((bit) => bit)) return 1
   if (!bits.includes(true)) return 0

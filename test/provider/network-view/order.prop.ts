@@ -12,7 +12,8 @@ import { expect, test } from 'vitest'
 import { runs } from '../../setup/depth.js'
 import { clusterCIDR, node, plain } from './world.js'
 
-// The rule: an address is published before its first use, and until its last use. Watches of Nodes and of ranges are late, each by itself, and by less than the grace period.
+// The rule: an address is published before its first use, and until its last use. Watches of Nodes
+// and of ranges are late, each by itself, and by less than the grace period.
 
 const LATEST_MS = 30_000
 const networkRef = { apiVersion: ClusterNetwork.info.apiVersion, kind: 'ClusterNetwork', name: 'pods' }
@@ -161,7 +162,10 @@ class World {
     if (patched.ok) this.tell({ kind: 'present', object: patched.value })
   }
 
-  /** Gives a new Node a subnet of a range that is accepted and not deleted, as the published object and the store say. */
+  /**
+   * Gives a new Node a subnet of a range that is accepted and not deleted, as the published object
+   * and the store say.
+   */
   async #addNode(name: string, pick: number): Promise<void> {
     const accepted = acceptedRanges(await this.network()) ?? new Set()
     const live = (await this.all(ClusterCIDR.info)).filter(({ metadata }) => metadata.deletionTimestamp === undefined)

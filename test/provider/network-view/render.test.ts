@@ -18,7 +18,8 @@ import { clusterCIDR, node } from './world.js'
 const views: { readonly [name: string]: NetworkView } = {
   nothing: networkView({ nodes: [], clusterCIDRs: [] }),
   one: networkView({ nodes: [], clusterCIDRs: [clusterCIDR('a', '10.0.0.0/16,fd00::/48')] }),
-  // two active ranges, one that is deleted and in use, one that is drained, and an orphan that is smaller than a block
+  // two active ranges, one that is deleted and in use, one that is drained, and an orphan that is
+  // smaller than a block
   many: networkView({
     nodes: [node('n1', ['10.4.3.0/24', 'fd00:0:4::/64']), node('n2', ['172.16.0.16/28', 'fd00:9::/124'])],
     clusterCIDRs: [

@@ -37,7 +37,8 @@ describe('bad podCIDRs', () => {
     expect(host.subnets.bad).toEqual(podCIDRs)
   })
 
-  // an API server fills either field in from the other one; another store may have one of them alone
+  // an API server fills either field in from the other one; another store may have one of them
+  // alone
   test.each<readonly [string, object, readonly string[], string]>([
     [
       'unlike podCIDRs[0]',

@@ -5,7 +5,9 @@ import { absent, present } from './objects.js'
 
 type Stored = KubeObject & { readonly spec?: { readonly podCIDRs?: readonly string[] } }
 
-/** What is stored, and a planner that is shown each change of it and whose plans are carried out. */
+/**
+ * What is stored, and a planner that is shown each change of it and whose plans are carried out.
+ */
 export class Host {
   readonly #options: NodeIPAMOptions
   readonly objects = new Map<string, Stored>()

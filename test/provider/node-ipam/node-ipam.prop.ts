@@ -110,7 +110,10 @@ class World {
       expect(withoutEvents(this.#planner, key)).toEqual(withoutEvents(rebuilt, key))
   }
 
-  /** A Node waits only if no range that is for it has a free subnet of each family, in a list of all of them. */
+  /**
+   * A Node waits only if no range that is for it has a free subnet of each family, in a list of all
+   * of them.
+   */
   expectNoneWaitsForNothing(): void {
     const taken = [...SERVICES, ...this.#subnets().flatMap(([, prefixes]) => prefixes)]
     const isFree = (subnet: Prefix) => !taken.some((one) => Prefix.overlaps(one, subnet))

@@ -9,7 +9,10 @@ export class FakeServers implements ServerCloud {
   readonly floatingIPs = new Map<string, FloatingIP>()
   readonly calls: string[] = []
   routers: readonly RouterLinks[] = [{ id: 'r1', gatewayNetwork: 'ext', subnets: ['nodes'] }]
-  /** Called before each call; a failure is its answer. With `isDone` the call is carried out all the same. */
+  /**
+   * Called before each call; a failure is its answer. With `isDone` the call is carried out all the
+   * same.
+   */
   trouble: (operation: string) => { readonly failure: ExternalFailure; readonly isDone?: boolean } | undefined = () =>
     undefined
 

@@ -2,7 +2,10 @@ import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { compareServiceBitmap, readServiceBitmap } from 'ipam-kit/provider/service-ip'
 import { describe, expect, test } from 'vitest'
 
-/** A number of these bits, highest byte first and without zeros before it, as Go's big.Int writes it. */
+/**
+ * A number of these bits, highest byte first and without zeros before it, as Go's big.Int writes
+ * it.
+ */
 function bits(...set: readonly number[]): Uint8Array {
   const hex = set.reduce((sum, bit) => sum | (1n << BigInt(bit)), 0n).toString(16)
   return set.length === 0

@@ -75,7 +75,10 @@ function untilBoundBy(processes: readonly ControllerProcess[], bound: BoundClaim
   return untilBound(bound, count, { seconds: PATIENCE_SECONDS, lines })
 }
 
-/** Every claim has one address, no two have the same, and each has one row: those that a killed process has left are swept. */
+/**
+ * Every claim has one address, no two have the same, and each has one row: those that a killed
+ * process has left are swept.
+ */
 async function untilSwept(client: Client, count: number): Promise<void> {
   await assertDistinct(client, NAMESPACE, count)
   let rows = 0

@@ -24,7 +24,10 @@ interface Size {
   readonly bits: { readonly ipv4: number; readonly ipv6: number }
 }
 
-/** A pool with more blocks than are written at a time, and one with so few that writers meet all the time, and with hardly more addresses than owners. */
+/**
+ * A pool with more blocks than are written at a time, and one with so few that writers meet all the
+ * time, and with hardly more addresses than owners.
+ */
 const WIDE: Size = { owners: 2500, bits: { ipv4: 14, ipv6: 64 } }
 const TIGHT: Size = { owners: 250, bits: { ipv4: 10, ipv6: 10 } }
 const SMALL: Size = { owners: 60, bits: { ipv4: 8, ipv6: 8 } }

@@ -2,7 +2,10 @@
 export type Told =
   /** It knows all pools and blocks. */
   | { readonly kind: 'ready' }
-  /** An owner has these addresses, in their canonical form, one of each family. `isNew`: it had none before. */
+  /**
+   * An owner has these addresses, in their canonical form, one of each family. `isNew`: it had none
+   * before.
+   */
   | {
       readonly kind: 'has'
       readonly owner: string

@@ -30,7 +30,10 @@ export class WriterProcess {
     this.isReady = this.#until('ready')
   }
 
-  /** Waits until it has done it all. @throws Error if it ends before, other than by {@link kill}; what is thrown at what it tells */
+  /**
+   * Waits until it has done it all. @throws Error if it ends before, other than by {@link kill};
+   * what is thrown at what it tells
+   */
   async obey(order: Order): Promise<void> {
     const done = this.#until('end')
     this.#process.stdin!.write(`${order}\n`)

@@ -1,5 +1,6 @@
-// A process that gives addresses to owners of its own, several at a time, and tells of each when it has them. It knows what it lists and watches,
-// and nothing of other processes. What it has given it finds again after it was killed.
+// A process that gives addresses to owners of its own, several at a time, and tells of each when it
+// has them. It knows what it lists and watches, and nothing of other processes. What it has given
+// it finds again after it was killed.
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { Address } from 'ipam-kit/cidr'

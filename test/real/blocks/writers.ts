@@ -40,7 +40,10 @@ export class Writers {
     await Promise.all(this.#processes.map(({ isReady }) => isReady))
   }
 
-  /** Gives to all, and kills the first process after so many allocations of its own. @returns what was seen, and how long it took */
+  /**
+   * Gives to all, and kills the first process after so many allocations of its own. @returns what
+   * was seen, and how long it took
+   */
   async give(killedAfter: number): Promise<string> {
     const start = performance.now()
     const [first, ...others] = this.#processes

@@ -3,7 +3,10 @@ import { type BuildOptions, build } from 'esbuild'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Where the page finds ipam-kit/cidr: as a module, and as a classic script that sets a global variable. */
+/**
+ * Where the page finds ipam-kit/cidr: as a module, and as a classic script that sets a global
+ * variable.
+ */
 export const MODULE = '/cidr.js'
 export const CLASSIC = '/cidr-classic.js'
 
@@ -19,7 +22,9 @@ export function bundleCidr(format: 'esm' | 'iife'): Promise<Bundle> {
   return bundle({ entryPoints: ['src/cidr/index.ts'], format, ...name })
 }
 
-/** A script of ./page as one file; what it imports from ipam-kit/cidr it gets from {@link MODULE}. */
+/**
+ * A script of ./page as one file; what it imports from ipam-kit/cidr it gets from {@link MODULE}.
+ */
 export function bundlePage(script: string): Promise<Bundle> {
   return bundle({
     entryPoints: [`test/real/browser/page/${script}.ts`],

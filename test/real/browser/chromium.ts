@@ -9,7 +9,8 @@ const PAGE_SECONDS = 120
 const HELP = `no Chromium: none of ${NAMES.join(', ')} is on the PATH. Install one (Debian: apt-get install chromium), or name it in $CHROMIUM`
 
 /**
- * The binary of a Chromium: $CHROMIUM, or the first of the usual names on the PATH. Where there is none, root has Debian's package installed.
+ * The binary of a Chromium: $CHROMIUM, or the first of the usual names on the PATH. Where there is
+ * none, root has Debian's package installed.
  *
  * @throws Error if there is none and none could be installed; it says what to do
  */

@@ -9,7 +9,10 @@ import { scripts, signatures } from './page/calls.js'
 import type { Findings } from './page/write.js'
 import { type PageServer, serve } from './server.js'
 
-/** `ipam-kit/cidr` bundled alone, in a browser, has to answer every call as the sources answer it in Node. */
+/**
+ * `ipam-kit/cidr` bundled alone, in a browser, has to answer every call as the sources answer it in
+ * Node.
+ */
 export const browser: Part = {
   name: 'browser',
   about: 'ipam-kit/cidr, bundled alone, answers in Chromium as it does in Node',
@@ -49,7 +52,10 @@ function checkBundles(module: Bundle, classic: Bundle): string {
   return `${module.code.length} bytes, ${gzipSync(module.code).length} compressed`
 }
 
-/** Each function is called, at least once with arguments that it takes, and no call ends in an error that is not ours. */
+/**
+ * Each function is called, at least once with arguments that it takes, and no call ends in an error
+ * that is not ours.
+ */
 function checkCalls(answers: readonly Answer[]): string {
   const exported = Object.entries(publicNames(cidr)).flatMap(([name, value]) =>
     typeof value === 'function' ? name : [],

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Scripts of this very server, an icon without content, and nothing else: no code from text, no other host. */
+/**
+ * Scripts of this very server, an icon without content, and nothing else: no code from text, no
+ * other host.
+ */
 const POLICY = "default-src 'none'; script-src 'self'; img-src data:"
 
 export interface PageServer {
@@ -11,7 +14,10 @@ export interface PageServer {
   close(): Promise<void>
 }
 
-/** Serves files, by their paths, on a free port of 127.0.0.1: HTML if the path says so, scripts otherwise. */
+/**
+ * Serves files, by their paths, on a free port of 127.0.0.1: HTML if the path says so, scripts
+ * otherwise.
+ */
 export async function serve(files: Readonly<Record<string, string>>): Promise<PageServer> {
   const missing: string[] = []
   const server = createServer((request, response) => {

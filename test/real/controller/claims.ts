@@ -18,7 +18,8 @@ export function pathsOf(namespace: string) {
 }
 
 /**
- * Creates the pools `p0`, `p1` and so on: of 10.0.0.0, 10.1.0.0 and so on, whose second address is the gateway.
+ * Creates the pools `p0`, `p1` and so on: of 10.0.0.0, 10.1.0.0 and so on, whose second address is
+ * the gateway.
  *
  * @returns their uids
  */
@@ -59,7 +60,10 @@ export interface BoundClaims {
   stop(): void
 }
 
-/** Watches the claims of a namespace from now on. @param isWanted whether a claim of this name counts */
+/**
+ * Watches the claims of a namespace from now on. @param isWanted whether a claim of this name
+ * counts
+ */
 export async function watchBound(
   client: Client,
   namespace: string,
@@ -109,7 +113,9 @@ export async function untilCounted(client: Client, namespace: string, seconds: n
   )
 }
 
-/** Asserts that there are so many addresses in a namespace, and that no two of a pool are the same. */
+/**
+ * Asserts that there are so many addresses in a namespace, and that no two of a pool are the same.
+ */
 export async function assertDistinct(client: Client, namespace: string, count: number): Promise<void> {
   const addresses = (await client.list(pathsOf(namespace).addresses)).map(({ spec }) => {
     const { address, poolRef } = spec as { address: string; poolRef: { name: string } }

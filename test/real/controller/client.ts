@@ -4,7 +4,10 @@ import { createInterface } from 'node:readline'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { KubeAccess } from '../servers/kube-api.js'
 
-/** What a client of the tests sends, over connections that it keeps: as little as can be done about a request. */
+/**
+ * What a client of the tests sends, over connections that it keeps: as little as can be done about
+ * a request.
+ */
 export class Client {
   readonly #access: KubeAccess
   readonly #agent: Agent

@@ -21,7 +21,9 @@ export type Definitions = 'upstream' | 'generated'
 /** A control plane with the kinds of Cluster API, and with what the example may do in it. */
 export interface Ground {
   readonly server: RealKubernetes
-  /** Of the service account of the example: with it, a request that its rules do not allow fails. */
+  /**
+   * Of the service account of the example: with it, a request that its rules do not allow fails.
+   */
   readonly kubeconfig: string
 }
 

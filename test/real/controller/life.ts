@@ -25,11 +25,16 @@ const ELECTION = ['--leader-elect', ...Object.entries(LEASE).flatMap(([name, val
 /** A controller that ends more often by itself has a fault. */
 const MAX_RESTARTS = 10
 
-/** What says whose an address is: IPAddress objects, with one process that leads and one that waits, or blocks, with three that all serve. */
+/**
+ * What says whose an address is: IPAddress objects, with one process that leads and one that waits,
+ * or blocks, with three that all serve.
+ */
 export type LedgerKind = 'objects' | 'blocks'
 const PROCESSES = { objects: 2, blocks: 3 } as const
 const BLOCKS = '/apis/ipam-kit.dev/v1alpha1/ipblocks'
-/** A row whose claim is gone is seen twice before it goes, and then its block is empty for a while. */
+/**
+ * A row whose claim is gone is seen twice before it goes, and then its block is empty for a while.
+ */
 const SWEEP_SECONDS = 300
 
 interface Pool {
@@ -99,7 +104,10 @@ export interface Lives {
   readonly kills: number
 }
 
-/** 500 claims over five pools, from the first to the last of them, while the controller is killed over and over. */
+/**
+ * 500 claims over five pools, from the first to the last of them, while the controller is killed
+ * over and over.
+ */
 export async function lives(report: Report, program: string, { definitions, ledger, kills }: Lives): Promise<void> {
   const ground = await startGround(definitions)
   const life = new Life({ ground, program, ledger, kills })
@@ -273,7 +281,9 @@ class Life {
     controller.whenItEndsItself((code) => this.#restart(controller, code))
   }
 
-  /** As a kubelet does: a leader that could not renew its lease in time ends, and is started again. */
+  /**
+   * As a kubelet does: a leader that could not renew its lease in time ends, and is started again.
+   */
   #restart(controller: ControllerProcess, code: number | null): void {
     this.#controllers = this.#controllers.filter((each) => each !== controller)
     this.#lastWords.push(`ended with ${code}: ${controller.lines.slice(-5).join('\n')}`)
@@ -282,7 +292,10 @@ class Life {
     else this.#fault ??= this.#lastWords.join('\n---\n')
   }
 
-  /** With what it has under way. One of the others goes on: mostly the one that waits, but one that has just come can be faster. */
+  /**
+   * With what it has under way. One of the others goes on: mostly the one that waits, but one that
+   * has just come can be faster.
+   */
   async #killLeader(): Promise<void> {
     await this.#until(() => this.#controllers.some(({ leads }) => leads) || undefined, 'no controller leads')
     const leader = this.#controllers.find((each) => each.leads)!
@@ -323,7 +336,8 @@ class Life {
   }
 
   /**
-   * Waits until so many addresses of each pool are given and everything says so, to the last digit: claims, addresses and the counts of the pools.
+   * Waits until so many addresses of each pool are given and everything says so, to the last digit:
+   * claims, addresses and the counts of the pools.
    */
   async #rests(given: readonly number[], waiting: number, scarceSize = SCARCE): Promise<void> {
     let problems: readonly string[] = []

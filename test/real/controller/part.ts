@@ -18,7 +18,10 @@ const LIVES: {
   short: { definitions: ['generated'], kills: 2 },
 }
 
-/** The in-cluster controller of docs/examples, as people run it, with no more rights than its manifest gives it. */
+/**
+ * The in-cluster controller of docs/examples, as people run it, with no more rights than its
+ * manifest gives it.
+ */
 export const controller: Part = {
   name: 'controller',
   about:

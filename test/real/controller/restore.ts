@@ -14,8 +14,9 @@ const ADDRESSES = `/apis/${GROUP}/v1beta2/namespaces/default/ipaddresses`
 const PATIENCE_SECONDS = 60
 
 /**
- * The database goes back to an earlier state, below a controller that runs: what it remembers says that an address is free which is in use
- * again. It has to end, and the one that comes after it has to give it to nobody.
+ * The database goes back to an earlier state, below a controller that runs: what it remembers says
+ * that an address is free which is in use again. It has to end, and the one that comes after it has
+ * to give it to nobody.
  */
 export async function restores(program: string): Promise<string> {
   const ground = await startGround('upstream', { bare: true })
@@ -47,7 +48,8 @@ class World {
     await this.#start()
     const [a, b] = [await this.#bind('a'), await this.#bind('b')]
     const copy = await this.#backUp()
-    // time goes on after the copy: what `a` had is given to another, by a controller that has seen both
+    // time goes on after the copy: what `a` had is given to another, by a controller that has seen
+    // both
     await this.#bind('c')
     await this.#client.send('DELETE', `${CLAIMS}/a`)
     await this.#until('a has gone', async () => (await this.#addresses()).size === 2 || undefined)

@@ -11,7 +11,10 @@ import { ControllerProcess } from './process.js'
 
 /** How often the leader is stopped, and continued when another one leads. */
 const ROUNDS: { readonly [D in Depth]: number } = { full: 30, short: 3 }
-/** How long after another one leads the former leader goes on, in milliseconds: one of these in each round. */
+/**
+ * How long after another one leads the former leader goes on, in milliseconds: one of these in each
+ * round.
+ */
 const LATER_MS = [0, 30, 60, 100, 150, 200, 300, 400]
 const CLAIMS_OF_A_ROUND = 80
 /** The leader is stopped when it has given so many, and one more in each round. */
@@ -27,7 +30,10 @@ const PATIENCE_SECONDS = 120
 const LEASE = { 'lease-duration': paced(6), 'renew-deadline': paced(3), 'retry-period': paced(1) }
 const ELECTION = ['--leader-elect', ...Object.entries(LEASE).flatMap(([name, value]) => [`--${name}`, `${value}`])]
 
-/** A leader is stopped past its lease and goes on while another one leads: no two claims are ever Bound to one address, and in the end each has its own. */
+/**
+ * A leader is stopped past its lease and goes on while another one leads: no two claims are ever
+ * Bound to one address, and in the end each has its own.
+ */
 export async function standsStill(program: string, depth: Depth): Promise<string> {
   const ground = await startGround('generated', { bare: true })
   const rounds = new Rounds(ground, program)
@@ -52,7 +58,10 @@ class Rounds {
   readonly #program: string
   readonly #client: Client
   #controllers: ControllerProcess[] = []
-  /** All that became of claims and addresses since the round began: both have versions of one database. */
+  /**
+   * All that became of claims and addresses since the round began: both have versions of one
+   * database.
+   */
   #told: Told[] = []
   readonly #left = new Set<string>()
   #endWatches: (() => void)[] = []

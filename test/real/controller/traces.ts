@@ -8,7 +8,10 @@ const STARTUP_MS = 5000
 /** A grace period of addresses, in seconds. */
 const GRACE = /^addressReuseGracePeriodSeconds$/
 const WITH_COLLECTOR = 'in-cluster-gc'
-/** The scripts, and how many control planes go through the cases of each side by side: most of the time is waiting. */
+/**
+ * The scripts, and how many control planes go through the cases of each side by side: most of the
+ * time is waiting.
+ */
 const PLANES = { 'in-cluster': 3, [WITH_COLLECTOR]: 1 }
 
 /** Whose definitions, and one of how many cases of a script. */
@@ -76,7 +79,8 @@ export async function replays(report: Report, program: string, depth: Depth): Pr
         const begin = () => startGround(definitions, { bare: name !== WITH_COLLECTOR })
         const grounds: Ground[] = []
         all.push({ name, definitions, grounds, every })
-        // one after the other: a server that comes up takes all that the machine has, and a controller would be slow to come up beside it
+        // one after the other: a server that comes up takes all that the machine has, and a
+        // controller would be slow to come up beside it
         for (let plane = 0; plane < planes; plane++) grounds.push(await begin())
       }
     }
@@ -107,7 +111,10 @@ async function replay(report: Report, program: string, { name, definitions, grou
   })
 }
 
-/** A claim that we serve says whether it has its address, and if not, why; of one that we leave alone nothing is said. */
+/**
+ * A claim that we serve says whether it has its address, and if not, why; of one that we leave
+ * alone nothing is said.
+ */
 function saysWhy(name: string, object: unknown): void {
   const { status, metadata } = object as {
     readonly metadata: { readonly finalizers?: readonly string[] }

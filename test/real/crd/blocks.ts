@@ -21,7 +21,10 @@ const wholeGrid = {
   ipv4: { blockPrefixLength: 22, allocationPrefixLength: 32 },
   ipv6: { blockPrefixLength: 118, allocationPrefixLength: 128 },
 }
-/** The rules of the definitions and the size of a block. Our admission may stand before the objects or not. */
+/**
+ * The rules of the definitions and the size of a block. Our admission may stand before the objects
+ * or not.
+ */
 export async function blockTests(report: Report, server: RealKubernetes): Promise<void> {
   const path = ({ info }: CrdModel<KubeObject>) => `/apis/${API_VERSION}/${info.plural}`
   const create = async (model: CrdModel<KubeObject>, name: string, spec: Fields) => {

@@ -113,8 +113,9 @@ function pathOf(object: KubeObject, apiVersion = object.apiVersion): string {
 }
 
 /**
- * What the two say that the other does not. The server stops at the first keyword that a text breaks, where validate goes on; and of a number
- * beyond its format it says the field at the end of the sentence only.
+ * What the two say that the other does not. The server stops at the first keyword that a text
+ * breaks, where validate goes on; and of a number beyond its format it says the field at the end of
+ * the sentence only.
  */
 function differences(name: string, theirs: Status, object: KubeObject): readonly string[] {
   const causes = theirs.details?.causes ?? [{ field: '?', message: theirs.message }]
@@ -175,7 +176,9 @@ function example(kind: string, name: string): KubeObject {
   return object
 }
 
-/** Every object reads in every version as it converts, and is the same once it was written there. */
+/**
+ * Every object reads in every version as it converts, and is the same once it was written there.
+ */
 async function converts(server: RealKubernetes, reviews: ReviewServer): Promise<string> {
   for (const object of rightObjects) {
     const model = modelOf(object)
@@ -204,7 +207,10 @@ async function converts(server: RealKubernetes, reviews: ReviewServer): Promise<
   return `${reviews.answered['/convert'] ?? 0} reviews`
 }
 
-/** Without what the server notes of each write, and without `null`, which it keeps from a webhook and drops from a client. */
+/**
+ * Without what the server notes of each write, and without `null`, which it keeps from a webhook
+ * and drops from a client.
+ */
 function withoutBook(object: KubeObject): unknown {
   const {
     resourceVersion: _,

@@ -1,4 +1,5 @@
-// The demo as it is, with the clients of stores from where the tests have them; and as if one of them were not installed, in DEMO_WITHOUT.
+// The demo as it is, with the clients of stores from where the tests have them; and as if one of
+// them were not installed, in DEMO_WITHOUT.
 import { runDemo } from '../../../docs/examples/demo/run.js'
 import type { Load } from '../../../docs/examples/open-store.js'
 import { importClient } from '../servers/install.js'

@@ -136,7 +136,10 @@ async function check(report: Report, ground: Ground): Promise<void> {
   await checkBlocks(report, ground)
 }
 
-/** Three writers at once: what the demo itself checks, and that nothing is left to do for the next run. */
+/**
+ * Three writers at once: what the demo itself checks, and that nothing is left to do for the next
+ * run.
+ */
 async function checkBlocks(report: Report, ground: Ground): Promise<void> {
   await report.test(`${nameOf(ground)}: three writers at once, and the second run has nothing to do`, async () => {
     const first = await blocksOf(ground)

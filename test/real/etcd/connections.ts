@@ -84,7 +84,8 @@ export async function connections({ report, server, proxy, behindUrl }: Setup): 
     assert.ok(proxy.connections >= start + 4, `${proxy.connections} connections`)
     for (const events of watches) await events.return?.()
     await Promise.all(waiting)
-    // fetch of Node opens an idle connection for each that ends early, and leaves it alone for four seconds
+    // fetch of Node opens an idle connection for each that ends early, and leaves it alone for four
+    // seconds
     for (let tries = 0; proxy.connections > start + 1 && tries < 100; tries++) await pause(100)
     assert.ok(proxy.connections <= start + 1, `${proxy.connections} connections, and ${start} before`)
     return undefined

@@ -6,7 +6,9 @@ import { paced, pause, slowness } from '../pace.js'
 import { outline, pool, pools, versionOf } from '../pools.js'
 import { type Setup, storeAt } from './part.js'
 
-/** How many times as fast the time passes in which a watch looks whether it has missed something. */
+/**
+ * How many times as fast the time passes in which a watch looks whether it has missed something.
+ */
 const HASTE = 20 / slowness
 const hasty = (ms: number) => sleep(ms / HASTE)
 

@@ -8,7 +8,10 @@ const ELECTION = ['--leader-elect', ...Object.entries(LEASE).flatMap(([name, val
 /** A controller that ends more often by itself has a fault. */
 const MAX_RESTARTS = 10
 
-/** Two processes of the example, one of which leads. As a kubelet does, what has ended is started again. */
+/**
+ * Two processes of the example, one of which leads. As a kubelet does, what has ended is started
+ * again.
+ */
 export class Controllers {
   readonly #start: () => ControllerProcess
   #running: ControllerProcess[] = []

@@ -8,7 +8,10 @@ import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 const EXAMPLE = exampleNamed('floating-ip-controller', 'ipam-kit-floating-ip')
 export const MAIN = EXAMPLE.main
 
-/** A control plane with the kinds of Cluster API and of OpenStack, and with what the example may do in it. */
+/**
+ * A control plane with the kinds of Cluster API and of OpenStack, and with what the example may do
+ * in it.
+ */
 export interface Ground {
   readonly server: RealKubernetes
   readonly kubeconfig: string

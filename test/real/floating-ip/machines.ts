@@ -9,7 +9,10 @@ import {
 import type { Client } from '../controller/client.js'
 import type { FaultyCloud } from './cloud.js'
 
-/** The controller of machines: it creates instances for servers that have their address, and deletes them. */
+/**
+ * The controller of machines: it creates instances for servers that have their address, and deletes
+ * them.
+ */
 export class Machines {
   readonly #client: Client
   readonly #cloud: FaultyCloud

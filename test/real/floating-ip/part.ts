@@ -17,11 +17,17 @@ import { conditionOf, Machines } from './machines.js'
 
 interface Size {
   readonly servers: number
-  /** Controllers are killed in the midst of each, while machines are made and while they are deleted. */
+  /**
+   * Controllers are killed in the midst of each, while machines are made and while they are
+   * deleted.
+   */
   readonly waves: number
   /** Which part of a wave is served when they are killed. */
   readonly killAt: number
-  /** Machines are deleted when this part of them has floating IPs: others have not got theirs by then. */
+  /**
+   * Machines are deleted when this part of them has floating IPs: others have not got theirs by
+   * then.
+   */
   readonly ready: number
   /** Whether the pools are deleted with their machines, and not after them. */
   readonly endsAtOnce: boolean
@@ -45,7 +51,10 @@ const IPAM = `/apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/${NAMESPACE}`
 const [SERVERS, POOLS] = [`${INFRA}/openstackservers`, `${INFRA}/openstackfloatingippools`]
 const [CLAIMS, ADDRESSES] = [`${IPAM}/ipaddressclaims`, `${IPAM}/ipaddresses`]
 
-/** The example controller of floating IPs, with no more rights than its manifest gives it, on a cloud that fails. */
+/**
+ * The example controller of floating IPs, with no more rights than its manifest gives it, on a
+ * cloud that fails.
+ */
 export const floatingIP: Part = {
   name: 'floating-ip',
   about: 'machines get floating IPs and give them back while controllers are killed and the cloud fails',

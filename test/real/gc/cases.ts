@@ -7,8 +7,8 @@ import type { RealKubernetes } from '../servers/kubernetes.js'
 import type { Pair } from './pair.js'
 import { type Act, FOREIGN, isSame, kinds, type Made, type Owned, partOf } from './side.js'
 
-// Where the planner differs from the collector of Kubernetes on purpose (docs/reference/deviations.md has the reasons), and what random graphs
-// leave out.
+// Where the planner differs from the collector of Kubernetes on purpose
+// (docs/reference/deviations.md has the reasons), and what random graphs leave out.
 
 const [ZONE, BOX, ITEM] = kinds
 /** As long as the collector of a server without work takes, many times over. */
@@ -19,7 +19,10 @@ interface Case {
   readonly name: string
   readonly acts: readonly Act[]
   readonly ours: State
-  /** What is left there; more than one where it depends on who comes first. Left out: the same as here. */
+  /**
+   * What is left there; more than one where it depends on who comes first. Left out: the same as
+   * here.
+   */
   readonly theirs?: readonly State[]
 }
 
@@ -27,7 +30,10 @@ type State = Readonly<Record<string, string>>
 
 let ids = 900_000
 
-/** The words of one case: its objects have short names, and states show their names for their numbers. */
+/**
+ * The words of one case: its objects have short names, and states show their names for their
+ * numbers.
+ */
 class Words {
   readonly names = new Map<number, string>()
   readonly #prefix: string
@@ -192,7 +198,9 @@ function free(made: Made): Act {
   return { do: 'free', made }
 }
 
-/** All of them at once, one step of each after the other, with time for the collectors in between. */
+/**
+ * All of them at once, one step of each after the other, with time for the collectors in between.
+ */
 export async function namedCases(report: Report, server: RealKubernetes, pair: Pair): Promise<void> {
   const all = [...differences, ...likenesses].map((build, index) => {
     const prefix = `d${index + 10}`

@@ -7,8 +7,9 @@ const OTHER_VERSION = 'gc.example.com/v1beta1'
 /**
  * A small graph of objects and what people do to it, one step after the other, drawn from a seed.
  *
- * Left out is what the collector of Kubernetes decides by who comes first, so that its own end is not always the same: an object of several owners
- * that is held by others, one that does not hold up an owner which is, and rings. So are the differences that are meant. Rings and differences
+ * Left out is what the collector of Kubernetes decides by who comes first, so that its own end is
+ * not always the same: an object of several owners that is held by others, one that does not hold
+ * up an owner which is, and rings. So are the differences that are meant. Rings and differences
  * have cases of their own.
  */
 export class Graph {

@@ -3,7 +3,8 @@ import type { KindInfo, KubeObject, ObjectRef, OwnerReference } from '../../../s
 import { describe, type Result } from '../../../src/errors/index.js'
 import type { Propagation, Store } from '../../../src/store/index.js'
 
-// Objects for the collectors, and one of the two places where they are collected: each has uids of its own for the same objects.
+// Objects for the collectors, and one of the two places where they are collected: each has uids of
+// its own for the same objects.
 
 export const FOREIGN = 'example.com/held'
 
@@ -25,7 +26,9 @@ export interface Made {
   readonly namespace: string | undefined
 }
 
-/** A reference to an owner: under another name, kind or version than its own, where that is given. */
+/**
+ * A reference to an owner: under another name, kind or version than its own, where that is given.
+ */
 export interface Owned {
   /** None: an owner that never existed. */
   readonly owner: Made | undefined
@@ -126,7 +129,10 @@ export function placeOf({
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** `(3) <- 1! 2, example.com/held`: object 3, which is being deleted and held by that, with owner 1, whom it holds up, and 2. */
+/**
+ * `(3) <- 1! 2, example.com/held`: object 3, which is being deleted and held by that, with owner 1,
+ * whom it holds up, and 2.
+ */
 function shown({ metadata }: KubeObject, ids: ReadonlyMap<string | undefined, number>): string {
   const { uid, deletionTimestamp, ownerReferences = [], finalizers = [] } = metadata
   const id = ids.get(uid) ?? '?'

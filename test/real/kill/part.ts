@@ -24,7 +24,10 @@ import { type Engine, openStore } from './open.js'
 import { type Expected, lostIn, type Told, takeIn } from './told.js'
 
 const ROUNDS = { full: 200, short: 16 }
-/** After how many lines at most a process is killed, and how long after the last of them at most: somewhere on the way of a write. */
+/**
+ * After how many lines at most a process is killed, and how long after the last of them at most:
+ * somewhere on the way of a write.
+ */
 const MAX_LINES = 40
 const MAX_DELAY_MS = 4
 const RECONNECT_MS = paced(20_000)
@@ -40,7 +43,10 @@ interface Ground {
   stop(): Promise<void>
 }
 
-/** A process is killed in the midst of its work, over and over; what it was told is done has to be there. */
+/**
+ * A process is killed in the midst of its work, over and over; what it was told is done has to be
+ * there.
+ */
 export const kill: Part = {
   name: 'kill',
   about: 'kill -9 of a process in mid-run, and of its server, loses no acknowledged write, and the next run ends right',
@@ -203,7 +209,10 @@ class Victim {
     })
   }
 
-  /** Lets it work until it has told so many lines and a little longer, kills it, and gives what it has told. */
+  /**
+   * Lets it work until it has told so many lines and a little longer, kills it, and gives what it
+   * has told.
+   */
   async workAndDie({ lines, delayMs, before }: Death): Promise<readonly Told[]> {
     const heard = new Promise<void>((resolve, reject) => {
       let left = lines

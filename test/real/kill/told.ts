@@ -15,10 +15,14 @@ export type Told =
 /** What must be stored, by object: uid and version. */
 export type Expected = Map<string, string>
 
-/** Takes in what was answered. @returns the objects of which it is not known whether a write was done */
+/**
+ * Takes in what was answered. @returns the objects of which it is not known whether a write was
+ * done
+ */
 export function takeIn(lines: readonly Told[], expected: Expected): Set<string> {
   const underWay = new Set<string>()
-  // what a later write that surely failed tells nothing about: only one that was answered settles it
+  // what a later write that surely failed tells nothing about: only one that was answered settles
+  // it
   const unknown = new Set<string>()
   for (const line of lines) {
     if (line.kind === 'ready') continue
@@ -38,7 +42,9 @@ export function takeIn(lines: readonly Told[], expected: Expected): Set<string> 
   return new Set([...underWay, ...unknown])
 }
 
-/** Every write that was answered has to be there, and no other, but for those that were under way. */
+/**
+ * Every write that was answered has to be there, and no other, but for those that were under way.
+ */
 export function lostIn(expected: Expected, stored: Expected, open: ReadonlySet<string>): string[] {
   const lost: string[] = []
   for (const object of new Set([...expected.keys(), ...stored.keys()])) {

@@ -1,5 +1,5 @@
-// A process that is killed while it works: people come and go, the in-cluster provider serves them, and every write is told to the parent
-// before it is tried and again when it is answered.
+// A process that is killed while it works: people come and go, the in-cluster provider serves them,
+// and every write is told to the parent before it is tried and again when it is answered.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { formatRef, type KubeObject, type ObjectRef, refOf } from 'ipam-kit/crd/meta'

@@ -25,7 +25,10 @@ export interface Bench {
 
 const GROUP = 'conformance.ipam-kit.dev'
 const NAMESPACE = 'behaviour'
-/** Within this time a client that has nothing else to do has noticed that a connection of its own was cut. */
+/**
+ * Within this time a client that has nothing else to do has noticed that a connection of its own
+ * was cut.
+ */
 const NOTICED_MS = 50
 
 /** What the contract leaves to the store of an API server, and what it depends on in one. */
@@ -276,8 +279,8 @@ async function checkTimeOut({ hasty, direct, proxy }: Bench): Promise<void> {
 }
 
 /**
- * Each writer is alone with its object: whoever is told of a conflict has lost against itself. That may only be against the write before, which came when its
- * connection had been cut already.
+ * Each writer is alone with its object: whoever is told of a conflict has lost against itself. That
+ * may only be against the write before, which came when its connection had been cut already.
  */
 async function checkCuts({ client, direct, proxy }: Bench): Promise<void> {
   const options = { sleep, kinds: conformanceKinds }
@@ -323,7 +326,10 @@ async function checkCuts({ client, direct, proxy }: Bench): Promise<void> {
   )
 }
 
-/** Of config maps the server takes an update without a version for one that does not mind what is there. */
+/**
+ * Of config maps the server takes an update without a version for one that does not mind what is
+ * there.
+ */
 async function checkGuards(client: KubernetesClient): Promise<void> {
   const store = kubernetesStore(client, { sleep })
   const place = { apiVersion: 'v1', kind: 'ConfigMap', namespace: NAMESPACE, name: 'guards' }

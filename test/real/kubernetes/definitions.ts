@@ -1,7 +1,10 @@
 import type { KindInfo } from '../../../src/crd/meta/object.js'
 import { groupOf } from '../../../src/crd/meta/object.js'
 
-/** A definition for a kind that keeps whatever is written: in two versions, of which the first is stored. */
+/**
+ * A definition for a kind that keeps whatever is written: in two versions, of which the first is
+ * stored.
+ */
 export function definitionOf({
   apiVersion,
   kind,

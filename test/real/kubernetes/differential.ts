@@ -6,7 +6,8 @@ import { conformanceKinds, Dice } from '../../../src/testing/index.js'
 import { nextStep, type Seen, type Side, type Step } from './random-steps.js'
 
 /**
- * Does the same, at random, on the store in memory and on the one that is the judge, and compares every answer.
+ * Does the same, at random, on the store in memory and on the one that is the judge, and compares
+ * every answer.
  *
  * @returns how many operations succeeded
  */
@@ -93,7 +94,10 @@ function show(answer: Answer): string {
   return JSON.stringify(answer.ok ? comparable(answer.value) : answer.failure)
 }
 
-/** An object without what is another one in each store, or all of a list. The version that it is in is a matter of capabilities. */
+/**
+ * An object without what is another one in each store, or all of a list. The version that it is in
+ * is a matter of capabilities.
+ */
 function comparable(answer: KubeObject | ObjectList): unknown {
   if ('items' in answer) return (answer as ObjectList).items.map(comparable)
   const { metadata, apiVersion: _0, ...rest } = answer as KubeObject & { metadata: Record<string, unknown> }

@@ -102,7 +102,9 @@ const SIZES: { readonly [D in Depth]: Size } = {
   short: { seeds: [1, 2], steps: 150 },
 }
 
-/** What cases do not ask: the same operations, at random, on the store in memory and on the server. */
+/**
+ * What cases do not ask: the same operations, at random, on the store in memory and on the server.
+ */
 async function differences(report: Report, { open, server }: Setup, { seeds, steps }: Size): Promise<void> {
   for (const seed of seeds) {
     await report.test(`memory and the server answer alike (seed ${seed})`, async () => {

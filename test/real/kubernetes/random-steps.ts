@@ -51,7 +51,8 @@ export function nextStep(dice: Dice, scene: Scene): Step {
   const hasStatus = kindOf(pair?.ours ?? ref).statusSubresource
   const options: WriteOptions = hasStatus && dice.chance(0.2) ? { subresource: 'status' } : {}
   const known = pair === undefined ? ref : { ...refOf(pair.ours), apiVersion: apiVersionOf(dice, kindOf(pair.ours)) }
-  // in which version something was written the server notes as well, also if that changes nothing else
+  // in which version something was written the server notes as well, also if that changes nothing
+  // else
   const written = { ...ref, apiVersion: kind.apiVersion }
   const patched = { ...known, apiVersion: kind.apiVersion }
   switch (
@@ -114,7 +115,10 @@ function update(dice: Dice, { owner }: Scene, pair: Seen, options: WriteOptions)
   return { shown, run: (store, side) => store.update(made(pair[side]) as KubeObject, options) }
 }
 
-/** What is written into metadata and is not the caller's to say. Of another deletionTimestamp the server notes who wrote it, and drops it. */
+/**
+ * What is written into metadata and is not the caller's to say. Of another deletionTimestamp the
+ * server notes who wrote it, and drops it.
+ */
 const OF_THE_SERVER: readonly object[] = [
   { uid: 'other' },
   { uid: '' },
@@ -334,7 +338,10 @@ const BELOW_METADATA = [
 ]
 const ROOTS = ['', '/', '/metadata', '/spec', '/status', '/kind', '/apiVersion']
 
-/** What is written to metadata may not be what it should be, and neither may `spec` become anything but an object: that is the schema's. */
+/**
+ * What is written to metadata may not be what it should be, and neither may `spec` become anything
+ * but an object: that is the schema's.
+ */
 function randomOperation(dice: Dice, { subresource }: WriteOptions): JsonPatchOperation {
   if (dice.chance(0.1)) return { op: dice.pick(['add', 'replace']), path: '/spec', value: randomFields(dice) }
   // with a status the server still looks whether all of it can be read

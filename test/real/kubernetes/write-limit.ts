@@ -17,7 +17,10 @@ const SLOW_MS = 3000 * LIMIT_SECONDS
 /** Until it must have been done, if it ever is. */
 const REST_MS = 1500 * LIMIT_SECONDS
 
-/** Of two writes that a webhook takes its time over, the one with a limit is given up and never done; the other one is done. */
+/**
+ * Of two writes that a webhook takes its time over, the one with a limit is given up and never
+ * done; the other one is done.
+ */
 export async function checkWriteLimit(
   server: RealKubernetes,
   client: KubernetesClient,

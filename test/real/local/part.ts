@@ -9,7 +9,10 @@ import type { Part } from '../report.js'
 
 const options = { now: Date.now, uid: randomUUID, kinds: conformanceKinds, sleep }
 
-/** The stores that need no server and no client beyond what the tests have anyway: for the table of all. */
+/**
+ * The stores that need no server and no client beyond what the tests have anyway: for the table of
+ * all.
+ */
 export const local: Part = {
   name: 'local',
   about: 'the store in memory and the one over PGlite keep the contract',

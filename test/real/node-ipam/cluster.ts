@@ -23,7 +23,10 @@ interface CoreEvent extends KubeObject {
   readonly involvedObject: { readonly name: string }
 }
 
-/** What people do to Nodes and ClusterCIDRs of an API server, and what they see of them. Nodes are bare objects, without a kubelet. */
+/**
+ * What people do to Nodes and ClusterCIDRs of an API server, and what they see of them. Nodes are
+ * bare objects, without a kubelet.
+ */
 export class Cluster {
   readonly client: Client
 

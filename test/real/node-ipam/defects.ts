@@ -76,7 +76,10 @@ class Scene extends Cluster {
   }
 }
 
-/** Each defect of node-ipam-controller by its number, on an API server with upstream's definition: here it does not happen. */
+/**
+ * Each defect of node-ipam-controller by its number, on an API server with upstream's definition:
+ * here it does not happen.
+ */
 export async function defects(report: Report, program: string): Promise<void> {
   const crds = readdirSync(UPSTREAM).flatMap((name) => manifestsIn(readFileSync(join(UPSTREAM, name), 'utf8')))
   const server = await startKubernetes({ crds, bare: true })

@@ -11,12 +11,18 @@ import { start } from '../servers/processes.js'
 import { Cluster } from './cluster.js'
 import { EXAMPLE } from './traces.js'
 
-/** How long a deletion and a Node that is made with subnets have to reach a component, in milliseconds: they are read from a watch, and what comes next must not overtake them. */
+/**
+ * How long a deletion and a Node that is made with subnets have to reach a component, in
+ * milliseconds: they are read from a watch, and what comes next must not overtake them.
+ */
 const NOTICE_MS = 300
 /** How many Nodes are made at once. */
 const AT_ONCE = 20
 
-/** Flags of kube-controller-manager, and what is done with them: `+` makes a Node and waits for its subnets, `-` deletes one, `=` makes one that has subnets. */
+/**
+ * Flags of kube-controller-manager, and what is done with them: `+` makes a Node and waits for its
+ * subnets, `-` deletes one, `=` makes one that has subnets.
+ */
 interface Comparison {
   readonly flags: string
   readonly steps: string
@@ -44,7 +50,10 @@ interface Component {
 /** What starts a component with flags of kube-controller-manager. */
 type Start = (flags: readonly string[]) => Promise<Component>
 
-/** The example controller and kube-controller-manager do the same work on one API server, one after the other. */
+/**
+ * The example controller and kube-controller-manager do the same work on one API server, one after
+ * the other.
+ */
 export async function manager(report: Report, program: string): Promise<void> {
   const server = await startKubernetes({ crds: [crdManifest(ClusterCIDR)], bare: true })
   const cluster = new Cluster(server)
@@ -71,7 +80,10 @@ export async function manager(report: Report, program: string): Promise<void> {
   }
 }
 
-/** kube-controller-manager with this one loop. It says nothing about itself: it is there when Nodes get subnets. */
+/**
+ * kube-controller-manager with this one loop. It says nothing about itself: it is there when Nodes
+ * get subnets.
+ */
 async function startOfManager(server: RealKubernetes): Promise<Start> {
   const command = await kubeBinary('kube-controller-manager')
   const common = ['--controllers=node-ipam-controller', '--allocate-node-cidrs', '--leader-elect=false']

@@ -10,7 +10,9 @@ import { startKubernetes } from '../servers/kubernetes.js'
 import { Cluster } from './cluster.js'
 import { EXAMPLE } from './traces.js'
 
-/** How many Nodes join, half of them while one process works, and how often one of two is killed. */
+/**
+ * How many Nodes join, half of them while one process works, and how often one of two is killed.
+ */
 const DEPTHS: { readonly [D in Depth]: { readonly nodes: number; readonly kills: number } } = {
   full: { nodes: 1000, kills: 10 },
   short: { nodes: 200, kills: 2 },
@@ -23,7 +25,10 @@ const SPECS: readonly ClusterCIDRSpec[] = [
   { ipv4: '172.16.0.0/12', ipv6: 'fd00:3::/108', perNodeHostBits: 8 },
 ]
 
-/** Bare Nodes join a cluster with three ranges, while one process works, and while one of two is killed again and again. */
+/**
+ * Bare Nodes join a cluster with three ranges, while one process works, and while one of two is
+ * killed again and again.
+ */
 export async function manyNodes(report: Report, program: string, depth: Depth): Promise<void> {
   const { nodes, kills } = DEPTHS[depth]
   const crds = [ClusterCIDR, SubnetReservations].map((model) => crdManifest(model))

@@ -8,7 +8,10 @@ import { requests } from './requests.js'
 import { services } from './services.js'
 import { EXAMPLE, replays } from './traces.js'
 
-/** The node IPAM controller of docs/examples, as people run it, with no more rights than its manifest gives it. */
+/**
+ * The node IPAM controller of docs/examples, as people run it, with no more rights than its
+ * manifest gives it.
+ */
 export const nodeIPAMPart: Part = {
   name: 'node-ipam',
   about:

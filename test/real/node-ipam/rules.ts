@@ -1,7 +1,10 @@
 import type { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import type { Case, Difference, Rule, Script } from '../traces.js'
 
-/** Where the example differs from what was recorded, by the headings of docs/reference/deviations.md. */
+/**
+ * Where the example differs from what was recorded, by the headings of
+ * docs/reference/deviations.md.
+ */
 export function rulesFor({ flags = '' }: Script): readonly Rule[] {
   return [
     {
@@ -116,7 +119,9 @@ function changesRange({ steps }: Case): boolean {
   })
 }
 
-/** How many subnets each range of the flags of kube-controller-manager has, as base-2 logarithms. */
+/**
+ * How many subnets each range of the flags of kube-controller-manager has, as base-2 logarithms.
+ */
 function capacitiesOf(flags: string): ReadonlySet<number> {
   const sizeOf = (name: string) => Number(new RegExp(`--${name}=(\\d+)`).exec(flags)?.[1])
   const [, cidrs = ''] = /--cluster-cidr=(\S+)/.exec(flags) ?? []

@@ -26,8 +26,9 @@ const PATHS = {
 }
 
 /**
- * `serviceIPs` beside the allocator of kube-apiserver, while Services and ServiceCIDRs come and go. There is no kube-controller-manager: the finalizer, the condition and the
- * end of the second ServiceCIDR are the planner's.
+ * `serviceIPs` beside the allocator of kube-apiserver, while Services and ServiceCIDRs come and go.
+ * There is no kube-controller-manager: the finalizer, the condition and the end of the second
+ * ServiceCIDR are the planner's.
  */
 export async function services(report: Report, depth: Depth): Promise<void> {
   const server = await startKubernetes({ bare: true })
@@ -65,7 +66,10 @@ export async function services(report: Report, depth: Depth): Promise<void> {
   }
 }
 
-/** Half of the Services are made before there is a second ServiceCIDR. It gets some, and goes while others come. */
+/**
+ * Half of the Services are made before there is a second ServiceCIDR. It gets some, and goes while
+ * others come.
+ */
 async function comeAndGo(client: Client, explain: () => string): Promise<void> {
   const make = (name: string, spec: object = {}) =>
     client.send('POST', PATHS.services, {

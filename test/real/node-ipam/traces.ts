@@ -18,7 +18,10 @@ const EVERY: { readonly [D in Depth]: number } = { full: 1, short: 8 }
 const STARTUP_MS = 2000
 /** Recorded were waits of up to 34 s, until a Node was tried again. Here it is woken. */
 const LONGEST_WAIT_MS = 1000
-/** Messages, and what kube-apiserver itself says of its own Service now and then when it has just started. */
+/**
+ * Messages, and what kube-apiserver itself says of its own Service now and then when it has just
+ * started.
+ */
 const IGNORED = String.raw`\.message$|^\.Event/Service/kubernetes/`
 
 /** A control plane without controllers, with what the example may do in it. */
@@ -59,7 +62,10 @@ class Grounds {
   }
 }
 
-/** The example goes through what was done to kube-controller-manager and node-ipam-controller, and leaves what those have left. */
+/**
+ * The example goes through what was done to kube-controller-manager and node-ipam-controller, and
+ * leaves what those have left.
+ */
 export async function replays(report: Report, program: string, depth: Depth): Promise<void> {
   const grounds = new Grounds()
   try {

@@ -1,6 +1,8 @@
 import type { NamingClient, PostgresClient } from 'ipam-kit/store/postgres'
 
-/** What the tests use of pg. That the store fits its types is for the compiler to say, in types/. */
+/**
+ * What the tests use of pg. That the store fits its types is for the compiler to say, in types/.
+ */
 export interface Pg {
   readonly default: {
     readonly Pool: new (options: PgOptions & { max: number }) => PgPool

@@ -97,7 +97,10 @@ async function dieWaiting(connections: Connections): Promise<undefined> {
   return undefined
 }
 
-/** The server goes on with a statement whose client does not wait any more, as after the `query_timeout` of pg or a cut cable. */
+/**
+ * The server goes on with a statement whose client does not wait any more, as after the
+ * `query_timeout` of pg or a cut cable.
+ */
 async function doneLate(connections: Connections): Promise<undefined> {
   const patient = connections.pool(2)
   const impatient: PostgresClient = {

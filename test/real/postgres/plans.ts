@@ -11,7 +11,10 @@ const DOCUMENTS = 40
 /** A plan is kept from the sixth call of a statement on. */
 const CALLS = 10
 
-/** Plans are made when the tables are nearly empty, and kept until they are analyzed, however large they are by then. */
+/**
+ * Plans are made when the tables are nearly empty, and kept until they are analyzed, however large
+ * they are by then.
+ */
 export async function plans(report: Report, connect: Connect): Promise<void> {
   await report.test('no statement reads a whole table, with the plan that is made when it is nearly empty', () =>
     connect(everyPlan),
@@ -55,7 +58,8 @@ async function looked(client: {
   const prepared = (await client.query(
     `select name, statement, cardinality(parameter_types) as count from pg_prepared_statements where statement like '%${SCHEMA}%'`,
   )) as { readonly rows: readonly { readonly name: string; readonly statement: string; readonly count: number }[] }
-  // 3 writes, one reading, the head; and for a kind, with a namespace and without: 4 lists and 2 looks at the changes
+  // 3 writes, one reading, the head; and for a kind, with a namespace and without: 4 lists and 2
+  // looks at the changes
   assert.equal(prepared.rows.length, 17)
   await client.query('set plan_cache_mode = force_generic_plan')
   for (const { name, statement, count } of prepared.rows) {

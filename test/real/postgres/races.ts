@@ -103,7 +103,9 @@ async function writeOnce(
   return { revision: commit.revision, change: JSON.stringify([before?.text ?? null, after ?? null]) }
 }
 
-/** Follows from the first change on, as fast as it can, in parts that are smaller than what comes. */
+/**
+ * Follows from the first change on, as fast as it can, in parts that are smaller than what comes.
+ */
 async function watch(engine: SqlEngine, isOver: () => boolean): Promise<[string, string][]> {
   const seen: [string, string][] = []
   for (let after = '0'; ; ) {

@@ -142,7 +142,8 @@ export async function history({ report, clients }: Setup): Promise<void> {
     const part = await engine.scan(scope, { limit: 90 })
     assert.ok(part.hasMore && part.documents.length < 90, 'the scripts give all at once')
     let isOver = false
-    // the first is written before the last, and both count: at no moment is the last ahead, or the first ahead by more than one
+    // the first is written before the last, and both count: at no moment is the last ahead, or the
+    // first ahead by more than one
     const writing = (async () => {
       for (let count = 0; !isOver; count++) {
         await write('a', `${count}`)

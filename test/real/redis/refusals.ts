@@ -105,7 +105,10 @@ export async function refusals(setup: Setup): Promise<void> {
   clients.close()
 }
 
-/** Redis refuses writes once a save in the background has failed: there is a folder where the file is to be. */
+/**
+ * Redis refuses writes once a save in the background has failed: there is a folder where the file
+ * is to be.
+ */
 async function failToSave({ folder, clients }: Setup): Promise<void> {
   rmSync(join(folder, 'dump.rdb'), { force: true })
   mkdirSync(join(folder, 'dump.rdb'))
@@ -157,7 +160,10 @@ async function keysOfOthers({ report, clients }: Setup): Promise<void> {
   }
 }
 
-/** A user that may not do all that a write needs: a script would stop where it may not go on, with what it has written by then. */
+/**
+ * A user that may not do all that a write needs: a script would stop where it may not go on, with
+ * what it has written by then.
+ */
 async function rights({ report, clients }: Setup): Promise<void> {
   const admin = await clients.ioredis()
   for (const command of ['hset', 'hincrby', 'xadd', 'hdel', 'zadd', 'zrem', 'rpush', 'lpop', 'xtrim', 'set']) {

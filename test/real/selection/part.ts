@@ -24,7 +24,9 @@ interface Size {
    * of the process itself is a part of both.
    */
   readonly memoryRatio: number
-  /** Peak of a paged list, at most, as a part of the peak of one request. Not held with few Pods. */
+  /**
+   * Peak of a paged list, at most, as a part of the peak of one request. Not held with few Pods.
+   */
   readonly peakRatio: number | undefined
 }
 

@@ -6,7 +6,8 @@ const SECONDS = 600
 const POLICY = '/usr/sbin/policy-rc.d'
 
 /**
- * Has root install packages of Debian, without what they recommend and without any service of them being started.
+ * Has root install packages of Debian, without what they recommend and without any service of them
+ * being started.
  *
  * @param what what they are for, as in "no PostgreSQL here"
  * @throws Error if that can not be done; it says what to install
@@ -32,7 +33,10 @@ export async function aptInstall(what: string, packages: readonly string[]): Pro
   }
 }
 
-/** While packages are installed, their services are not started: Debian asks this script, if there is one. @returns ends that */
+/**
+ * While packages are installed, their services are not started: Debian asks this script, if there
+ * is one. @returns ends that
+ */
 function forbidServices(): () => void {
   if (existsSync(POLICY)) return () => {}
   writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })

@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atExit } from './at-exit.js'
 
-/** A folder outside the repository for what takes long to make: $IPAM_KIT_CACHE, or ipam-kit in the user's cache. It is made if missing. */
+/**
+ * A folder outside the repository for what takes long to make: $IPAM_KIT_CACHE, or ipam-kit in the
+ * user's cache. It is made if missing.
+ */
 export function cacheFolder(...path: readonly string[]): string {
   const { IPAM_KIT_CACHE: own, XDG_CACHE_HOME: xdg } = process.env
   const base = own ? own : join(xdg ? xdg : join(homedir(), '.cache'), 'ipam-kit')
@@ -22,7 +25,10 @@ export function keyOf(...texts: readonly string[]): string {
 }
 
 const BEAT_SECONDS = 5
-/** A holder that this process cannot see, such as one in another container, is dead when it has not touched its lock for so long. */
+/**
+ * A holder that this process cannot see, such as one in another container, is dead when it has not
+ * touched its lock for so long.
+ */
 const STALE_SECONDS = 60
 
 /** What stands in a lock file. */
@@ -30,15 +36,18 @@ interface Holder {
   /** Where its process id counts. */
   readonly place: string
   readonly pid: number
-  /** When the process started, as the kernel counts it: another process may get the same id later. */
+  /**
+   * When the process started, as the kernel counts it: another process may get the same id later.
+   */
   readonly started: string
   readonly work: string
   readonly since: string
 }
 
 /**
- * Does `work` while holding a lock file, one process after the other. A lock whose holder has died is taken over; in the moment of that two
- * processes may both believe to have it, so what they do has to end in one rename.
+ * Does `work` while holding a lock file, one process after the other. A lock whose holder has died
+ * is taken over; in the moment of that two processes may both believe to have it, so what they do
+ * has to end in one rename.
  *
  * @param what what the holder does, as others that wait for it are told: `builds etcd`
  */
@@ -108,7 +117,10 @@ function touch(file: string): void {
   }
 }
 
-/** A holder that can be seen is asked for, whatever the age of its lock: it may have stood still for a while. */
+/**
+ * A holder that can be seen is asked for, whatever the age of its lock: it may have stood still for
+ * a while.
+ */
 function isDead(holder: Holder | undefined, file: string): boolean {
   if (holder?.place === PLACE && CAN_SEE) return startOf(holder.pid) !== holder.started
   try {
@@ -137,7 +149,10 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** The machine, and within it the namespace of process ids: containers may share a host name and a cache. */
+/**
+ * The machine, and within it the namespace of process ids: containers may share a host name and a
+ * cache.
+ */
 const NAMESPACE = pidNamespace()
 const PLACE = `${hostname()} ${NAMESPACE}`
 const CAN_SEE = NAMESPACE !== ''

@@ -15,7 +15,10 @@ export interface Subject {
   readonly organization?: string
 }
 
-/** A certificate authority that exists for a test run. What it issues for a server is for localhost and 127.0.0.1. */
+/**
+ * A certificate authority that exists for a test run. What it issues for a server is for localhost
+ * and 127.0.0.1.
+ */
 export function createAuthority(commonName: string): Authority {
   const subject = nameOf({ commonName })
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })

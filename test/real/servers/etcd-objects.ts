@@ -11,13 +11,17 @@ export interface StoredObject {
   readonly object: KubeObject
 }
 
-/** Writes objects of custom resources directly into the etcd of an API server, as a restore does. Each gets a uid. */
+/**
+ * Writes objects of custom resources directly into the etcd of an API server, as a restore does.
+ * Each gets a uid.
+ */
 export async function putObjects(etcdUrl: string, objects: readonly StoredObject[]): Promise<readonly KubeObject[]> {
   const stored = objects.map(({ plural, object }) => {
     const metadata = { ...object.metadata, uid: randomUUID(), creationTimestamp: CREATED, generation: 1 }
     return { key: keyOf(plural, object), object: { ...object, metadata } }
   })
-  // each has a revision of its own, as all that an API server writes: a watch that begins anew within a revision misses the rest of it
+  // each has a revision of its own, as all that an API server writes: a watch that begins anew
+  // within a revision misses the rest of it
   const puts = stored.values()
   const putAll = async () => {
     for (const { key, object } of puts) {
@@ -28,7 +32,10 @@ export async function putObjects(etcdUrl: string, objects: readonly StoredObject
   return stored.map(({ object }) => object)
 }
 
-/** Deletes all custom resources of an API group from the etcd of an API server, whatever finalizers they have. */
+/**
+ * Deletes all custom resources of an API group from the etcd of an API server, whatever finalizers
+ * they have.
+ */
 export async function deleteObjects(etcdUrl: string, group: string): Promise<void> {
   // "0" follows "/"
   await call(etcdUrl, 'deleterange', { key: base64(`/registry/${group}/`), range_end: base64(`/registry/${group}0`) })

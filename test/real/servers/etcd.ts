@@ -5,7 +5,10 @@ import { dataFolder, type RealServer, startServer } from './server.js'
 import { freePort } from './tools.js'
 
 export interface EtcdOptions {
-  /** Does not wait for the disk: about ten times as fast, and for everything but tests of durability. */
+  /**
+   * Does not wait for the disk: about ten times as fast, and for everything but tests of
+   * durability.
+   */
   readonly fast?: boolean
 }
 

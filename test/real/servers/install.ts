@@ -11,18 +11,24 @@ const NPM_SECONDS = 300
 const COMPILE_SECONDS = 900
 const NODE_MAJOR = Number.parseInt(process.versions.node, 10)
 
-/** Since Node 22 there are newer clients, which do not run before it. They are in a package of their own. */
+/**
+ * Since Node 22 there are newer clients, which do not run before it. They are in a package of their
+ * own.
+ */
 const NEWER = NODE_MAJOR >= 22
 
 /**
- * Installs what test/real/package.json names, and on Node 22 and later that of test/real/node24, if it is not there yet. better-sqlite3 has
- * no compiled part then: see {@link installSqlite}.
+ * Installs what test/real/package.json names, and on Node 22 and later that of test/real/node24, if
+ * it is not there yet. better-sqlite3 has no compiled part then: see {@link installSqlite}.
  */
 export async function installClients(): Promise<void> {
   await withLock(LOCK, `installs the clients of ${HERE}`, installPackages)
 }
 
-/** As {@link installClients}, and compiles better-sqlite3 where it has to be. The result is kept in the cache. */
+/**
+ * As {@link installClients}, and compiles better-sqlite3 where it has to be. The result is kept in
+ * the cache.
+ */
 export async function installSqlite(): Promise<void> {
   await withLock(LOCK, `installs the clients of ${HERE}, with better-sqlite3`, async () => {
     await installPackages()
@@ -38,8 +44,8 @@ async function installPackages(): Promise<void> {
 }
 
 /**
- * Loads a client, after {@link installClients}, in the version for this Node. It has no type of its own, so that types can be checked where it
- * is not installed: say what you need of it.
+ * Loads a client, after {@link installClients}, in the version for this Node. It has no type of its
+ * own, so that types can be checked where it is not installed: say what you need of it.
  */
 export async function importClient<T>(name: string): Promise<T> {
   if (!NEWER) return await import(name)
@@ -78,7 +84,10 @@ async function installPackage(folder: string): Promise<void> {
   console.log(`  installed the clients of ${join(folder, 'package.json')} in ${secondsSince(start)} s`)
 }
 
-/** better-sqlite3 12 has to be compiled for each version of Node, if its authors' build can not be had. */
+/**
+ * better-sqlite3 12 has to be compiled for each version of Node, if its authors' build can not be
+ * had.
+ */
 async function compiledSqlite(): Promise<void> {
   const { version } = lockOf(HERE).packages['node_modules/better-sqlite3']!
   const { platform, arch, versions } = process
@@ -126,7 +135,10 @@ async function opensSqlite(): Promise<boolean> {
   }
 }
 
-/** Runs npm in a folder as if nobody had run it around us: this may be a script of `npm run`, or below npx. */
+/**
+ * Runs npm in a folder as if nobody had run it around us: this may be a script of `npm run`, or
+ * below npx.
+ */
 async function npm(folder: string, seconds: number, ...args: readonly string[]): Promise<void> {
   const inherited = Object.keys(process.env).filter((name) => /^npm_(package|lifecycle)_|^INIT_CWD$/.test(name))
   const ours = [...inherited, 'npm_command', 'npm_config_call', 'npm_config_local_prefix', 'npm_config_package']

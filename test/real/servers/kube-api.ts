@@ -49,7 +49,10 @@ export class KubeApi {
     this.#access = access
   }
 
-  /** One request, on a connection of its own. Any answer of the server is an answer, an error of it too. */
+  /**
+   * One request, on a connection of its own. Any answer of the server is an answer, an error of it
+   * too.
+   */
   request<T = unknown>(method: string, path: string, options: KubeRequest = {}): Promise<KubeAnswer<T>> {
     const { url, ca, clientCert: cert, clientKey: key } = this.#access
     const { body, contentType = 'application/json' } = options
@@ -76,8 +79,8 @@ export class KubeApi {
   }
 
   /**
-   * Creates an object of any kind, or changes it to what is given, by server-side apply. A CustomResourceDefinition is served when this is
-   * done.
+   * Creates an object of any kind, or changes it to what is given, by server-side apply. A
+   * CustomResourceDefinition is served when this is done.
    *
    * @returns the object as the server has it now
    * @throws Error if the server refuses it
@@ -103,7 +106,10 @@ export class KubeApi {
     return `${base}${resource.namespaced ? `/namespaces/${namespace}` : ''}/${resource.name}/${name}`
   }
 
-  /** An accepted definition is not served at once: it is established first, then listed by discovery, then it has objects. */
+  /**
+   * An accepted definition is not served at once: it is established first, then listed by
+   * discovery, then it has objects.
+   */
   async #served({ metadata, spec }: CustomResourceDefinition): Promise<void> {
     const { group, names, versions } = spec
     const self = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata.name}`

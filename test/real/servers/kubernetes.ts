@@ -10,11 +10,16 @@ import { dataFolder, type RealServer, removeFolder, startServer } from './server
 import { freePort } from './tools.js'
 
 export interface KubernetesOptions {
-  /** Applied before the controllers start: of a definition that comes later the garbage collector learns after up to a minute only. */
+  /**
+   * Applied before the controllers start: of a definition that comes later the garbage collector
+   * learns after up to a minute only.
+   */
   readonly crds?: readonly object[]
   /** Without kube-controller-manager: nothing is collected, and namespaces do not end. */
   readonly bare?: boolean
-  /** Controllers beside the garbage collector and that of namespaces, such as node-ipam-controller. */
+  /**
+   * Controllers beside the garbage collector and that of namespaces, such as node-ipam-controller.
+   */
   readonly controllers?: readonly string[]
   /** Further flags of kube-controller-manager, for these. */
   readonly controllerFlags?: readonly string[]
@@ -139,7 +144,8 @@ function managerProgram({ command, api, kubeconfig, options }: ManagerParts): Pr
       ...(options.controllerFlags ?? []),
     ],
     readySeconds: 120,
-    // it says nothing about itself, so it has to show its work: an object whose owner does not exist has to go
+    // it says nothing about itself, so it has to show its work: an object whose owner does not
+    // exist has to go
     ready: async () => {
       if (orphan !== undefined) return (await api.request('GET', `${orphans}/${orphan}`)).status === 404
       const name = `ready-${randomUUID()}`

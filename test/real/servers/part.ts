@@ -186,7 +186,10 @@ async function readEtcd({ url }: RealServer): Promise<void> {
   assert.equal(Buffer.from(found!.value, 'base64').toString(), 'a value')
 }
 
-/** A kind `Early` or `Late`, with a rule that only bites if nothing has dropped it on its way to the server. */
+/**
+ * A kind `Early` or `Late`, with a rule that only bites if nothing has dropped it on its way to the
+ * server.
+ */
 function definition(singular: string) {
   const kind = `${singular.charAt(0).toUpperCase()}${singular.slice(1)}`
   const spec = {

@@ -8,8 +8,8 @@ const DEBIAN = '/usr/lib/postgresql'
 const NO_CLUSTER = '/etc/postgresql-common/createcluster.d/no-main.conf'
 
 /**
- * A PostgreSQL with an empty cluster: user `ipam` without a password, database `postgres`, encoding UTF8, collation C. Its settings are those
- * of the package, with fsync and synchronous commits on.
+ * A PostgreSQL with an empty cluster: user `ipam` without a password, database `postgres`, encoding
+ * UTF8, collation C. Its settings are those of the package, with fsync and synchronous commits on.
  */
 export async function startPostgres(): Promise<RealServer> {
   const bin = await findPostgres()

@@ -25,8 +25,9 @@ export interface Running {
   /** Has it end in order; after some seconds it is killed. */
   end(): Promise<void>
   /**
-   * Resolves when it has ended and its id is free. A process that was killed has its id until its parent, that is this process, has heard of
-   * its end: PostgreSQL takes a server whose id is there for one that runs, and does not start.
+   * Resolves when it has ended and its id is free. A process that was killed has its id until its
+   * parent, that is this process, has heard of its end: PostgreSQL takes a server whose id is there
+   * for one that runs, and does not start.
    */
   hasEnded(): Promise<void>
 }
@@ -89,7 +90,10 @@ async function hasEnded(child: ChildProcess, name: string): Promise<void> {
 
 let wrapper: readonly string[] | undefined
 
-/** What to put before a command so that the kernel kills it when this process dies, even by SIGKILL. Nothing where that can not be had. */
+/**
+ * What to put before a command so that the kernel kills it when this process dies, even by SIGKILL.
+ * Nothing where that can not be had.
+ */
 function dieWithUs(): readonly string[] {
   if (wrapper === undefined) {
     const setpriv = [findProgram('setpriv') ?? 'setpriv', '--pdeathsig', 'SIGKILL', '--'] as const
@@ -100,8 +104,8 @@ function dieWithUs(): readonly string[] {
 }
 
 /**
- * The processes whose working folder is `folder` or in it. Those of a server are all there, also the ones that left the process group of the
- * program that started them, as PostgreSQL's do.
+ * The processes whose working folder is `folder` or in it. Those of a server are all there, also
+ * the ones that left the process group of the program that started them, as PostgreSQL's do.
  */
 export function processesIn(folder: string): number[] {
   return readdirSync('/proc').flatMap((name) => {
@@ -129,8 +133,9 @@ export function killProcessesIn(folder: string): number[] {
 }
 
 /**
- * Kills the processes in a folder, and those that they start meanwhile, until all have ended. A process that is about to end has left its
- * folder and still has its port, so that not being in the folder any more is not enough.
+ * Kills the processes in a folder, and those that they start meanwhile, until all have ended. A
+ * process that is about to end has left its folder and still has its port, so that not being in the
+ * folder any more is not enough.
  */
 export async function killAllIn(folder: string): Promise<void> {
   const killed = new Set<number>()
@@ -142,7 +147,10 @@ export async function killAllIn(folder: string): Promise<void> {
   await waitFor(check, { seconds: 10, else: `there are processes in ${folder}` })
 }
 
-/** Whether a process has a thread that may still hold something. One whose parent has not asked for its end has none. */
+/**
+ * Whether a process has a thread that may still hold something. One whose parent has not asked for
+ * its end has none.
+ */
 function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -4,7 +4,10 @@ import { aptInstall } from './apt.js'
 import { dataFolder, type RealServer, startServer } from './server.js'
 import { findProgram, freePort, run } from './tools.js'
 
-/** An empty Redis that writes each command to its append-only file, and that file to the disk, before it answers. */
+/**
+ * An empty Redis that writes each command to its append-only file, and that file to the disk,
+ * before it answers.
+ */
 export async function startRedis(): Promise<RealServer> {
   const command = await findRedis()
   const port = await freePort()
@@ -28,7 +31,10 @@ export async function startRedis(): Promise<RealServer> {
   })
 }
 
-/** Sends one command to a Redis, and reads one line: enough for an answer that is no bulk string and no array. */
+/**
+ * Sends one command to a Redis, and reads one line: enough for an answer that is no bulk string and
+ * no array.
+ */
 export function redisSays(port: number, ...words: readonly string[]): Promise<string> {
   const command = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
   return new Promise((resolve, reject) => {

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { atExit } from './at-exit.js'
 import { killAllIn, killProcessesIn, type Program, type Running, start } from './processes.js'
 
-/** A real server on 127.0.0.1, with data of its own. It goes with the process that started it, if that does not stop it. */
+/**
+ * A real server on 127.0.0.1, with data of its own. It goes with the process that started it, if
+ * that does not stop it.
+ */
 export interface RealServer {
   readonly name: string
   readonly version: string
@@ -13,7 +16,9 @@ export interface RealServer {
   readonly folder: string
   /** Kills all its processes with SIGKILL. The data stays. */
   kill(): Promise<void>
-  /** Starts it again with the same data on the same port; what still runs is ended in order first. */
+  /**
+   * Starts it again with the same data on the same port; what still runs is ended in order first.
+   */
   restart(): Promise<void>
   /** Ends it in order and removes the data. */
   stop(): Promise<void>
@@ -34,7 +39,10 @@ export interface Owner {
   readonly gid: number
 }
 
-/** A folder that goes with this process, together with every process in it. Where there is an owner, it belongs to that user. */
+/**
+ * A folder that goes with this process, together with every process in it. Where there is an owner,
+ * it belongs to that user.
+ */
 export function dataFolder(name: string, owner?: Owner): string {
   if (process.platform !== 'linux') throw new Error(`the real servers need Linux, and this is ${process.platform}`)
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `ipam-kit-${name}-`)))

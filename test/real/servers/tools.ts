@@ -26,7 +26,10 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly uid?: number
   readonly gid?: number
-  /** Ends the command after this time on a quiet machine, and then it has failed. 60 seconds if not given. */
+  /**
+   * Ends the command after this time on a quiet machine, and then it has failed. 60 seconds if not
+   * given.
+   */
   readonly seconds?: number
   /** Is given each line of the standard error, as it comes. */
   readonly onLine?: (line: string) => void
@@ -101,7 +104,10 @@ export interface Wait {
   readonly explain?: () => string
 }
 
-/** Tries until the answer is something other than undefined. A try that throws has not succeeded yet. */
+/**
+ * Tries until the answer is something other than undefined. A try that throws has not succeeded
+ * yet.
+ */
 export async function waitFor<T>(attempt: () => Promise<T | undefined> | T | undefined, wait: Wait): Promise<T> {
   const limit = paced(wait.seconds)
   const deadline = performance.now() + limit * 1000
@@ -128,8 +134,9 @@ export function lastLines(text: string, count: number): string {
 const given = new Set<number>()
 
 /**
- * A free port of 127.0.0.1, below those that the kernel gives to outgoing connections. From that range a client that keeps trying to
- * reconnect to a dead server may be given the very port of the server: it then talks to itself, and the server can not come back.
+ * A free port of 127.0.0.1, below those that the kernel gives to outgoing connections. From that
+ * range a client that keeps trying to reconnect to a dead server may be given the very port of the
+ * server: it then talks to itself, and the server can not come back.
  */
 export async function freePort(): Promise<number> {
   const end = firstEphemeralPort()

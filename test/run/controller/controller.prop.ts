@@ -20,7 +20,10 @@ const step = fc.record({
 
 const addressKind = { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddress' }
 
-/** The store at the end of a line: each call takes its time there and back, some answers are lost, and some questions. */
+/**
+ * The store at the end of a line: each call takes its time there and back, some answers are lost,
+ * and some questions.
+ */
 function farAway(below: Store, timers: VirtualTimers, dice: Dice): Store {
   const travel = () => new Promise<void>((resolve) => void timers.after(dice.below(25), resolve))
   const unknown = fail('STORE_OUTCOME_UNKNOWN', { operation: 'call', object: 'some', problem: 'cut' })
@@ -75,7 +78,8 @@ test('no address is given twice while a controller carries out many plans at a t
           await timers.pass(pauseMs)
           await nothingTwice()
         }
-        // a line that loses four of ten for as long as it is asked: every write is settled in the end
+        // a line that loses four of ten for as long as it is asked: every write is settled in the
+        // end
         await timers.pass(3_600_000)
         await nothingTwice()
         expect(controller.load).toEqual({ waiting: 0, running: 0, calling: 0, unsettled: 0, synced: true })

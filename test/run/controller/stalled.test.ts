@@ -211,7 +211,10 @@ describe('no problem is', () => {
     await stop()
   })
 
-  /** A store whose every patch takes 8 seconds, and the first patch of each object ends after the object has changed. */
+  /**
+   * A store whose every patch takes 8 seconds, and the first patch of each object ends after the
+   * object has changed.
+   */
   const slowStore = (): Store => {
     const changed = new Set<string>()
     return {

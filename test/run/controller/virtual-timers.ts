@@ -1,6 +1,9 @@
 import type { Timers } from 'ipam-kit/run'
 
-/** Timers that ring when they are told to: time goes on from one to the next, and no faster than what waits for it. */
+/**
+ * Timers that ring when they are told to: time goes on from one to the next, and no faster than
+ * what waits for it.
+ */
 export class VirtualTimers implements Timers {
   #nowMs: number
   #count = 0
@@ -39,7 +42,9 @@ export class VirtualTimers implements Timers {
     this.#nowMs = endMs
   }
 
-  /** Everything that waits for nothing but its turn goes on until it waits for a timer, or for ever. */
+  /**
+   * Everything that waits for nothing but its turn goes on until it waits for a timer, or for ever.
+   */
   async #settle(): Promise<void> {
     for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve))
   }

@@ -47,7 +47,8 @@ async function settled(effect: Effect, failure: StoreFailure, faults: Partial<St
 }
 
 describe('a create of unknown outcome', () => {
-  // a write whose connection has died may still wait in the server: what is there now says nothing, but what a later write meets does
+  // a write whose connection has died may still wait in the server: what is there now says nothing,
+  // but what a later write meets does
   test('is done again', async () => {
     expect(await settled(create, unknown)).toEqual({ calls: ['create'], found: 'present written' })
     expect((await store.get(ref)).ok).toBe(true)

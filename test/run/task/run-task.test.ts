@@ -10,7 +10,9 @@ const KIND = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namesp
 const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' }
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' }, data: { n: '0' } }
 
-/** Counts an object up once: reads it, makes it if there is none, and is done when it is as wanted. */
+/**
+ * Counts an object up once: reads it, makes it if there is none, and is done when it is as wanted.
+ */
 class CountTo implements Task {
   readonly seen: Change[] = []
   #version: string | undefined

@@ -142,7 +142,10 @@ const turn: Step = { kind: 'turn', ref, why: '' }
 const effects = [{ kind: 'patch', ref, patch: { data: {} }, if: {}, why: '' }] as const
 const write: Step = { kind: 'write', plan: { outcome: { kind: 'writes', message: '' }, effects } }
 
-/** Does some steps, whatever comes of them, and is done. A turn it asks for as long as it is not its own. */
+/**
+ * Does some steps, whatever comes of them, and is done. A turn it asks for as long as it is not its
+ * own.
+ */
 class Steps implements Task {
   readonly #steps: Step[]
   readonly #seen: (step: string) => void

@@ -1,11 +1,15 @@
 import type { Meta } from 'ipam-kit/crd'
 import { API_VERSION, IPBlock, IPDomain, IPPool, parseBlockName } from 'ipam-kit/crd/ipam-kit'
 
-// Who takes part: pools, and writers with their Pods. All begins with `demo`, so that a cluster may have others.
+// Who takes part: pools, and writers with their Pods. All begins with `demo`, so that a cluster may
+// have others.
 
 export const kinds: readonly Meta.KindInfo[] = [IPDomain, IPPool, IPBlock].map(({ info }) => info)
 
-/** Two of one domain that have .16 to .23 in common; and one of another domain, with the addresses of the first. */
+/**
+ * Two of one domain that have .16 to .23 in common; and one of another domain, with the addresses
+ * of the first.
+ */
 export const pools: readonly IPPool[] = [
   poolOf('demo-blue', { domain: 'demo', from: 0, to: 23 }),
   poolOf('demo-red', { domain: 'demo', from: 16, to: 39 }),
@@ -34,7 +38,10 @@ export function isOurs({ kind, name }: { readonly kind: string; readonly name: s
   return domains.includes((kind === 'IPBlock' ? parseBlockName(name)?.domain : name) ?? '')
 }
 
-/** A Pod that is made anew once: it has its name again, and another uid, which makes it another owner. */
+/**
+ * A Pod that is made anew once: it has its name again, and another uid, which makes it another
+ * owner.
+ */
 export interface Pod {
   readonly name: string
   readonly pool: string

@@ -57,7 +57,10 @@ function placeOf({ block, family }: StoredRow): string {
   return `${block.spec.domain} ${family}`
 }
 
-/** Each Pod has one row of each family, and what it was told; what it had before it was made anew was given back. */
+/**
+ * Each Pod has one row of each family, and what it was told; what it had before it was made anew
+ * was given back.
+ */
 function ownersAmiss(pods: readonly Pod[], { rows }: Stored, runs: Evidence['told']): readonly string[] {
   const bound = rows.filter(isBound)
   return pods.flatMap(({ name, uid, former }) => {

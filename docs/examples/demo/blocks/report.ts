@@ -123,7 +123,10 @@ function sharesOf(block: IPBlock): string {
   )
 }
 
-/** A character for each address; `null` for more of them than a line should have, which is a block that others have made. */
+/**
+ * A character for each address; `null` for more of them than a line should have, which is a block
+ * that others have made.
+ */
 function mapOf(block: IPBlock): string | null {
   const prefix = Prefix.parse(block.spec.cidr)
   if (Prefix.size(prefix) > MAX_CELLS) return null

@@ -16,7 +16,9 @@ export interface StoredRow {
   readonly last: bigint
 }
 
-/** What there is of the pools of the scenario, and of their domains: also what others have in them. */
+/**
+ * What there is of the pools of the scenario, and of their domains: also what others have in them.
+ */
 export interface Stored {
   readonly pools: readonly IPPool[]
   readonly blocks: readonly IPBlock[]
@@ -45,7 +47,10 @@ async function readAll<T extends Meta.KubeObject>(store: Store, model: Meta.Mode
   })
 }
 
-/** The rows of a block, by plain arithmetic: a unit is so many addresses, and a row has one unit or more. */
+/**
+ * The rows of a block, by plain arithmetic: a unit is so many addresses, and a row has one unit or
+ * more.
+ */
 export function rowsOf(block: IPBlock): readonly StoredRow[] {
   const { cidr, allocationPrefixLength, pool, rows } = block.spec
   const { address } = Prefix.parse(cidr)

@@ -48,8 +48,9 @@ export class Writer {
   }
 
   /**
-   * Each Pod comes, and when the next one is there it is made anew. One that was made anew in an earlier run asks for what it has, and then comes, late, the
-   * release of the one that was there before.
+   * Each Pod comes, and when the next one is there it is made anew. One that was made anew in an
+   * earlier run asks for what it has, and then comes, late, the release of the one that was there
+   * before.
    */
   async work(onDone: () => void): Promise<void> {
     const found = await this.#look()
@@ -67,7 +68,10 @@ export class Writer {
     if (before !== undefined) await this.#makeAnew(before)
   }
 
-  /** What a process does first that may have been here before: whoever knows its rows gives nobody a second one. @returns the uids of all owners */
+  /**
+   * What a process does first that may have been here before: whoever knows its rows gives nobody a
+   * second one. @returns the uids of all owners
+   */
   async #look(): Promise<ReadonlySet<string>> {
     const { apiVersion, kind } = IPBlock.info
     const uids = new Set<string>()

@@ -5,7 +5,10 @@ import type { FakeCloud } from 'ipam-kit/testing'
 import { conditionOf } from './snapshot.js'
 import { serverRef } from './steps.js'
 
-/** What the controller of machines does: an instance, with a port, for each server that has its address. */
+/**
+ * What the controller of machines does: an instance, with a port, for each server that has its
+ * address.
+ */
 export class Machines {
   readonly #store: Store
   readonly #cloud: FakeCloud

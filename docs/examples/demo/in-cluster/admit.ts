@@ -29,7 +29,10 @@ export interface Admitted {
   readonly applied: ReadonlyMap<string, Applied>
 }
 
-/** Brings the objects into the cluster, in order: those that fit their schema, have a name of their own, and pass admission. */
+/**
+ * Brings the objects into the cluster, in order: those that fit their schema, have a name of their
+ * own, and pass admission.
+ */
 export async function admit(
   manifests: readonly Manifest[],
   cluster: Cluster,
@@ -83,7 +86,10 @@ async function admitOne(
   return warned([...warnings, ...oddities(value, model.info), ...kept])
 }
 
-/** The object as `kubectl create` would send it: without what a server sets, and in the namespace that it goes to. */
+/**
+ * The object as `kubectl create` would send it: without what a server sets, and in the namespace
+ * that it goes to.
+ */
 function asNew(object: Fields, info: Meta.KindInfo): Fields {
   const { status: _, ...rest } = object
   if (!isObject(object.metadata)) return rest

@@ -6,7 +6,10 @@ import type { StoreResult } from 'ipam-kit/store'
 import type { AdmittedStore } from '../admitted-store.js'
 import type { Clock } from '../clock.js'
 
-/** How often time is moved on to the end of a grace period. Each deletion needs one; more is only possible with many at once. */
+/**
+ * How often time is moved on to the end of a grace period. Each deletion needs one; more is only
+ * possible with many at once.
+ */
 const MAX_WAITS = 20
 /** The longest grace period that the API allows. */
 const MAX_WAIT_SECONDS = 2 ** 31
@@ -91,7 +94,10 @@ export class Cluster {
     return items.map((item) => this.#read(model, item)).filter((item) => item !== undefined)
   }
 
-  /** Lets the provider work until nothing is left to do; in virtual time also after the grace periods that are running now. */
+  /**
+   * Lets the provider work until nothing is left to do; in virtual time also after the grace
+   * periods that are running now.
+   */
   async settle(onProgress: (progress: Progress) => void): Promise<Settled> {
     const waits: Wait[] = []
     let written = 0

@@ -29,7 +29,10 @@ interface DeletionAnswer {
 
 const GONE = 'gone'
 
-/** Deletes an object as a client of the API would. What is in the way is a finding, and so are the warnings. */
+/**
+ * Deletes an object as a client of the API would. What is in the way is a finding, and so are the
+ * warnings.
+ */
 export async function deleteObject(cluster: Cluster, ref: Meta.ObjectRef): Promise<DeletionAnswer> {
   const object = Meta.formatRef(ref)
   const tell = (action: 'refused' | 'warning', reason: string): Finding => ({
@@ -53,7 +56,10 @@ export async function finalizersOf(cluster: Cluster, ref: Meta.ObjectRef): Promi
   return (await cluster.find(modelOf(ref), ref))?.metadata.finalizers ?? []
 }
 
-/** What differs between two moments: claims that came to something else or went, pools that are filled otherwise. */
+/**
+ * What differs between two moments: claims that came to something else or went, pools that are
+ * filled otherwise.
+ */
 export function changesBetween(before: Snapshot, after: Snapshot): readonly Change[] {
   const [old, now] = [statesOf(before), statesOf(after)]
   return [...old].flatMap(([object, state]) => {

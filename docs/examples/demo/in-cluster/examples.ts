@@ -5,7 +5,10 @@ import type { Snapshot } from './snapshot.js'
 
 const { apiVersion, kind } = ClusterApi.IPAddressClaim.info
 
-/** What is taken when no files are named: the examples of the project, and what is expected to come of them. */
+/**
+ * What is taken when no files are named: the examples of the project, and what is expected to come
+ * of them.
+ */
 export const examples = {
   folder: fileURLToPath(new URL('../../manifests', import.meta.url)),
   /** One of the claims of the pool that runs dry. */
@@ -19,8 +22,9 @@ export const examples = {
 }
 
 /**
- * What came out otherwise than expected of the examples in a store that lasts: there the pool that runs dry stays dry, others may have
- * deleted and added what they like, and only of what the manifests name something is expected.
+ * What came out otherwise than expected of the examples in a store that lasts: there the pool that
+ * runs dry stays dry, others may have deleted and added what they like, and only of what the
+ * manifests name something is expected.
  */
 export function lastingSurprises(
   { claims, pools }: Snapshot,

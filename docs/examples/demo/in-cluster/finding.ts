@@ -2,7 +2,8 @@
 export interface Finding {
   /**
    * - `unreadable`: a file, or a document in it
-   * - `refused`: an object that does not fit its schema; a write or a deletion that the admission rule of the kind does not allow
+   * - `refused`: an object that does not fit its schema; a write or a deletion that the admission
+   *   rule of the kind does not allow
    * - `skipped`: an object of a kind that the demo does not know. No mistake
    * - `failed`: a plan that could not be carried out
    * - `warning`: it was taken in nevertheless

@@ -19,7 +19,10 @@ export interface Source {
 
 type Found = Manifest | Finding
 
-/** Reads files, folders and standard input (`-`), in order. What can not be read is a finding, and the rest goes on. */
+/**
+ * Reads files, folders and standard input (`-`), in order. What can not be read is a finding, and
+ * the rest goes on.
+ */
 export async function load(
   names: readonly string[],
   source: Source,
@@ -109,7 +112,8 @@ function* contentOf(document: Document.Parsed, file: string, place: Place): Gene
   }
   let value: unknown
   try {
-    // throws for aliases without an anchor, and for so many of them that they could only be meant to exhaust us
+    // throws for aliases without an anchor, and for so many of them that they could only be meant
+    // to exhaust us
     value = document.toJS()
   } catch (failure) {
     yield unreadable(`${file}:${line}:${col}`, describeYamlError(failure as Error))
@@ -123,7 +127,10 @@ function* contentOf(document: Document.Parsed, file: string, place: Place): Gene
   })
 }
 
-/** The items of a `List` (or `PodList`, as the API server answers), lists in it included; of anything else the thing itself. */
+/**
+ * The items of a `List` (or `PodList`, as the API server answers), lists in it included; of
+ * anything else the thing itself.
+ */
 function* itemsOf(manifest: Manifest, whereIs: (index: number) => string): Generator<Manifest> {
   const list = asList(manifest.value)
   if (list === undefined) {
@@ -155,9 +162,9 @@ function withType(item: unknown, list: List): unknown {
 }
 
 /**
- * The text in pieces that begin with `---`, which YAML allows at the start of a line only between documents. Read apart, a broken
- * document can not swallow the next, and the trees of a large file do not add up. Comments and directives in front of a `---` belong
- * to what follows it.
+ * The text in pieces that begin with `---`, which YAML allows at the start of a line only between
+ * documents. Read apart, a broken document can not swallow the next, and the trees of a large file
+ * do not add up. Comments and directives in front of a `---` belong to what follows it.
  */
 function* chunksOf(text: string): Generator<{ readonly offset: number; readonly text: string }> {
   let offset = 0
@@ -170,7 +177,10 @@ function* chunksOf(text: string): Generator<{ readonly offset: number; readonly 
   yield { offset, text: text.slice(offset) }
 }
 
-/** A JSON object, or `undefined` if it is not one: then YAML, of which JSON is a part, says what is wrong with it, and where. */
+/**
+ * A JSON object, or `undefined` if it is not one: then YAML, of which JSON is a part, says what is
+ * wrong with it, and where.
+ */
 function parseJson(text: string): object | undefined {
   if (!/^\s*\{/.test(text)) return undefined
   try {

@@ -18,7 +18,10 @@ export function formatReport({ claims, pools }: Snapshot, findings: readonly Fin
   ])
 }
 
-/** How things stood before something was deleted: in short, because the report at the end shows it all. */
+/**
+ * How things stood before something was deleted: in short, because the report at the end shows it
+ * all.
+ */
 export function formatBefore({ claims }: Snapshot, limit: RowLimit): string {
   const waiting = claims.filter((claim) => claim.phase === 'Pending' || claim.phase === 'Error')
   return section('First run', joinSections([formatSummary(claims), lines(waiting.map(formatNote), limit)], '\n'))

@@ -85,7 +85,10 @@ class Run {
     return settled
   }
 
-  /** Deletes one object after the other, each when the cluster is at rest, and tells what that changed. */
+  /**
+   * Deletes one object after the other, each when the cluster is at rest, and tells what that
+   * changed.
+   */
   async #delete(refs: readonly Meta.ObjectRef[], first: Snapshot): Promise<Snapshot> {
     if (refs.length === 0) return first
     const { screen } = this.#stage

@@ -84,7 +84,10 @@ function viewClaim(
   }
 }
 
-/** In one word, why a claim is where it is: what the provider says now, else the condition that it wrote. */
+/**
+ * In one word, why a claim is where it is: what the provider says now, else the condition that it
+ * wrote.
+ */
 function reasonOf(claim: ClusterApi.IPAddressClaim, outcome: InClusterOutcome | undefined): string | null {
   switch (outcome?.kind) {
     case 'ignored':
@@ -120,7 +123,10 @@ function viewPool(pool: InCluster.InClusterPool, cluster: Cluster): PoolView {
   }
 }
 
-/** RFC 3339 texts of one length sort like the times that they stand for. Of one age: by namespace and name, as listed. */
+/**
+ * RFC 3339 texts of one length sort like the times that they stand for. Of one age: by namespace
+ * and name, as listed.
+ */
 function byAge(left: Meta.KubeObject, right: Meta.KubeObject): number {
   const [a = '', b = ''] = [left.metadata.creationTimestamp, right.metadata.creationTimestamp]
   return a < b ? -1 : a > b ? 1 : 0

@@ -56,7 +56,10 @@ function rangeFields({ name, prefixes, total, inUse, state }: RangeView) {
   return { name, ipv4: ofFamily(prefixes, 4), ipv6: ofFamily(prefixes, 6), total, used, state }
 }
 
-/** One row for each family: which addresses Pods have or may get, and what a consumer of one prefix would take for them besides. */
+/**
+ * One row for each family: which addresses Pods have or may get, and what a consumer of one prefix
+ * would take for them besides.
+ */
 function viewFields({ ipv4, ipv6 }: Snapshot['view']) {
   return [ipv4, ipv6].map((view) => {
     const names = (ranges: readonly NetworkRange[]) => ranges.map(({ name }) => name).join(', ')

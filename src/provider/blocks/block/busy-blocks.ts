@@ -36,7 +36,8 @@ export function busyOf({
         // rather to wait for a task of this process than to meet others
         yield setOf(last)
         yield RangeSet.subtract(EVERYTHING, own)
-        // who has none to itself takes one that is rather one too many for another: of those of others that was written least lately
+        // who has none to itself takes one that is rather one too many for another: of those of
+        // others that was written least lately
         for (let part = 1; part < 4; part++) yield RangeSet.union(own, setOf(last.slice((last.length * part) >> 2)))
       }
       yield met

@@ -7,7 +7,9 @@ export interface UnitQuery {
   readonly units: readonly UnitRange[]
   /** How many in a row. */
   readonly count: number
-  /** Whether the first of them has to lie at a multiple of `count`: for a prefix of several units. */
+  /**
+   * Whether the first of them has to lie at a multiple of `count`: for a prefix of several units.
+   */
   readonly isAligned: boolean
   readonly order: 'lowest' | 'next' | 'leastRecentlyReleased'
   readonly nowMs: number

@@ -1,4 +1,7 @@
-/** When things mean something again, by name. Those that are due are found without a look at the others, most of the time. */
+/**
+ * When things mean something again, by name. Those that are due are found without a look at the
+ * others, most of the time.
+ */
 export class DueTimes<T> {
   readonly #times = new Map<string, { readonly value: T; readonly atMs: number }>()
   /** Nothing is due before. */
@@ -36,7 +39,10 @@ export class DueTimes<T> {
     return due
   }
 
-  /** When the next thing is due; `undefined`: never. O(1), or O(n) after what was the first has gone. */
+  /**
+   * When the next thing is due; `undefined`: never. O(1), or O(n) after what was the first has
+   * gone.
+   */
   get firstMs(): number | undefined {
     if (!this.#isExact) {
       this.#firstMs = Number.POSITIVE_INFINITY

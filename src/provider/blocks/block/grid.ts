@@ -6,7 +6,10 @@ import type { FamilyGrid } from '../../../crd/ipam-kit/grid.js'
 type Address = Address.Address
 type Prefix = Prefix.Prefix
 
-/** How the space of a domain is cut, in one family. Blocks and units are aligned: they begin at multiples of their size. */
+/**
+ * How the space of a domain is cut, in one family. Blocks and units are aligned: they begin at
+ * multiples of their size.
+ */
 export interface Grid extends FamilyGrid {
   readonly family: 4 | 6
 }

@@ -9,7 +9,10 @@ type RangeSet = RangeSet.RangeSet
 /** So many changes are collected at least. */
 const FEW = 1024
 
-/** A set of blocks of one length. What changes is collected, and taken in at once before the set is looked at: to learn n blocks takes O(n log n). */
+/**
+ * A set of blocks of one length. What changes is collected, and taken in at once before the set is
+ * looked at: to learn n blocks takes O(n log n).
+ */
 export class MarkedBlocks {
   #set: RangeSet = RangeSet.empty
   /** What differs from the set, by the first address. */

@@ -18,7 +18,10 @@ export interface BlockEntry {
   /** How many units it has. */
   readonly count: number
   readonly row: IPBlockRow
-  /** Until when nobody else may have it, in milliseconds since 1970: Infinity while its owner has it. */
+  /**
+   * Until when nobody else may have it, in milliseconds since 1970: Infinity while its owner has
+   * it.
+   */
   readonly untilMs: number
 }
 

@@ -16,8 +16,9 @@ export function firstSequence(nowMs: number): number {
 }
 
 /**
- * The number of the next row of a block. It follows the clock, because a create that arrives late begins at a time of long ago: rows that are added to that block
- * would get the numbers of rows in a block of the same name that was created and removed meanwhile.
+ * The number of the next row of a block. It follows the clock, because a create that arrives late
+ * begins at a time of long ago: rows that are added to that block would get the numbers of rows in
+ * a block of the same name that was created and removed meanwhile.
  */
 export function nextSequence({ spec }: IPBlock, nowMs: number): number {
   return Math.max(spec.sequence + 1, firstSequence(nowMs))
@@ -71,8 +72,8 @@ export function makeBlock(
 }
 
 /**
- * Gives the units of a row back. They are free at once, or remembered: where the pool waits before it gives them again, keeps them for who had them, or gives
- * first what was free the longest.
+ * Gives the units of a row back. They are free at once, or remembered: where the pool waits before
+ * it gives them again, keeps them for who had them, or gives first what was free the longest.
  *
  * @param rules those of the pool of the row; `undefined`: it is gone
  */
@@ -87,7 +88,8 @@ export function takeBack(
   const patch = (row: unknown) => patchBlock(parsed.object, { rows: { [entry.key]: row } }, why)
   if (!isRemembered) return patch(null)
   const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
-  // a store that knows nothing of limits may have a pool with more: a row with a time that none has would close the block
+  // a store that knows nothing of limits may have a pool with more: a row with a time that none has
+  // would close the block
   const seconds = Math.min(Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0), MAX_SECONDS)
   const at = (ms: number) => new Date(ms).toISOString()
   const released = at(nowMs)
@@ -95,8 +97,8 @@ export function takeBack(
 }
 
 /**
- * Takes a row back as if it had never been given: what was remembered there, of whoever had the units before, is remembered again,
- * as far as nobody else has got one of them since.
+ * Takes a row back as if it had never been given: what was remembered there, of whoever had the
+ * units before, is remembered again, as far as nobody else has got one of them since.
  *
  * @param replaced what was remembered
  */
@@ -104,7 +106,8 @@ export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEnt
   let { sequence } = parsed.object.spec
   const rows: { [key: string]: unknown } = { [entry.key]: null }
   for (const { key, unit, count, row } of replaced) {
-    // of several units others may have got some meanwhile: two rows over one unit would close the block
+    // of several units others may have got some meanwhile: two rows over one unit would close the
+    // block
     if (entriesAt(parsed, unit, count).some((other) => other !== entry)) continue
     sequence++
     const kept = { ...row, sequence }
@@ -118,7 +121,10 @@ export function handOver(place: Place, uid: string, options: WriteOptions): Patc
   return changeRow(place, { uid }, options)
 }
 
-/** Changes what a row says of its owner. It has a number of its own then: what was said of the one before, and comes late, does not concern it. */
+/**
+ * Changes what a row says of its owner. It has a number of its own then: what was said of the one
+ * before, and comes late, does not concern it.
+ */
 export function changeRow(
   { parsed, entry }: Place,
   fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
@@ -133,7 +139,10 @@ export function entriesAt(parsed: ParsedBlock, unit: number, count: number): rea
   return parsed.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
 }
 
-/** Changes nothing but the version of a block: what was sent for the version of before cannot be done any more. */
+/**
+ * Changes nothing but the version of a block: what was sent for the version of before cannot be
+ * done any more.
+ */
 export function fence(parsed: ParsedBlock): PatchEffect {
   const sequence = parsed.object.spec.sequence + 1
   return patchBlock(parsed.object, { sequence }, 'nothing that was sent for it before comes later')

@@ -15,23 +15,29 @@ export interface BlockClaimsOptions {
   /** Default: those of Cluster API's own library. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
   /**
-   * After how many seconds an IPAddress whose claim is gone is removed: as in `defineProvider`. The row in its block goes after it, by {@link blocksSweep}. Left
-   * out: never.
+   * After how many seconds an IPAddress whose claim is gone is removed: as in `defineProvider`. The
+   * row in its block goes after it, by {@link blocksSweep}. Left out: never.
    */
   readonly sweepAfterSeconds?: number | undefined
-  /** Which finalizers on a claim that is being deleted keep its address in use: as in `defineProvider`. */
+  /**
+   * Which finalizers on a claim that is being deleted keep its address in use: as in
+   * `defineProvider`.
+   */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /**
-   * The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims.
+   * The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet.
+   * Left out: such pools serve no claims.
    */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
 }
 
 /**
- * Claims of Cluster API (IPAddressClaim) that are served from blocks: `spec.poolRef` names an IPPool of ipam-kit.dev. Any number of these may run at once, each
- * serves every claim: no leader is needed, because a block gives an address once, and the IPAddress of a claim is made once.
+ * Claims of Cluster API (IPAddressClaim) that are served from blocks: `spec.poolRef` names an
+ * IPPool of ipam-kit.dev. Any number of these may run at once, each serves every claim: no leader
+ * is needed, because a block gives an address once, and the IPAddress of a claim is made once.
  *
- * The life of a claim is that of every provider. Its address comes from blocks by the calls of its plans: hand `tasks` to `taskCaller` of `ipam-kit/run`.
+ * The life of a claim is that of every provider. Its address comes from blocks by the calls of its
+ * plans: hand `tasks` to `taskCaller` of `ipam-kit/run`.
  */
 export type BlockClaims = BlockProvider<IPPool, AddressLedger<IPPool>, PoolSeen>
 
@@ -57,7 +63,10 @@ export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
   })
 }
 
-/** Who has an address by an IPAddress whose row is lost, as after a restore without blocks: it gets its row again. */
+/**
+ * Who has an address by an IPAddress whose row is lost, as after a restore without blocks: it gets
+ * its row again.
+ */
 function heldBy({ prefix, claim, ledger }: BlockHolderQuery<AddressLedger<IPPool>>): string | undefined {
   const [namespace, name = ''] = claim.split('/')
   const address = Address.format(prefix.address)

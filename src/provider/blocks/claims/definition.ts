@@ -36,12 +36,16 @@ export interface BlockHolderQuery<L> {
 /** What a plan for a pool is made from. */
 export interface BlockPoolPlanInput<P, L>
   extends Omit<PoolPlanInput<P, L>, 'calls' | 'waiting' | 'claimOf' | 'hasReached'> {
-  /** How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while it is being deleted and has `claims`, else 0. */
+  /**
+   * How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while
+   * it is being deleted and has `claims`, else 0.
+   */
   readonly rows: number
 }
 
 /**
- * What a provider of Cluster API is whose addresses are rows of blocks, apart from that: its pools, and what they are to blocks.
+ * What a provider of Cluster API is whose addresses are rows of blocks, apart from that: its pools,
+ * and what they are to blocks.
  *
  * `P` are the pools as their models read them, `L` the ledger, `R` what a plan for a pool comes to.
  */
@@ -61,11 +65,15 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   /** What IPAddress objects hold of one pool. */
   ledger(): L
   /**
-   * The pool as blocks know it, under a name of its own that never changes: also one that is being deleted, and one whose spec cannot be used. Its status has the
-   * grid and a `domainUID`. Left out: the pools are of kind IPPool, and somebody runs `blocksOperator`.
+   * The pool as blocks know it, under a name of its own that never changes: also one that is being
+   * deleted, and one whose spec cannot be used. Its status has the grid and a `domainUID`. Left
+   * out: the pools are of kind IPPool, and somebody runs `blocksOperator`.
    */
   ipPoolOf?(pool: P): IPPool
-  /** The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet. Left out: such pools serve no claims. */
+  /**
+   * The labels of a namespace, for pools with a `namespaceSelector`; `undefined`: not known yet.
+   * Left out: such pools serve no claims.
+   */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
   /** What a claim wants of a pool, of which these families can be given. */
   request(
@@ -73,11 +81,15 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   ): ClaimRequest
   /** What goes with an address into its IPAddress. */
   offer(allocation: Allocation, pool: P): Pick<Offer, 'prefix' | 'gateway'>
-  /** Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1) to O(log n), it is asked for each unit that is free. */
+  /**
+   * Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1)
+   * to O(log n), it is asked for each unit that is free.
+   */
   heldBy?(query: BlockHolderQuery<L>): string | undefined
   /**
-   * Whether a claim keeps an IPAddress that its pool does not give any more, and gets a row for it, or that is no address at all, which has none. Default false: it
-   * is not Bound to it, unless it has its row already.
+   * Whether a claim keeps an IPAddress that its pool does not give any more, and gets a row for it,
+   * or that is no address at all, which has none. Default false: it is not Bound to it, unless it
+   * has its row already.
    */
   readonly keepsOutOfRange?: boolean | undefined
   /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */

@@ -55,7 +55,10 @@ import { type AdoptionRequest, type Allocation, type AllocationRequest, isAdopti
 import { blockWatch, poolWatch } from '../tasks/watches.js'
 import type { BlockProviderDefinition } from './definition.js'
 
-/** A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once: none of them leads. */
+/**
+ * A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once:
+ * none of them leads.
+ */
 export interface BlockProvider<
   P extends KubeObject = KubeObject,
   L extends ClaimLedger<P> = ClaimLedger<P>,
@@ -70,12 +73,14 @@ export interface BlockProvider<
 }
 
 /**
- * Makes a provider of Cluster API from what is its own: the life of claims is that of every provider, and an address is a row of a block before it is an IPAddress.
- * So any number of processes may serve the same claims at once.
+ * Makes a provider of Cluster API from what is its own: the life of claims is that of every
+ * provider, and an address is a row of a block before it is an IPAddress. So any number of
+ * processes may serve the same claims at once.
  *
- * Two that serve a claim at the same moment may each write a row for it before one of them makes its IPAddress: seldom, as both begin at the same block. Run
- * {@link blocksSweep} with IPAddressClaim among its owners: it takes back what a claim has beside its IPAddress. And {@link blocksOperator}: it removes blocks that
- * are empty.
+ * Two that serve a claim at the same moment may each write a row for it before one of them makes
+ * its IPAddress: seldom, as both begin at the same block. Run {@link blocksSweep} with
+ * IPAddressClaim among its owners: it takes back what a claim has beside its IPAddress. And
+ * {@link blocksOperator}: it removes blocks that are empty.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -264,7 +269,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     if (gone.length === 0) return []
     const { domain } = before.object.spec
     const pools = [...this.#pools].filter(([pool]) => domainOf(this.#known.pool(pool)) === domain)
-    // one that has not given it back gets its row again, whatever it was told before, and others may get what it had
+    // one that has not given it back gets its row again, whatever it was told before, and others
+    // may get what it had
     const claims = gone.filter(({ row }) => row.kind === KIND)
     const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
     this.#provider.invalidate(losers)
@@ -343,7 +349,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return { kind: 'call', operation: 'allocate', input, why: 'an address for the claim' }
   }
 
-  /** An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its block is gone, after a restore. */
+  /**
+   * An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its
+   * block is gone, after a restore.
+   */
   #confirm({
     claim,
     pool,
@@ -403,7 +412,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return isAdoption(request) ? adopt(request, this.#known) : allocate(request, this.#known)
   }
 
-  /** The request of a call, with who holds addresses without rows. An address that is adopted has its holder. */
+  /**
+   * The request of a call, with who holds addresses without rows. An address that is adopted has
+   * its holder.
+   */
   #requestOf({ pool, request }: Extract<BlockCall, { task: 'allocate' }>): AllocationRequest | AdoptionRequest {
     if (isAdoption(request)) return request
     return { ...request, heldBy: (prefix) => this.#heldBy(pool, request.owner.name, prefix) }
@@ -423,7 +435,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 }
 
-/** How a pool of a provider is read. One that has no form of its own in blocks is an IPPool, and read as all parts of the process read it. */
+/**
+ * How a pool of a provider is read. One that has no form of its own in blocks is an IPPool, and
+ * read as all parts of the process read it.
+ */
 function poolWatchOf<P extends KubeObject>(
   model: Model<P>,
   ipPoolOf: ((pool: P) => IPPool) | undefined,

@@ -22,8 +22,9 @@ export function isEmpty({ entries }: ParsedBlock, nowMs: number): boolean {
 }
 
 /**
- * A block that is empty for a while goes; one that is deleted by hand goes when it is empty. A row that somebody adds at the last moment is not lost: the
- * deletion is for the version that was seen to be empty, and nobody adds a row to a block that is being deleted.
+ * A block that is empty for a while goes; one that is deleted by hand goes when it is empty. A row
+ * that somebody adds at the last moment is not lost: the deletion is for the version that was seen
+ * to be empty, and nobody adds a row to a block that is being deleted.
  */
 export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
   const { parsed, emptySinceMs, emptySeconds, isNeeded, nowMs } = input

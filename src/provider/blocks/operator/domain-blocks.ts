@@ -10,13 +10,18 @@ type Family = 4 | 6
 
 const FAMILIES = [4, 6] as const
 
-/** A block that cannot be read: who holds what in it is not known, and its name says where it lies. */
+/**
+ * A block that cannot be read: who holds what in it is not known, and its name says where it lies.
+ */
 interface Unreadable {
   readonly name: string
   readonly prefix: Prefix.Prefix
 }
 
-/** The blocks of a domain at the moment of a plan. Each question costs O(blocks of the domain) at most. */
+/**
+ * The blocks of a domain at the moment of a plan. Each question costs O(blocks of the domain) at
+ * most.
+ */
 export class DomainBlocks {
   readonly #blocks: CachedObjects<ParsedBlock>
   readonly #domain: string
@@ -45,7 +50,9 @@ export class DomainBlocks {
     return parsed && gridOf(parsed)
   }
 
-  /** A block that cannot be read and lies on none of the grids of the others: its grid is not known. */
+  /**
+   * A block that cannot be read and lies on none of the grids of the others: its grid is not known.
+   */
   get offGrid(): string | undefined {
     const isOnGrid = ({ prefix: { address, length } }: Unreadable) =>
       this.#find(({ prefix }) => prefix.length === length && prefix.address.family === address.family) !== undefined

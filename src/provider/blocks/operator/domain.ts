@@ -27,8 +27,8 @@ export function domainProblem({ spec }: IPDomain): string | undefined {
 }
 
 /**
- * A domain for a pool whose domain is not there: on the grid of the blocks that are there, else on that on which the pool was before, else as the pool
- * asks for it.
+ * A domain for a pool whose domain is not there: on the grid of the blocks that are there, else on
+ * that on which the pool was before, else as the pool asks for it.
  */
 export function domainFor(pool: IPPool, blocks: DomainBlocks): IPDomain {
   const { apiVersion, kind } = IPDomain.info

@@ -34,8 +34,9 @@ export class EmptyBlocks {
   }
 
   /**
-   * Whether an empty block stays: its pool gives addresses, no block of the pool and family that is in use has room, and it is the first by name of those that are
-   * empty. One that stays is looked at again when another block of the pool changes. O(blocks of the pool).
+   * Whether an empty block stays: its pool gives addresses, no block of the pool and family that is
+   * in use has room, and it is the first by name of those that are empty. One that stays is looked
+   * at again when another block of the pool changes. O(blocks of the pool).
    */
   keepIfNeeded(parsed: ParsedBlock, pool: unknown, blocks: CachedObjects<ParsedBlock>, nowMs: number): boolean {
     if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasRoom(parsed, pool, nowMs)) return false
@@ -48,7 +49,10 @@ export class EmptyBlocks {
     return true
   }
 
-  /** Takes out the empty blocks that are kept for a pool and family: they may not be needed any more. @returns their keys */
+  /**
+   * Takes out the empty blocks that are kept for a pool and family: they may not be needed any
+   * more. @returns their keys
+   */
   takeKept(group: string): readonly string[] {
     const names = this.#kept.get(group) ?? []
     this.#kept.delete(group)
@@ -61,7 +65,10 @@ export function groupOf({ prefix, object }: ParsedBlock): string {
   return `${prefix.address.family} ${object.spec.pool}`
 }
 
-/** Whether a pool can give something in a block to any owner. A block of a node is for that node alone, and the node may never come back. */
+/**
+ * Whether a pool can give something in a block to any owner. A block of a node is for that node
+ * alone, and the node may never come back.
+ */
 function hasRoom(parsed: ParsedBlock, pool: PoolView, nowMs: number): boolean {
   const { domain, node } = parsed.object.spec
   return node === undefined && pool.object.spec.domain === domain && pool.knowsRoomIn(parsed, nowMs)

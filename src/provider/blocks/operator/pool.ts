@@ -38,8 +38,9 @@ export interface PoolInput {
 }
 
 /**
- * A pool's own affairs: it is taken into its domain, on the grid of that, before anything is given; counts, conditions and where to look are kept in its
- * status; and it stays while something of it is bound.
+ * A pool's own affairs: it is taken into its domain, on the grid of that, before anything is given;
+ * counts, conditions and where to look are kept in its status; and it stays while something of it
+ * is bound.
  */
 export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const { view, domain, usage } = input
@@ -130,7 +131,8 @@ function pushStatus(
   for (const family of [4, 6] as const) {
     const field = family === 4 ? 'ipv4' : 'ipv6'
     const grid = grids.find((each) => each.family === family)
-    // what a pool that is not taken in says of its blocks is not true any more, but its grid stays for who makes the domain again
+    // what a pool that is not taken in says of its blocks is not true any more, but its grid stays
+    // for who makes the domain again
     if (grid === undefined) {
       if (accepted !== undefined && before?.[field] !== undefined) status[field] = null
       continue
@@ -215,12 +217,14 @@ function planEnd({ view, usage, blocks, terminationGraceSeconds }: PoolInput, ti
   const pool = view.object
   const { status: before, metadata } = pool
   const unreadable = blocks.unreadable[0]?.name
-  // whoever knows it from a while ago may give something of it yet; of one that was never taken in nobody has
+  // whoever knows it from a while ago may give something of it yet; of one that was never taken in
+  // nobody has
   const wasTaken = before?.ipv4 !== undefined || before?.ipv6 !== undefined
   const deletedMs = !wasTaken ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
   const restSeconds = Math.ceil((deletedMs - time.nowMs) / 1000 + terminationGraceSeconds)
   const rest = restSeconds > 0 ? { requeueAfterSeconds: restSeconds } : undefined
-  // whoever has something in a block may have it of this pool, wherever the block lies: pools may have shrunk
+  // whoever has something in a block may have it of this pool, wherever the block lies: pools may
+  // have shrunk
   const reasons = [
     usage.allocated > 0 && `${usage.allocated} are given`,
     unreadable !== undefined && `block ${unreadable} can not be read`,

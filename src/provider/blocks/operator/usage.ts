@@ -29,7 +29,10 @@ interface Usage {
   readonly allocated: number
   readonly outOfRange: number
   readonly cooling: number
-  /** Of what the pool gives: the units that are in use or wait, by whichever pool; all units of a block that is closed. */
+  /**
+   * Of what the pool gives: the units that are in use or wait, by whichever pool; all units of a
+   * block that is closed.
+   */
   readonly busy: number
   /** When the first of those that wait is free, in milliseconds since 1970. */
   readonly dueMs: number
@@ -40,7 +43,10 @@ type Sums = { -readonly [field in (typeof FIELDS)[number]]: number }
 
 const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
 
-/** What each block has of one pool: computed anew for blocks that have changed, and for all of them when the space of the pool has changed. */
+/**
+ * What each block has of one pool: computed anew for blocks that have changed, and for all of them
+ * when the space of the pool has changed.
+ */
 export class PoolUsages {
   #space: PoolView['space']
   /** By the name of the block; those that have nothing are left out. */
@@ -56,7 +62,9 @@ export class PoolUsages {
     this.#changed?.add(name)
   }
 
-  /** What the pool has at a time. O(blocks that have changed, and those in which something waits). */
+  /**
+   * What the pool has at a time. O(blocks that have changed, and those in which something waits).
+   */
   at(pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): PoolUsage {
     let names: Iterable<string>
     if (pool.space !== this.#space || this.#changed === undefined) {
@@ -107,7 +115,9 @@ function noSums(): { readonly 4: Sums; readonly 6: Sums } {
 export class PoolUsage {
   readonly #pool: PoolView
   readonly #sums: { readonly 4: Sums; readonly 6: Sums }
-  /** When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits. */
+  /**
+   * When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits.
+   */
   readonly dueMs: number | undefined
 
   constructor(pool: PoolView, sums: { readonly 4: Sums; readonly 6: Sums }, dueMs: number | undefined) {

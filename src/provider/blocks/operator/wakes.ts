@@ -87,7 +87,8 @@ function concerned(
   const keys = new Set(parsedBlocks.flatMap(poolsIn).map((pool) => `IPPool ${pool}`))
   for (const { domain, prefix } of places) {
     for (const pool of poolsOf(domain, cache)) {
-      // a pool that is kept for an unreadable block stays until the block is readable, or is deleted
+      // a pool that is kept for an unreadable block stays until the block is readable, or is
+      // deleted
       const view = state.known.pool(pool.object.metadata.name)
       const hasUnits = view instanceof PoolView && view.unitsOf(prefix, name).length > 0
       if (isForAll || hasUnits) keys.add(poolKey(pool))
@@ -102,7 +103,10 @@ export function overlapping({ name, space, object }: PoolView, cache: Context['c
   return names.flatMap(([other, pool]) => (other !== name && isNextTo(pool, space) ? [other] : [])).sort()
 }
 
-/** Whether a pool has addresses in common with some space, also addresses that it gives only on request. */
+/**
+ * Whether a pool has addresses in common with some space, also addresses that it gives only on
+ * request.
+ */
 function isNextTo(pool: PoolReading, space: PoolSpace | undefined): boolean {
   const own = spaceOf(pool)
   if (own === undefined || space === undefined) return false
@@ -138,7 +142,10 @@ interface Place {
   readonly prefix: Prefix.Prefix
 }
 
-/** Where a block lies: of one that cannot be read its name says so. `undefined`: it does not exist, or does not have the name of a block. */
+/**
+ * Where a block lies: of one that cannot be read its name says so. `undefined`: it does not exist,
+ * or does not have the name of a block.
+ */
 function placeOf(name: string, entry: Parsed<ParsedBlock> | undefined): Place | undefined {
   if (entry === undefined) return undefined
   return entry.ok ? { domain: entry.value.object.spec.domain, prefix: entry.value.prefix } : parseBlockName(name)

@@ -3,7 +3,9 @@ import type { KnownBlocks } from '../tasks/known-blocks.js'
 import type { AllocationRequest } from '../tasks/request.js'
 import type { PoolView } from './pool-view.js'
 
-/** Why a pool gives nothing to an owner. `notReady`: for now; `refused`: as long as neither changes. */
+/**
+ * Why a pool gives nothing to an owner. `notReady`: for now; `refused`: as long as neither changes.
+ */
 export interface Refusal {
   readonly kind: 'notReady' | 'refused'
   readonly message: string
@@ -25,8 +27,8 @@ export function refusalOf(
 }
 
 /**
- * The pools that give to such an owner, for who names none: those that can be used now, the one with the highest priority first, and of the same priority by name.
- * O(pools).
+ * The pools that give to such an owner, for who names none: those that can be used now, the one
+ * with the highest priority first, and of the same priority by name. O(pools).
  *
  * @example
  * poolsFor(new KnownBlocks({ isComplete: true }), {}) // []

@@ -19,7 +19,10 @@ export class PoolReading {
     this.#space = before?.gives === this.gives ? before.space : undefined
   }
 
-  /** What the pool has, or why the spec cannot be used. Versions that give the same addresses share one object. */
+  /**
+   * What the pool has, or why the spec cannot be used. Versions that give the same addresses share
+   * one object.
+   */
   get space(): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
     const { spec, status } = this.object
     // whether it gives addresses or prefixes is said by the grid of the domain

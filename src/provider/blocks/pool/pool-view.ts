@@ -53,7 +53,10 @@ interface FamilyView {
   readonly due: DueTimes<Prefix>
   /** The blocks that do not lie on the grid, by name: nothing is given where they are. */
   readonly offGrid: Map<string, Prefix>
-  /** The number of the last row of each block that is known, where the order of the pool asks for it. */
+  /**
+   * The number of the last row of each block that is known, where the order of the pool asks for
+   * it.
+   */
   readonly sequences: Map<string, { readonly prefix: Prefix; readonly sequence: number }>
   /** Where the status says that the last one was given: for who knows no blocks. */
   hinted: Prefix | undefined
@@ -64,8 +67,8 @@ interface FamilyView {
 }
 
 /**
- * A pool as it is searched: its space, its grid, and which of its blocks have something to give, as far as that is known. Nothing here decides what is given:
- * that does the block.
+ * A pool as it is searched: its space, its grid, and which of its blocks have something to give, as
+ * far as that is known. Nothing here decides what is given: that does the block.
  */
 export class PoolView {
   #reading: PoolReading
@@ -73,7 +76,10 @@ export class PoolView {
   #problem: string | undefined
   #specProblem: string | undefined
   readonly #families = new Map<Family, FamilyView>()
-  /** What of a block the pool gives, by its name: the blocks that are there and of which it gives something. */
+  /**
+   * What of a block the pool gives, by its name: the blocks that are there and of which it gives
+   * something.
+   */
   readonly #units = new Map<string, readonly UnitRange[]>()
 
   constructor(reading: PoolReading) {
@@ -105,7 +111,10 @@ export class PoolView {
     return this.#space
   }
 
-  /** @returns the grid of a family; `undefined` if the pool has none of it, or was not taken into its domain */
+  /**
+   * @returns the grid of a family; `undefined` if the pool has none of it, or was not taken into
+   * its domain
+   */
   grid(family: Family): Grid | undefined {
     return this.#families.get(family)?.grid
   }
@@ -114,7 +123,10 @@ export class PoolView {
     return this.#families.keys()
   }
 
-  /** Takes a newer version in. @returns whether what it gives has changed, so that all of its blocks are to be noted again */
+  /**
+   * Takes a newer version in. @returns whether what it gives has changed, so that all of its blocks
+   * are to be noted again
+   */
   update(reading: PoolReading): boolean {
     const before = this.#reading
     this.#reading = reading
@@ -123,7 +135,10 @@ export class PoolView {
     return true
   }
 
-  /** Takes what the status of the pool says of its blocks for known: for who does not know the blocks themselves. */
+  /**
+   * Takes what the status of the pool says of its blocks for known: for who does not know the
+   * blocks themselves.
+   */
   believeStatus(): void {
     for (const [family, view] of this.#families) {
       const status = statusOf(this.object, family)
@@ -208,7 +223,10 @@ export class PoolView {
     else view.offGrid.set(name, prefix)
   }
 
-  /** The block of its domain in which an address lies, by name; `undefined`: it has none of that family. */
+  /**
+   * The block of its domain in which an address lies, by name; `undefined`: it has none of that
+   * family.
+   */
   blockAt(address: Address): string | undefined {
     const grid = this.grid(address.family)
     return grid && blockName(this.object.spec.domain, blockAround(grid, address))
@@ -226,7 +244,10 @@ export class PoolView {
     return names
   }
 
-  /** A block that lies off the grid over one that lies on it: what is in use of that, nobody can tell. */
+  /**
+   * A block that lies off the grid over one that lies on it: what is in use of that, nobody can
+   * tell.
+   */
   offGridOver(prefix: Prefix): string | undefined {
     const offGrid = this.#families.get(prefix.address.family)?.offGrid ?? []
     for (const [name, other] of offGrid) if (Prefix.overlaps(other, prefix)) return name
@@ -244,7 +265,10 @@ export class PoolView {
     return undefined
   }
 
-  /** The blocks in which there may be room, in the order of the pool, some of them twice. O(blocks) for all of them. */
+  /**
+   * The blocks in which there may be room, in the order of the pool, some of them twice. O(blocks)
+   * for all of them.
+   */
   *candidates(family: Family, { nowMs, beside = RangeSet.empty, withBound }: CandidateQuery): IterableIterator<Prefix> {
     const view = this.#families.get(family)
     if (view === undefined || this.#space === undefined) return
@@ -270,7 +294,10 @@ export class PoolView {
     for (const view of this.#families.values()) this.#expire(view, nowMs)
   }
 
-  /** What is known of the blocks of a family, for who does not know them: the first of each kind. The same object until that changes. */
+  /**
+   * What is known of the blocks of a family, for who does not know them: the first of each kind.
+   * The same object until that changes.
+   */
   hints(family: Family): PoolHints {
     const view = this.#families.get(family)
     if (view === undefined) return NO_HINTS

@@ -19,14 +19,18 @@ export type Decision =
   /** Its owner is not there: if that stays so, the row goes, if the checks hold. */
   | { readonly kind: 'missing'; readonly checks: readonly Effect[] }
 
-/** An IPAddress by the name of its claim; `unreadable`: there is one, and what it holds is not known. */
+/**
+ * An IPAddress by the name of its claim; `unreadable`: there is one, and what it holds is not
+ * known.
+ */
 export type OrphanedAddress = IPAddress | 'unreadable' | undefined
 
 /**
  * What becomes of a row.
  *
- * A claim is known by its IPAddress as well: that has the address, whoever is found in the row. So while there is one, the row stays for it: for the claim of the
- * name, if there is one, else until the IPAddress has gone.
+ * A claim is known by its IPAddress as well: that has the address, whoever is found in the row. So
+ * while there is one, the row stays for it: for the claim of the name, if there is one, else until
+ * the IPAddress has gone.
  *
  * @param owner the owner that the row names
  * @param owners those that are there
@@ -49,7 +53,8 @@ export function decisionOn(place: Place, owner: ObjectRef, owners: Owners, addre
     return { kind: 'surplus', check: guard(address, 'the claim has this address, and not the other one') }
   }
   if (address !== undefined && isSame) {
-    // one that is nobody's goes first, and one that is not its yet is adopted, or removed: that is the affair of the provider of claims
+    // one that is nobody's goes first, and one that is not its yet is adopted, or removed: that is
+    // the affair of the provider of claims
     if (uid === undefined || !isControlledBy(address, { metadata: { uid } })) return { kind: 'stays' }
     return { kind: 'successor', uid, check: guard(address, 'the claim of this name has adopted it') }
   }

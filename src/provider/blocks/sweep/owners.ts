@@ -18,7 +18,10 @@ interface Owner {
   readonly uids: readonly string[]
 }
 
-/** How a kind of owners is watched. A Pod is remembered by its names alone; claims are shared with their provider. */
+/**
+ * How a kind of owners is watched. A Pod is remembered by its names alone; claims are shared with
+ * their provider.
+ */
 export function ownerWatch(kind: KindInfo): AnyWatch<Owner> {
   const parse = (object: KubeObject) =>
     ({ ok: true, value: { ref: refOf(object), uids: uidsOf(kind, object) } }) as const
@@ -52,12 +55,18 @@ export class Owners {
     return this.#uidsOf(ref)[0]
   }
 
-  /** Whether an owner exists under this uid: a container runtime knows a static Pod by another uid than the API does. */
+  /**
+   * Whether an owner exists under this uid: a container runtime knows a static Pod by another uid
+   * than the API does.
+   */
   isThere(ref: ObjectRef, uid: string): boolean {
     return this.#uidsOf(ref).includes(uid)
   }
 
-  /** The owner that a row or a handle names, if it is of one of the kinds and an object can have its name. */
+  /**
+   * The owner that a row or a handle names, if it is of one of the kinds and an object can have its
+   * name.
+   */
   refOf(named: { readonly owner: string; readonly kind?: string | undefined }): ObjectRef | undefined {
     const info = this.#kinds.get(named.kind ?? 'Pod')?.kind
     if (info === undefined) return undefined
@@ -65,7 +74,8 @@ export class Owners {
     const slash = named.owner.indexOf('/')
     if (namespaced !== slash >= 0) return undefined
     const name = named.owner.slice(slash + 1)
-    // rows may be written by anything: no store can be asked for an object with a name that is not valid
+    // rows may be written by anything: no store can be asked for an object with a name that is not
+    // valid
     if (subdomainProblem(name) !== undefined) return undefined
     if (slash < 0) return { apiVersion, kind, name }
     const namespace = named.owner.slice(0, slash)

@@ -19,22 +19,31 @@ import { planRows, type Sweep } from './rows.js'
 
 export interface BlocksSweepOptions {
   /**
-   * The kinds of owners that are looked for. A row of an owner of another kind is never touched. With IPAddressClaim among them, rows that a claim has beside
-   * the address that it was given go as well, and what it had continues to the claim that has adopted its IPAddress.
+   * The kinds of owners that are looked for. A row of an owner of another kind is never touched.
+   * With IPAddressClaim among them, rows that a claim has beside the address that it was given go
+   * as well, and what it had continues to the claim that has adopted its IPAddress.
    */
   readonly owners: readonly KindInfo[]
-  /** How long an owner has to be missing before what it has is taken back, in seconds, from 0 to 86,400. Default 900. */
+  /**
+   * How long an owner has to be missing before what it has is taken back, in seconds, from 0 to
+   * 86,400. Default 900.
+   */
   readonly graceSeconds?: number | undefined
-  /** Whether the handles of owners that are gone are removed too. They are then watched as well. Default false. */
+  /**
+   * Whether the handles of owners that are gone are removed too. They are then watched as well.
+   * Default false.
+   */
   readonly handles?: boolean | undefined
 }
 
 /**
- * Takes back what belongs to owners that are gone: whose writer has died before it could, or that were removed by force.
+ * Takes back what belongs to owners that are gone: whose writer has died before it could, or that
+ * were removed by force.
  *
- * An owner is told by its uid: another one of the same name is another owner. It has to be missing twice: when it is first seen, which begins anew with each
- * start, and after the grace period; and right before the row goes the store is asked for it. A row that was given anew since has another number, and is not
- * touched. O(rows of a block) a plan.
+ * An owner is told by its uid: another one of the same name is another owner. It has to be missing
+ * twice: when it is first seen, which begins anew with each start, and after the grace period; and
+ * right before the row goes the store is asked for it. A row that was given anew since has another
+ * number, and is not touched. O(rows of a block) a plan.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -92,7 +101,10 @@ function keysOf(uids: readonly string[], { blocks, handles }: Sweep): readonly s
   return [...names, ...owned.map(({ metadata }) => handleKey(metadata.name))]
 }
 
-/** The uids of the claims that an IPAddress concerns: those that control it, and the one of its name. */
+/**
+ * The uids of the claims that an IPAddress concerns: those that control it, and the one of its
+ * name.
+ */
 function uidsAt({ ref, before, now }: Delta<IPAddress>, owners: Owners): readonly string[] {
   const controllers = [before, now].flatMap((entry) => {
     const references = entry?.ok === true ? (entry.value.metadata.ownerReferences ?? []) : []

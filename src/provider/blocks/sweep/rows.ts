@@ -29,7 +29,10 @@ interface Case {
   readonly decision: Exclude<Decision, { readonly kind: 'stays' }>
 }
 
-/** Takes back the rows of a block whose owners are gone, one in a plan: each has the version of the block as its condition. */
+/**
+ * Takes back the rows of a block whose owners are gone, one in a plan: each has the version of the
+ * block as its condition.
+ */
 export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
   const entry = sweep.blocks.entry(name)
   if (entry?.ok === false) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }

@@ -51,8 +51,10 @@ export interface AllocateGroupOptions {
 /**
  * Gives addresses for several calls at a time: rows of one block go into one write of it.
  *
- * Each call has an `allocate` task of its own that decides. While one chooses, it is shown the rows that those before it are about to write, and prefers their
- * block. The tasks do not know of each other otherwise: what becomes of the write each of them learns from the block. A step is O(calls * rows of a block).
+ * Each call has an `allocate` task of its own that decides. While one chooses, it is shown the rows
+ * that those before it are about to write, and prefers their block. The tasks do not know of each
+ * other otherwise: what becomes of the write each of them learns from the block. A step is O(calls
+ * * rows of a block).
  */
 export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
   readonly #options: AllocateGroupOptions
@@ -121,7 +123,10 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
     }
   }
 
-  /** @param undo what takes back what the tasks are shown of the writes of others, in the order in which they were shown it */
+  /**
+   * @param undo what takes back what the tasks are shown of the writes of others, in the order in
+   * which they were shown it
+   */
   #next(time: TaskTime, undo: (() => void)[]): Step<Outcome> {
     const writes = new Map<string, BlockWrite>()
     const refs: ObjectRef[] = []
@@ -160,14 +165,20 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
     return [...this.#seats].filter(({ sent }) => sent !== undefined).length
   }
 
-  /** Has the tasks after it prefer the block of a write. One that is made for an address that is asked for may be refused, and is wanted by no other task. */
+  /**
+   * Has the tasks after it prefer the block of a write. One that is made for an address that is
+   * asked for may be refused, and is wanted by no other task.
+   */
   #share(effect: Effect, { call }: Seat): void {
     const block = blockOf(effect)
     if (block === undefined || (effect.kind === 'create' && call.input.request.addresses !== undefined)) return
     this.#shared.prefix ??= parseBlockName(block)?.prefix
   }
 
-  /** Adds what one task writes to what is written of its block. @returns takes back what the tasks after it are shown */
+  /**
+   * Adds what one task writes to what is written of its block. @returns takes back what the tasks
+   * after it are shown
+   */
   #add(effect: Effect, writes: Map<string, BlockWrite>): () => void {
     const name = blockOf(effect)
     const known = this.#options.known()

@@ -22,11 +22,17 @@ import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskR
 type Family = 4 | 6
 
 const NODE_FIELD = 'spec.node'
-/** After so many blocks that the store does not take it is no longer believed that it would take another one. */
+/**
+ * After so many blocks that the store does not take it is no longer believed that it would take
+ * another one.
+ */
 const MOST_REFUSED = 4
 /** What may be wrong with one block, and not with another. */
 const OF_ONE_BLOCK: ReadonlySet<string> = new Set(['STORE_INVALID', 'STORE_OBJECT_TOO_LARGE'])
-/** So many of the blocks that the status of a pool says are full are looked into before it is believed. */
+/**
+ * So many of the blocks that the status of a pool says are full are looked into before it is
+ * believed.
+ */
 const MOST_RECHECKED = 8
 /** What may be so no longer, where who says it is not shown changes. */
 const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'notReady']
@@ -34,10 +40,13 @@ const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'no
 /**
  * Gives an owner what it asks for: of every family, or nothing.
  *
- * What is known of pools and blocks comes from `known`, which other tasks may share; what is not known is asked for, and then costs a read. Each write has
- * the version of the block as its condition, so that writers that do not know of each other never give one address twice: who was slower looks again.
+ * What is known of pools and blocks comes from `known`, which other tasks may share; what is not
+ * known is asked for, and then costs a read. Each write has the version of the block as its
+ * condition, so that writers that do not know of each other never give one address twice: who was
+ * slower looks again.
  *
- * Tasks for one owner and interface run one after the other, as a container runtime and a queue of keys have them.
+ * Tasks for one owner and interface run one after the other, as a container runtime and a queue of
+ * keys have them.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -88,7 +97,10 @@ interface Sent {
   readonly sequence?: number
   /** What was remembered where the row goes; left out: it changes a row that was there. */
   readonly replaced?: readonly BlockEntry[]
-  /** Whether it was sent for a version that this task was shown, so that nothing from before is done when there is another one. */
+  /**
+   * Whether it was sent for a version that this task was shown, so that nothing from before is done
+   * when there is another one.
+   */
   readonly isFence?: boolean
 }
 
@@ -101,20 +113,30 @@ class AllocateTask implements GroupedTask {
   readonly #shared: SharedWrite | undefined
   /** Where who knows nothing finds what the owner has, if that is wanted. */
   readonly #handle: OwnerHandle | undefined
-  /** What was sent: for which version of which block, and which number its row has, if it was this task. */
+  /**
+   * What was sent: for which version of which block, and which number its row has, if it was this
+   * task.
+   */
   readonly #sent = new Map<string, Sent>()
-  /** The rows that this task has added, as block and number, and what was remembered there before. */
+  /**
+   * The rows that this task has added, as block and number, and what was remembered there before.
+   */
   readonly #added = new Map<string, readonly BlockEntry[]>()
   readonly #observed = new ObservedObjects()
   /** The blocks in which another writer was faster. */
   #contended: RangeSet.RangeSet = RangeSet.empty
-  /** The blocks in which the store takes no row: a webhook denies it, or the object is too large. */
+  /**
+   * The blocks in which the store takes no row: a webhook denies it, or the object is too large.
+   */
   #refused: RangeSet.RangeSet = RangeSet.empty
   #refusals = 0
   /** What the store has said of the last of them. */
   #refusal: { readonly family: 4 | 6; readonly outcome: AllocationOutcome } | undefined
   #failed: AllocationOutcome | undefined
-  /** What was sent last, and whether something was in flight to its block already. `prefix`: that of the block, if a row is added. */
+  /**
+   * What was sent last, and whether something was in flight to its block already. `prefix`: that of
+   * the block, if a row is added.
+   */
   #last:
     | {
         readonly effect: Effect
@@ -163,7 +185,10 @@ class AllocateTask implements GroupedTask {
     return true
   }
 
-  /** Why there is nothing of a family: where blocks were refused and no other one has room, it is that. */
+  /**
+   * Why there is nothing of a family: where blocks were refused and no other one has room, it is
+   * that.
+   */
   #reasonOf(outcome: AllocationOutcome, family: 4 | 6 | undefined): AllocationOutcome {
     const isOf = outcome.kind === 'denied' || outcome.kind === 'exhausted'
     return isOf && this.#refusal?.family === family ? (this.#refusal?.outcome ?? outcome) : outcome
@@ -173,7 +198,10 @@ class AllocateTask implements GroupedTask {
     this.#forget(effect)
   }
 
-  /** Nothing of what was sent last was done, nor comes later. @returns false: something else may still be in flight to that block */
+  /**
+   * Nothing of what was sent last was done, nor comes later. @returns false: something else may
+   * still be in flight to that block
+   */
   #forget(effect: Effect): boolean {
     const last = this.#last
     // of what was sent before for the same version it is still not known what has become
@@ -203,7 +231,8 @@ class AllocateTask implements GroupedTask {
     }
     const left = this.#reviewHandle()
     if (left !== undefined) return left
-    // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
+    // what was sent for this owner by a task that has ended since, and of which nobody knows what
+    // has become
     for (const { name, version } of this.#known.unconfirmed(this.#request.owner.uid, {
       name: this.#request.interface,
     })) {
@@ -279,7 +308,10 @@ class AllocateTask implements GroupedTask {
     return this.#observed.has(IPBlock.info, block)
   }
 
-  /** Before who does not know all says that there is no room, it looks once more, and goes by nothing that it was not shown itself. */
+  /**
+   * Before who does not know all says that there is no room, it looks once more, and goes by
+   * nothing that it was not shown itself.
+   */
   #lookAgain(outcome: AllocationOutcome): Step<AllocationOutcome> | undefined {
     if (this.#known.isComplete || !PASSING.includes(outcome.kind)) return undefined
     const { pools } = this.#request
@@ -305,7 +337,10 @@ class AllocateTask implements GroupedTask {
     return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'they may have room by now' }
   }
 
-  /** Writes what has changed of an owner that has what it asks for: a late release of the container before is then none of this row. */
+  /**
+   * Writes what has changed of an owner that has what it asks for: a late release of the container
+   * before is then none of this row.
+   */
   #renew(places: readonly Place[]): Step<AllocationOutcome> | undefined {
     const { container, mac, owner } = this.#request
     const wanted = {
@@ -327,8 +362,9 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * What somebody who has died has sent to give it back may still be in flight: until this process has written the block it is not said that the owner has
-   * it. Where there are containers that was for one before, and `#renew` has kept it off.
+   * What somebody who has died has sent to give it back may still be in flight: until this process
+   * has written the block it is not said that the owner has it. Where there are containers that was
+   * for one before, and `#renew` has kept it off.
    */
   #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
     const place = places.find(({ parsed }) => !this.#common.written.has(parsed.name))
@@ -338,7 +374,10 @@ class AllocateTask implements GroupedTask {
     return write(fence(parsed))
   }
 
-  /** The node whose blocks have to be known, and are not: where the blocks of a pool belong to nodes. */
+  /**
+   * The node whose blocks have to be known, and are not: where the blocks of a pool belong to
+   * nodes.
+   */
   #nodeToList(): string | undefined {
     const { pools, node } = this.#request
     if (node === undefined || this.#known.knowsNode(node.name)) return undefined
@@ -351,7 +390,8 @@ class AllocateTask implements GroupedTask {
   /**
    * Looks at what has become of what was sent.
    *
-   * @returns a block of which that is not known: it has the version for which it was sent, and while it has, it may still be done
+   * @returns a block of which that is not known: it has the version for which it was sent, and
+   * while it has, it may still be done
    */
   #review(): ParsedBlock | undefined {
     let unconfirmed: ParsedBlock | undefined
@@ -388,7 +428,9 @@ class AllocateTask implements GroupedTask {
     return wanted ?? places[0]
   }
 
-  /** What the owner has, if it is not what it asks for: another address, or more of them, or less. */
+  /**
+   * What the owner has, if it is not what it asks for: another address, or more of them, or less.
+   */
   #differing(places: readonly (Place | undefined)[]): AllocationOutcome | undefined {
     const found = places.filter((place) => place !== undefined)
     const allocations = found.map((place) => allocationOf(place, this.#known))
@@ -404,7 +446,10 @@ class AllocateTask implements GroupedTask {
     return { kind: 'different', message, allocations }
   }
 
-  /** The blocks of the addresses that are asked for, as far as this task was not shown them: of two rows the other one may be there. */
+  /**
+   * The blocks of the addresses that are asked for, as far as this task was not shown them: of two
+   * rows the other one may be there.
+   */
   #askedBlocks(): readonly ObjectRef[] {
     const { addresses = [], pools } = this.#request
     const names = addresses.flatMap((address) =>
@@ -456,7 +501,10 @@ class AllocateTask implements GroupedTask {
     return undefined
   }
 
-  /** Before a row is written its block stands in the handle: whoever comes after a death looks there. */
+  /**
+   * Before a row is written its block stands in the handle: whoever comes after a death looks
+   * there.
+   */
   #noteIn(
     handle: OwnerHandle | undefined,
     choices: readonly { readonly block: string }[],

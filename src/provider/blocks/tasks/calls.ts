@@ -22,7 +22,10 @@ export const DENIALS: { readonly [kind: string]: string | undefined } = {
   different: 'the claim has been given another address',
 }
 
-/** The outcome of a task as the answer to its call. That an address cannot be adopted is an answer, and no failure. */
+/**
+ * The outcome of a task as the answer to its call. That an address cannot be adopted is an answer,
+ * and no failure.
+ */
 export function answerOf(call: BlockCall, outcome: BlockOutcome, { nowMs }: PlanTime): ExternalResult<BlockOutcome> {
   const { kind, message } = outcome
   const isDenied = DENIALS[kind] !== undefined
@@ -30,7 +33,8 @@ export function answerOf(call: BlockCall, outcome: BlockOutcome, { nowMs }: Plan
     return { ok: true, value: outcome }
   const { freeAtMs = 0 } = 'freeAtMs' in outcome ? outcome : {}
   const waitSeconds = Math.ceil((freeAtMs - nowMs) / 1000)
-  // the claim does not wait for an address that becomes free much later: there may be room before, and no change would tell
+  // the claim does not wait for an address that becomes free much later: there may be room before,
+  // and no change would tell
   const retryAfterSeconds = waitSeconds > 0 && waitSeconds <= MAX_WAIT_SECONDS ? waitSeconds : undefined
   const reason = REASONS[kind]
   return { ok: false, failure: { message, retryable: true, ...(reason && { reason }), retryAfterSeconds } }

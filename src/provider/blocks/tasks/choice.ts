@@ -25,7 +25,9 @@ export interface ChoiceInput {
   readonly unconfirmed: ParsedBlock | undefined
   /** Where something that was sent may still make a block: taken before others. */
   readonly left: (domain: string) => readonly Prefix.Prefix[]
-  /** The block that tasks beside this one are about to write: a row there needs no write of its own. */
+  /**
+   * The block that tasks beside this one are about to write: a row there needs no write of its own.
+   */
   readonly beside: Prefix.Prefix | undefined
   /** Blocks in which others were faster: they are taken last. */
   readonly contended: RangeSet.RangeSet
@@ -36,7 +38,10 @@ export interface ChoiceInput {
   readonly takesTurns: boolean
 }
 
-/** Where a row of one family is to be written, or what has to be read to know that, or why there is nowhere. */
+/**
+ * Where a row of one family is to be written, or what has to be read to know that, or why there is
+ * nowhere.
+ */
 export type Choice =
   | { readonly kind: 'read'; readonly block: string }
   | {

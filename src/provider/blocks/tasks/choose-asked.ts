@@ -108,7 +108,10 @@ function holderOf(
   return undefined
 }
 
-/** Whether a request takes a row over, because it is that of an earlier owner of the same kind and name. */
+/**
+ * Whether a request takes a row over, because it is that of an earlier owner of the same kind and
+ * name.
+ */
 function isInherited(row: IPBlockRow, request: TaskRequest): boolean {
   const { owner, interface: name } = request
   const isNamesake = row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod')

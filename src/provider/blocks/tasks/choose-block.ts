@@ -30,7 +30,10 @@ import { type AllocationRequest, outOfRangeOf } from './request.js'
 
 type Family = 4 | 6
 
-/** Chooses for one family: the address that is asked for, or what is kept for this owner, or the next one of the first pool with room. */
+/**
+ * Chooses for one family: the address that is asked for, or what is kept for this owner, or the
+ * next one of the first pool with room.
+ */
 export function chooseBlock(input: ChoiceInput): Choice {
   const { request, family, problems, nowMs } = input
   const notReady = [...problems]
@@ -99,7 +102,10 @@ function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
   return { count: unitsWanted(request, grid.family, allocationPrefixLength), isAligned: true }
 }
 
-/** What the pool keeps for an owner that comes again and may give to it, what was released last first. */
+/**
+ * What the pool keeps for an owner that comes again and may give to it, what was released last
+ * first.
+ */
 function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[] {
   const { known, request, family, unconfirmed, refused } = input
   const { affinity, domain } = pool.object.spec
@@ -143,7 +149,10 @@ function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: read
   return undefined
 }
 
-/** Units that are kept in other pieces than is wanted, in the block with what was released last; with `withFree` they may lie between free ones. */
+/**
+ * Units that are kept in other pieces than is wanted, in the block with what was released last;
+ * with `withFree` they may lie between free ones.
+ */
 function chooseAmongKept(
   { pool, grid, size }: Wanted,
   input: ChoiceInput,

@@ -20,15 +20,19 @@ export interface HandleOwner {
 export type HandleBlocks = ReadonlyMap<string, ReadonlySet<string>>
 
 /**
- * The handle of an owner, as one task sees it: it reads it anew, and each block that it names, whatever was known before. What it names was written there by an
- * attempt that may have died, with a row for the block still in flight.
+ * The handle of an owner, as one task sees it: it reads it anew, and each block that it names,
+ * whatever was known before. What it names was written there by an attempt that may have died, with
+ * a row for the block still in flight.
  */
 export class OwnerHandle {
   readonly ref: ObjectRef
   readonly #uid: string
   #known: Known<IPHandle>
   readonly #observed: ObservedObjects
-  /** The blocks in which nobody else has anything in flight: this task has put them into the handle, or looked at them. */
+  /**
+   * The blocks in which nobody else has anything in flight: this task has put them into the handle,
+   * or looked at them.
+   */
   readonly #own = new Set<string>()
   /** The blocks that it did not name before this task. */
   readonly #fresh = new Set<string>()
@@ -67,7 +71,10 @@ export class OwnerHandle {
     else this.#known = read.value
   }
 
-  /** Looks at what has become of what was sent: it was done if the handle is another one since, and nothing has met a conflict. */
+  /**
+   * Looks at what has become of what was sent: it was done if the handle is another one since, and
+   * nothing has met a conflict.
+   */
   review(conflicts: number): void {
     const sent = this.#sent
     if (sent === undefined) return
@@ -103,12 +110,18 @@ export class OwnerHandle {
     return Object.keys(this.#object?.spec.blocks ?? {})
   }
 
-  /** Whether this task has put a block into the handle, as it is stored: nothing that was sent before can take it away any more. */
+  /**
+   * Whether this task has put a block into the handle, as it is stored: nothing that was sent
+   * before can take it away any more.
+   */
   isOwn(block: string): boolean {
     return this.#written.has(block)
   }
 
-  /** The blocks of an interface that have to stay in the handle: those with a row of it, whatever pool it is of, and those that cannot be read. */
+  /**
+   * The blocks of an interface that have to stay in the handle: those with a row of it, whatever
+   * pool it is of, and those that cannot be read.
+   */
   blocksWith(interfaceName: string, known: KnownBlocks): Set<string> {
     const rows = known.rowsOf(this.#uid).filter(({ entry }) => isOf(entry, interfaceName))
     const withRows = new Set(rows.map(({ parsed }) => parsed.name))
@@ -135,8 +148,8 @@ export class OwnerHandle {
   }
 
   /**
-   * The blocks of some interfaces into which an attempt before this one may still write a row of the owner, each given once: they are then the affair of the
-   * task.
+   * The blocks of some interfaces into which an attempt before this one may still write a row of
+   * the owner, each given once: they are then the affair of the task.
    */
   takeInFlight(interfaces: readonly string[], known: KnownBlocks): readonly ParsedBlock[] {
     const rows = known.rowsOf(this.#uid)
@@ -164,7 +177,8 @@ export class OwnerHandle {
   /**
    * Writes which blocks interfaces have.
    *
-   * @param isFence also where the handle says so already: what was sent for its version of before cannot be done any more
+   * @param isFence also where the handle says so already: what was sent for its version of before
+   * cannot be done any more
    * @returns nothing if it says so already
    */
   write(

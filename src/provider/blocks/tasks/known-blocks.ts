@@ -18,7 +18,10 @@ import type { PoolReading } from '../pool/pool-reading.js'
 import { PoolView } from '../pool/pool-view.js'
 import { blockWatch, poolWatch } from './watches.js'
 
-/** What is known under a name: nothing, that there is nothing, why it cannot be read, or what there is. */
+/**
+ * What is known under a name: nothing, that there is nothing, why it cannot be read, or what there
+ * is.
+ */
 export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
 
 /** A row, and the block that it is in. */
@@ -65,20 +68,25 @@ export interface ObserveOptions {
 
 export interface KnownBlocksOptions {
   /**
-   * Whether every pool and block that there is was shown, and is shown when it changes: by a controller that lists and watches. Without, what is not
-   * known is asked for. Default false.
+   * Whether every pool and block that there is was shown, and is shown when it changes: by a
+   * controller that lists and watches. Without, what is not known is asked for. Default false.
    */
   readonly isComplete?: boolean | undefined
 }
 
 /**
- * The pools and blocks that are known, and where to look for room and for owners. Fed by a watch, or by the steps of tasks; tasks of one process may share it.
+ * The pools and blocks that are known, and where to look for room and for owners. Fed by a watch,
+ * or by the steps of tasks; tasks of one process may share it.
  *
- * It decides nothing: what it holds may be old, and a write on the condition of the version that was seen tells.
+ * It decides nothing: what it holds may be old, and a write on the condition of the version that
+ * was seen tells.
  */
 export class KnownBlocks {
   readonly isComplete: boolean
-  /** The blocks that tasks have written, or have lost to somebody who was faster: nothing that was sent for them before this process began is done any more. */
+  /**
+   * The blocks that tasks have written, or have lost to somebody who was faster: nothing that was
+   * sent for them before this process began is done any more.
+   */
   readonly written = new Set<string>()
   readonly #cache: ObjectCache
   readonly #pools: CachedObjects<PoolReading>
@@ -89,14 +97,20 @@ export class KnownBlocks {
   readonly #listedNodes = new Set<string>()
   /** When pools were shown last, by those who are not shown all. */
   readonly #poolsAtMs = new Map<string, number>()
-  /** What tasks have sent for the version that a block has, as far as is known: for each owner and interface what was sent last. */
+  /**
+   * What tasks have sent for the version that a block has, as far as is known: for each owner and
+   * interface what was sent last.
+   */
   #inFlight = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
   /** The blocks that others were seen to write, and when, the last ones at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
   #followed: Delta<ParsedBlock> | undefined
 
-  /** @param cache where pools and blocks are: with the cache of a host, {@link followPool} and {@link followBlock} are called for each change of it */
+  /**
+   * @param cache where pools and blocks are: with the cache of a host, {@link followPool} and
+   * {@link followBlock} are called for each change of it
+   */
   constructor({ isComplete = false }: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     this.isComplete = isComplete
     this.#cache = cache
@@ -111,9 +125,11 @@ export class KnownBlocks {
   }
 
   /**
-   * Takes a change of a pool or a block in; others are not looked at. What is older than what is known changes nothing.
+   * Takes a change of a pool or a block in; others are not looked at. What is older than what is
+   * known changes nothing.
    *
-   * @returns false: it says of a block that there is none, and the block has come since that was asked for. It may well be there
+   * @returns false: it says of a block that there is none, and the block has come since that was
+   * asked for. It may well be there
    */
   observe(change: Change, { nowMs, since }: ObserveOptions): boolean {
     const applied = this.#cache.apply(change, { since })
@@ -144,7 +160,9 @@ export class KnownBlocks {
     return this.#places('stickyKey', key, ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
   }
 
-  /** Whether all blocks of a node are known, so far as they were there when it was asked for them. */
+  /**
+   * Whether all blocks of a node are known, so far as they were there when it was asked for them.
+   */
   knowsNode(node: string): boolean {
     return this.isComplete || this.#listedNodes.has(node)
   }
@@ -184,9 +202,11 @@ export class KnownBlocks {
   }
 
   /**
-   * The same without what may be old: knows no pools and blocks but those that are fresh. For a task that is not shown changes; what others know stays.
+   * The same without what may be old: knows no pools and blocks but those that are fresh. For a
+   * task that is not shown changes; what others know stays.
    *
-   * @param isFresh whether what is known of the pool or block of a name is as it was shown to the task
+   * @param isFresh whether what is known of the pool or block of a name is as it was shown to the
+   * task
    * @returns nothing where all of that is fresh, as far as the domains of these pools go
    */
   fresh(pools: readonly string[], isFresh: (kind: KindInfo, name: string) => boolean): KnownBlocks | undefined {
@@ -215,8 +235,9 @@ export class KnownBlocks {
   }
 
   /**
-   * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be done it knows all the same, also of tasks that go on with this
-   * one. What was read before is read again.
+   * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be
+   * done it knows all the same, also of tasks that go on with this one. What was read before is
+   * read again.
    */
   anew(cache = new ObjectCache()): KnownBlocks {
     const known = new KnownBlocks({ isComplete: this.isComplete }, cache)
@@ -225,7 +246,10 @@ export class KnownBlocks {
     return known
   }
 
-  /** What was sent for an owner and may still be done, as far as is known: for which version of which block. */
+  /**
+   * What was sent for an owner and may still be done, as far as is known: for which version of
+   * which block.
+   */
   unconfirmed(
     uid: string,
     interfaceName?: { readonly name: string | undefined },
@@ -254,7 +278,10 @@ export class KnownBlocks {
     else this.#inFlight.set(name, left)
   }
 
-  /** The blocks that a task of this process is writing: whoever writes the same version too meets it. What took longer has failed. */
+  /**
+   * The blocks that a task of this process is writing: whoever writes the same version too meets
+   * it. What took longer has failed.
+   */
   inFlightAt(nowMs: number): RangeSet.RangeSet {
     const lately = [...this.#inFlight.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
     return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
@@ -270,7 +297,8 @@ export class KnownBlocks {
   }
 
   /**
-   * Shows a block as a write will leave it, so that what is chosen next lies beside what the write gives. O(rows + pools).
+   * Shows a block as a write will leave it, so that what is chosen next lies beside what the write
+   * gives. O(rows + pools).
    *
    * @returns takes that back: call it before anything else is shown
    */
@@ -321,7 +349,10 @@ export class KnownBlocks {
     for (const { object } of this.#blocks.unreadable()) this.#markUnreadable(view, object.metadata.name)
   }
 
-  /** Takes a change in that the cache has taken in. @returns false: it was taken in before, as that of a task */
+  /**
+   * Takes a change in that the cache has taken in. @returns false: it was taken in before, as that
+   * of a task
+   */
   followBlock(delta: Delta<ParsedBlock>, nowMs: number): boolean {
     const { ref, before, now, wasKnown } = delta
     const { name } = ref
@@ -384,7 +415,10 @@ export class KnownBlocks {
     if (pool.object.spec.domain === parsed.object.spec.domain) pool.note(parsed, this.#nowMs)
   }
 
-  /** The blocks under a key of an index; a block that is assumed may have nothing to do with the key. */
+  /**
+   * The blocks under a key of an index; a block that is assumed may have nothing to do with the
+   * key.
+   */
   #blocksBy(index: string, key: string): readonly ParsedBlock[] {
     const known = this.#blocks.by(index, key)
     if (this.#assumed.size === 0) return known

@@ -6,7 +6,10 @@ import type { KnownBlocks } from './known-blocks.js'
 /** Who is not shown changes of pools reads one again that it knows from longer ago. */
 const MOST_POOL_AGE_MS = 30_000
 
-/** The objects that one task was shown: what it knows of others it has from tasks before it, and may be old. */
+/**
+ * The objects that one task was shown: what it knows of others it has from tasks before it, and may
+ * be old.
+ */
 export class ObservedObjects {
   readonly #keys = new Set<string>()
 

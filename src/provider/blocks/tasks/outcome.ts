@@ -11,7 +11,10 @@ export type AllocationOutcome =
       readonly kind: 'exhausted'
       readonly message: string
       readonly family: 4 | 6
-      /** When something that was given back is free again, in milliseconds since 1970, if that is known. */
+      /**
+       * When something that was given back is free again, in milliseconds since 1970, if that is
+       * known.
+       */
       readonly freeAtMs?: number | undefined
     }
   /** Somebody else has the address that was asked for. */
@@ -22,7 +25,10 @@ export type AllocationOutcome =
   | { readonly kind: 'different'; readonly message: string; readonly allocations: readonly Allocation[] }
   /** No pool can be used: each says why. Again when a pool changes. */
   | { readonly kind: 'notReady'; readonly message: string }
-  /** The store takes no row in any block that has room: a webhook denies it, or the object is too large. */
+  /**
+   * The store takes no row in any block that has room: a webhook denies it, or the object is too
+   * large.
+   */
   | { readonly kind: 'denied'; readonly message: string }
   /** Pools are not for this owner, or cannot give what is asked for at all. */
   | { readonly kind: 'refused'; readonly message: string }

@@ -24,7 +24,8 @@ export type ReleaseOutcome =
   | { readonly kind: 'notYours'; readonly message: string; readonly by: string }
 
 /**
- * Gives back what an owner has. What it has no more is fine, and what belongs to others is not touched.
+ * Gives back what an owner has. What it has no more is fine, and what belongs to others is not
+ * touched.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -81,7 +82,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const { nowMs, conflicts } = time
     this.#nowMs = nowMs
     this.#since = this.#known.clock
-    // what was sent for this owner by a task that has ended since, and of which nobody knows what has become
+    // what was sent for this owner by a task that has ended since, and of which nobody knows what
+    // has become
     for (const { name, version } of this.#unconfirmed()) {
       if (!this.#sent.has(name)) this.#inFlight.set(name, version)
     }

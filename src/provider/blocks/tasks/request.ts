@@ -16,12 +16,18 @@ export interface BlockOwner {
   readonly kind?: string | undefined
 }
 
-/** Asks for an address of each family, or for a prefix. The same owner and interface get the same again. */
+/**
+ * Asks for an address of each family, or for a prefix. The same owner and interface get the same
+ * again.
+ */
 export interface AllocationRequest {
   readonly owner: BlockOwner
   /** Which interface of the owner. Left out: it has one. */
   readonly interface?: string | undefined
-  /** The id of the container, so that it is known whose release is late: once it has given back, it does not ask again. */
+  /**
+   * The id of the container, so that it is known whose release is late: once it has given back, it
+   * does not ask again.
+   */
   readonly container?: string | undefined
   readonly mac?: string | undefined
   /** The pools that would do, by name, in the order in which they are asked. */
@@ -35,24 +41,29 @@ export interface AllocationRequest {
   /** These, and no others. At most one of a family. */
   readonly addresses?: readonly Address.Address[] | undefined
   /**
-   * Whether an IPHandle says in which blocks the owner has something: so that who does not know all blocks finds it, also after a death. Costs a write, or a read.
-   * Default false.
+   * Whether an IPHandle says in which blocks the owner has something: so that who does not know all
+   * blocks finds it, also after a death. Costs a write, or a read. Default false.
    */
   readonly handle?: boolean | undefined
   /**
-   * Who has an address, or a prefix, in another way than by a row: it is given to nobody. Asked at any time for what is free by its block, one unit of the pool at a
-   * time; answers at once, and changes nothing. Left out: nobody.
+   * Who has an address, or a prefix, in another way than by a row: it is given to nobody. Asked at
+   * any time for what is free by its block, one unit of the pool at a time; answers at once, and
+   * changes nothing. Left out: nobody.
    */
   readonly heldBy?: ((prefix: Prefix) => string | undefined) | undefined
-  /** Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the pool gives. */
+  /**
+   * Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the
+   * pool gives.
+   */
   readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
   /** So many in a row of each family. Not with `prefixLengths`. Default 1. */
   readonly count?: number | undefined
 }
 
 /**
- * Asks for rows for addresses that the owner has already without a row, as a claim by its IPAddress. A row of an earlier owner of the same kind and name becomes the
- * row of this one: two owners of one name do not exist at the same time.
+ * Asks for rows for addresses that the owner has already without a row, as a claim by its
+ * IPAddress. A row of an earlier owner of the same kind and name becomes the row of this one: two
+ * owners of one name do not exist at the same time.
  */
 export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'> {
   /** One of each family that is asked for. */
@@ -61,8 +72,9 @@ export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'
    * What becomes of an address that no pool of the request gives:
    *
    * - `refuse`: `outOfPool`, unless an earlier owner of the name has a row for it
-   * - `record`: it gets a row in its block, if its family is one of the pool. Where the pool gives prefixes it has to be the first address of one, and with `count`
-   *   all of it has to lie in one block: else `outOfPool`. A block that is made for it belongs to no node
+   * - `record`: it gets a row in its block, if its family is one of the pool. Where the pool gives
+   *   prefixes it has to be the first address of one, and with `count` all of it has to lie in one
+   *   block: else `outOfPool`. A block that is made for it belongs to no node
    */
   readonly outOfRange: 'record' | 'refuse'
 }
@@ -89,13 +101,14 @@ export interface ReleaseRequest {
   /** That of the allocation: what the owner has been given since stays. */
   readonly sequence?: number | undefined
   /**
-   * Whether the IPHandle of the owner says where that is, as `handle` of an {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if
-   * they are given. Default false.
+   * Whether the IPHandle of the owner says where that is, as `handle` of an
+   * {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if they are
+   * given. Default false.
    */
   readonly handle?: boolean | undefined
   /**
-   * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block of the address, or without an address for all blocks
-   * of the domains of these pools.
+   * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block
+   * of the address, or without an address for all blocks of the domains of these pools.
    */
   readonly pools?: readonly string[] | undefined
 }

@@ -5,11 +5,17 @@ import type { Login } from './login.js'
 import { type CloudRequest, type CloudResponse, queryOf, type SendRequest } from './request.js'
 import { messageOf, type Session, type Sessions } from './session.js'
 
-/** How much of the time that a call may take passes at most before it is answered: less than the contract of `Cloud` allows. */
+/**
+ * How much of the time that a call may take passes at most before it is answered: less than the
+ * contract of `Cloud` allows.
+ */
 const CALL_SHARE = 55 / 60
 /** How much of it one request may take. */
 const REQUEST_SHARE = 30 / 60
-/** How much of it has to be left for a request that changes something: what is done after its time-out is done within the time of the call, too. */
+/**
+ * How much of it has to be left for a request that changes something: what is done after its
+ * time-out is done within the time of the call, too.
+ */
 const CHANGE_SHARE = 25 / 60
 const PAGE_SIZE = 500
 /** A list that is longer is a defect of the cloud. */
@@ -61,7 +67,10 @@ export class NeutronCall {
     this.#deadlineMs = options.now() + options.callMs * CALL_SHARE
   }
 
-  /** The answer of a call whose requests `action` makes. `changes`: it is one that changes something. */
+  /**
+   * The answer of a call whose requests `action` makes. `changes`: it is one that changes
+   * something.
+   */
   async answer<T>(changes: boolean, action: () => Promise<T>): Promise<ExternalResult<T>> {
     try {
       return { ok: true, value: await action() }
@@ -137,13 +146,18 @@ export class NeutronCall {
     return failCall(`cannot ${what}: more than ${MAX_PAGES} pages`, { retryable: true })
   }
 
-  /** Takes back what this call has changed: if the request is carried out, the call has changed nothing. @throws CallFailure */
+  /**
+   * Takes back what this call has changed: if the request is carried out, the call has changed
+   * nothing. @throws CallFailure
+   */
   async undo(asked: Asked): Promise<void> {
     await this.send(asked)
     this.#mayHaveChanged = false
   }
 
-  /** A request with the token, and once more with a new one if that is refused. @throws CallFailure */
+  /**
+   * A request with the token, and once more with a new one if that is refused. @throws CallFailure
+   */
   async send(asked: Asked): Promise<CloudResponse> {
     const first = await this.#open()
     const response = await this.#sendOnce(asked, first)

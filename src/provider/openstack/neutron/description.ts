@@ -26,7 +26,10 @@ export function mayReplace(before: string, marker: string): boolean {
   return marker === '' || before === '' || before.split('/')[0] === marker.split('/')[0]
 }
 
-/** A description with this marker in place of those that it has; the other text stays. Empty: without any. */
+/**
+ * A description with this marker in place of those that it has; the other text stays. Empty:
+ * without any.
+ */
 export function withMarker(description: string, marker: string): string {
   const others = description.replace(SEPARATED_MARKER, '').trimEnd()
   if (marker === '') return others
@@ -37,14 +40,17 @@ export function withMarker(description: string, marker: string): string {
 type PoolName = { readonly namespace: string; readonly name: string }
 
 /**
- * The description of a floating IP that is created for a pool: the names of the pool, cut so that two UUIDs always have
- * room behind them, and the marker.
+ * The description of a floating IP that is created for a pool: the names of the pool, cut so that
+ * two UUIDs always have room behind them, and the marker.
  */
 export function newDescription(pool: PoolName, marker: string): string {
   return withMarker(readableText(pool), marker)
 }
 
-/** Whether a description is one that {@link newDescription} has made for a pool of these names, whatever its marker is. */
+/**
+ * Whether a description is one that {@link newDescription} has made for a pool of these names,
+ * whatever its marker is.
+ */
 export function isCreatedFor(pool: PoolName, description: string): boolean {
   return markerIn(description) !== '' && withMarker(description, '') === readableText(pool)
 }

@@ -70,7 +70,10 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** Whether the status says that the request was not carried out. After a 408, or a status of a server or of a proxy, that is not known. */
+/**
+ * Whether the status says that the request was not carried out. After a 408, or a status of a
+ * server or of a proxy, that is not known.
+ */
 export function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408
 }
@@ -106,7 +109,10 @@ function kindOf({ status, type, message }: AnsweredError): Pick<ExternalFailure,
   return { retryable: status !== 400 }
 }
 
-/** `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3), as whole seconds from 0 to one hour. */
+/**
+ * `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3), as whole seconds from 0 to one
+ * hour.
+ */
 function retryAfterOf(response: CloudResponse, nowMs: number): number | undefined {
   const text = headerOf(response, 'retry-after')?.trim()
   if (text === undefined) return undefined

@@ -5,7 +5,10 @@ import { failCall } from './failure.js'
 
 /** Where the credentials of a pool or a server are: its `identityRef` with its namespace. */
 export interface CloudIdentity {
-  /** `ClusterIdentity` is a cluster-scoped object of Cluster API's OpenStack provider that names a Secret. */
+  /**
+   * `ClusterIdentity` is a cluster-scoped object of Cluster API's OpenStack provider that names a
+   * Secret.
+   */
   readonly type: 'Secret' | 'ClusterIdentity'
   readonly name: string
   /** Of the pool or the server. */

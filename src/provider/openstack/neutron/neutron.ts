@@ -19,21 +19,24 @@ export interface NeutronOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number
   /**
-   * Reads clouds.yaml of an identity, and parses it. It is called for each call of the adapter: keep what a watch of the
-   * Secret tells, so that no call reads one. Its messages are shown as they are. What it throws is not shown: an error
-   * of a parser can repeat a part of the Secret.
+   * Reads clouds.yaml of an identity, and parses it. It is called for each call of the adapter:
+   * keep what a watch of the Secret tells, so that no call reads one. Its messages are shown as
+   * they are. What it throws is not shown: an error of a parser can repeat a part of the Secret.
    */
   readonly credentials: (identity: CloudIdentity) => Promise<ExternalResult<unknown>>
-  /** Whether the credentials may ask for a certain address. Neutron lets only administrators do so. Default false. */
+  /**
+   * Whether the credentials may ask for a certain address. Neutron lets only administrators do so.
+   * Default false.
+   */
   readonly choosesAddress?: boolean | undefined
   /**
-   * The tag of the floating IPs that are created for a pool; `undefined`: none. Default that of upstream's controller:
-   * `cluster-api-provider-openstack-fip-pool-<pool>`.
+   * The tag of the floating IPs that are created for a pool; `undefined`: none. Default that of
+   * upstream's controller: `cluster-api-provider-openstack-fip-pool-<pool>`.
    */
   readonly tagOf?: ((pool: CloudInput['pool']) => string | undefined) | undefined
   /**
-   * How long a call may take, in seconds, from 1 to 60: at most what pools and servers are told (`callSeconds`), which rely
-   * on it. A request of a call gets half of that. Default 60.
+   * How long a call may take, in seconds, from 1 to 60: at most what pools and servers are told
+   * (`callSeconds`), which rely on it. A request of a call gets half of that. Default 60.
    */
   readonly callSeconds?: number | undefined
 }
@@ -43,19 +46,19 @@ export interface NeutronOptions {
  *
  * - The marker stands in the description of a floating IP, which the call that creates it sets.
  * - `access` is `{ identityRef, namespace }` of the pool or the server.
- * - Changes are made for the revision that was read (`If-Match`): another change in the meantime is a failure that is
- *   retryable.
+ * - Changes are made for the revision that was read (`If-Match`): another change in the meantime is
+ *   a failure that is retryable.
  * - Lists are limited to the project of the credentials. They are read page by page.
  * - A floating IP that is attached to a port is not deleted.
  * - No message has a password, a secret or a token.
  *
- * - A tag that could not be added to a floating IP that this library has created is added when the pool lists or marks
- *   it the next time.
+ * - A tag that could not be added to a floating IP that this library has created is added when the
+ *   pool lists or marks it the next time.
  *
- * A call is one or a few requests, and ends within 55 s (55/60 of `callSeconds`) if `send` keeps the time-outs that it is
- * given. Tokens and subnets
- * are kept: with both known, a creation is two requests, a mark two or three, a deletion two, and a list one for each 500
- * floating IPs of the network.
+ * A call is one or a few requests, and ends within 55 s (55/60 of `callSeconds`) if `send` keeps
+ * the time-outs that it is given. Tokens and subnets are kept: with both known, a creation is two
+ * requests, a mark two or three, a deletion two, and a list one for each 500 floating IPs of the
+ * network.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example

@@ -12,7 +12,10 @@ import type { Tagger } from './tags.js'
 type Input<K extends keyof Cloud> = Cloud[K] extends (input: infer I) => unknown ? I : never
 
 const names = z.array(z.string().min(1)).optional()
-/** `floatingIPNetwork` of a pool. A member that is not known is refused: without it the filter would match more. */
+/**
+ * `floatingIPNetwork` of a pool. A member that is not known is refused: without it the filter would
+ * match more.
+ */
 const NETWORK_PARAM = z.union([
   z.null(),
   z.strictObject({ id: z.string().min(1) }),
@@ -105,7 +108,10 @@ export function poolCalls({ begin, subnets, tagger, choosesAddress }: PoolCalls)
   }
 }
 
-/** Refuses what the cloud says it has created if that cannot be found again as ours. It is not deleted: it may be of another owner. */
+/**
+ * Refuses what the cloud says it has created if that cannot be found again as ours. It is not
+ * deleted: it may be of another owner.
+ */
 function checkCreated(created: AnsweredFloatingIP, network: string, marker: string): void {
   const { id, floating_ip_address: address, floating_network_id: answered, description } = created
   const what = `Neutron has answered the creation with floating IP ${plain(id, 100)}, ${plain(address, 100)},`

@@ -18,8 +18,8 @@ export interface CloudResponse {
 }
 
 /**
- * Sends a request, over `fetch` for example. It throws if there is no answer. It must not follow a redirect to another
- * host: the headers have the token.
+ * Sends a request, over `fetch` for example. It throws if there is no answer. It must not follow a
+ * redirect to another host: the headers have the token.
  */
 export type SendRequest = (request: CloudRequest) => Promise<CloudResponse>
 

@@ -5,7 +5,10 @@ import { type CloudResponse, headerOf, type SendRequest } from './request.js'
 
 /** A token is renewed so long before it ends, in milliseconds. */
 const RENEWAL_MARGIN_MS = 60_000
-/** For so long refused credentials are not sent again, in milliseconds: Keystone can lock an account after some attempts. */
+/**
+ * For so long refused credentials are not sent again, in milliseconds: Keystone can lock an account
+ * after some attempts.
+ */
 const REFUSED_FOR_MS = 10_000
 const MAX_SESSIONS = 256
 

@@ -12,7 +12,10 @@ interface Known {
   readonly atMs: number
 }
 
-/** The subnets of networks, as far as the credentials show them: what an address of a network has to be in. */
+/**
+ * The subnets of networks, as far as the credentials show them: what an address of a network has to
+ * be in.
+ */
 export class SubnetCache {
   readonly #known = new Map<string, Known>()
   readonly #now: () => number
@@ -21,7 +24,9 @@ export class SubnetCache {
     this.#now = now
   }
 
-  /** Says which addresses are not of a network: they are not addresses, or in none of its subnets. */
+  /**
+   * Says which addresses are not of a network: they are not addresses, or in none of its subnets.
+   */
   async check(call: NeutronCall, network: string, addresses: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const beganAtMs = this.#now()
     let known = await this.#read(call, network, beganAtMs - KEPT_MS)

@@ -13,22 +13,27 @@ const MAX_REFUSED = 256
 
 type PoolName = CloudInput['pool']
 
-/** The tag by which upstream's controller, and tools that were written for it, know the floating IPs of a pool. */
+/**
+ * The tag by which upstream's controller, and tools that were written for it, know the floating IPs
+ * of a pool.
+ */
 export function upstreamTag({ name }: PoolName): string {
   return `cluster-api-provider-openstack-fip-pool-${name}`
 }
 
 /**
- * Adds the tag of a pool to the floating IPs that were created for it. A tag that cannot be added is no failure: it is
- * added when the floating IP is marked or listed the next time.
+ * Adds the tag of a pool to the floating IPs that were created for it. A tag that cannot be added
+ * is no failure: it is added when the floating IP is marked or listed the next time.
  *
- * A floating IP that was there before the pool gets none: what has the tag was created for a pool, for the tools that
- * read it. No tag is ever removed.
+ * A floating IP that was there before the pool gets none: what has the tag was created for a pool,
+ * for the tools that read it. No tag is ever removed.
  */
 export class Tagger {
   readonly #tagOf: (pool: PoolName) => string | undefined
   readonly #now: () => number
-  /** Until when a tag is not tried again: it is too long for the cloud, or the cloud has no tags. */
+  /**
+   * Until when a tag is not tried again: it is too long for the cloud, or the cloud has no tags.
+   */
   readonly #refused = new Map<string, number>()
 
   constructor(tagOf: (pool: PoolName) => string | undefined, now: () => number) {
@@ -47,7 +52,10 @@ export class Tagger {
     return answered
   }
 
-  /** As {@link tagged}, for those of a list that have one of the markers of the pool: up to 20 of them, and up to the first that fails. */
+  /**
+   * As {@link tagged}, for those of a list that have one of the markers of the pool: up to 20 of
+   * them, and up to the first that fails.
+   */
   async allTagged(
     call: NeutronCall,
     pool: PoolName,

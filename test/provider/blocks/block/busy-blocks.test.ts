@@ -5,7 +5,10 @@ import { busyOf } from '../../../../src/provider/blocks/block/busy-blocks.js'
 
 const others = ['10.0.0.16/28', '10.0.0.32/28', '10.0.0.48/28', '10.0.0.64/28'].map((text) => Prefix.parse(text))
 
-/** What is left out, one after the other, where this process writes 10.0.0.0/28 and the task has met somebody in 10.0.0.16/28. */
+/**
+ * What is left out, one after the other, where this process writes 10.0.0.0/28 and the task has met
+ * somebody in 10.0.0.16/28.
+ */
 function tries(takesTurns: boolean): readonly string[] {
   const known = new KnownBlocks()
   known.inFlightAt = () => RangeSet.parse(['10.0.0.0/28'])

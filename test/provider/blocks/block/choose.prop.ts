@@ -7,7 +7,10 @@ import { ParsedBlock } from '../../../../src/provider/blocks/block/parsed-block.
 const SIZE = 16
 const NOW = 1_000_000
 
-/** Rows that do not overlap: for each unit what begins there, if nothing before it is still going on. */
+/**
+ * Rows that do not overlap: for each unit what begins there, if nothing before it is still going
+ * on.
+ */
 const rows = fc
   .array(
     fc.record({

@@ -47,7 +47,10 @@ async function addressesOf(uid: string): Promise<readonly string[]> {
   )
 }
 
-/** What becomes of each write in turn; after the last of them all are done. `late`: it is in flight, and not answered. */
+/**
+ * What becomes of each write in turn; after the last of them all are done. `late`: it is in flight,
+ * and not answered.
+ */
 type Fate = 'late' | 'invalid' | 'io' | 'done'
 
 /** A store in front of the real one. */

@@ -49,7 +49,10 @@ async function ownersIn(): Promise<readonly string[]> {
   )
 }
 
-/** Writes go to a store that answers nothing to the one that is chosen: its process dies of it, and it arrives when `arrive` is called. */
+/**
+ * Writes go to a store that answers nothing to the one that is chosen: its process dies of it, and
+ * it arrives when `arrive` is called.
+ */
 function dyingStore(operation: 'create' | 'patch', kind: string) {
   let late: (() => Promise<{ readonly ok: boolean }>) | undefined
   const die = (call: () => Promise<{ readonly ok: boolean }>): never => {
@@ -385,7 +388,8 @@ test('who meets his own write of the handle names a block of before once more', 
         if (isFirst(ref.kind)) await run(give('faster'))
       }
       if (IPHandle.is(ref) && isFirst(ref.kind)) {
-        // somebody on the way asks twice, and others have filled the second block, as another task of the process has seen
+        // somebody on the way asks twice, and others have filled the second block, as another task
+        // of the process has seen
         unwrap(await store.patch(ref, patch, options))
         for (let n = 16; n < 32; n++) await run(give(`more-${n}`, { addresses: [Address.parse(`10.0.0.${n}`)] }))
         const { apiVersion, kind } = IPBlock.info

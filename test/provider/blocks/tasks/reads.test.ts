@@ -28,7 +28,9 @@ async function cost(task: Task, outcome: string): Promise<Requests> {
   return counted.requests
 }
 
-/** All that is stored, as a list and a watch tell it. @param full blocks beside those of the store */
+/**
+ * All that is stored, as a list and a watch tell it. @param full blocks beside those of the store
+ */
 async function complete(full: Iterable<KubeObject> = []): Promise<KnownBlocks> {
   const known = new KnownBlocks({ isComplete: true })
   const stored: KubeObject[] = []
@@ -66,7 +68,10 @@ function grid(full: string, blockPrefixLength: number, allocationPrefixLength: n
   return { blockPrefixLength, allocationPrefixLength, full: [full] }
 }
 
-/** Pools of which the status says where there is room, and of which length and how many the first blocks are that are full, for who knows them. */
+/**
+ * Pools of which the status says where there is room, and of which length and how many the first
+ * blocks are that are full, for who knows them.
+ */
 const POOLS = [
   ['16,382 IPv4 addresses', '10.0.0.0/18', 4, { ipv4: grid('10.0.0.0/19', 24, 32) }, 24, 32],
   ['16,777,214 IPv4 addresses', '10.0.0.0/8', 4, { ipv4: grid('10.0.0.0/9', 22, 32) }, 22, 8192],

@@ -34,7 +34,9 @@ class Tried {
     await poolIn(this.store, 'blue', { subnets: [subnets[this.#family]], ...spec })
   }
 
-  /** The first unit that was given, counted from the first address on; else the kind of the outcome. */
+  /**
+   * The first unit that was given, counted from the first address on; else the kind of the outcome.
+   */
   async ask(uid: string, more: Partial<AllocationRequest> = {}): Promise<number | string> {
     const { ipv4, ipv6 } = more.prefixLengths ?? {}
     const prefixLengths = this.#family === 4 ? { ipv4 } : { ipv6 }

@@ -8,7 +8,10 @@ export interface Answer {
   readonly answer: unknown
 }
 
-/** Calls everything that calls.ts names, and looks at every constant that is exported. Always in the same order. */
+/**
+ * Calls everything that calls.ts names, and looks at every constant that is exported. Always in the
+ * same order.
+ */
 export function answersOf(cidr: Entry): Answer[] {
   const samples = samplesOf(cidr)
   const exported = publicNames(cidr)

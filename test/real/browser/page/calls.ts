@@ -1,9 +1,10 @@
 import type { Entry, Kind, Samples } from './samples.js'
 
 /**
- * What is called: every public function of ipam-kit/cidr with every combination of arguments of the kinds that are named here and made in
- * samples.ts; several lists are several ways to call it. A function that is public and missing here fails the test, and so does one that
- * is here and not public.
+ * What is called: every public function of ipam-kit/cidr with every combination of arguments of the
+ * kinds that are named here and made in samples.ts; several lists are several ways to call it. A
+ * function that is public and missing here fails the test, and so does one that is here and not
+ * public.
  */
 export const signatures: Readonly<Record<string, readonly (readonly Kind[])[]>> = {
   'Address.add': [['address', 'index']],

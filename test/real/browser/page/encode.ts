@@ -22,7 +22,10 @@ export function encode(value: unknown): unknown {
   }
 }
 
-/** What a call threw. The words of an error that is not ours belong to the engine, so they are left out. */
+/**
+ * What a call threw. The words of an error that is not ours belong to the engine, so they are left
+ * out.
+ */
 export function encodeError(error: unknown): { readonly threw: string } {
   if (!(error instanceof Error)) return { threw: typeof error }
   const { code, context } = error as { code?: unknown; context?: unknown }

@@ -10,7 +10,10 @@ export interface Sample<T = unknown> {
 export type Samples = ReturnType<typeof samplesOf>
 export type Kind = keyof Samples
 
-/** Arguments by kind. Values are made of texts by the library that is being tested, and anew for every call of this function. */
+/**
+ * Arguments by kind. Values are made of texts by the library that is being tested, and anew for
+ * every call of this function.
+ */
 export function samplesOf({ Address, Prefix, Range, RangeSet }: Entry) {
   const address = addresses.map((text) => ({ name: text, value: Address.parse(text) }))
   const prefix = prefixes.map((text) => ({ name: text, value: Prefix.parse(text) }))
