@@ -1,9 +1,10 @@
 // What other folders of this package need of cidr and its users do not. Not an entry of the
 // package.
 export { PrefixMap } from './map/prefix-map.js'
+export { assertPrefix } from './nouns/prefix-core.js'
 export { mix } from './set/mix.js'
-export { eachRange } from './set/range-set.js'
+export { assertSet, eachRange } from './set/range-set.js'
 export { readSet, writeSet } from './set/range-set-codec.js'
 export { Ranges4 } from './set/ranges4.js'
 export { type ReserveRule, type SubnetEdges, subnetEdges } from './set/subnet-edges.js'
-export { assertAddress, assertBytes } from './text/checks.js'
+export { assertAddress, assertBytes, assertFamily, assertLength, isBytes, notBytes } from './text/checks.js'

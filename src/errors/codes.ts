@@ -37,8 +37,17 @@ export interface ErrorContexts {
   readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly min?: number; readonly max: number }
   /** A range whose first address lies above its last one. */
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
-  /** An argument of the wrong kind: a mistake in the calling code. */
-  readonly INVALID_ARGUMENT: { readonly argument: string; readonly expected: string; readonly got: string }
+  /**
+   * An argument of the wrong kind: a mistake in the calling code. `function` is the function that was
+   * called, and `call` the one that makes the expected value of what was given.
+   */
+  readonly INVALID_ARGUMENT: {
+    readonly argument: string
+    readonly expected: string
+    readonly got: string
+    readonly function?: string
+    readonly call?: string
+  }
   /** Two values of different IP families where one family is needed. */
   readonly FAMILY_MISMATCH: { readonly left: string; readonly right: string }
   /** Arithmetic left the address space of the family. */

@@ -69,8 +69,8 @@ export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C
  * @throws IpamError with the code of the failure
  */
 export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T {
-  if (result.ok) return result.value
-  throw new IpamError<C>(result.failure)
+  if (result?.ok) return result.value
+  throw new IpamError<C>(result?.failure)
 }
 
 /**
@@ -85,6 +85,17 @@ export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, cod
 
 /** The sentence for a failure. */
 export function describe(failed: Failure): string {
-  const template = registry[failed.code].template as (context: unknown) => string
-  return template(failed.context)
+  const known = typeof failed?.code === 'string' && Object.hasOwn(registry, failed.code)
+  if (!known) throw notAFailure(failed)
+  try {
+    return (registry[failed.code].template as (context: unknown) => string)(failed.context)
+  } catch {
+    // the context is not that of its code
+    throw notAFailure(failed.context)
+  }
+}
+
+function notAFailure(given: unknown) {
+  const expected = 'a failure: a code of the registry, with its context'
+  return ipamError('INVALID_ARGUMENT', { argument: 'failure', expected, got: typeof given })
 }

@@ -11,6 +11,8 @@ const MAX_ESCAPED = 128
  * it.
  */
 export function quote(text: string): string {
+  // what is no text is named by its type: messages are about wrong values too
+  if (typeof text !== 'string') return quote(typeof text)
   let escaped = ''
   let shown = 0
   for (const character of text.slice(0, MAX_QUOTED)) {

@@ -18,7 +18,10 @@ const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['template'] } =
   MALFORMED_BYTES: (c) => `not the bytes of ${plain(c.what)}: ${plain(c.problem)} (at position ${c.position})`,
   INVALID_PREFIX_LENGTH: (c) => `prefix length ${c.length} is not a whole number from ${c.min ?? 0} to ${c.max}`,
   INVALID_RANGE: (c) => `range ends before it begins: ${c.first}-${c.last}`,
-  INVALID_ARGUMENT: (c) => `argument ${plain(c.argument)}: expected ${plain(c.expected)}, got ${quote(c.got)}`,
+  INVALID_ARGUMENT: (c) =>
+    c.function === undefined
+      ? `argument ${plain(c.argument)}: expected ${plain(c.expected)}, got ${quote(c.got)}`
+      : `${plain(c.function)}: argument ${plain(c.argument)}: expected ${plain(c.expected)}, got ${plain(c.got, 100)}${first(c.call)}`,
   FAMILY_MISMATCH: (c) => `IPv4 and IPv6 do not mix: ${quote(c.left)} and ${quote(c.right)}`,
   ADDRESS_OUT_OF_RANGE: (c) => `${c.address} plus ${plain(c.offset, 50)} leaves the address space`,
   INDEX_OUT_OF_RANGE: (c) => `index ${plain(c.index, 50)} is outside 0 to size - 1 of a set of ${c.size}`,
@@ -98,6 +101,11 @@ export const registry: Registry = /* @__PURE__ */ Object.fromEntries(
     return [code, { template: templates[code], retry, conditionReason }]
   }),
 ) as unknown as Registry
+
+/** What to call before, as the end of a sentence. */
+function first(call: string | undefined): string {
+  return call === undefined ? '' : `: call ${plain(call)} first`
+}
 
 /** What to write instead, as the end of a sentence. */
 function instead(suggestion: string | undefined): string {

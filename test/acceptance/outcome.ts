@@ -75,7 +75,8 @@ export function caught<T>(call: () => Result<T>): Result<T> {
  */
 function errorOf(failure: Failure, came: unknown): string {
   const type = came === null ? 'null' : Array.isArray(came) ? 'array' : typeof came
-  const namesIt = failure.code === 'INVALID_ARGUMENT' && failure.context.got === type
+  const said = 'problem' in failure.context ? failure.context.problem : failure.context
+  const namesIt = said === `not a text, but ${type}`
   return namesIt ? 'typed, names the type that came' : describe(failure)
 }
 

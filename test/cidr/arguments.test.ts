@@ -142,7 +142,7 @@ describe('sets', () => {
 
   test.each(Object.entries(lists))('%s is no list of entries', (_, entries) => {
     expect(() => RangeSet.parse(as<string[]>(entries))).toThrow(invalid('entries'))
-    expect(() => RangeSet.safeParse(as<string[]>(entries))).toThrow(invalid('entries'))
+    expect(RangeSet.safeParse(as<string[]>(entries))).toMatchObject({ failure: { code: 'MALFORMED_RANGE_SET_ENTRY' } })
   })
 
   const calls: readonly [string, (copy: RangeSet) => unknown][] = [
@@ -175,9 +175,9 @@ describe('sets', () => {
   ]
 
   test.each(calls)('what went through JSON is no set: %s', (_, call) => {
-    expect(() => call(JSON.parse(JSON.stringify(set)))).toThrow(invalid('set'))
+    expect(() => call(JSON.parse(JSON.stringify(set)))).toThrow(invalid())
     const uneven = { v4: { firsts: Uint32Array.of(1), lasts: Uint32Array.of() }, v6: RangeSet.empty.v6 }
-    expect(() => call(as<RangeSet>(uneven))).toThrow(invalid('set'))
+    expect(() => call(as<RangeSet>(uneven))).toThrow(invalid())
   })
 
   test.each(calls)('a structured clone is one: %s', (_, call) => {
@@ -195,7 +195,7 @@ describe('sets', () => {
     (given) => {
       const member = as<Address>(given)
       expect(() => RangeSet.contains(set, member)).toThrow(invalid('member'))
-      expect(() => RangeSet.overlaps(set, as<Range>(given))).toThrow(invalid('member'))
+      expect(() => RangeSet.overlaps(set, as<Range>(given))).toThrow(invalid('other'))
       expect(() => RangeSet.builder().add(member)).toThrow(invalid())
     },
   )
@@ -245,8 +245,46 @@ test.each([[[10, 0, 0, 1]], ['1234'], [undefined], [new Uint16Array(4)], [new Ar
   'bytes are a Uint8Array, and not %j',
   (given) => {
     const bytes = as<Uint8Array>(given)
-    for (const call of [Address.fromBytes, Prefix.fromBytes, Range.fromBytes, RangeSet.decode, RangeSet.safeDecode]) {
+    for (const call of [Address.fromBytes, Prefix.fromBytes, Range.fromBytes, RangeSet.decode]) {
       expect(() => call(bytes)).toThrow(invalid('bytes'))
     }
+    expect(RangeSet.safeDecode(bytes)).toMatchObject({ failure: { code: 'MALFORMED_BYTES' } })
   },
 )
+
+describe('the message', () => {
+  test.each<[string, () => unknown]>([
+    [
+      'Address.key: argument address: expected an address: family 4 with its value, or family 6 with four words, got the text "10.0.0.1": call Address.parse first',
+      () => Address.key(as<Address>('10.0.0.1')),
+    ],
+    [
+      'Prefix.last: argument prefix: expected an address with a length, got the text "10.0.0.0/8": call Prefix.parse first',
+      () => Prefix.last(as<Prefix>('10.0.0.0/8')),
+    ],
+    [
+      'RangeSet.size: argument set: expected a set that RangeSet made, or a structured clone of one; JSON has its ranges as text, got array: call RangeSet.parse first',
+      () => RangeSet.size(as<RangeSet>(['10.0.0.0/8'])),
+    ],
+    ['Address.parse: argument text: expected a string, got undefined', () => Address.parse(as<string>(undefined))],
+    [
+      'Address.add: argument offset: expected a whole number within 2^53, or a bigint, got the text "5"',
+      () => Address.add(address, as<number>('5')),
+    ],
+  ])('%s', (message, call) => {
+    expect(call).toThrow(expect.objectContaining({ message, code: 'INVALID_ARGUMENT' }))
+  })
+
+  test.each([undefined, null, 5, ['10.0.0.1']])('safeParse answers a failure to %j', (given) => {
+    const text = as<string>(given)
+    for (const { safeParse } of [Address, Prefix, Range]) {
+      expect(safeParse(text)).toMatchObject({
+        ok: false,
+        failure: { context: { problem: expect.stringMatching(/^not a text, but /u), position: 0 } },
+      })
+    }
+    expect(Address.safeParseZoned(text)).toMatchObject({ ok: false })
+    expect(Range.safeParseInSubnet(text)).toMatchObject({ ok: false })
+    expect(RangeSet.safeParseEntry(text)).toMatchObject({ ok: false })
+  })
+})

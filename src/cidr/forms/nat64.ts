@@ -1,8 +1,13 @@
-import { refuse } from '../../errors/refuse.js'
-import { contains, format as formatPrefix, masked, type Prefix } from '../nouns/prefix-core.js'
+import { ipamError } from '../../errors/index.js'
+import {
+  assertPrefix as assertAnyPrefix,
+  contains,
+  format as formatPrefix,
+  masked,
+  type Prefix,
+} from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'
-import { assertAddress } from '../text/checks.js'
-import { assertIPv4 } from './checks.js'
+import { assertAddress, assertIPv4 } from '../text/checks.js'
 import { fromNat64, toNat64 } from './ip-address.js'
 
 /**
@@ -35,8 +40,8 @@ export const wellKnownPrefix: Prefix = {
  * Address.format(Nat64.embed(Address.from4(0xc0000221), Prefix.parse('2001:db8:122::/48'))) // '2001:db8:122:c000:2:2100::'
  */
 export function embed(address: Address4, prefix: Prefix = wellKnownPrefix): Address6 {
-  assertPrefix(prefix)
-  assertIPv4(address, 'address')
+  assertPrefix('Nat64.embed', prefix)
+  assertIPv4('Nat64.embed', 'address', address)
   return toNat64(address, masked(prefix))
 }
 
@@ -53,18 +58,23 @@ export function embed(address: Address4, prefix: Prefix = wellKnownPrefix): Addr
  * address && Address.format(address) // '192.0.2.33'
  */
 export function extract(address: Address, prefix: Prefix = wellKnownPrefix): Address4 | undefined {
-  assertPrefix(prefix)
-  assertAddress('address', address)
+  assertPrefix('Nat64.extract', prefix)
+  assertAddress('Nat64.extract', 'address', address)
   if (address.family === 4 || !contains(prefix, address) || hasReservedBits(address)) return undefined
   return fromNat64(address, masked(prefix))
 }
 
-function assertPrefix(prefix: Prefix): void {
-  const got = formatPrefix(prefix) // refuses what is no prefix at all
+function assertPrefix(of: string, prefix: Prefix): void {
+  assertAnyPrefix(of, 'prefix', prefix)
   const { address, length } = prefix
   const isOfLength = length === 96 || (length >= 32 && length <= 64 && length % 8 === 0)
   if (address.family === 6 && isOfLength && !(length === 96 && hasReservedBits(address))) return
-  refuse('prefix', 'an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, bits 64 to 71 zero', got)
+  throw ipamError('INVALID_ARGUMENT', {
+    function: of,
+    argument: 'prefix',
+    expected: 'an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, bits 64 to 71 zero',
+    got: formatPrefix(prefix),
+  })
 }
 
 /** Whether any of bits 64 to 71, the `u` of RFC 6052, is set. */

@@ -2,9 +2,9 @@ import { fail, type Result, unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { bitsOf } from '../nouns/address-core.js'
 import { reverseName } from '../nouns/address-forms.js'
-import { first, format as formatPrefix, masked, type Prefix } from '../nouns/prefix-core.js'
+import { assertPrefix, first, format as formatPrefix, masked, type Prefix } from '../nouns/prefix-core.js'
 import { split } from '../nouns/prefix-math.js'
-import { assertText } from '../text/checks.js'
+import { assertText, notAText } from '../text/checks.js'
 import { addressOfName } from './ip-address.js'
 import { scanReverseName } from './reverse-scan.js'
 
@@ -25,6 +25,7 @@ import { scanReverseName } from './reverse-scan.js'
  * Prefix.format(ReverseName.parse('8.B.D.0.1.0.0.2.IP6.ARPA.')) // '2001:db8::/32'
  */
 export function parse(text: string): Prefix {
+  assertText('ReverseName.parse', text)
   return unwrap(safeParse(text))
 }
 
@@ -36,7 +37,7 @@ export function parse(text: string): Prefix {
  * !result.ok && result.failure.context.problem // 'an octet with a leading zero'
  */
 export function safeParse(text: string): Result<Prefix, 'MALFORMED_REVERSE_NAME'> {
-  assertText(text)
+  if (typeof text !== 'string') return fail('MALFORMED_REVERSE_NAME', notAText(text))
   const scanned = scanReverseName(text)
   if ('problem' in scanned) return fail('MALFORMED_REVERSE_NAME', { text, ...scanned })
   return { ok: true, value: { address: addressOfName(scanned.full), length: scanned.length } }
@@ -54,7 +55,8 @@ export function safeParse(text: string): Result<Prefix, 'MALFORMED_REVERSE_NAME'
  * ReverseName.format(Prefix.parse('2001:db8::/32')) // '8.b.d.0.1.0.0.2.ip6.arpa'
  */
 export function format(prefix: Prefix): string {
-  const network = first(prefix) // refuses what is no prefix
+  assertPrefix('ReverseName.format', 'prefix', prefix)
+  const network = first(prefix)
   const step = stepOf(prefix)
   if (prefix.length % step !== 0) {
     refuse('prefix', `a prefix length that is a multiple of ${step}`, formatPrefix(prefix))
@@ -75,7 +77,8 @@ export function format(prefix: Prefix): string {
  * ReverseName.zones(Prefix.parse('10.0.16.0/20')).length // 16
  */
 export function zones(prefix: Prefix): string[] {
-  const network = masked(prefix) // refuses what is no prefix
+  assertPrefix('ReverseName.zones', 'prefix', prefix)
+  const network = masked(prefix)
   const step = stepOf(network)
   return Array.from(split(network, Math.ceil(prefix.length / step) * step), format)
 }

@@ -1,7 +1,6 @@
 import type { Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4 } from '../nouns/types.js'
-import { assertAddress } from '../text/checks.js'
-import { assertIPv4 } from './checks.js'
+import { assertAddress, assertIPv4 } from '../text/checks.js'
 import { sixToFourRouter } from './ip-address.js'
 
 /** What a 6to4 address holds (RFC 3056 section 2). */
@@ -27,7 +26,7 @@ export interface SixToFour {
  * site && [Address.format(site.router), site.slaId, site.interfaceId] // ['192.0.2.33', 7, 1n]
  */
 export function inspect(address: Address): SixToFour | undefined {
-  assertAddress('address', address)
+  assertAddress('SixToFour.inspect', 'address', address)
   if (address.family !== 6 || address.w0 >>> 16 !== 0x2002) return undefined
   return {
     router: sixToFourRouter(address),
@@ -44,7 +43,7 @@ export function inspect(address: Address): SixToFour | undefined {
  * Prefix.format(SixToFour.sitePrefix(Address.from4(0xc0000221))) // '2002:c000:221::/48'
  */
 export function sitePrefix(router: Address4): Prefix {
-  assertIPv4(router, 'router')
+  assertIPv4('SixToFour.sitePrefix', 'router', router)
   const w0 = (0x20020000 | (router.value >>> 16)) >>> 0
   return { address: { family: 6, w0, w1: (router.value << 16) >>> 0, w2: 0, w3: 0 }, length: 48 }
 }

@@ -32,6 +32,6 @@ export interface Teredo {
  * // ['65.54.227.120', '192.0.2.45', 40000, true]
  */
 export function inspect(address: Address): Teredo | undefined {
-  assertAddress('address', address)
+  assertAddress('Teredo.inspect', 'address', address)
   return address.family === 6 && address.w0 === 0x20010000 ? teredoFields(address) : undefined
 }

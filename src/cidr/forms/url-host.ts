@@ -2,7 +2,7 @@ import { fail, type Result, unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { format as formatAddress } from '../nouns/address-core.js'
 import type { Address } from '../nouns/types.js'
-import { assertAddress, assertText, shown } from '../text/checks.js'
+import { assertAddress, assertText, notAText, shown } from '../text/checks.js'
 import { scanUrlHost } from './url-scan.js'
 import { encodeZone, MAX_ZONE_LENGTH } from './url-zone.js'
 
@@ -38,6 +38,7 @@ export interface UrlHost {
  * Address.format(endpoint.address) // 'fe80::1'
  */
 export function parse(text: string): UrlHost {
+  assertText('UrlHost.parse', text)
   return unwrap(safeParse(text))
 }
 
@@ -49,7 +50,7 @@ export function parse(text: string): UrlHost {
  * !result.ok && result.failure.context.name // 'api.example.com'
  */
 export function safeParse(text: string): Result<UrlHost, 'MALFORMED_URL_HOST'> {
-  assertText(text)
+  if (typeof text !== 'string') return fail('MALFORMED_URL_HOST', notAText(text))
   const scanned = scanUrlHost(text)
   return 'problem' in scanned ? fail('MALFORMED_URL_HOST', { text, ...scanned }) : { ok: true, value: scanned }
 }
@@ -67,7 +68,7 @@ export function safeParse(text: string): Result<UrlHost, 'MALFORMED_URL_HOST'> {
  */
 export function format(host: UrlHost): string {
   const { address, zone, port } = host ?? {}
-  assertAddress('address', address)
+  assertAddress('UrlHost.format', 'address', address)
   const encoded = zone === undefined ? '' : `%25${zoneText(address, zone)}`
   const text = formatAddress(address)
   const written = address.family === 4 ? text : `[${text}${encoded}]`

@@ -1,4 +1,4 @@
-import { refuse } from '../../errors/refuse.js'
+import { ipamError } from '../../errors/index.js'
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'
 import { assertLength, isWord, shown } from '../text/checks.js'
@@ -44,9 +44,9 @@ export class PrefixMap<V> {
    */
   constructor(entries?: Iterable<readonly [Prefix, V]>) {
     if (entries === undefined) return
-    if (typeof entries?.[Symbol.iterator] !== 'function') invalid('entries', entries)
+    if (typeof entries?.[Symbol.iterator] !== 'function') invalid('PrefixMap', 'entries', entries)
     for (const entry of entries) {
-      if (typeof entry?.[Symbol.iterator] !== 'function') invalid('entries', entry)
+      if (typeof entry?.[Symbol.iterator] !== 'function') invalid('PrefixMap', 'entries', entry)
       const [prefix, value] = entry
       this.set(prefix, value)
     }
@@ -73,7 +73,7 @@ export class PrefixMap<V> {
    */
   set(prefix: Prefix, value: V): this {
     const length = prefix?.length
-    this.#aimAtPrefix(prefix, length).set(length, value)
+    this.#aimAtPrefix('PrefixMap.set', prefix, length).set(length, value)
     return this
   }
 
@@ -87,7 +87,7 @@ export class PrefixMap<V> {
    */
   get(prefix: Prefix): V | undefined {
     const length = prefix?.length
-    const trie = this.#aimAtPrefix(prefix, length)
+    const trie = this.#aimAtPrefix('PrefixMap.get', prefix, length)
     const entry = trie.find(length)
     return entry === 0 ? undefined : trie.valueOf(entry)
   }
@@ -102,7 +102,7 @@ export class PrefixMap<V> {
    */
   has(prefix: Prefix): boolean {
     const length = prefix?.length
-    return this.#aimAtPrefix(prefix, length).find(length) !== 0
+    return this.#aimAtPrefix('PrefixMap.has', prefix, length).find(length) !== 0
   }
 
   /**
@@ -117,7 +117,7 @@ export class PrefixMap<V> {
    */
   delete(prefix: Prefix): boolean {
     const length = prefix?.length
-    return this.#aimAtPrefix(prefix, length).delete(length)
+    return this.#aimAtPrefix('PrefixMap.delete', prefix, length).delete(length)
   }
 
   /**
@@ -146,7 +146,7 @@ export class PrefixMap<V> {
   longestMatch(member: Address | Prefix): PrefixEntry<V> | undefined {
     if (isAddress(member) && member.family === 4) return this.#longestMatch4(member)
     const length = lengthIn(member)
-    const trie = this.#aimAt(member, length)
+    const trie = this.#aimAt('PrefixMap.longestMatch', member, length)
     const limit = length ?? trie.bits
     const entry = trie === this.#v4 ? trie.longest4(trie.key[0]!, limit) : trie.longest(limit)
     return entry === 0 ? undefined : this.#entryOf(trie, entry)
@@ -165,11 +165,11 @@ export class PrefixMap<V> {
     if (address?.family === 4) {
       const trie = this.#v4
       const { value } = address
-      if (!isWord(value)) invalid('address', address)
+      if (!isWord(value)) invalid('PrefixMap.lookup', 'address', address)
       const entry = trie.longest4(value, 32)
       return entry === 0 ? undefined : trie.valueOf(entry)
     }
-    const trie = this.#aimAtAddress(address)
+    const trie = this.#aimAtAddress('PrefixMap.lookup', address)
     const entry = trie.longest(trie.bits)
     return entry === 0 ? undefined : trie.valueOf(entry)
   }
@@ -184,7 +184,7 @@ export class PrefixMap<V> {
    */
   covering(member: Address | Prefix): PrefixEntry<V>[] {
     const length = lengthIn(member)
-    const trie = this.#aimAt(member, length)
+    const trie = this.#aimAt('PrefixMap.covering', member, length)
     return trie.covering(length ?? trie.bits).map((entry) => this.#entryOf(trie, entry))
   }
 
@@ -199,10 +199,12 @@ export class PrefixMap<V> {
    * map.coveredBy(Prefix.parse('10.0.0.0/8')).map(({ value }) => value) // [2, 1]
    */
   coveredBy(prefix: Prefix, options: { readonly limit?: number | undefined } = {}): PrefixEntry<V>[] {
+    if (typeof options !== 'object' || options === null) invalid('PrefixMap.coveredBy', 'options', options)
     const { limit = Number.POSITIVE_INFINITY } = options
-    if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 1)) invalid('limit', limit)
+    if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 1))
+      invalid('PrefixMap.coveredBy', 'limit', limit)
     const length = prefix?.length
-    const trie = this.#aimAtPrefix(prefix, length)
+    const trie = this.#aimAtPrefix('PrefixMap.coveredBy', prefix, length)
     return trie.coveredBy(length, limit).map((entry) => this.#entryOf(trie, entry))
   }
 
@@ -255,7 +257,7 @@ export class PrefixMap<V> {
    */
   #longestMatch4(address: Address4): PrefixEntry<V> | undefined {
     const { value } = address
-    if (!isWord(value)) invalid('address', address)
+    if (!isWord(value)) invalid('PrefixMap.longestMatch', 'address', address)
     const entry = this.#v4.longest4(value, 32)
     if (entry === 0) return undefined
     const length = lengthOf(entry)
@@ -277,37 +279,37 @@ export class PrefixMap<V> {
     return { address: { family: 6, w0: word, w1, w2, w3 }, length }
   }
 
-  #aimAt(member: Address | Prefix, length: number | undefined): PrefixTrie<V> {
-    return isAddress(member) ? this.#aimAtAddress(member) : this.#aimAtPrefix(member, length as number)
+  #aimAt(of: string, member: Address | Prefix, length: number | undefined): PrefixTrie<V> {
+    return isAddress(member) ? this.#aimAtAddress(of, member) : this.#aimAtPrefix(of, member, length as number)
   }
 
   /**
    * `length` is that of the prefix, read once: a getter may answer something else the next time.
    */
-  #aimAtPrefix(prefix: Prefix, length: number): PrefixTrie<V> {
+  #aimAtPrefix(of: string, prefix: Prefix, length: number): PrefixTrie<V> {
     const address = prefix?.address
-    if (address === undefined || address === null) return invalid('prefix', prefix)
-    if (length === undefined) assertLength(address.family, length)
-    return this.#aimAtAddress(address, length)
+    if (address === undefined || address === null) return invalid(of, 'prefix', prefix)
+    if (length === undefined) assertLength(of, address.family, length)
+    return this.#aimAtAddress(of, address, length)
   }
 
   /**
    * The trie that may have the address, and in its key now has the first `length` bits of it, or
    * all.
    */
-  #aimAtAddress(address: Address, length?: number): PrefixTrie<V> {
+  #aimAtAddress(of: string, address: Address, length?: number): PrefixTrie<V> {
     const family = address?.family
     if (family === 4) {
       const { value } = address as Address4
-      if (!isWord(value)) invalid('address', address)
-      if (length !== undefined) assertLength(4, length)
+      if (!isWord(value)) invalid(of, 'address', address)
+      if (length !== undefined) assertLength(of, 4, length)
       this.#v4.key[0] = value & maskWord(length ?? 32)
       return this.#v4
     }
-    if (family !== 6) return invalid('address', address)
+    if (family !== 6) return invalid(of, 'address', address)
     const { w0, w1, w2, w3 } = address as Address6
-    if (!(isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3))) invalid('address', address)
-    if (length !== undefined) assertLength(6, length)
+    if (!(isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3))) invalid(of, 'address', address)
+    if (length !== undefined) assertLength(of, 6, length)
     const bits = length ?? 128
     const { key } = this.#v6
     key[0] = w0 & maskWord(bits)
@@ -332,11 +334,19 @@ const EXPECTED = {
   prefix: 'an address with a length',
   entries: 'an iterable of pairs of a prefix and a value',
   limit: 'a whole number from 1 on',
+  options: 'an object',
 } as const
 
+const CALLS: { readonly [A in keyof typeof EXPECTED]?: string } = {
+  address: 'Address.parse',
+  prefix: 'Prefix.parse',
+}
+
 /** For callers without types: says what they gave. */
-function invalid(argument: keyof typeof EXPECTED, given: unknown): never {
-  refuse(argument, EXPECTED[argument], partsOf(given))
+function invalid(of: string, argument: keyof typeof EXPECTED, given: unknown): never {
+  const call = typeof given === 'string' ? CALLS[argument] : undefined
+  const context = { function: of, argument, expected: EXPECTED[argument], got: partsOf(given) }
+  throw ipamError('INVALID_ARGUMENT', call === undefined ? context : { ...context, call })
 }
 
 /**

@@ -1,6 +1,6 @@
-import { type Failure, ipamError, type Result, unwrap } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
-import { assertAddress, assertWhole, isWord, shown } from '../text/checks.js'
+import { type Failure, fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { refuseIn } from '../../errors/refuse.js'
+import { assertAddress, assertFamily, assertText, assertWhole, isWord, notAText, shown } from '../text/checks.js'
 import { problems } from '../text/parse-errors.js'
 import { addressOf, isStrict, type TextOptions } from '../text/profile.js'
 import { readAddress } from '../text/scan.js'
@@ -26,6 +26,7 @@ export function parse(text: string, options?: TextOptions): Address {
     const address = readAddress(text, 0, text.length)
     if (address !== undefined) return address
   }
+  assertText('Address.parse', text)
   return unwrap(addressOf(text, options))
 }
 
@@ -41,7 +42,7 @@ export function safeParse(text: string, options?: TextOptions): Result<Address, 
     const address = readAddress(text, 0, text.length)
     if (address !== undefined) return { ok: true, value: address }
   }
-  return addressOf(text, options)
+  return typeof text === 'string' ? addressOf(text, options) : fail('MALFORMED_ADDRESS', notAText(text))
 }
 
 /**
@@ -56,7 +57,11 @@ export function goMessage(
   failure: Failure<'MALFORMED_ADDRESS'>,
   quote: (text: string) => string = JSON.stringify,
 ): string {
-  const { text, position, problem } = failure.context
+  const { text, position, problem } = failure?.context ?? {}
+  if (typeof text !== 'string' || !Number.isInteger(position) || typeof problem !== 'string') {
+    refuseIn('Address.goMessage', 'failure', 'a failure of Address.safeParse', failure, 'Address.safeParse')
+  }
+  if (typeof quote !== 'function') refuseIn('Address.goMessage', 'quote', 'a function', quote)
   const message = `ParseAddr(${quote(text)}): ${problem}`
   if (!problems.some((known) => known.words === problem && known.showsRest)) return message
   const colon = text.indexOf(':')
@@ -73,7 +78,7 @@ export function goMessage(
  * Address.format(Address.parse('2001:DB8:0:0:1:0:0:1')) // '2001:db8::1:0:0:1'
  */
 export function format(address: Address): string {
-  assertAddress('address', address)
+  assertAddress('Address.format', 'address', address)
   return address.family === 4 ? format4(address.value) : format6(address)
 }
 
@@ -85,7 +90,7 @@ export function format(address: Address): string {
  * Address.format(Address.from4(0x0a000001)) // '10.0.0.1'
  */
 export function from4(value: number): Address4 {
-  if (!isWord(value)) refuse('value', 'a whole number from 0 to 2^32 - 1', shown(value))
+  if (!isWord(value)) refuseIn('Address.from4', 'value', 'a whole number from 0 to 2^32 - 1', value)
   return { family: 4, value: value >>> 0 }
 }
 
@@ -98,9 +103,9 @@ export function from4(value: number): Address4 {
  * Address.format(Address.fromBigInt(6, 1n)) // '::1'
  */
 export function fromBigInt(family: Family, value: bigint): Address {
-  if (family !== 4 && family !== 6) refuse('family', '4 or 6', shown(family))
+  assertFamily('Address.fromBigInt', family)
   if (typeof value !== 'bigint' || value < 0n || value > (family === 4 ? MAX4 : MAX6)) {
-    refuse('value', `a bigint from 0 to 2^${bitsOf(family)} - 1`, shown(value))
+    refuseIn('Address.fromBigInt', 'value', `a bigint from 0 to 2^${bitsOf(family)} - 1`, value)
   }
   if (family === 4) return { family: 4, value: Number(value) }
   return {
@@ -119,6 +124,7 @@ export function fromBigInt(family: Family, value: bigint): Address {
  * Address.toBigInt(Address.parse('::1:0')) // 65536n
  */
 export function toBigInt(address: Address): bigint {
+  assertAddress('Address.toBigInt', 'address', address)
   if (address.family === 4) return BigInt(address.value)
   return (BigInt(address.w0) << 96n) | (BigInt(address.w1) << 64n) | (BigInt(address.w2) << 32n) | BigInt(address.w3)
 }
@@ -131,6 +137,8 @@ export function toBigInt(address: Address): bigint {
  * Address.compare(Address.parse('10.0.0.2'), Address.parse('10.0.0.10')) < 0 // true
  */
 export function compare(left: Address, right: Address): number {
+  assertAddress('Address.compare', 'left', left)
+  assertAddress('Address.compare', 'right', right)
   if (left.family === 4) return right.family === 4 ? left.value - right.value : -1
   if (right.family === 4) return 1
   return left.w0 - right.w0 || left.w1 - right.w1 || left.w2 - right.w2 || left.w3 - right.w3
@@ -143,6 +151,8 @@ export function compare(left: Address, right: Address): number {
  * Address.equals(Address.parse('1.2.3.4'), Address.parse('::ffff:1.2.3.4')) // false
  */
 export function equals(left: Address, right: Address): boolean {
+  assertAddress('Address.equals', 'left', left)
+  assertAddress('Address.equals', 'right', right)
   return compare(left, right) === 0
 }
 
@@ -154,6 +164,7 @@ export function equals(left: Address, right: Address): boolean {
  * Address.key(Address.parse('fd00::1')) === Address.key(Address.parse('fd00:0::1')) // true
  */
 export function key(address: Address): number | string {
+  assertAddress('Address.key', 'address', address)
   return address.family === 4 ? address.value : format6(address)
 }
 
@@ -165,6 +176,7 @@ export function key(address: Address): number | string {
  * next && Address.format(next) // '10.0.1.0'
  */
 export function next(address: Address): Address | undefined {
+  assertAddress('Address.next', 'address', address)
   if (address.family === 4) return address.value === 0xffffffff ? undefined : { family: 4, value: address.value + 1 }
   let { w0, w1, w2, w3 } = address
   if (w3 !== 0xffffffff) w3++
@@ -191,6 +203,7 @@ export function next(address: Address): Address | undefined {
  * Address.previous(Address.parse('0.0.0.0')) // undefined
  */
 export function previous(address: Address): Address | undefined {
+  assertAddress('Address.previous', 'address', address)
   if (address.family === 4) return address.value === 0 ? undefined : { family: 4, value: address.value - 1 }
   let { w0, w1, w2, w3 } = address
   if (w3 !== 0) w3--
@@ -220,7 +233,8 @@ export function previous(address: Address): Address | undefined {
  * Address.format(Address.add(Address.parse('10.0.0.1'), 5n)) // '10.0.0.6'
  */
 export function add(address: Address, offset: bigint | number): Address {
-  assertWhole('offset', offset)
+  assertAddress('Address.add', 'address', address)
+  assertWhole('Address.add', 'offset', offset)
   if (typeof offset === 'number') return addNumber(address, offset)
   const sum = toBigInt(address) + offset
   if (sum < 0n || sum > (address.family === 4 ? MAX4 : MAX6)) {
@@ -237,6 +251,8 @@ export function add(address: Address, offset: bigint | number): Address {
  * Address.distance(Address.parse('10.0.0.1'), Address.parse('10.0.0.6')) // 5n
  */
 export function distance(from: Address, to: Address): bigint {
+  assertAddress('Address.distance', 'from', from)
+  assertAddress('Address.distance', 'to', to)
   if (from.family !== to.family) throw ipamError('FAMILY_MISMATCH', { left: format(from), right: format(to) })
   return toBigInt(to) - toBigInt(from)
 }
@@ -248,6 +264,7 @@ export function distance(from: Address, to: Address): bigint {
  * Address.bitsOf(6) // 128
  */
 export function bitsOf(family: Family): 32 | 128 {
+  assertFamily('Address.bitsOf', family)
   return family === 4 ? 32 : 128
 }
 

@@ -1,5 +1,5 @@
 import { ipamError } from '../../errors/index.js'
-import { assertBytes } from '../text/checks.js'
+import { assertAddress, assertBytes, assertIPv4 } from '../text/checks.js'
 import { withoutMapping } from '../text/profile.js'
 import type { Address, Address4, Address6 } from './types.js'
 
@@ -10,6 +10,7 @@ import type { Address, Address4, Address6 } from './types.js'
  * Array.from(Address.toBytes(Address.parse('10.0.0.1'))) // [10, 0, 0, 1]
  */
 export function toBytes(address: Address): Uint8Array {
+  assertAddress('Address.toBytes', 'address', address)
   const bytes = new Uint8Array(address.family === 4 ? 4 : 16)
   writeBytes(address, bytes, 0)
   return bytes
@@ -24,7 +25,7 @@ export function toBytes(address: Address): Uint8Array {
  * Address.format(Address.fromBytes(Uint8Array.of(192, 0, 2, 1))) // '192.0.2.1'
  */
 export function fromBytes(bytes: Uint8Array): Address {
-  assertBytes(bytes)
+  assertBytes('Address.fromBytes', bytes)
   if (bytes.length !== 4 && bytes.length !== 16) {
     throw ipamError('MALFORMED_BYTES', {
       what: 'an address',
@@ -42,6 +43,7 @@ export function fromBytes(bytes: Uint8Array): Address {
  * Address.format(Address.toMapped({ family: 4, value: 0x01020304 })) // '::ffff:1.2.3.4'
  */
 export function toMapped(address: Address4): Address6 {
+  assertIPv4('Address.toMapped', 'address', address)
   return { family: 6, w0: 0, w1: 0, w2: 0xffff, w3: address.value }
 }
 
@@ -53,6 +55,7 @@ export function toMapped(address: Address4): Address6 {
  * Address.format(Address.unmap(Address.parse('::ffff:1.2.3.4'))) // '1.2.3.4'
  */
 export function unmap(address: Address): Address {
+  assertAddress('Address.unmap', 'address', address)
   return withoutMapping(address)
 }
 
@@ -64,6 +67,7 @@ export function unmap(address: Address): Address {
  * Address.reverseName(Address.parse('192.0.2.5')) // '5.2.0.192.in-addr.arpa'
  */
 export function reverseName(address: Address): string {
+  assertAddress('Address.reverseName', 'address', address)
   const labels: string[] = []
   if (address.family === 4) {
     for (let shift = 0; shift < 32; shift += 8) labels.push(String((address.value >>> shift) & 255))

@@ -1,5 +1,6 @@
-import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
-import { assertAddress, assertLength, assertText, isWord, notAnAddress, shown } from '../text/checks.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { wrongArgument } from '../../errors/refuse.js'
+import { assertAddress, assertLength, assertText, isAddress, isWord, notAText } from '../text/checks.js'
 import { flatText, writeCharacter, writeDotted, writeLength } from '../text/flat-text.js'
 import { positionOf, problemOf } from '../text/parse-errors.js'
 import {
@@ -52,8 +53,8 @@ const SLASH_WITHIN = 64
  * Prefix.format(Prefix.of(Address.parse('10.0.0.0'), 8)) // '10.0.0.0/8'
  */
 export function of(address: Address.Address, length: number): Prefix {
-  assertAddress('address', address)
-  assertLength(address.family, length)
+  assertAddress('Prefix.of', 'address', address)
+  assertLength('Prefix.of', address.family, length)
   return { address, length }
 }
 
@@ -71,7 +72,9 @@ export function of(address: Address.Address, length: number): Prefix {
  */
 export function parse(text: string, options?: PrefixTextOptions): Prefix {
   const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
-  return prefix ?? unwrap(prefixOf(text, options))
+  if (prefix !== undefined) return prefix
+  assertText('Prefix.parse', text)
+  return unwrap(prefixOf(text, options))
 }
 
 /**
@@ -83,7 +86,8 @@ export function parse(text: string, options?: PrefixTextOptions): Prefix {
  */
 export function safeParse(text: string, options?: PrefixTextOptions): Result<Prefix, 'MALFORMED_PREFIX'> {
   const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
-  return prefix === undefined ? prefixOf(text, options) : { ok: true, value: prefix }
+  if (prefix !== undefined) return { ok: true, value: prefix }
+  return typeof text === 'string' ? prefixOf(text, options) : fail('MALFORMED_PREFIX', notAText(text))
 }
 
 /**
@@ -95,14 +99,14 @@ export function safeParse(text: string, options?: PrefixTextOptions): Result<Pre
  * Prefix.format({ address: Address.parse('FD00::0001'), length: 64 }) // 'fd00::1/64'
  */
 export function format(prefix: Prefix): string {
-  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
+  if (!hasLength(prefix)) throw notAPrefix('Prefix.format', 'prefix', prefix)
   const { address, length } = prefix
   if (address.family === 4 && isWord(address.value)) return format4(address.value, length)
   if (address.family === 6) {
     const { w0, w1, w2, w3 } = address
     if (isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3)) return format6(w0, w1, w2, w3, length)
   }
-  throw notAPrefix('prefix', prefix)
+  throw notAPrefix('Prefix.format', 'prefix', prefix)
 }
 
 /**
@@ -112,6 +116,7 @@ export function format(prefix: Prefix): string {
  * Prefix.format(Prefix.masked(Prefix.parse('fd00::ffff/120'))) // 'fd00::ff00/120'
  */
 export function masked(prefix: Prefix): Prefix {
+  assertPrefix('Prefix.masked', 'prefix', prefix)
   const address = first(prefix)
   return Address.equals(address, prefix.address) ? prefix : { address, length: prefix.length }
 }
@@ -123,7 +128,7 @@ export function masked(prefix: Prefix): Prefix {
  * Address.format(Prefix.first(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64'
  */
 export function first(prefix: Prefix): Address.Address {
-  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
+  assertPrefix('Prefix.first', 'prefix', prefix)
   const { address, length } = prefix
   if (address.family === 4) return { family: 4, value: (address.value & maskWord(length)) >>> 0 }
   return {
@@ -142,7 +147,7 @@ export function first(prefix: Prefix): Address.Address {
  * Address.format(Prefix.last(Prefix.parse('10.0.0.77/26'))) // '10.0.0.127'
  */
 export function last(prefix: Prefix): Address.Address {
-  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
+  assertPrefix('Prefix.last', 'prefix', prefix)
   const { address, length } = prefix
   if (address.family === 4) return { family: 4, value: (address.value | ~maskWord(length)) >>> 0 }
   return {
@@ -161,7 +166,7 @@ export function last(prefix: Prefix): Address.Address {
  * Prefix.size(Prefix.parse('10.0.0.0/24')) // 256n
  */
 export function size(prefix: Prefix): bigint {
-  if (!hasLength(prefix)) throw notAPrefix('prefix', prefix)
+  assertPrefix('Prefix.size', 'prefix', prefix)
   return 1n << BigInt(Address.bitsOf(prefix.address.family) - prefix.length)
 }
 
@@ -173,15 +178,17 @@ export function size(prefix: Prefix): bigint {
  * Prefix.contains(Prefix.parse('10.0.0.0/8'), Address.parse('10.1.2.3')) // true
  */
 export function contains(outer: Prefix, inner: Address.Address | Prefix): boolean {
-  if (!hasLength(outer)) throw notAPrefix('outer', outer)
-  if (isObject(inner) && 'family' in inner) return covers(outer, inner)
-  if (!hasLength(inner)) throw notAPrefix('inner', inner)
+  assertPrefix('Prefix.contains', 'outer', outer)
+  if (isObject(inner) && 'family' in inner) {
+    assertAddress('Prefix.contains', 'inner', inner)
+    return covers(outer, inner)
+  }
+  assertPrefix('Prefix.contains', 'inner', inner)
   return inner.length >= outer.length && covers(outer, inner.address)
 }
 
 function covers({ address, length }: Prefix, inner: Address.Address): boolean {
   if (inner.family === 4) return address.family === 4 && ((address.value ^ inner.value) & maskWord(length)) === 0
-  if (inner.family !== 6) throw notAnAddress('inner', inner)
   return (
     address.family === 6 &&
     ((address.w0 ^ inner.w0) & maskWord(length)) === 0 &&
@@ -224,7 +231,6 @@ type Profile = (typeof profiles)[number]
 
 /** The text as a prefix by any profile, or what is wrong with it. */
 export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<Prefix, 'MALFORMED_PREFIX'> {
-  assertText(text)
   assertOptions(options)
   const profile = oneOf<Profile>('profile', options.profile, profiles)
   const isOfField = profile !== 'strict' && profile !== 'k8s-legacy-read'
@@ -298,13 +304,19 @@ function hasLength(prefix: Prefix): boolean {
   return isWord(length) && (family === 4 ? length <= 32 : family === 6 && length <= 128)
 }
 
+/** @throws IpamError `INVALID_ARGUMENT`, `INVALID_PREFIX_LENGTH` for what is no prefix */
+export function assertPrefix(of: string, argument: string, prefix: Prefix): void {
+  if (!hasLength(prefix) || !isAddress(prefix.address)) throw notAPrefix(of, argument, prefix)
+}
+
 /** What is wrong with what is no prefix. */
-function notAPrefix(argument: string, given: Prefix) {
+function notAPrefix(of: string, argument: string, given: Prefix) {
   if (isObject(given) && 'address' in given) {
-    assertAddress(argument, given.address)
-    assertLength(given.address.family, given.length)
+    assertAddress(of, `${argument}.address`, given.address)
+    assertLength(of, given.address.family, given.length)
   }
-  return ipamError('INVALID_ARGUMENT', { argument, expected: 'an address with a length', got: shown(given) })
+  const call = typeof given === 'string' ? 'Prefix.parse' : undefined
+  return wrongArgument(of, argument, 'an address with a length', given, call)
 }
 
 function isObject(given: unknown): given is object {

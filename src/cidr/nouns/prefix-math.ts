@@ -2,7 +2,7 @@ import { ipamError } from '../../errors/index.js'
 import { assertBytes, assertLength, toIndex } from '../text/checks.js'
 import * as Address from './address-core.js'
 import { readBytes, writeBytes } from './address-forms.js'
-import { contains, first, last, masked, type Prefix, size } from './prefix-core.js'
+import { assertPrefix, contains, first, last, masked, type Prefix, size } from './prefix-core.js'
 import type { Range } from './range-core.js'
 
 /**
@@ -14,6 +14,8 @@ import type { Range } from './range-core.js'
  * Prefix.compare(Prefix.parse('10.0.0.0/8'), Prefix.parse('10.0.0.0/16')) < 0 // true
  */
 export function compare(left: Prefix, right: Prefix): number {
+  assertPrefix('Prefix.compare', 'left', left)
+  assertPrefix('Prefix.compare', 'right', right)
   return (
     Address.compare(first(left), first(right)) ||
     left.length - right.length ||
@@ -29,6 +31,8 @@ export function compare(left: Prefix, right: Prefix): number {
  * Prefix.equals(Prefix.masked(Prefix.parse('10.0.0.1/8')), Prefix.parse('10.0.0.0/8')) // true
  */
 export function equals(left: Prefix, right: Prefix): boolean {
+  assertPrefix('Prefix.equals', 'left', left)
+  assertPrefix('Prefix.equals', 'right', right)
   return left.length === right.length && Address.equals(left.address, right.address)
 }
 
@@ -39,6 +43,8 @@ export function equals(left: Prefix, right: Prefix): boolean {
  * Prefix.overlaps(Prefix.parse('10.0.0.0/16'), Prefix.parse('10.0.0.0/8')) // true
  */
 export function overlaps(left: Prefix, right: Prefix): boolean {
+  assertPrefix('Prefix.overlaps', 'left', left)
+  assertPrefix('Prefix.overlaps', 'right', right)
   return left.length <= right.length ? contains(left, right) : contains(right, left)
 }
 
@@ -50,7 +56,8 @@ export function overlaps(left: Prefix, right: Prefix): boolean {
  * Address.format(Prefix.addressAt(Prefix.parse('10.0.0.0/24'), 10)) // '10.0.0.10'
  */
 export function addressAt(prefix: Prefix, index: bigint | number): Address.Address {
-  return Address.add(first(prefix), toIndex(index, size(prefix)))
+  assertPrefix('Prefix.addressAt', 'prefix', prefix)
+  return Address.add(first(prefix), toIndex('Prefix.addressAt', index, size(prefix)))
 }
 
 /**
@@ -62,7 +69,8 @@ export function addressAt(prefix: Prefix, index: bigint | number): Address.Addre
  * Prefix.subnetCount(Prefix.parse('10.0.0.0/8'), 24) // 65536n
  */
 export function subnetCount(prefix: Prefix, length: number): bigint {
-  assertLength(prefix.address.family, length, prefix.length)
+  assertPrefix('Prefix.subnetCount', 'prefix', prefix)
+  assertLength('Prefix.subnetCount', prefix.address.family, length, prefix.length)
   return 1n << BigInt(length - prefix.length)
 }
 
@@ -74,7 +82,9 @@ export function subnetCount(prefix: Prefix, length: number): bigint {
  * Prefix.format(Prefix.subnetAt(Prefix.parse('10.0.0.0/8'), 24, 7)) // '10.0.7.0/24'
  */
 export function subnetAt(prefix: Prefix, length: number, index: bigint | number): Prefix {
-  const at = toIndex(index, subnetCount(prefix, length))
+  assertPrefix('Prefix.subnetAt', 'prefix', prefix)
+  assertLength('Prefix.subnetAt', prefix.address.family, length, prefix.length)
+  const at = toIndex('Prefix.subnetAt', index, subnetCount(prefix, length))
   const hostBits = BigInt(Address.bitsOf(prefix.address.family) - length)
   return { address: Address.add(first(prefix), at << hostBits), length }
 }
@@ -89,7 +99,8 @@ export function subnetAt(prefix: Prefix, length: number, index: bigint | number)
  * Array.from(Prefix.split(Prefix.parse('10.0.0.0/30'), 31), Prefix.format) // ['10.0.0.0/31', '10.0.0.2/31']
  */
 export function split(prefix: Prefix, length: number): IterableIterator<Prefix> {
-  assertLength(prefix.address.family, length, prefix.length)
+  assertPrefix('Prefix.split', 'prefix', prefix)
+  assertLength('Prefix.split', prefix.address.family, length, prefix.length)
   return subnets(first(prefix), last(prefix), length)
 }
 
@@ -110,7 +121,8 @@ function* subnets(from: Address.Address, to: Address.Address, length: number): I
  * Prefix.format(Prefix.supernet(Prefix.parse('10.0.7.0/24'), 16)) // '10.0.0.0/16'
  */
 export function supernet(prefix: Prefix, length: number): Prefix {
-  assertLength(prefix.address.family, length, 0, prefix.length)
+  assertPrefix('Prefix.supernet', 'prefix', prefix)
+  assertLength('Prefix.supernet', prefix.address.family, length, 0, prefix.length)
   return masked({ address: prefix.address, length })
 }
 
@@ -122,6 +134,7 @@ export function supernet(prefix: Prefix, length: number): Prefix {
  * parent && Prefix.format(parent) // '10.0.0.0/23'
  */
 export function parent(prefix: Prefix): Prefix | undefined {
+  assertPrefix('Prefix.parent', 'prefix', prefix)
   return prefix.length === 0 ? undefined : supernet(prefix, prefix.length - 1)
 }
 
@@ -133,6 +146,7 @@ export function parent(prefix: Prefix): Prefix | undefined {
  * sibling && Prefix.format(sibling) // '10.0.0.0/24'
  */
 export function sibling(prefix: Prefix): Prefix | undefined {
+  assertPrefix('Prefix.sibling', 'prefix', prefix)
   const above = parent(prefix)
   if (above === undefined) return undefined
   const { length } = prefix
@@ -155,6 +169,7 @@ function upperHalf(lower: Prefix): Prefix {
  * range && Range.format(range) // '10.0.0.65-10.0.0.126'
  */
 export function interior(prefix: Prefix): Range | undefined {
+  assertPrefix('Prefix.interior', 'prefix', prefix)
   if (Address.bitsOf(prefix.address.family) - prefix.length < 2) return undefined
   return {
     first: Address.next(first(prefix)) as Address.Address,
@@ -170,6 +185,7 @@ export function interior(prefix: Prefix): Range | undefined {
  * Array.from(Prefix.toBytes(Prefix.parse('10.0.0.0/8'))) // [8, 10, 0, 0, 0]
  */
 export function toBytes(prefix: Prefix): Uint8Array {
+  assertPrefix('Prefix.toBytes', 'prefix', prefix)
   const bytes = new Uint8Array(prefix.address.family === 4 ? 5 : 17)
   bytes[0] = prefix.length
   writeBytes(prefix.address, bytes, 1)
@@ -185,7 +201,7 @@ export function toBytes(prefix: Prefix): Uint8Array {
  * Prefix.format(Prefix.fromBytes(Uint8Array.of(8, 10, 0, 0, 0))) // '10.0.0.0/8'
  */
 export function fromBytes(bytes: Uint8Array): Prefix {
-  assertBytes(bytes)
+  assertBytes('Prefix.fromBytes', bytes)
   const what = 'a prefix'
   if (bytes.length !== 5 && bytes.length !== 17) {
     const problem = `${bytes.length} bytes, expected 5 or 17`

@@ -1,9 +1,9 @@
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { assertText } from '../text/checks.js'
+import { assertAddress, assertText, notAText } from '../text/checks.js'
 import { addressOf, knownOptions, oneOf, type TextOptions } from '../text/profile.js'
 import * as Address from './address-core.js'
 import * as Prefix from './prefix-core.js'
-import { assertEnds } from './range-check.js'
+import { assertEnds, assertRange, notAMember } from './range-check.js'
 
 /** All addresses from `first` to `last`, both included, of one family. */
 export interface Range {
@@ -40,7 +40,7 @@ const HYPHEN_WITHIN = 128
  * Range.format(Range.of(Address.parse('10.0.0.1'), Address.parse('10.0.0.3'))) // '10.0.0.1-10.0.0.3'
  */
 export function of(first: Address.Address, last: Address.Address): Range {
-  assertEnds(first, last)
+  assertEnds('Range.of', first, last)
   return { first, last }
 }
 
@@ -51,6 +51,7 @@ export function of(first: Address.Address, last: Address.Address): Range {
  * Range.format(Range.fromPrefix(Prefix.parse('10.0.0.0/30'))) // '10.0.0.0-10.0.0.3'
  */
 export function fromPrefix(prefix: Prefix.Prefix): Range {
+  Prefix.assertPrefix('Range.fromPrefix', 'prefix', prefix)
   return { first: Prefix.first(prefix), last: Prefix.last(prefix) }
 }
 
@@ -64,6 +65,7 @@ export function fromPrefix(prefix: Prefix.Prefix): Range {
  * Range.size(Range.parse('10.0.0.5-10.0.0.9')) // 5n
  */
 export function parse(text: string, options: RangeTextOptions = {}): Range {
+  assertText('Range.parse', text)
   return unwrap(safeParse(text, options))
 }
 
@@ -74,8 +76,8 @@ export function parse(text: string, options: RangeTextOptions = {}): Range {
  * Range.safeParse('10.0.0.5 - 10.0.0.9', { blanks: 'around-hyphen' }).ok // true
  */
 export function safeParse(text: string, options: RangeTextOptions = {}): Result<Range, 'MALFORMED_RANGE'> {
-  assertText(text)
   assertRangeOptions(options)
+  if (typeof text !== 'string') return fail('MALFORMED_RANGE', notAText(text))
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const first = addressOf(text.slice(0, endOfFirst(text, hyphen, options)), options)
@@ -99,6 +101,7 @@ export function safeParse(text: string, options: RangeTextOptions = {}): Result<
  * Prefix.format(range.subnet) // '192.168.2.224/28'
  */
 export function parseInSubnet(text: string, options: RangeTextOptions = {}): SubnetRange {
+  assertText('Range.parseInSubnet', text)
   return unwrap(safeParseInSubnet(text, options))
 }
 
@@ -112,8 +115,8 @@ export function safeParseInSubnet(
   text: string,
   options: RangeTextOptions = {},
 ): Result<SubnetRange, 'MALFORMED_RANGE'> {
-  assertText(text)
   assertRangeOptions(options)
+  if (typeof text !== 'string') return fail('MALFORMED_RANGE', notAText(text))
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const lastAt = startOfLast(text, hyphen, options)
@@ -143,6 +146,7 @@ export function safeParseInSubnet(
  * Range.format(Range.parse('FD00::1-fd00::000f')) // 'fd00::1-fd00::f'
  */
 export function format(range: Range): string {
+  assertRange('Range.format', 'range', range)
   return `${Address.format(range.first)}-${Address.format(range.last)}`
 }
 
@@ -153,6 +157,7 @@ export function format(range: Range): string {
  * Range.size(Range.parse('::-ffff::')) // 340277174624079928635746076935438991361n
  */
 export function size(range: Range): bigint {
+  assertRange('Range.size', 'range', range)
   return Address.distance(range.first, range.last) + 1n
 }
 
@@ -163,7 +168,14 @@ export function size(range: Range): bigint {
  * Range.contains(Range.parse('10.0.0.5-10.0.0.9'), Address.parse('10.0.0.9')) // true
  */
 export function contains(outer: Range, inner: Address.Address | Range | Prefix.Prefix): boolean {
-  if ('family' in inner) return hasBoth(outer, inner, inner)
+  assertRange('Range.contains', 'outer', outer)
+  if (typeof inner !== 'object' || inner === null) throw notAMember('Range.contains', 'inner', inner)
+  if ('family' in inner) {
+    assertAddress('Range.contains', 'inner', inner)
+    return hasBoth(outer, inner, inner)
+  }
+  if ('first' in inner) assertRange('Range.contains', 'inner', inner)
+  else Prefix.assertPrefix('Range.contains', 'inner', inner)
   const range = 'first' in inner ? inner : fromPrefix(inner)
   return hasBoth(outer, range.first, range.last)
 }

@@ -4,7 +4,7 @@ import { assertBytes } from '../text/checks.js'
 import * as Address from './address-core.js'
 import { readBytes, writeBytes } from './address-forms.js'
 import type { Prefix } from './prefix-core.js'
-import { assertEnds } from './range-check.js'
+import { assertRange } from './range-check.js'
 import type { Range } from './range-core.js'
 
 /**
@@ -15,6 +15,8 @@ import type { Range } from './range-core.js'
  * Range.compare(Range.parse('10.0.0.1-10.0.0.2'), Range.parse('10.0.0.1-10.0.0.9')) < 0 // true
  */
 export function compare(left: Range, right: Range): number {
+  assertRange('Range.compare', 'left', left)
+  assertRange('Range.compare', 'right', right)
   return Address.compare(left.first, right.first) || Address.compare(left.last, right.last)
 }
 
@@ -25,6 +27,8 @@ export function compare(left: Range, right: Range): number {
  * Range.equals(Range.parse('10.0.0.0-10.0.0.3'), Range.fromPrefix(Prefix.parse('10.0.0.0/30'))) // true
  */
 export function equals(left: Range, right: Range): boolean {
+  assertRange('Range.equals', 'left', left)
+  assertRange('Range.equals', 'right', right)
   return compare(left, right) === 0
 }
 
@@ -35,6 +39,8 @@ export function equals(left: Range, right: Range): boolean {
  * Range.overlaps(Range.parse('10.0.0.1-10.0.0.5'), Range.parse('10.0.0.5-10.0.0.9')) // true
  */
 export function overlaps(left: Range, right: Range): boolean {
+  assertRange('Range.overlaps', 'left', left)
+  assertRange('Range.overlaps', 'right', right)
   return (
     left.first.family === right.first.family &&
     Address.compare(left.first, right.last) <= 0 &&
@@ -50,6 +56,8 @@ export function overlaps(left: Range, right: Range): boolean {
  * both && Range.format(both) // '10.0.0.4-10.0.0.5'
  */
 export function intersect(left: Range, right: Range): Range | undefined {
+  assertRange('Range.intersect', 'left', left)
+  assertRange('Range.intersect', 'right', right)
   if (!overlaps(left, right)) return undefined
   return {
     first: Address.compare(left.first, right.first) >= 0 ? left.first : right.first,
@@ -68,6 +76,8 @@ export function intersect(left: Range, right: Range): Range | undefined {
  * Range.subtract(Range.parse('10.0.0.1-10.0.0.9'), Range.parse('10.0.0.4-10.0.0.5')).map(Range.format) // ['10.0.0.1-10.0.0.3', '10.0.0.6-10.0.0.9']
  */
 export function subtract(range: Range, taken: Range): readonly Range[] {
+  assertRange('Range.subtract', 'range', range)
+  assertRange('Range.subtract', 'taken', taken)
   if (!overlaps(range, taken)) return [range]
   const left: Range[] = []
   // an address before or behind `taken` exists where `range` continues there
@@ -88,8 +98,8 @@ export function subtract(range: Range, taken: Range): readonly Range[] {
  * Range.toPrefixes(Range.parse('10.0.0.5-10.0.0.9')).map(Prefix.format) // ['10.0.0.5/32', '10.0.0.6/31', '10.0.0.8/31']
  */
 export function toPrefixes(range: Range): Prefix[] {
+  assertRange('Range.toPrefixes', 'range', range)
   const { first, last } = range
-  assertEnds(first, last)
   const prefixes: Prefix[] = []
   if (first.family === 4 && last.family === 4) blocks4(first.value, last.value, prefixes)
   if (first.family === 6 && last.family === 6) {
@@ -106,6 +116,7 @@ export function toPrefixes(range: Range): Prefix[] {
  * Array.from(Range.toBytes(Range.parse('10.0.0.1-10.0.0.2'))) // [10, 0, 0, 1, 10, 0, 0, 2]
  */
 export function toBytes(range: Range): Uint8Array {
+  assertRange('Range.toBytes', 'range', range)
   const bytes = new Uint8Array(range.first.family === 4 ? 8 : 32)
   writeBytes(range.last, bytes, writeBytes(range.first, bytes, 0))
   return bytes
@@ -120,7 +131,7 @@ export function toBytes(range: Range): Uint8Array {
  * Range.format(Range.fromBytes(Uint8Array.of(10, 0, 0, 1, 10, 0, 0, 2))) // '10.0.0.1-10.0.0.2'
  */
 export function fromBytes(bytes: Uint8Array): Range {
-  assertBytes(bytes)
+  assertBytes('Range.fromBytes', bytes)
   const what = 'a range'
   if (bytes.length !== 8 && bytes.length !== 32) {
     const problem = `${bytes.length} bytes, expected 8 or 32`

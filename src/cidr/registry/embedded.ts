@@ -1,4 +1,5 @@
 import type { Address, Address4, Address6 } from '../nouns/types.js'
+import { assertAddress } from '../text/checks.js'
 
 /**
  * The IPv4 address that an IPv6 address stands for, or `undefined` if it stands for none: the last
@@ -20,6 +21,7 @@ import type { Address, Address4, Address6 } from '../nouns/types.js'
  * embedded && Address.format(embedded) // '127.0.0.1'
  */
 export function embeddedIPv4(address: Address): Address4 | undefined {
+  assertAddress('Address.embeddedIPv4', 'address', address)
   if (address.family === 4) return undefined
   const value = embeddedValue(address)
   return value < 0 ? undefined : { family: 4, value }

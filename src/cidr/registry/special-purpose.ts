@@ -123,6 +123,7 @@ export interface SpecialPurposeRegistry {
  * Address.kind(Address.parse('2606:4700::1111')) // 'global'
  */
 export function kindOf(address: Address): AddressKind {
+  assertAddress('Address.kind', 'address', address)
   return deciding(address)?.kind ?? 'global'
 }
 
@@ -145,6 +146,7 @@ export function kindOf(address: Address): AddressKind {
  * Address.isGloballyReachable(Address.parse('2002:7f00:1::')) // false
  */
 export function isGloballyReachable(address: Address): boolean {
+  assertAddress('Address.isGloballyReachable', 'address', address)
   const entry = deciding(address)
   return entry === undefined || entry.globallyReachable === true
 }
@@ -158,7 +160,7 @@ export function isGloballyReachable(address: Address): boolean {
  * entry?.name // 'IPv4-mapped Address'
  */
 export function specialPurposeOf(address: Address): SpecialPurposeEntry | undefined {
-  assertAddress('address', address)
+  assertAddress('Address.specialPurposeOf', 'address', address)
   return address.family === 4 ? find4(address.value) : find6(address)
 }
 
@@ -285,7 +287,6 @@ interface Candidate {
 
 /** The row of the address, or of the IPv4 address that it stands for. */
 function deciding(address: Address): SpecialPurposeEntry | undefined {
-  assertAddress('address', address)
   if (address.family === 4) return find4(address.value)
   const embedded = embeddedValue(address)
   return embedded < 0 ? find6(address) : find4(embedded)

@@ -1,9 +1,10 @@
 import { refuse } from '../../errors/refuse.js'
-import type { Prefix } from '../nouns/prefix-core.js'
-import { notAMember } from '../nouns/range-check.js'
+import { assertPrefix, type Prefix } from '../nouns/prefix-core.js'
+import { assertRange, notAMember } from '../nouns/range-check.js'
 import type { Range } from '../nouns/range-core.js'
 import type { Address } from '../nouns/types.js'
-import { empty, type RangeSet, subtract, union } from './range-set.js'
+import { assertAddress } from '../text/checks.js'
+import { assertSet, empty, type RangeSet, subtract, union } from './range-set.js'
 import { Spans } from './spans.js'
 
 /**
@@ -67,12 +68,21 @@ export class RangeSetBuilder {
       this.#flush()
       this.#removing = removing
     }
-    if (typeof member !== 'object' || member === null) throw notAMember(member)
-    if ('family' in member) this.#spans.addRange(member, member)
-    else if ('address' in member) this.#spans.addPrefix(member)
-    else if ('first' in member) this.#spans.addRange(member.first, member.last)
-    else if ('v4' in member) this.#apply(member)
-    else throw notAMember(member)
+    const of = removing ? 'RangeSetBuilder.remove' : 'RangeSetBuilder.add'
+    if (typeof member !== 'object' || member === null) throw notAMember(of, 'member', member)
+    if ('family' in member) {
+      assertAddress(of, 'member', member)
+      this.#spans.addOrdered(member, member)
+    } else if ('address' in member) {
+      assertPrefix(of, 'member', member)
+      this.#spans.addPrefix(member)
+    } else if ('first' in member) {
+      assertRange(of, 'member', member)
+      this.#spans.addOrdered(member.first, member.last)
+    } else if ('v4' in member) {
+      assertSet(of, 'member', member)
+      this.#apply(member)
+    } else throw notAMember(of, 'member', member)
   }
 
   #flush(): void {

@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter } from '../../bytes/varints.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { assertBytes } from '../text/checks.js'
-import { own, type RangeSet } from './range-set.js'
+import { assertBytes, isBytes, notBytes } from '../text/checks.js'
+import { assertSet, own, type RangeSet } from './range-set.js'
 import { none4, Ranges4 } from './ranges4.js'
 import { count6, none6, Ranges6 } from './ranges6.js'
 import { addTo6, differenceTo6 } from './words6.js'
@@ -21,6 +21,7 @@ const VERSION = 2
  * Array.from(RangeSet.encode(RangeSet.parse(['0.0.0.10-0.0.0.12']))) // [2, 1, 10, 2, 0, 158, 62, 30, 209]
  */
 export function encode(set: RangeSet): Uint8Array {
+  assertSet('RangeSet.encode', 'set', set)
   const writer = new ByteWriter()
   writer.byte(VERSION)
   writeSet(set, writer)
@@ -37,6 +38,7 @@ export function encode(set: RangeSet): Uint8Array {
  * RangeSet.format(RangeSet.decode(Uint8Array.of(2, 1, 10, 2, 0, 158, 62, 30, 209))) // ['0.0.0.10-0.0.0.12']
  */
 export function decode(bytes: Uint8Array): RangeSet {
+  assertBytes('RangeSet.decode', bytes)
   return unwrap(safeDecode(bytes))
 }
 
@@ -48,7 +50,7 @@ export function decode(bytes: Uint8Array): RangeSet {
  * !result.ok && result.failure.context.problem // 'version 1, expected 2'
  */
 export function safeDecode(bytes: Uint8Array): Result<RangeSet, 'MALFORMED_BYTES'> {
-  assertBytes(bytes)
+  if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('a set of addresses', bytes))
   const reader = new ByteReader(bytes, VERSION)
   const set = readSet(reader)
   if (reader.rest().length > 0) reader.refuse(reader.position, 'more than a set')
@@ -58,7 +60,7 @@ export function safeDecode(bytes: Uint8Array): Result<RangeSet, 'MALFORMED_BYTES
 
 /** Writes a set as a part of something else. */
 export function writeSet(set: RangeSet, writer: ByteWriter): void {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('writeSet', 'set', set)
   encode4(v4, writer)
   encode6(v6, writer)
 }

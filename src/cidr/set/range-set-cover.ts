@@ -1,7 +1,7 @@
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
-import { fromPrefixes, prefixes, type RangeSet, size } from './range-set.js'
+import { assertSet, fromPrefixes, prefixes, type RangeSet, size } from './range-set.js'
 
 export interface CoverOptions {
   /** How many prefixes there may be: at least one for each family that the set has. */
@@ -36,13 +36,14 @@ export interface Cover {
  * cover.added // 512n
  */
 export function cover(set: RangeSet, options: CoverOptions): Cover {
-  const { maxPrefixes } = options
+  assertSet('RangeSet.cover', 'set', set)
+  const maxPrefixes = options?.maxPrefixes
   const exact = prefixes(set)
   const split = exact.findIndex((prefix) => prefix.address.family === 6)
   const count4 = split < 0 ? exact.length : split
   const families = (count4 > 0 ? 1 : 0) + (count4 < exact.length ? 1 : 0)
   if (!Number.isInteger(maxPrefixes) || maxPrefixes < families) {
-    refuse('maxPrefixes', `a whole number from ${families}`, String(maxPrefixes))
+    refuseIn('RangeSet.cover', 'maxPrefixes', `a whole number from ${families}`, maxPrefixes)
   }
   if (exact.length <= maxPrefixes) return { prefixes: exact, added: 0n }
 

@@ -1,8 +1,8 @@
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
-import { assertAddress, shown, toIndex } from '../text/checks.js'
+import { assertAddress, toIndex } from '../text/checks.js'
 import { mix } from './mix.js'
-import { eachRange, isEmpty, type RangeSet, size } from './range-set.js'
+import { assertSet, eachRange, isEmpty, type RangeSet, size } from './range-set.js'
 import { at4, Ranges4, sumBefore4 } from './ranges4.js'
 import { at6, Ranges6, sumBefore6 } from './ranges6.js'
 import { bigAt6, compareTo } from './words6.js'
@@ -17,7 +17,8 @@ import { bigAt6, compareTo } from './words6.js'
  * RangeSet.rank(RangeSet.parse(['10.0.0.0/30', '10.0.1.0/30']), Address.parse('10.0.1.1')) // 5n
  */
 export function rank(set: RangeSet, address: Address.Address): bigint {
-  assertAddress('address', address)
+  assertSet('RangeSet.rank', 'set', set)
+  assertAddress('RangeSet.rank', 'address', address)
   if (address.family === 4) {
     const index = Ranges4.floor(set.v4, address.value)
     if (index < 0) return 0n
@@ -42,7 +43,8 @@ export function rank(set: RangeSet, address: Address.Address): bigint {
  * Address.format(RangeSet.at(RangeSet.parse(['10.0.0.0/30', '10.0.1.0/30']), 5)) // '10.0.1.1'
  */
 export function at(set: RangeSet, index: bigint | number): Address.Address {
-  const wanted = toIndex(index, size(set))
+  assertSet('RangeSet.at', 'set', set)
+  const wanted = toIndex('RangeSet.at', index, size(set))
   const count4 = BigInt(sumBefore4(set.v4, set.v4.firsts.length))
   if (wanted < count4) return { family: 4, value: at4(set.v4, Number(wanted)) }
   return Address.fromBigInt(6, at6(set.v6, wanted - count4))
@@ -59,7 +61,8 @@ export function at(set: RangeSet, index: bigint | number): Address.Address {
  * address && RangeSet.contains(set, address) // true
  */
 export function random(set: RangeSet, seed: number): Address.Address | undefined {
-  if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number within 2^53', shown(seed))
+  assertSet('RangeSet.random', 'set', set)
+  if (!Number.isSafeInteger(seed)) refuseIn('RangeSet.random', 'seed', 'a whole number within 2^53', seed)
   if (isEmpty(set)) return undefined
   const count = size(set)
   const bits = BigInt((count - 1n).toString(2).length)
@@ -76,7 +79,12 @@ export function random(set: RangeSet, seed: number): Address.Address | undefined
  * @example
  * Array.from(RangeSet.addresses(RangeSet.parse(['10.0.0.254-10.0.1.0'])), Address.format) // ['10.0.0.254', '10.0.0.255', '10.0.1.0']
  */
-export function* addresses(set: RangeSet): IterableIterator<Address.Address> {
+export function addresses(set: RangeSet): IterableIterator<Address.Address> {
+  assertSet('RangeSet.addresses', 'set', set)
+  return eachAddress(set)
+}
+
+function* eachAddress(set: RangeSet): IterableIterator<Address.Address> {
   for (const { first, last } of eachRange(set)) {
     for (let address: Address.Address | undefined = first; address !== undefined; address = Address.next(address)) {
       yield address

@@ -1,14 +1,14 @@
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
 import * as Range from '../nouns/range-core.js'
-import { shown } from '../text/checks.js'
+import { notAText, shown } from '../text/checks.js'
 import type { TextOptions } from '../text/profile.js'
 import { read4 } from '../text/text4.js'
 import { readWords6 } from '../text/text6.js'
 import { lengthAt4, lengthAt6, toNext6 } from './decompose.js'
-import { own, type RangeSet, ranges } from './range-set.js'
+import { assertSet, own, type RangeSet, ranges } from './range-set.js'
 import type { Ranges4 } from './ranges4.js'
 import { count6, type Ranges6 } from './ranges6.js'
 import { Spans } from './spans.js'
@@ -30,6 +30,7 @@ export type RangeSetTextOptions = Range.RangeTextOptions
  * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
  */
 export function parse(entries: readonly string[], options: RangeSetTextOptions = {}): RangeSet {
+  if (!Array.isArray(entries)) refuseIn('RangeSet.parse', 'entries', 'an array of texts', entries)
   return unwrap(safeParse(entries, options))
 }
 
@@ -44,7 +45,14 @@ export function safeParse(
   entries: readonly string[],
   options: RangeSetTextOptions = {},
 ): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
-  if (!Array.isArray(entries)) refuse('entries', 'an array of texts', shown(entries))
+  if (!Array.isArray(entries)) {
+    return fail('MALFORMED_RANGE_SET_ENTRY', {
+      text: shown(entries),
+      position: 0,
+      problem: 'not an array of texts',
+      index: 0,
+    })
+  }
   Range.assertRangeOptions(options)
   const spans = new Spans(entries)
   const strict = options.profile === undefined || options.profile === 'strict'
@@ -52,7 +60,7 @@ export function safeParse(
     const text = entries[index]!
     if (typeof text !== 'string') {
       // what comes from outside as JSON may hold anything
-      return fail('MALFORMED_RANGE_SET_ENTRY', { text: shown(text), position: 0, problem: 'not a text', index })
+      return fail('MALFORMED_RANGE_SET_ENTRY', { ...notAText(text), index })
     }
     if (strict && addPlain(text, spans)) continue
     const entry = safeParseEntry(text, options)
@@ -60,7 +68,7 @@ export function safeParse(
       const { position, problem } = entry.failure.context
       return fail('MALFORMED_RANGE_SET_ENTRY', { text, position, problem, index })
     }
-    spans.addRange(entry.value.first, entry.value.last)
+    spans.addOrdered(entry.value.first, entry.value.last)
   }
   return { ok: true, value: spans.take() }
 }
@@ -99,6 +107,7 @@ export function safeParseEntry(
   text: string,
   options: RangeSetTextOptions = {},
 ): Result<Range.Range, 'MALFORMED_RANGE' | 'MALFORMED_PREFIX' | 'MALFORMED_ADDRESS'> {
+  Range.assertRangeOptions(options)
   if (typeof text === 'string') {
     // the separators of a legal entry stand near its beginning: do not search a hostile text to its
     // end
@@ -126,6 +135,7 @@ export function safeParseEntry(
  * RangeSet.format(RangeSet.parse(['10.0.0.0/24', '10.0.1.7'])) // ['10.0.0.0-10.0.0.255', '10.0.1.7-10.0.1.7']
  */
 export function format(set: RangeSet): string[] {
+  assertSet('RangeSet.format', 'set', set)
   return ranges(set).map(Range.format)
 }
 
@@ -137,7 +147,7 @@ export function format(set: RangeSet): string[] {
  */
 export function formatPrefixes(set: RangeSet): string[] {
   const texts: string[] = []
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.formatPrefixes', 'set', set)
   for (let i = 0; i < v4.firsts.length; i++) addTexts4(v4, i, texts)
   for (let i = 0; i < count6(v6); i++) addTexts6(v6, i, texts)
   return texts

@@ -1,10 +1,11 @@
+import { refuseIn } from '../../errors/refuse.js'
 import type * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
-import { assertEnds, notAMember } from '../nouns/range-check.js'
+import { assertEnds, assertRange, notAMember } from '../nouns/range-check.js'
 import type * as Range from '../nouns/range-core.js'
-import { assertAddress, assertLength, isWord, notAnAddress } from '../text/checks.js'
+import { assertAddress, isWord, notAnAddress } from '../text/checks.js'
 import { blocks4, blocks6 } from './decompose.js'
-import { find4, intersect4, none4, overlaps4, Ranges4, subtract4, sumBefore4, union4 } from './ranges4.js'
+import { A_SET, find4, intersect4, none4, overlaps4, Ranges4, subtract4, sumBefore4, union4 } from './ranges4.js'
 import { count6, find6, intersect6, none6, overlaps6, Ranges6, subtract6, sumBefore6, union6 } from './ranges6.js'
 import { Spans } from './spans.js'
 import { addressAt6, compareTo } from './words6.js'
@@ -38,8 +39,12 @@ export const empty: RangeSet = { v4: none4, v6: none6 }
  * RangeSet.format(RangeSet.fromRanges([Range.parse('10.0.0.4-10.0.0.6'), Range.parse('10.0.0.1-10.0.0.3')])) // ['10.0.0.1-10.0.0.6']
  */
 export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
+  assertList('RangeSet.fromRanges', 'ranges', ranges)
   const spans = new Spans(ranges)
-  for (const { first, last } of ranges) spans.addRange(first, last)
+  for (const range of ranges) {
+    assertRange('RangeSet.fromRanges', 'ranges', range)
+    spans.addOrdered(range.first, range.last)
+  }
   return spans.take()
 }
 
@@ -50,8 +55,12 @@ export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
  * RangeSet.formatPrefixes(RangeSet.fromPrefixes([Prefix.parse('10.0.1.0/24'), Prefix.parse('10.0.0.0/24')])) // ['10.0.0.0/23']
  */
 export function fromPrefixes(prefixes: Iterable<Prefix.Prefix>): RangeSet {
+  assertList('RangeSet.fromPrefixes', 'prefixes', prefixes)
   const spans = new Spans(prefixes)
-  for (const prefix of prefixes) spans.addPrefix(prefix)
+  for (const prefix of prefixes) {
+    Prefix.assertPrefix('RangeSet.fromPrefixes', 'prefixes', prefix)
+    spans.addPrefix(prefix)
+  }
   return spans.take()
 }
 
@@ -62,8 +71,12 @@ export function fromPrefixes(prefixes: Iterable<Prefix.Prefix>): RangeSet {
  * RangeSet.format(RangeSet.fromAddresses([Address.parse('10.0.0.2'), Address.parse('10.0.0.1')])) // ['10.0.0.1-10.0.0.2']
  */
 export function fromAddresses(addresses: Iterable<Address.Address>): RangeSet {
+  assertList('RangeSet.fromAddresses', 'addresses', addresses)
   const spans = new Spans(addresses)
-  for (const address of addresses) spans.addRange(address, address)
+  for (const address of addresses) {
+    assertAddress('RangeSet.fromAddresses', 'addresses', address)
+    spans.addOrdered(address, address)
+  }
   return spans.take()
 }
 
@@ -74,6 +87,8 @@ export function fromAddresses(addresses: Iterable<Address.Address>): RangeSet {
  * RangeSet.format(RangeSet.union(RangeSet.parse(['10.0.0.0/31']), RangeSet.parse(['10.0.0.2']))) // ['10.0.0.0-10.0.0.2']
  */
 export function union(left: RangeSet, right: RangeSet): RangeSet {
+  assertSet('RangeSet.union', 'left', left)
+  assertSet('RangeSet.union', 'right', right)
   return { v4: union4(left.v4, right.v4), v6: union6(left.v6, right.v6) }
 }
 
@@ -84,6 +99,8 @@ export function union(left: RangeSet, right: RangeSet): RangeSet {
  * RangeSet.format(RangeSet.subtract(RangeSet.parse(['10.0.0.0/29']), RangeSet.parse(['10.0.0.1']))) // ['10.0.0.0-10.0.0.0', '10.0.0.2-10.0.0.7']
  */
 export function subtract(left: RangeSet, right: RangeSet): RangeSet {
+  assertSet('RangeSet.subtract', 'left', left)
+  assertSet('RangeSet.subtract', 'right', right)
   return { v4: subtract4(left.v4, right.v4), v6: subtract6(left.v6, right.v6) }
 }
 
@@ -94,6 +111,8 @@ export function subtract(left: RangeSet, right: RangeSet): RangeSet {
  * RangeSet.format(RangeSet.intersect(RangeSet.parse(['10.0.0.0/29']), RangeSet.parse(['10.0.0.6/28']))) // ['10.0.0.0-10.0.0.7']
  */
 export function intersect(left: RangeSet, right: RangeSet): RangeSet {
+  assertSet('RangeSet.intersect', 'left', left)
+  assertSet('RangeSet.intersect', 'right', right)
   return { v4: intersect4(left.v4, right.v4), v6: intersect6(left.v6, right.v6) }
 }
 
@@ -104,7 +123,8 @@ export function intersect(left: RangeSet, right: RangeSet): RangeSet {
  * RangeSet.format(RangeSet.complement(RangeSet.parse(['10.0.0.2']), Prefix.parse('10.0.0.0/30'))) // ['10.0.0.0-10.0.0.1', '10.0.0.3-10.0.0.3']
  */
 export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | RangeSet): RangeSet {
-  return subtract(toSet(within), set)
+  assertSet('RangeSet.complement', 'set', set)
+  return subtract(toSet('RangeSet.complement', 'within', within), set)
 }
 
 /**
@@ -119,26 +139,27 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
  * RangeSet.contains(set, Prefix.parse('10.0.0.0/23')) // false
  */
 export function contains(set: RangeSet, member: Address.Address | Prefix.Prefix | Range.Range | RangeSet): boolean {
+  assertSet('RangeSet.contains', 'set', set)
   // by its family and not by `in`, which costs more than the search
   const address = member as Address.Address
   if (address?.family === 4) {
     if (find4(set.v4, address.value) >= 0) return true
     if (isWord(address.value)) return false
-    throw notAnAddress('member', member)
+    throw notAnAddress('RangeSet.contains', 'member', member)
   }
   if (address?.family === 6) {
     if (find6(set.v6, address) >= 0) return true
     // the other words are looked at only where the first one does not decide: each costs a step to
     // memory
     if (isWord(address.w0)) return false
-    throw notAnAddress('member', member)
+    throw notAnAddress('RangeSet.contains', 'member', member)
   }
   return containsAll(set, member as Prefix.Prefix | Range.Range | RangeSet)
 }
 
 function containsAll(set: RangeSet, member: Prefix.Prefix | Range.Range | RangeSet): boolean {
-  if (isSet(member)) return isEmpty(subtract(member, set))
-  const { first, last } = endsOf(member)
+  if (isSet('RangeSet.contains', 'member', member)) return isEmpty(subtract(member, set))
+  const { first, last } = endsOf('RangeSet.contains', 'member', member)
   return containsSpan(set, first, last)
 }
 
@@ -152,9 +173,10 @@ function containsAll(set: RangeSet, member: Prefix.Prefix | Range.Range | RangeS
  * RangeSet.overlaps(RangeSet.parse(['10.0.0.5']), Prefix.parse('10.0.0.0/30')) // false
  */
 export function overlaps(set: RangeSet, other: Prefix.Prefix | Range.Range | RangeSet): boolean {
-  if (isSet(other)) return overlaps4(set.v4, other.v4) || overlaps6(set.v6, other.v6)
+  assertSet('RangeSet.overlaps', 'set', set)
+  if (isSet('RangeSet.overlaps', 'other', other)) return overlaps4(set.v4, other.v4) || overlaps6(set.v6, other.v6)
   // the last range that begins no later than the other one ends
-  const { first, last } = endsOf(other)
+  const { first, last } = endsOf('RangeSet.overlaps', 'other', other)
   if (first.family === 4 && last.family === 4) {
     const index = Ranges4.floor(set.v4, last.value)
     return index >= 0 && set.v4.lasts[index]! >= first.value
@@ -170,7 +192,7 @@ export function overlaps(set: RangeSet, other: Prefix.Prefix | Range.Range | Ran
  * RangeSet.isEmpty(RangeSet.empty) // true
  */
 export function isEmpty(set: RangeSet): boolean {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.isEmpty', 'set', set)
   return v4.firsts.length === 0 && v6.firsts.length === 0
 }
 
@@ -181,8 +203,8 @@ export function isEmpty(set: RangeSet): boolean {
  * RangeSet.equals(RangeSet.parse(['10.0.0.0/31']), RangeSet.parse(['10.0.0.1', '10.0.0.0'])) // true
  */
 export function equals(left: RangeSet, right: RangeSet): boolean {
-  const a = own(left)
-  const b = own(right)
+  const a = own('RangeSet.equals', 'left', left)
+  const b = own('RangeSet.equals', 'right', right)
   return (
     sameWords(a.v4.firsts, b.v4.firsts) &&
     sameWords(a.v4.lasts, b.v4.lasts) &&
@@ -198,7 +220,7 @@ export function equals(left: RangeSet, right: RangeSet): boolean {
  * RangeSet.size(RangeSet.parse(['10.0.0.0/24', 'fd00::/64'])) // 18446744073709551872n
  */
 export function size(set: RangeSet): bigint {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.size', 'set', set)
   return BigInt(sumBefore4(v4, v4.firsts.length)) + sumBefore6(v6, count6(v6))
 }
 
@@ -209,7 +231,7 @@ export function size(set: RangeSet): bigint {
  * RangeSet.ranges(RangeSet.parse(['10.0.0.4/30', '10.0.0.8'])).map(Range.format) // ['10.0.0.4-10.0.0.8']
  */
 export function ranges(set: RangeSet): Range.Range[] {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.ranges', 'set', set)
   const list: Range.Range[] = []
   for (let i = 0; i < v4.firsts.length; i++) list.push(rangeAt4(v4, i))
   for (let i = 0; i < count6(v6); i++) list.push(rangeAt6(v6, i))
@@ -218,7 +240,7 @@ export function ranges(set: RangeSet): Range.Range[] {
 
 /** As {@link ranges}, one at a time. */
 export function* eachRange(set: RangeSet): IterableIterator<Range.Range> {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('eachRange', 'set', set)
   for (let i = 0; i < v4.firsts.length; i++) yield rangeAt4(v4, i)
   for (let i = 0; i < count6(v6); i++) yield rangeAt6(v6, i)
 }
@@ -239,7 +261,7 @@ function rangeAt6({ firsts, lasts }: Ranges6, index: number): Range.Range {
  * RangeSet.prefixes(RangeSet.parse(['10.0.0.4-10.0.0.8'])).map(Prefix.format) // ['10.0.0.4/30', '10.0.0.8/32']
  */
 export function prefixes(set: RangeSet): Prefix.Prefix[] {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.prefixes', 'set', set)
   const list: Prefix.Prefix[] = []
   for (let i = 0; i < v4.firsts.length; i++) blocks4(v4.firsts[i]!, v4.lasts[i]!, list)
   for (let i = 0; i < count6(v6); i++) blocks6(v6.firsts, v6.lasts, i, list)
@@ -253,7 +275,7 @@ export function prefixes(set: RangeSet): Prefix.Prefix[] {
  * RangeSet.first(RangeSet.empty) // undefined
  */
 export function first(set: RangeSet): Address.Address | undefined {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.first', 'set', set)
   if (v4.firsts.length > 0) return { family: 4, value: v4.firsts[0]! }
   return v6.firsts.length > 0 ? addressAt6(v6.firsts, 0) : undefined
 }
@@ -266,7 +288,7 @@ export function first(set: RangeSet): Address.Address | undefined {
  * last && Address.format(last) // '10.0.0.255'
  */
 export function last(set: RangeSet): Address.Address | undefined {
-  const { v4, v6 } = own(set)
+  const { v4, v6 } = own('RangeSet.last', 'set', set)
   const count = count6(v6)
   if (count > 0) return addressAt6(v6.lasts, count - 1)
   const { lasts } = v4
@@ -287,32 +309,50 @@ function containsSpan(set: RangeSet, from: Address.Address, to: Address.Address)
 
 /**
  * The set with ranges of this module: what every function that looks into a set begins with. O(1).
+ *
+ * @throws IpamError as {@link assertSet}
  */
-export function own(set: RangeSet): RangeSet {
+export function own(of: string, argument: string, set: RangeSet): RangeSet {
+  assertSet(of, argument, set)
   const v4 = Ranges4.own(set.v4)
   const v6 = Ranges6.own(set.v6)
   return v4 === set.v4 && v6 === set.v6 ? set : { v4, v6 }
 }
 
-function toSet(other: Prefix.Prefix | Range.Range | RangeSet): RangeSet {
-  return isSet(other) ? other : fromRanges([endsOf(other)])
+/** @throws IpamError `INVALID_ARGUMENT` for what is neither a set nor a structured clone of one */
+export function assertSet(of: string, argument: string, set: RangeSet): void {
+  if (Ranges4.is(set?.v4) && Ranges6.is(set?.v6)) return
+  const isText = typeof set === 'string' || Array.isArray(set)
+  refuseIn(of, argument, A_SET, set, isText ? 'RangeSet.parse' : undefined)
 }
 
-function isSet(member: Prefix.Prefix | Range.Range | RangeSet): member is RangeSet {
-  if (typeof member !== 'object' || member === null) throw notAMember(member)
-  return 'v4' in member
+function toSet(of: string, argument: string, other: Prefix.Prefix | Range.Range | RangeSet): RangeSet {
+  return isSet(of, argument, other) ? other : fromRanges([endsOf(of, argument, other)])
+}
+
+function isSet(of: string, argument: string, member: Prefix.Prefix | Range.Range | RangeSet): member is RangeSet {
+  if (typeof member !== 'object' || member === null) throw notAMember(of, argument, member)
+  if (!('v4' in member)) return false
+  assertSet(of, argument, member)
+  return true
 }
 
 /** @throws IpamError for what is neither a prefix nor a range */
-function endsOf(member: Prefix.Prefix | Range.Range): Range.Range {
+function endsOf(of: string, argument: string, member: Prefix.Prefix | Range.Range): Range.Range {
   if ('first' in member) {
-    assertEnds(member.first, member.last)
+    assertEnds(of, member.first, member.last)
     return member
   }
-  if (!('address' in member)) throw notAMember(member)
-  assertAddress('prefix.address', member.address)
-  assertLength(member.address.family, member.length)
+  if (!('address' in member)) throw notAMember(of, argument, member)
+  Prefix.assertPrefix(of, argument, member)
   return { first: Prefix.first(member), last: Prefix.last(member) }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` for what cannot be iterated over, and for a text */
+function assertList(of: string, argument: string, list: Iterable<unknown>): void {
+  if (typeof list !== 'object' || typeof list?.[Symbol.iterator] !== 'function') {
+    refuseIn(of, argument, 'a list', list, typeof list === 'string' ? 'RangeSet.parse with a list of texts' : undefined)
+  }
 }
 
 function sameWords(left: Uint32Array, right: Uint32Array): boolean {

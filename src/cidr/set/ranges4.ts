@@ -1,5 +1,5 @@
 import { refuse } from '../../errors/refuse.js'
-import { shown, tagOf } from '../text/checks.js'
+import { tagOf } from '../text/checks.js'
 import { sortPairs } from './sort-pairs.js'
 
 /** Ranges between two sums, as a power of two. */
@@ -41,6 +41,12 @@ export class Ranges4 {
   constructor(firsts: Uint32Array, lasts: Uint32Array) {
     this.firsts = firsts
     this.lasts = lasts
+  }
+
+  /** Whether this is what the class has made, or a structured clone of it. O(1). */
+  static is(given: unknown): given is Ranges4 {
+    if (typeof given !== 'object' || given === null) return false
+    return #slots in given || areRanges((given as Ranges4).firsts, (given as Ranges4).lasts)
   }
 
   /**
@@ -121,12 +127,19 @@ export class Ranges4 {
 }
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` unless both are of 32-bit words, and as long as each other
+ * @throws IpamError `INVALID_ARGUMENT` for what are no ranges. Public functions have looked at their
+ * sets before, so that this is for what has changed since.
  */
 export function assertRanges(firsts: unknown, lasts: unknown): void {
+  if (!areRanges(firsts, lasts)) refuse('set', A_SET, firsts)
+}
+
+export const A_SET = 'a set that RangeSet made, or a structured clone of one; JSON has its ranges as text'
+
+/** Whether these are the arrays of a structured clone. */
+export function areRanges(firsts: unknown, lasts: unknown): boolean {
   const areWords = tagOf(firsts) === WORDS && tagOf(lasts) === WORDS
-  if (areWords && (firsts as Uint32Array).length === (lasts as Uint32Array).length) return
-  refuse('set', 'a set that RangeSet made, or a structured clone of one; JSON has its ranges as text', shown(firsts))
+  return areWords && (firsts as Uint32Array).length === (lasts as Uint32Array).length
 }
 
 const WORDS = '[object Uint32Array]'

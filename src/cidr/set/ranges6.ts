@@ -1,5 +1,5 @@
 import type { Address6 } from '../nouns/types.js'
-import { assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
+import { areRanges, assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {
   addressAt6,
@@ -43,6 +43,12 @@ export class Ranges6 {
   constructor(firsts: Uint32Array, lasts: Uint32Array) {
     this.firsts = firsts
     this.lasts = lasts
+  }
+
+  /** Whether this is what the class has made, or a structured clone of it. O(1). */
+  static is(given: unknown): given is Ranges6 {
+    if (typeof given !== 'object' || given === null) return false
+    return #slots in given || areRanges((given as Ranges6).firsts, (given as Ranges6).lasts)
   }
 
   /**

@@ -1,7 +1,5 @@
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
-import { assertEnds } from '../nouns/range-check.js'
 import type { Address } from '../nouns/types.js'
-import { assertLength, isWord, notAnAddress } from '../text/checks.js'
 import { none4, normalise4, type Ranges4, UNBUILT } from './ranges4.js'
 import { none6, normalise6, type Ranges6 } from './ranges6.js'
 
@@ -27,21 +25,10 @@ export class Spans {
     return this.#count4 === 0 && this.#count6 === 0
   }
 
-  /** @throws IpamError `INVALID_ARGUMENT`, `INVALID_PREFIX_LENGTH` */
-  addPrefix(prefix: Prefix): void {
-    const { address, length } = prefix
-    if (address?.family === 4) {
-      const { value } = address
-      if (!isWord(value)) throw notAnAddress('prefix.address', address)
-      assertLength(4, length)
-      this.addBlock4(value, length)
-      return
-    }
-    if (address?.family !== 6) throw notAnAddress('prefix.address', address)
-    const { w0, w1, w2, w3 } = address
-    if (!(isWord(w0) && isWord(w1) && isWord(w2) && isWord(w3))) throw notAnAddress('prefix.address', address)
-    assertLength(6, length)
-    this.#pushBlock6(w0, w1, w2, w3, length)
+  /** The caller knows that this is a prefix. */
+  addPrefix({ address, length }: Prefix): void {
+    if (address.family === 4) this.addBlock4(address.value, length)
+    else this.#pushBlock6(address.w0, address.w1, address.w2, address.w3, length)
   }
 
   /** The prefix of an IPv4 address. */
@@ -55,9 +42,8 @@ export class Spans {
     this.#pushBlock6(words[0]!, words[1]!, words[2]!, words[3]!, length)
   }
 
-  /** @throws IpamError `INVALID_ARGUMENT`, `FAMILY_MISMATCH`, `INVALID_RANGE` */
-  addRange(first: Address, last: Address): void {
-    assertEnds(first, last)
+  /** The caller knows that these are addresses of one family, and in order. */
+  addOrdered(first: Address, last: Address): void {
     if (first.family === 4 && last.family === 4) this.#push4(first.value, last.value)
     else if (first.family === 6 && last.family === 6) {
       const at = this.#room6()

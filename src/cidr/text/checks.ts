@@ -1,39 +1,29 @@
 import { ipamError } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
-import type { Address } from '../nouns/types.js'
+import { kindOf, refuseIn, shown, wrongArgument } from '../../errors/refuse.js'
+import type { Address, Address4 } from '../nouns/types.js'
+
+export { shown } from '../../errors/refuse.js'
 
 /**
  * Guards the text parameters of the module against callers without types: `undefined` is a mistake
  * in the calling code, not a malformed address.
+ *
+ * @param of the function as callers write it, in this and all other checks: `Address.parse`
+ * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertText(text: unknown): asserts text is string {
-  if (typeof text !== 'string') refuse('text', 'a string', kindOf(text))
+export function assertText(of: string, text: unknown): asserts text is string {
+  if (typeof text !== 'string') refuseIn(of, 'text', 'a string', text)
 }
 
-/**
- * What a caller without types has given, in a few words. Never the whole of it: it may be long, or
- * not to be written at all.
- */
-export function shown(given: unknown): string {
-  if (typeof given === 'number' || typeof given === 'boolean') return String(given)
-  if (typeof given === 'bigint') return shownBigInt(given)
-  return typeof given === 'string' ? `the text ${JSON.stringify(given.slice(0, 32))}` : kindOf(given)
+/** What a failure says of what is no text at all: `safeParse` answers one for this too. */
+export function notAText(given: unknown) {
+  return { text: shown(given), position: 0, problem: `not a text, but ${kindOf(given)}` }
 }
 
-function kindOf(given: unknown): string {
-  return given === null ? 'null' : Array.isArray(given) ? 'array' : typeof given
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertFamily(of: string, family: unknown): asserts family is 4 | 6 {
+  if (family !== 4 && family !== 6) refuseIn(of, 'family', '4 or 6', family)
 }
-
-/**
- * Numbers with millions of digits take seconds to write: beyond all that addresses need, the size
- * has to do.
- */
-function shownBigInt(value: bigint): string {
-  if (value >= -HUGE && value <= HUGE) return String(value)
-  return value < 0n ? 'less than -2^192' : 'more than 2^192'
-}
-
-const HUGE = 1n << 192n
 
 /**
  * For a number that may also be a bigint.
@@ -41,9 +31,9 @@ const HUGE = 1n << 192n
  * @throws IpamError `INVALID_ARGUMENT` for anything else, and for a number that is not whole or
  * beyond 2^53
  */
-export function assertWhole(argument: string, value: unknown): asserts value is number | bigint {
+export function assertWhole(of: string, argument: string, value: unknown): asserts value is number | bigint {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return
-  refuse(argument, 'a whole number within 2^53, or a bigint', shown(value))
+  refuseIn(of, argument, 'a whole number within 2^53, or a bigint', value)
 }
 
 /** An unsigned 32-bit number. */
@@ -57,18 +47,26 @@ export function isWord(value: unknown): value is number {
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertAddress(argument: string, address: Address): void {
-  if (address?.family === 4) {
-    if (isWord(address.value)) return
-  } else if (address?.family === 6) {
-    if (isWord(address.w0) && isWord(address.w1) && isWord(address.w2) && isWord(address.w3)) return
-  }
-  throw notAnAddress(argument, address)
+export function assertAddress(of: string, argument: string, address: unknown): asserts address is Address {
+  if (!isAddress(address as Address)) throw notAnAddress(of, argument, address)
 }
 
-export function notAnAddress(argument: string, given: unknown) {
+export function isAddress(address: Address): boolean {
+  if (address?.family === 4) return isWord(address.value)
+  return address?.family === 6 && isWord(address.w0) && isWord(address.w1) && isWord(address.w2) && isWord(address.w3)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertIPv4(of: string, argument: string, address: unknown): asserts address is Address4 {
+  assertAddress(of, argument, address)
+  if (address.family === 4) return
+  const context = { function: of, argument, expected: 'an IPv4 address', got: 'an IPv6 address' }
+  throw ipamError('INVALID_ARGUMENT', context)
+}
+
+export function notAnAddress(of: string, argument: string, given: unknown) {
   const expected = 'an address: family 4 with its value, or family 6 with four words'
-  return ipamError('INVALID_ARGUMENT', { argument, expected, got: shown(given) })
+  return wrongArgument(of, argument, expected, given, typeof given === 'string' ? 'Address.parse' : undefined)
 }
 
 /**
@@ -76,11 +74,19 @@ export function notAnAddress(argument: string, given: unknown) {
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertBytes(bytes: unknown): void {
+export function assertBytes(of: string, bytes: unknown): asserts bytes is Uint8Array {
+  if (!isBytes(bytes)) refuseIn(of, 'bytes', 'a Uint8Array', bytes)
+}
+
+export function isBytes(given: unknown): given is Uint8Array {
   // the name of the class of a typed array, which no object can pretend to have
   const name = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
-  if (name?.get?.call(bytes) === 'Uint8Array') return
-  refuse('bytes', 'a Uint8Array', shown(bytes))
+  return name?.get?.call(given) === 'Uint8Array'
+}
+
+/** The failure of a `safeDecode` for what are no bytes. */
+export function notBytes(what: string, given: unknown) {
+  return { what, position: 0, problem: `${shown(given)}, expected a Uint8Array` }
 }
 
 /** The name of the class of a built-in value, which is the same in all realms. */
@@ -92,10 +98,10 @@ export function tagOf(value: unknown): string {
  * @throws IpamError `INVALID_PREFIX_LENGTH` unless `length` is a whole number from `min` to `max`;
  * `INVALID_ARGUMENT` if it is no number
  */
-export function assertLength(family: 4 | 6, length: number, min = 0, max = family === 4 ? 32 : 128): void {
+export function assertLength(of: string, family: 4 | 6, length: number, min = 0, max = family === 4 ? 32 : 128): void {
   if (Number.isInteger(length) && length >= min && length <= max) return
   if (typeof length === 'number') throw ipamError('INVALID_PREFIX_LENGTH', { length, ...(min > 0 ? { min } : {}), max })
-  refuse('length', `a whole number from ${min} to ${max}`, shown(length))
+  refuseIn(of, 'length', `a whole number from ${min} to ${max}`, length)
 }
 
 /**
@@ -103,8 +109,8 @@ export function assertLength(family: 4 | 6, length: number, min = 0, max = famil
  *
  * @throws IpamError `INDEX_OUT_OF_RANGE`; `INVALID_ARGUMENT` for what is no whole number
  */
-export function toIndex(index: bigint | number, size: bigint): bigint {
-  assertWhole('index', index)
+export function toIndex(of: string, index: bigint | number, size: bigint): bigint {
+  assertWhole(of, 'index', index)
   const at = BigInt(index)
   if (at < 0n || at >= size) throw ipamError('INDEX_OUT_OF_RANGE', { index: shown(index), size: String(size) })
   return at

@@ -1,7 +1,7 @@
 import { fail, type Result } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
-import { assertText, shown } from './checks.js'
+import { shown } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
 import { scanAddress, type ZonePolicy, zonePolicies } from './scan.js'
 import { format4 } from './text4.js'
@@ -83,7 +83,6 @@ export function knownOptions(options: TextOptions): { readonly profile: TextProf
 
 /** The whole of `text` as an address. Never looks at more than the first 128 characters. */
 export function addressOf(text: string, options: TextOptions = {}): Result<Address, 'MALFORMED_ADDRESS'> {
-  assertText(text)
   const { profile, zone } = knownOptions(options)
   const isOfField = profile === 'k8s-field' || profile === 'k8s-field-canonical'
   const read = plainText(text, profile)

@@ -1,6 +1,7 @@
 import { unwrap } from '../../errors/index.js'
 import { bitsOf } from '../nouns/address-core.js'
 import { format, masked, prefixOf, unmappedPrefixText } from '../nouns/prefix-core.js'
+import { assertText } from './checks.js'
 import { addressOf, formatAddress, isMapped, plainText, unmappedText } from './profile.js'
 
 /** What is odd about a text that Kubernetes reads in its older fields. */
@@ -24,6 +25,7 @@ const LEGACY = { profile: 'k8s-legacy-read' } as const
  * Address.warningsFor('010.0.0.1').map((warning) => warning.use) // ['10.0.0.1']
  */
 export function warningsForAddress(text: string): readonly TextWarning[] {
+  assertText('Address.warningsFor', text)
   const address = unwrap(addressOf(text, LEGACY))
   const strict = addressOf(text, {})
   if (!strict.ok) return [nonStandard('leading-zeros', 'IP address', text, formatAddress(address))]
@@ -40,6 +42,7 @@ export function warningsForAddress(text: string): readonly TextWarning[] {
  * Prefix.warningsFor('10.0.0.5/24').map((warning) => warning.kind) // ['host-bits']
  */
 export function warningsForPrefix(text: string): readonly TextWarning[] {
+  assertText('Prefix.warningsFor', text)
   unwrap(prefixOf(text, LEGACY))
   // as it is written, with IPv4-mapped addresses
   const prefix = unwrap(prefixOf(plainText(text, LEGACY.profile).text, {}))

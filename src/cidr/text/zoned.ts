@@ -1,7 +1,7 @@
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
-import { assertAddress, assertText, shown } from './checks.js'
+import { assertAddress, assertText, notAText } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
 import { formatAddress } from './profile.js'
 import { scanAddress, ZONE_WITHIN } from './scan.js'
@@ -25,6 +25,7 @@ export interface ZonedAddress {
  * Address.parseZoned('fe80::1%eth0').zone // 'eth0'
  */
 export function parseZoned(text: string): ZonedAddress {
+  assertText('Address.parseZoned', text)
   return unwrap(safeParseZoned(text))
 }
 
@@ -35,7 +36,7 @@ export function parseZoned(text: string): ZonedAddress {
  * Address.safeParseZoned('10.0.0.1%eth0').ok // false
  */
 export function safeParseZoned(text: string): Result<ZonedAddress, 'MALFORMED_ADDRESS'> {
-  assertText(text)
+  if (typeof text !== 'string') return fail('MALFORMED_ADDRESS', notAText(text))
   const scanned = scanAddress(text, 0, text.length, 'drop')
   if (typeof scanned !== 'object') {
     return fail('MALFORMED_ADDRESS', { text, position: positionOf(scanned), problem: problemOf(scanned).words })
@@ -56,8 +57,8 @@ export function safeParseZoned(text: string): Result<ZonedAddress, 'MALFORMED_AD
 export function formatZoned(zoned: ZonedAddress): string {
   const address = zoned?.address
   const zone = zoned?.zone
-  assertAddress('address', address)
+  assertAddress('Address.formatZoned', 'address', address)
   if (zone === '') return formatAddress(address)
   if (address.family === 6 && typeof zone === 'string') return `${formatAddress(address)}%${zone}`
-  refuse('zone', address.family === 4 ? 'an empty text: IPv4 has no zones' : 'a text', shown(zone))
+  refuseIn('Address.formatZoned', 'zone', address.family === 4 ? 'an empty text: IPv4 has no zones' : 'a text', zone)
 }

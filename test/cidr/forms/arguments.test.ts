@@ -31,7 +31,9 @@ describe('what is no address is refused, not taken for one of another kind', () 
   test('IPv6 in the place of IPv4', () => {
     const six = Address.parse('::1') as Address6 as unknown as Address4
     expect(() => SixToFour.sitePrefix(six)).toThrow(refusal('router'))
-    expect(() => Nat64.embed(six)).toThrow('argument address: expected an IPv4 address, got "::1"')
+    expect(() => Nat64.embed(six)).toThrow(
+      'Nat64.embed: argument address: expected an IPv4 address, got an IPv6 address',
+    )
   })
 })
 

@@ -180,7 +180,7 @@ describe('NAT64', () => {
     expect(() => Nat64.embed(Address.parse('::1') as unknown as Address4)).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
-        context: { argument: 'address', expected: 'an IPv4 address', got: '::1' },
+        context: { function: 'Nat64.embed', argument: 'address', expected: 'an IPv4 address', got: 'an IPv6 address' },
       }),
     )
   })

@@ -70,9 +70,11 @@ describe('a name', () => {
   })
 
   test.each([undefined, null, 1, ['1.in-addr.arpa']])('%j is no text', (value) => {
-    expect(() => ReverseName.safeParse(value as unknown as string)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    )
+    const text = value as unknown as string
+    expect(ReverseName.safeParse(text)).toMatchObject({
+      failure: { code: 'MALFORMED_REVERSE_NAME', context: { problem: expect.stringMatching(/^not a text, but /u) } },
+    })
+    expect(() => ReverseName.parse(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 })
 

@@ -145,9 +145,11 @@ describe('a host', () => {
   })
 
   test.each([undefined, null, 1, ['10.0.0.1']])('%j is no text', (value) => {
-    expect(() => UrlHost.safeParse(value as unknown as string)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    )
+    const text = value as unknown as string
+    expect(UrlHost.safeParse(text)).toMatchObject({
+      failure: { code: 'MALFORMED_URL_HOST', context: { problem: expect.stringMatching(/^not a text, but /u) } },
+    })
+    expect(() => UrlHost.parse(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 })
 

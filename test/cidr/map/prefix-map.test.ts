@@ -320,11 +320,13 @@ describe('what is no prefix or address is refused', () => {
   })
 
   test('the message says what is wrong', () => {
-    expect(() => new PrefixMap().get([1, 2] as unknown as Prefix)).toThrow('got "array"')
-    expect(() => new PrefixMap().get({ prefix: '10.0.0.0/8' } as unknown as Prefix)).toThrow('got "object"')
-    expect(() => new PrefixMap().lookup(six('0', 0, 0.5, 1))).toThrow('got "family 6, w0 string, w1 0, w2 0.5, w3 1"')
+    expect(() => new PrefixMap().get([1, 2] as unknown as Prefix)).toThrow(
+      'PrefixMap.get: argument prefix: expected an address with a length, got array',
+    )
+    expect(() => new PrefixMap().get({ prefix: '10.0.0.0/8' } as unknown as Prefix)).toThrow('got object')
+    expect(() => new PrefixMap().lookup(six('0', 0, 0.5, 1))).toThrow('got family 6, w0 string, w1 0, w2 0.5, w3 1')
     expect(() => new PrefixMap().lookup(four(-1))).toThrow(
-      'argument address: expected a family and words that are whole numbers from 0 to 2^32 - 1, got "family 4, value -1"',
+      'PrefixMap.lookup: argument address: expected a family and words that are whole numbers from 0 to 2^32 - 1, got family 4, value -1',
     )
   })
 

@@ -154,7 +154,12 @@ describe('an address from a number', () => {
     expect(() => Address.from4(value)).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
-        context: { argument: 'value', expected: 'a whole number from 0 to 2^32 - 1', got },
+        context: {
+          function: 'Address.from4',
+          argument: 'value',
+          expected: 'a whole number from 0 to 2^32 - 1',
+          got,
+        },
       }),
     )
   })
@@ -168,7 +173,12 @@ describe('an address from a number', () => {
     expect(() => Address.fromBigInt(family, value)).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
-        context: { argument: 'value', expected: `a bigint from 0 to 2^${bits} - 1`, got: String(value) },
+        context: {
+          function: 'Address.fromBigInt',
+          argument: 'value',
+          expected: `a bigint from 0 to 2^${bits} - 1`,
+          got: String(value),
+        },
       }),
     )
   })

@@ -109,10 +109,13 @@ describe('text that is not a CIDR: why, and where', () => {
     expect(() => Prefix.parse(text)).toThrow(expect.objectContaining({ code: 'MALFORMED_PREFIX' }))
   })
 
-  test('a value that is not text is a mistake of the caller', () => {
-    expect(() => Prefix.safeParse(undefined as unknown as string)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    )
+  test('a value that is not text', () => {
+    const text = undefined as unknown as string
+    expect(() => Prefix.parse(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+    expect(Prefix.safeParse(text)).toMatchObject({
+      ok: false,
+      failure: { context: { problem: expect.stringMatching(/^not a text, but /u) } },
+    })
   })
 })
 

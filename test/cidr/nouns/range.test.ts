@@ -46,10 +46,13 @@ describe('text that is not a range: why, and where', () => {
     expect(() => Range.parse(text)).toThrow(expect.objectContaining({ code: 'MALFORMED_RANGE' }))
   })
 
-  test('a value that is not text is a mistake of the caller', () => {
-    expect(() => Range.safeParse(null as unknown as string)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    )
+  test('a value that is not text', () => {
+    const text = null as unknown as string
+    expect(() => Range.parse(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+    expect(Range.safeParse(text)).toMatchObject({
+      ok: false,
+      failure: { context: { problem: expect.stringMatching(/^not a text, but /u) } },
+    })
   })
 
   test('zones are dropped on demand, at both ends', () => {

@@ -1,0 +1,91 @@
+import { refuseIn } from './refuse.js'
+
+// The first lines of public functions: what a caller without types may give. `of` is the function as
+// callers write it. All of them throw IpamError `INVALID_ARGUMENT`, and cost a comparison or two.
+
+export function assertObject(of: string, argument: string, given: unknown, expected = 'an object'): void {
+  if (!isObject(given)) refuseIn(of, argument, expected, given)
+}
+
+/** Whether this is an object that is no array. */
+export function isObject(given: unknown): given is { readonly [name: string]: unknown } {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
+/** An object with metadata: what Kubernetes has. O(1), for functions that a sort calls. */
+export function assertKube(of: string, argument: string, given: unknown): void {
+  const metadata = (given as { readonly metadata?: unknown } | undefined)?.metadata
+  if (typeof metadata !== 'object' || metadata === null) {
+    refuseIn(of, argument, 'a Kubernetes object, with metadata', given)
+  }
+}
+
+export function assertString(of: string, argument: string, given: unknown): void {
+  if (typeof given !== 'string') refuseIn(of, argument, 'a text', given)
+}
+
+export function assertFunction(of: string, argument: string, given: unknown): void {
+  if (typeof given !== 'function') refuseIn(of, argument, 'a function', given)
+}
+
+export function assertNumber(of: string, argument: string, given: unknown): void {
+  if (typeof given !== 'number' || Number.isNaN(given)) refuseIn(of, argument, 'a number', given)
+}
+
+export function assertList(of: string, argument: string, given: unknown): void {
+  if (!Array.isArray(given)) refuseIn(of, argument, 'a list', given)
+}
+
+/** A list whose members are objects. O(n). */
+export function assertObjects(of: string, argument: string, given: unknown): void {
+  if (!Array.isArray(given)) refuseIn(of, argument, 'a list of objects', given)
+  for (const one of given) assertObject(of, `${argument}[]`, one)
+}
+
+/** A list of texts. O(n). */
+export function assertStrings(of: string, argument: string, given: unknown): void {
+  if (!Array.isArray(given)) refuseIn(of, argument, 'a list of texts', given)
+  for (const one of given) assertString(of, `${argument}[]`, one)
+}
+
+/** What `for` goes through, and no text. */
+export function assertIterable(of: string, argument: string, given: unknown): void {
+  if (typeof given !== 'object' || typeof (given as Iterable<unknown> | null)?.[Symbol.iterator] !== 'function') {
+    refuseIn(of, argument, 'a list', given)
+  }
+}
+
+/** What a member of an argument has to be. */
+export type Part = 'text' | 'number' | 'object' | 'list' | 'objects' | 'function' | 'iterable'
+
+const PARTS: { readonly [P in Part]: readonly [expected: string, is: (given: unknown) => boolean] } = {
+  text: ['a text', (given) => typeof given === 'string'],
+  number: ['a number', (given) => typeof given === 'number' && !Number.isNaN(given)],
+  object: ['an object', isObject],
+  list: ['a list', Array.isArray],
+  objects: ['a list of objects', (given) => Array.isArray(given) && given.every(isObject)],
+  function: ['a function', (given) => typeof given === 'function'],
+  iterable: [
+    'a list',
+    (given) => isObjectLike(given) && typeof (given as Iterable<unknown>)[Symbol.iterator] === 'function',
+  ],
+}
+
+/** An object with these members at least, as its type has them. O(members); O(n) for a list of objects. */
+export function assertParts(
+  of: string,
+  argument: string,
+  given: unknown,
+  parts: { readonly [name: string]: Part },
+): void {
+  assertObject(of, argument, given)
+  for (const [name, part] of Object.entries(parts)) {
+    const member = (given as { readonly [name: string]: unknown })[name]
+    const [expected, is] = PARTS[part]
+    if (!is(member)) refuseIn(of, `${argument}.${name}`, expected, member)
+  }
+}
+
+function isObjectLike(given: unknown): boolean {
+  return typeof given === 'object' && given !== null
+}
